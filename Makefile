@@ -1,0 +1,41 @@
+# Everything a stranger needs: `make demo` and `make test`. Both set up .venv first.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+WORKERS ?= 2
+
+.PHONY: setup demo test test-all lint bench docs clean
+
+setup: $(READY)
+
+$(READY): requirements/runtime.txt requirements/dev.txt pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/runtime.txt -r requirements/dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	touch $@
+
+demo: $(READY)
+	$(BIN)/python examples/geometry_tour.py
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+test: lint
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-all: lint
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+bench: $(READY)
+	$(BIN)/python benchmarks/geometry.py
+	$(BIN)/python benchmarks/accuracy.py
+
+docs: $(READY)
+	$(BIN)/python benchmarks/accuracy.py --docs docs
+
+clean:
+	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

@@ -1,0 +1,405 @@
+"""Speed of the geometry: the two definite limits against geoopt, and χ against Gram–Schmidt.
+
+Everything is float64, forward only and in one run; competitors take turns round by round, so that a busy machine slows
+both. What is compared must agree before it is timed, otherwise the run fails. One thread by default: a kernel on
+several waits for the slowest of them, and beside other work the operation with more kernels then looks slower than it
+is.
+
+The rival of χ is the descent direction of T. Gao, L.-H. Lim and K. Ye, "Semi-Riemannian manifold optimization"
+(arXiv:1812.07643, 2018), which the paper discusses in Section 4.2.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import statistics
+import time
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import geoopt
+import torch
+from torch import Tensor
+
+from ultrahyperbolic import PseudoHyperboloid
+
+Figures = dict[str, float]
+
+BARS = {"expmap_ratio": 1.3, "logmap_ratio": 1.3, "dist_ratio": 1.3}
+OPERATIONS = ("expmap", "logmap", "dist")
+# geoopt's formulas cancel for nearby points of the hyperboloid (-⟨x, y⟩ near 1): the digits they keep set this bound.
+AGREEMENT = 1e-6
+SEPARATION = 1e-6
+# The first calls of geoopt's scripted functions compile them.
+COMPILING_CALLS = 3
+
+
+class Sizes(NamedTuple):
+    """How much work a run does."""
+
+    points: int
+    rounds: int
+    dimensions: tuple[int, ...]
+    dimension_rounds: int
+    chi_elements: int
+    gram_schmidt_elements: int
+    residual_points: int
+
+
+FULL = Sizes(100_000, 40, (4, 8, 16, 32, 64, 128, 256, 512), 5, 1 << 20, 1 << 21, 32)
+QUICK = Sizes(2_000, 3, (4, 8, 16), 3, 1 << 12, 1 << 14, 4)
+
+
+def interleave(
+    functions: Mapping[str, Callable[[], object]], rounds: int, *, warm_up: int = 1
+) -> dict[str, list[float]]:
+    """Seconds of every call, all functions once a round, each round in the reverse order of the one before."""
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    order = list(functions)
+    for turn in range(-warm_up, rounds):
+        order.reverse()
+        for name in order:
+            start = time.perf_counter()
+            functions[name]()
+            stop = time.perf_counter()
+            if turn >= 0:
+                seconds[name].append(stop - start)
+    return seconds
+
+
+def median_ratio(ours: Iterable[float], theirs: Iterable[float]) -> float:
+    """The median over the rounds: calls of one round saw the same machine."""
+    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
+
+
+def print_table(title: str, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    print(f"\n{title}")
+    for first, *cells in lines:
+        print("  " + "  ".join([first.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]).rstrip())
+
+
+# --- the definite limits against geoopt ---------------------------------------------------------------------------
+
+
+class Maps(NamedTuple):
+    """The operations of one library on one manifold."""
+
+    expmap: Callable[[Tensor, Tensor], Tensor]
+    logmap: Callable[[Tensor, Tensor], Tensor]
+    dist: Callable[[Tensor, Tensor], Tensor]
+
+
+def our_maps(manifold: PseudoHyperboloid) -> Maps:
+    return Maps(manifold.expmap, lambda x, y: manifold.logmap(x, y).vector, manifold.dist)
+
+
+def geoopt_maps() -> dict[str, Maps]:
+    """Lorentz with its projections switched off; the sphere has no such switch."""
+    lorentz: Any = geoopt.Lorentz()
+    sphere: Any = geoopt.Sphere()
+    return {
+        "lorentz": Maps(partial(lorentz.expmap, norm_tan=False, project=False), lorentz.logmap, lorentz.dist),
+        "sphere": Maps(sphere.expmap, sphere.logmap, sphere.dist),
+    }
+
+
+def sample(manifold: PseudoHyperboloid, points: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Points x spread with scale 1, tangent vectors u and y = exp_x(u)."""
+    generator = torch.Generator().manual_seed(0)
+    x = manifold.random(points, generator=generator)
+    u = manifold.random_tangent(x, scale=0.3, generator=generator)
+    return x, u, manifold.expmap(x, u)
+
+
+def calls(maps: Maps, x: Tensor, u: Tensor, y: Tensor) -> dict[str, Callable[[], Tensor]]:
+    arguments = {"expmap": (x, u), "logmap": (x, y), "dist": (x, y)}
+    return {name: partial(getattr(maps, name), *arguments[name]) for name in OPERATIONS}
+
+
+def largest_difference(ours: Tensor, theirs: Tensor) -> float:
+    """The largest relative difference of a row (of vectors [n, d] or scalars [n])."""
+    if ours.dim() == 1:
+        ours, theirs = ours.unsqueeze(-1), theirs.unsqueeze(-1)
+    return float(((ours - theirs).norm(dim=-1) / theirs.norm(dim=-1)).max())
+
+
+def error_nearby(manifold: PseudoHyperboloid, maps: Maps, x: Tensor, u: Tensor) -> float:
+    """The largest relative error of a distance that is 1e-6; rounding y alone costs 1e-10 ‖x‖² or so."""
+    y = manifold.expmap(x, u * (SEPARATION / manifold.norm(u, keepdim=True)))
+    return float((maps.dist(x, y) / SEPARATION - 1.0).abs().max())
+
+
+def compare_limit(name: str, manifold: PseudoHyperboloid, theirs: Maps, sizes: Sizes) -> Figures:
+    """Agreement, errors and times of both libraries on one manifold."""
+    ours = our_maps(manifold)
+    x, u, y = sample(manifold, sizes.points)
+    mine, rivals = calls(ours, x, u, y), calls(theirs, x, u, y)
+    figures: Figures = {}
+    for operation in OPERATIONS:
+        difference = largest_difference(mine[operation](), rivals[operation]())
+        if not difference <= AGREEMENT:
+            raise SystemExit(f"{name} {operation}: differs from geoopt by {difference:.3g}, more than {AGREEMENT:g}")
+        pair = {"ours": mine[operation], "geoopt": rivals[operation]}
+        seconds = interleave(pair, sizes.rounds, warm_up=COMPILING_CALLS)
+        figures |= {
+            f"{name}_{operation}_ms": 1e3 * statistics.median(seconds["ours"]),
+            f"geoopt_{name}_{operation}_ms": 1e3 * statistics.median(seconds["geoopt"]),
+            f"{name}_{operation}_ratio": median_ratio(seconds["ours"], seconds["geoopt"]),
+            f"{name}_{operation}_difference": difference,
+        }
+    figures[f"{name}_dist_error_nearby"] = error_nearby(manifold, ours, x, u)
+    figures[f"geoopt_{name}_dist_error_nearby"] = error_nearby(manifold, theirs, x, u)
+    return figures
+
+
+def print_limits(figures: Figures, points: int) -> None:
+    rows = [
+        (
+            f"{name} {operation}",
+            f"{figures[f'{name}_{operation}_ms']:.2f}",
+            f"{figures[f'geoopt_{name}_{operation}_ms']:.2f}",
+            f"{figures[f'{name}_{operation}_ratio']:.2f}",
+            f"{figures[f'{name}_{operation}_difference']:.1e}",
+        )
+        for name in ("lorentz", "sphere")
+        for operation in OPERATIONS
+    ]
+    rows += [(f"(5, 4) {name}", f"{figures[f'ultrahyperbolic_{name}_ms']:.2f}", "", "", "") for name in OPERATIONS]
+    print_table(
+        f"{points} points of ambient dimension 10",
+        ("", "ours [ms]", "geoopt [ms]", "ratio", "largest difference"),
+        rows,
+    )
+    errors = [
+        (name, f"{figures[f'{name}_dist_error_nearby']:.1e}", f"{figures[f'geoopt_{name}_dist_error_nearby']:.1e}")
+        for name in ("lorentz", "sphere")
+    ]
+    print_table(f"Largest relative error of dist at a separation of {SEPARATION:g}", ("", "ours", "geoopt"), errors)
+
+
+def benchmark_maps(sizes: Sizes) -> Figures:
+    """expmap, logmap and dist on H⁹ and S⁹ beside geoopt's, and on Q^{5,4} for information."""
+    theirs = geoopt_maps()
+    figures = compare_limit("lorentz", PseudoHyperboloid(9, 0), theirs["lorentz"], sizes)
+    figures |= compare_limit("sphere", PseudoHyperboloid(0, 9), theirs["sphere"], sizes)
+    mixed = PseudoHyperboloid(5, 4)
+    for operation, seconds in interleave(calls(our_maps(mixed), *sample(mixed, sizes.points)), sizes.rounds).items():
+        figures[f"ultrahyperbolic_{operation}_ms"] = 1e3 * statistics.median(seconds)
+    for operation in ("expmap", "logmap"):
+        figures[f"{operation}_ratio"] = max(figures[f"lorentz_{operation}_ratio"], figures[f"sphere_{operation}_ratio"])
+    figures["dist_ratio"] = figures["lorentz_dist_ratio"]
+    print_limits(figures, sizes.points)
+    return figures
+
+
+# --- χ against Gram–Schmidt ---------------------------------------------------------------------------------------
+
+
+def metric_signs(manifold: PseudoHyperboloid) -> Tensor:
+    """The diagonal [d] of G."""
+    signs = torch.ones(manifold.ambient_dim, dtype=torch.float64)
+    signs[: manifold.q + 1] = -1.0
+    return signs
+
+
+def gram_schmidt(manifold: PseudoHyperboloid, x: Tensor, start: Tensor, *, classical: bool = False) -> Tensor:
+    """Bases [n, d-1, d] of the tangent spaces at x [n, d], ⟨e_i, e_j⟩ = ±δ_ij, from ambient vectors [d-1, d].
+
+    Modified Gram–Schmidt: each finished vector is taken out of all that remain, at every point at once. The classical
+    form takes the coefficients from the untouched vectors; it costs as much and is less stable. Nothing prevents
+    ⟨v, v⟩ from coming near 0 when its turn comes to divide by it: the metric is indefinite.
+    """
+    signs = metric_signs(manifold)
+    basis = manifold.proju(x.unsqueeze(-2), start)
+    source = basis.clone() if classical else basis
+    for k in range(basis.shape[-2]):
+        vector = basis[:, k]
+        square = (vector.square() * signs).sum(-1, keepdim=True)
+        vector /= square.abs().sqrt()
+        # The coefficient of e_k is the product with ε_k G e_k. Elementwise, because batched matrix–vector products pay
+        # for a call at each point: they are slower up to d = 64 and save about a third beyond.
+        dual = (signs * vector * square.sign()).unsqueeze(-2)
+        coefficients = (source[:, k + 1 :] * dual).sum(-1, keepdim=True)
+        basis[:, k + 1 :].addcmul_(coefficients, vector.unsqueeze(-2), value=-1.0)
+    return basis
+
+
+def gram_schmidt_direction(
+    manifold: PseudoHyperboloid, x: Tensor, gradient: Tensor, start: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """ζ = Σ ⟨Df, e_i⟩ e_i, for which ⟨Df, ζ⟩ = Σ ⟨Df, e_i⟩²; with it these coefficients [n, d-1, 1] and the basis."""
+    basis = gram_schmidt(manifold, x, start)
+    covector = metric_signs(manifold) * manifold.egrad2rgrad(x, gradient)
+    coefficients = (basis * covector.unsqueeze(-2)).sum(-1, keepdim=True)
+    return (coefficients * basis).sum(-2), coefficients, basis
+
+
+def orthonormality(manifold: PseudoHyperboloid, basis: Tensor) -> Tensor:
+    """max |⟨e_i, e_j⟩ - ε_i δ_ij| at every point, [n]."""
+    gram = (basis * metric_signs(manifold)) @ basis.mT
+    return (gram - torch.diag_embed(gram.diagonal(dim1=-2, dim2=-1).sign())).abs().amax((-2, -1))
+
+
+def half_and_half(d: int) -> PseudoHyperboloid:
+    """The pseudo-hyperboloid in R^d with as many time as space dimensions."""
+    return PseudoHyperboloid(d // 2, d - 1 - d // 2)
+
+
+def problem(manifold: PseudoHyperboloid, points: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Points of scale 1 and Euclidean gradients [n, d], and ambient vectors [d-1, d] from which to make bases."""
+    generator = torch.Generator().manual_seed(0)
+    d = manifold.ambient_dim
+    x = manifold.random(points, generator=generator)
+    gradient = torch.randn(points, d, dtype=torch.float64, generator=generator)
+    return x, gradient, torch.randn(d - 1, d, dtype=torch.float64, generator=generator)
+
+
+def time_directions(d: int, sizes: Sizes) -> Figures:
+    """Microseconds a point; each method has as many points as make its temporaries the same size for all d."""
+    manifold = half_and_half(d)
+    chi_points, rival_points = max(1, sizes.chi_elements // d), max(1, sizes.gram_schmidt_elements // d**2)
+    x, gradient, _ = problem(manifold, chi_points)
+    seconds = interleave(
+        {
+            "chi": partial(manifold.descent_direction, x, gradient),
+            "gram_schmidt": partial(gram_schmidt_direction, manifold, *problem(manifold, rival_points)),
+        },
+        sizes.dimension_rounds,
+    )
+    return {
+        f"chi_points_d{d}": chi_points,
+        f"gram_schmidt_points_d{d}": rival_points,
+        f"chi_us_d{d}": 1e6 * statistics.median(seconds["chi"]) / chi_points,
+        f"gram_schmidt_us_d{d}": 1e6 * statistics.median(seconds["gram_schmidt"]) / rival_points,
+    }
+
+
+def direction_residuals(manifold: PseudoHyperboloid, x: Tensor, df: Tensor, zeta: Tensor, square: Tensor) -> Figures:
+    """Worst over the points: how far ζ is from tangent, ⟨Df, ζ⟩ from what it should be, and ‖ζ‖/‖Df‖."""
+    size = zeta.norm(dim=-1)
+    return {
+        "tangency": float((manifold.inner(x, zeta).abs() / (x.norm(dim=-1) * size)).max()),
+        "descent": float((manifold.inner(df, zeta) / square - 1.0).abs().max()),
+        "length": float((size / df.norm(dim=-1)).max()),
+    }
+
+
+def residuals(d: int, points: int) -> Figures:
+    """What rounding does to both directions, and to the bases by where they start and how they are made."""
+    manifold = half_and_half(d)
+    x, gradient, start = problem(manifold, points)
+    df, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
+    zeta, coefficients, basis = gram_schmidt_direction(manifold, x, gradient, start)
+    directions = {
+        "chi": direction_residuals(manifold, x, df, chi, df.square().sum(-1)),
+        "gram_schmidt": direction_residuals(manifold, x, df, zeta, coefficients.square().sum((-2, -1))),
+    }
+    figures = {f"{name}_{key}_d{d}": value for name, found in directions.items() for key, value in found.items()}
+    off = orthonormality(manifold, basis)
+    figures[f"gram_schmidt_orthonormality_d{d}"] = float(off.max())
+    figures[f"gram_schmidt_orthonormality_median_d{d}"] = float(off.median())
+    # A vector with |⟨e, e⟩| = 1 is as long as the vector it was made of was close to null.
+    figures[f"gram_schmidt_longest_d{d}"] = float(basis.norm(dim=-1).max())
+    axes = torch.eye(d, dtype=torch.float64)
+    others = {
+        "classical": gram_schmidt(manifold, x, start, classical=True),
+        "time_first": gram_schmidt(manifold, x, axes[:-1]),
+        "space_first": gram_schmidt(manifold, x, axes.flip(0)[:-1]),
+    }
+    for name, other in others.items():
+        figures[f"gram_schmidt_{name}_orthonormality_d{d}"] = float(orthonormality(manifold, other).max())
+    return figures
+
+
+def growth_exponent(figures: Figures, name: str, dimensions: tuple[int, ...]) -> float:
+    """Slope of log time over log d by least squares."""
+    logs = [math.log(d) for d in dimensions]
+    return statistics.linear_regression(logs, [math.log(figures[f"{name}_us_d{d}"]) for d in dimensions]).slope
+
+
+def format_figure(value: float) -> str:
+    return str(value) if isinstance(value, int) else f"{value:.3g}" if 0.01 <= value < 1000 else f"{value:.1e}"
+
+
+def print_columns(title: str, columns: Mapping[str, str], figures: Figures, dimensions: tuple[int, ...]) -> None:
+    """A table of ``figures`` with a row for each d; ``columns`` maps key stems to headings."""
+    rows = [(str(d), *(format_figure(figures[f"{key}_d{d}"]) for key in columns)) for d in dimensions]
+    print_table(title, ("d", *columns.values()), rows)
+
+
+def print_directions(figures: Figures, dimensions: tuple[int, ...], points: int) -> None:
+    timed = {
+        "chi_us": "χ [µs]",
+        "chi_points": "on points",
+        "gram_schmidt_us": "Gram–Schmidt [µs]",
+        "gram_schmidt_points": "on points",
+    }
+    print_columns("Time for a direction at one point, R^d half time and half space", timed, figures, dimensions)
+    headings = {"tangency": "|⟨x,ζ⟩|/‖x‖‖ζ‖", "descent": "error of ⟨Df,ζ⟩", "length": "‖ζ‖/‖Df‖"}
+    for name, title in (("chi", "χ"), ("gram_schmidt", "Gram–Schmidt direction")):
+        columns = {f"{name}_{key}": heading for key, heading in headings.items()}
+        print_columns(f"{title}, worst of {points} points", columns, figures, dimensions)
+    bases = {
+        "gram_schmidt_orthonormality_median": "median",
+        "gram_schmidt_orthonormality": "worst",
+        "gram_schmidt_longest": "longest ‖e‖",
+        "gram_schmidt_classical_orthonormality": "classical: worst",
+        "gram_schmidt_time_first_orthonormality": "axes, time first: worst",
+        "gram_schmidt_space_first_orthonormality": "axes, space first: worst",
+    }
+    print_columns(f"Gram–Schmidt basis, max |⟨e_i,e_j⟩ - ε_i δ_ij| at {points} points", bases, figures, dimensions)
+    print("  (modified Gram–Schmidt from random vectors unless a column says otherwise)")
+
+
+def benchmark_directions(sizes: Sizes) -> Figures:
+    """χ and the Gram–Schmidt direction over d: time, its growth and the residuals."""
+    figures: Figures = {}
+    for d in sizes.dimensions:
+        figures |= time_directions(d, sizes)
+        figures |= residuals(d, sizes.residual_points)
+    # Small d measure how torch reduces short rows, not how the work grows.
+    upper = sizes.dimensions[len(sizes.dimensions) // 2 :]
+    for name in ("chi", "gram_schmidt"):
+        figures[f"{name}_exponent"] = growth_exponent(figures, name, upper)
+    print_directions(figures, sizes.dimensions, sizes.residual_points)
+    chi, rival = figures["chi_exponent"], figures["gram_schmidt_exponent"]
+    print(f"\nGrowth over d = {upper[0]} … {upper[-1]}: chi_exponent {chi:.2f}, gram_schmidt_exponent {rival:.2f}")
+    return figures
+
+
+# --- the run ------------------------------------------------------------------------------------------------------
+
+
+def print_bars(figures: Figures) -> None:
+    print()
+    for key, bar in BARS.items():
+        print(f"{key} {figures[key]:.2f}, at most {bar}: {'met' if figures[key] <= bar else 'MISSED'}")
+    print(f"sphere_dist_ratio {figures['sphere_dist_ratio']:.2f}, no bar: see the errors at {SEPARATION:g} above")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
+    parser.add_argument("--quick", action="store_true", help="a small run that only shows that everything works")
+    parser.add_argument("--threads", type=int, default=1, help="of torch (default 1)")
+    options = parser.parse_args(arguments)
+    sizes = QUICK if options.quick else FULL
+    torch.set_num_threads(options.threads)
+    print(f"float64, forward, torch {torch.__version__}, geoopt {geoopt.__version__}, {options.threads} thread(s)")
+    with torch.no_grad():
+        figures = benchmark_maps(sizes)
+        figures |= benchmark_directions(sizes)
+    print_bars(figures)
+    if options.json is not None:
+        figures |= {"threads": options.threads, "points": sizes.points}
+        options.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""Dissimilarities as functions of w = (⟨x, y⟩/β - 1)/2, the squared half chord ⟨x-y, x-y⟩/4|β|, in units of √|β|.
+
+w > 0 is space-like, w = 0 null, -1 < w < 0 time-like; ⟨x, y⟩ = 0 at w = -1/2, and the logarithm ends at w = -1, where
+w̄ = 1 + w changes sign.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+from .functions import angle, asinhc_sqrt
+
+
+def signed_square(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
+    """±d_γ² for w̄ > 0: positive for space-like pairs, negative for time-like ones, analytic across the cone."""
+    return 4.0 * w * asinhc_sqrt(w, w_bar, sign=sign).square()
+
+
+def beyond_antipode(w_bar: Tensor) -> Tensor:
+    """π + d_γ(-x, y) where w̄ <= 0: the broken geodesic through the antipode of x."""
+    return math.pi + angle(-w_bar, w_bar, sign=1)
+
+
+def extended_angle(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
+    """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, linear in ⟨x, y⟩ beyond."""
+    if sign > 0:
+        return angle(w, w_bar, sign=sign)
+    return torch.where(w >= -0.5, angle(w, w_bar, sign=sign), _linear(w))
+
+
+def extended_signed_square(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
+    """±D_γ², with the sign of w."""
+    if sign > 0:
+        return signed_square(w, w_bar, sign=sign)
+    return torch.where(w >= -0.5, signed_square(torch.where(w_bar > 0, w, 0.0), w_bar, sign=sign), -_linear(w).square())
+
+
+def _linear(w: Tensor) -> Tensor:
+    """π/2 + ⟨x, y⟩/|β|."""
+    return math.pi / 2 - 1.0 - 2.0 * w
+
+
+def smooth(square: Tensor, epsilon: float) -> Tensor:
+    """(σ² + ε²)^¼ - √ε of a signed square σ, written without cancellation."""
+    radius = (square.square() + epsilon * epsilon).sqrt()
+    return square.square() / ((radius + epsilon) * (radius.sqrt() + math.sqrt(epsilon)))

@@ -1,0 +1,161 @@
+"""Flat space with the interface of the curved ones: the paper's baseline is one more manifold."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from . import dissimilarity as _dissimilarity
+from .functions import safe_sqrt
+from .manifold import (
+    Check,
+    Logarithm,
+    Manifold,
+    check_dtype,
+    check_finite,
+    check_positive,
+    check_size,
+    validate,
+)
+
+
+class Euclidean(Manifold):
+    """R^d with the dot product. Tangent vectors are ambient vectors and every projection is the identity.
+
+    ``dist`` is the Euclidean distance; ``dissimilarity`` is its **square**, which is what the paper's flat baseline
+    minimises and sums.
+    """
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        if isinstance(d, bool) or not isinstance(d, int):
+            raise TypeError(f"d must be an integer, got {d!r}")
+        if d < 1:
+            raise ValueError(f"d must be at least 1, got {d}")
+        self.dim = self.ambient_dim = d
+
+    def extra_repr(self) -> str:
+        """The parameters, for ``repr``."""
+        return f"d={self.ambient_dim}"
+
+    def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
+        """u · v."""
+        validate(self.ambient_dim, u=u, v=v)
+        return (u * v).sum(-1, keepdim=keepdim)
+
+    def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
+        """Whether every row is finite: every finite vector is a point (``tolerance`` is not needed here)."""
+        validate(self.ambient_dim, x=x)
+        return check_finite("x", x)
+
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
+        """Whether every row is finite: every finite vector is tangent (``tolerance`` is not needed here)."""
+        validate(self.ambient_dim, x=x, u=u)
+        return check_finite("u", u)
+
+    def proju(self, x: Tensor, z: Tensor) -> Tensor:
+        """z."""
+        validate(self.ambient_dim, x=x, z=z)
+        return z
+
+    def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
+        """x + t u."""
+        validate(self.ambient_dim, x=x, u=u)
+        return x + (t.to(u.dtype).unsqueeze(-1) if isinstance(t, Tensor) else t) * u
+
+    def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
+        """y - x, which always exists."""
+        validate(self.ambient_dim, x=x, y=y)
+        vector = y - x
+        return Logarithm(vector, torch.ones_like(vector[..., 0], dtype=torch.bool))
+
+    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        """v."""
+        validate(self.ambient_dim, x=x, y=y, v=v)
+        return v
+
+    def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
+        """v."""
+        validate(self.ambient_dim, x=x, u=u, v=v)
+        return v
+
+    def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
+        """‖x - y‖²."""
+        validate(self.ambient_dim, x=x, y=y)
+        return (x - y).square().sum(-1)
+
+    def dist(self, x: Tensor, y: Tensor) -> Tensor:
+        """‖x - y‖."""
+        return safe_sqrt(self.sqdist(x, y))
+
+    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """‖x - y‖², the paper's flat baseline."""
+        return self.sqdist(x, y)
+
+    def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """‖x - y‖: no geodesic is ever missing."""
+        return self.dist(x, y)
+
+    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
+        """(‖x-y‖⁴ + ε²)^¼ - √ε, the smoothed distance."""
+        check_positive("epsilon", epsilon)
+        return _dissimilarity.smooth(self.sqdist(x, y), epsilon)
+
+    def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
+        """‖x - y‖."""
+        return self.dist(x, y)
+
+    def phi(self, z: Tensor) -> Tensor:
+        """z."""
+        validate(self.ambient_dim, z=z)
+        return z
+
+    def projx(self, z: Tensor) -> Tensor:
+        """z."""
+        validate(self.ambient_dim, z=z)
+        return z
+
+    def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """The gradient itself."""
+        validate(self.ambient_dim, x=x, gradient=gradient)
+        return gradient
+
+    def precondition(self, x: Tensor, u: Tensor) -> Tensor:
+        """u."""
+        validate(self.ambient_dim, x=x, u=u)
+        return u
+
+    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+        """0, repeated to [*size, d]."""
+        check_size(size)
+        check_dtype(dtype)
+        return torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device)
+
+    def random(
+        self,
+        *size: int,
+        scale: float = 1.0,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
+        """Normal points of standard deviation ``scale``."""
+        check_positive("scale", scale, zero=True)
+        origin = self.origin(*size, dtype=dtype, device=device)
+        return self.random_tangent(origin, scale=scale, generator=generator)
+
+    def random_near_pole(
+        self,
+        *size: int,
+        epsilon: float = 0.1,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
+        """Points uniform in [-ε, ε]^d around 0."""
+        check_size(size)
+        check_dtype(dtype)
+        check_positive("epsilon", epsilon)
+        source = device if generator is None else generator.device
+        uniform = torch.rand(*size, self.ambient_dim, dtype=dtype, device=source, generator=generator)
+        return epsilon * (2.0 * uniform.to(device or source) - 1.0)

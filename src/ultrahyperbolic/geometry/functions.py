@@ -1,0 +1,95 @@
+"""Pure functions of a signed square: the scalar part of every closed form.
+
+A space-like length is a real angle, a time-like one an imaginary angle, and a null one is zero. Written in terms of
+the *square* of the angle, z = θ², hyperbolic and circular functions are one analytic function each:
+
+    cosh √z = 1 + z/2 + …          (= cos √-z for z < 0)
+    sinh √z / √z = 1 + z/6 + …     (= sin √-z / √-z for z < 0)
+    asinh √w / √w = 1 - w/6 + …    (= asin √-w / √-w for w < 0)
+
+so space-like, null and time-like cases join smoothly. Each branch is evaluated on arguments made safe beforehand (the
+double ``where``), which keeps gradients finite, and a short series covers a neighbourhood of zero, where dividing by z
+would cost the derivatives their digits. There is no data-dependent control flow.
+
+``sign`` tells what is known of the argument: +1 never negative (q = 0), -1 never positive (p = 0), 0 anything. A
+definite sign drops the branch that cannot occur.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor
+
+# |z| below which the series is used; their first omitted terms are below 1e-18 there.
+_SERIES_RADIUS = 4e-3
+_COSH = (1.0, 1 / 2, 1 / 24, 1 / 720, 1 / 40320)
+_SINHC = (1.0, 1 / 6, 1 / 120, 1 / 5040, 1 / 362880)
+_ASINHC = (1.0, -1 / 6, 3 / 40, -5 / 112, 35 / 1152, -63 / 2816, 231 / 13312)
+
+
+def _horner(z: Tensor, coefficients: tuple[float, ...]) -> Tensor:
+    total = z * coefficients[-1] + coefficients[-2]
+    for coefficient in reversed(coefficients[:-2]):
+        total = total * z + coefficient
+    return total
+
+
+def cosh_sinhc_sqrt(z: Tensor, *, sign: int = 0) -> tuple[Tensor, Tensor]:
+    """cosh √z and sinh √z / √z for any real z of shape [...]."""
+    if sign > 0:
+        z = z.clamp_min(0.0)  # far from the pole rounding may turn the sign of ⟨u, u⟩
+    cosh, sinhc = _horner(z, _COSH), _horner(z, _SINHC)
+    if sign >= 0:
+        far = z > _SERIES_RADIUS
+        angle = torch.where(far, z, 1.0).sqrt()
+        cosh = torch.where(far, angle.cosh(), cosh)
+        sinhc = torch.where(far, angle.sinh() / angle, sinhc)
+    if sign <= 0:
+        far = z < -_SERIES_RADIUS
+        angle = torch.where(far, -z, 1.0).sqrt()
+        cosh = torch.where(far, angle.cos(), cosh)
+        sinhc = torch.where(far, angle.sin() / angle, sinhc)
+    return cosh, sinhc
+
+
+def safe_sqrt(square: Tensor) -> Tensor:
+    """√ of a tensor with value and derivative 0, not NaN or infinite, where it is not positive.
+
+    Exactly √ elsewhere: the constant taken off is the root of the smallest normal number, a power of two.
+    """
+    tiny = torch.finfo(square.dtype).tiny
+    return square.clamp_min(tiny).sqrt() - math.sqrt(tiny)
+
+
+def _hyperbolic_angle(w: Tensor) -> Tensor:
+    """2 asinh √w for w >= 0, without cancellation (and without overflow while w² is finite)."""
+    return torch.log1p(2.0 * (w + safe_sqrt(torch.addcmul(w, w, w))))
+
+
+def angle(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
+    """The angle between two points: 2 asinh √w where w > 0, twice the angle of (√w̄, √-w) in the plane where w < 0.
+
+    w = (⟨x, y⟩/β - 1)/2 and w̄ = 1 + w, both with all their digits (w̄ is not read for ``sign`` 1). Not smooth at w = 0,
+    where the derivative is 0 by convention. Where w̄ <= 0 there is no angle: the result is π.
+    """
+    if sign > 0:
+        return _hyperbolic_angle(w)
+    circular = 2.0 * torch.atan2(safe_sqrt(-w), safe_sqrt(w_bar))
+    # One of the two is 0, with derivative 0 (relu has slope 0 at 0, clamp_min has not).
+    return circular if sign < 0 else circular + _hyperbolic_angle(torch.relu(w))
+
+
+def asinhc_sqrt(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
+    """asinh √w / √w for w > -1, half the angle over its sine, with w and w̄ as in :func:`angle`."""
+    ratio = _horner(w, _ASINHC)
+    if sign >= 0:
+        far = w > _SERIES_RADIUS
+        square = torch.where(far, w, 1.0)
+        ratio = torch.where(far, 0.5 * _hyperbolic_angle(square) * square.rsqrt(), ratio)
+    if sign <= 0:
+        far = (w < -_SERIES_RADIUS) & (w_bar > 0)
+        sine, cosine = torch.where(far, -w, 0.5).sqrt(), torch.where(far, w_bar, 0.5).sqrt()
+        ratio = torch.where(far, torch.atan2(sine, cosine) / sine, ratio)
+    return ratio

@@ -1,0 +1,355 @@
+"""The interface every manifold of this package has, and what follows from it without knowing the geometry."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Literal, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from .functions import safe_sqrt
+
+Measure = Literal["dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist"]
+MEASURES: tuple[Measure, ...] = (
+    "dist",
+    "dissimilarity",
+    "broken_dissimilarity",
+    "smoothed_dissimilarity",
+    "extrinsic_dist",
+)
+
+_FLOATS = (torch.float32, torch.float64)
+# Residuals are judged relative to ‖x‖² (points) or ‖x‖‖u‖ (tangents), the size of the terms that cancel in them.
+_TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-10}
+_CDIST_ELEMENTS = 1 << 22
+
+
+class Logarithm(NamedTuple):
+    """What :meth:`Manifold.logmap` returns."""
+
+    vector: Tensor
+    """Tangent vectors [..., d]; NaN where no geodesic joins the points."""
+    exists: Tensor
+    """Booleans [...]: whether a geodesic joins the points."""
+
+
+class Check(NamedTuple):
+    """What the ``check_*`` methods return."""
+
+    ok: bool
+    reason: str
+    """Why not, naming the row and the residual; empty when ``ok``."""
+
+
+class Manifold(nn.Module, ABC):
+    """A manifold in R^d with closed-form geodesics.
+
+    Points, tangent and ambient vectors are tensors [..., d] of float32 or float64 and broadcast over ``...``; scalar
+    results have shape [...]. Argument names tell what is expected: ``x`` and ``y`` are points, ``u`` and ``v`` tangent
+    vectors at ``x``, ``z`` any ambient vector. No argument is ever modified.
+
+    Shapes and dtypes are always checked, values only where a method says so: see :func:`checked` for a wrapper that
+    checks the values at every call.
+    """
+
+    ambient_dim: int
+    dim: int
+
+    # --- the metric ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
+        """Scalar product ⟨u, v⟩ of two ambient vectors, signed."""
+
+    def sqnorm(self, u: Tensor, *, keepdim: bool = False) -> Tensor:
+        """Squared norm ⟨u, u⟩, signed."""
+        return self.inner(u, u, keepdim=keepdim)
+
+    def norm(self, u: Tensor, *, keepdim: bool = False) -> Tensor:
+        """√|⟨u, u⟩|; its gradient is 0 by convention where it vanishes."""
+        return safe_sqrt(self.sqnorm(u, keepdim=keepdim).abs())
+
+    def causal_character(self, u: Tensor, *, tolerance: float | None = None) -> Tensor:
+        """+1 where u is space-like, 0 where null, -1 where time-like (int8 [...]).
+
+        Null means |⟨u, u⟩| <= tolerance · ‖u‖²; the default tolerance is 8 times the unit roundoff times d.
+        """
+        square = self.sqnorm(u)
+        if tolerance is None:
+            tolerance = 8 * self.ambient_dim * torch.finfo(u.dtype).eps / 2
+        null = square.abs() <= tolerance * u.square().sum(-1)
+        return torch.where(null, torch.zeros_like(square), square.sign()).to(torch.int8)
+
+    # --- membership ---------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
+        """Whether every row of x is finite and on the manifold, and the first row that is not."""
+
+    @abstractmethod
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
+        """Whether every row of u is finite and tangent at x, and the first row that is not."""
+
+    def check_projectable(self, z: Tensor) -> Check:
+        """Whether :meth:`phi` is defined at every row of z."""
+        validate(self.ambient_dim, z=z)
+        return check_finite("z", z)
+
+    def assert_point(self, x: Tensor, *, name: str = "x", tolerance: float | None = None) -> None:
+        """Raise ``ValueError`` naming the first row of x that is not on the manifold, and its residual."""
+        self._assert(self.check_point(x, tolerance=tolerance), "x", name)
+
+    def assert_tangent(self, x: Tensor, u: Tensor, *, name: str = "u", tolerance: float | None = None) -> None:
+        """Raise ``ValueError`` naming the first row of u that is not tangent at x, and its residual."""
+        self._assert(self.check_tangent(x, u, tolerance=tolerance), "u", name)
+
+    def assert_projectable(self, z: Tensor, *, name: str = "z") -> None:
+        """Raise ``ValueError`` naming the first row of z at which :meth:`phi` is not defined."""
+        self._assert(self.check_projectable(z), "z", name)
+
+    def _assert(self, check: Check, letter: str, name: str) -> None:
+        if not check.ok:
+            reason = name + check.reason.removeprefix(letter)
+            raise ValueError(f"{self._label()}: {reason}")
+
+    def _label(self) -> str:
+        return f"{type(self).__name__}({self.extra_repr()})"
+
+    # --- geodesics ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def proju(self, x: Tensor, z: Tensor) -> Tensor:
+        """Orthogonal projection of the ambient vector z onto the tangent space at x."""
+
+    @abstractmethod
+    def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
+        """The point at time t [...] on the geodesic that leaves x with velocity u."""
+
+    def expmap(self, x: Tensor, u: Tensor) -> Tensor:
+        """Exponential map: where the geodesic that leaves x with velocity u is at time 1."""
+        return self.geodesic(x, u, 1.0)
+
+    @abstractmethod
+    def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
+        """Logarithm map: the velocity of the geodesic from x to y, and whether there is one."""
+
+    @abstractmethod
+    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        """Parallel transport of v from x to y along the geodesic that joins them; NaN where there is none."""
+
+    @abstractmethod
+    def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
+        """Parallel transport of v from x to ``expmap(x, u)`` along that geodesic, however long it is."""
+
+    def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """``expmap(x, u)`` and v carried along."""
+        return self.expmap(x, u), self.transp_follow_expmap(x, u, v)
+
+    def retr(self, x: Tensor, u: Tensor) -> Tensor:
+        """A retraction: agrees with the exponential map to first order, without transcendental functions."""
+        return self.phi(x + u)
+
+    # --- distances ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
+        """Signed square of :meth:`dist`, ⟨log_x y, log_x y⟩: smooth across the light cone; NaN where no geodesic."""
+
+    @abstractmethod
+    def dist(self, x: Tensor, y: Tensor) -> Tensor:
+        """Length of the geodesic between x and y; NaN where there is none."""
+
+    @abstractmethod
+    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """The dissimilarity that training uses, defined for all pairs."""
+
+    @abstractmethod
+    def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """Length of the geodesic, or of a once-broken one where there is none."""
+
+    @abstractmethod
+    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
+        """A dissimilarity with a finite slope on the light cone; it tends to :meth:`dissimilarity` as ε → 0."""
+
+    @abstractmethod
+    def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
+        """√|⟨x-y, x-y⟩|, the distance in the ambient space."""
+
+    def in_ball(self, x: Tensor, y: Tensor, radius: float | Tensor) -> Tensor:
+        """Whether y lies in the ball {y : dist(x, y) < radius} around x (booleans [...]; False where no geodesic)."""
+        return self.dist(x, y) < radius
+
+    def cdist(
+        self,
+        x: Tensor,
+        y: Tensor | None = None,
+        *,
+        measure: Measure = "dist",
+        block_rows: int | None = None,
+        epsilon: float | None = None,
+    ) -> Tensor:
+        """All pairs: x [n, d] and y [m, d] (x itself when omitted) to [n, m].
+
+        ``measure`` names the method to evaluate and ``epsilon`` is passed to the smoothed one. Rows of x are taken
+        ``block_rows`` at a time (by default as many as keep temporaries near 32 MiB in float64).
+        """
+        y = x if y is None else y
+        validate(self.ambient_dim, broadcast=False, x=x, y=y)
+        if x.dim() != 2 or y.dim() != 2:
+            raise ValueError(f"cdist takes x [n, d] and y [m, d], got shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        if measure not in MEASURES:
+            raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")
+        if block_rows is not None and block_rows < 1:
+            raise ValueError(f"block_rows must be at least 1, got {block_rows}")
+        function = getattr(self, measure)
+        options: dict[str, float] = {}
+        if epsilon is not None:
+            if measure != "smoothed_dissimilarity":
+                raise ValueError(f"epsilon belongs to measure='smoothed_dissimilarity', got measure={measure!r}")
+            options["epsilon"] = epsilon
+        rows = block_rows or max(1, _CDIST_ELEMENTS // max(1, y.numel()))
+        blocks = [function(block[:, None, :], y[None, :, :], **options) for block in torch.split(x, rows)]
+        return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
+
+    # --- onto the manifold --------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def phi(self, z: Tensor) -> Tensor:
+        """A differentiable map of ambient vectors onto the manifold that leaves its points where they are."""
+
+    @abstractmethod
+    def projx(self, z: Tensor) -> Tensor:
+        """Projection of ambient vectors near the manifold onto it by rescaling."""
+
+    # --- gradients ----------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """The gradient with respect to the manifold's metric, from the Euclidean gradient [..., d].
+
+        Where the metric is indefinite its negative is **not** a descent direction: see :meth:`descent_direction`.
+        """
+
+    @abstractmethod
+    def precondition(self, x: Tensor, u: Tensor) -> Tensor:
+        """P_x u, the preconditioner that turns gradients into ascent directions."""
+
+    def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """χ: the tangent vector whose negative is a descent direction, from the Euclidean gradient [..., d]."""
+        return self.precondition(x, self.egrad2rgrad(x, gradient))
+
+    # --- points -------------------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+        """The distinguished point, repeated to [*size, d]."""
+
+    @abstractmethod
+    def random(
+        self,
+        *size: int,
+        scale: float = 1.0,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
+        """Random points [*size, d] spread over the manifold; ``scale`` is the spread of the unbounded coordinates."""
+
+    @abstractmethod
+    def random_near_pole(
+        self,
+        *size: int,
+        epsilon: float = 0.1,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
+        """The paper's start: the origin with coordinates perturbed uniformly in [-ε, ε], rescaled onto the manifold."""
+
+    def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
+        """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
+        validate(self.ambient_dim, x=x)
+        device = x.device if generator is None else generator.device
+        z = torch.randn(x.shape, dtype=x.dtype, device=device, generator=generator).to(x.device)
+        return self.proju(x, z * scale)
+
+
+def validate(dim: int, *, broadcast: bool = True, **tensors: Tensor) -> None:
+    """Raise unless all tensors are [..., dim], of one supported float dtype, and broadcast against each other."""
+    first: str | None = None
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor [..., {dim}], got {type(tensor).__name__}")
+        if tensor.dtype not in _FLOATS:
+            raise TypeError(f"{name} must be float32 or float64, got {tensor.dtype}; convert it with {name}.double()")
+        if tensor.dim() == 0 or tensor.shape[-1] != dim:
+            raise ValueError(
+                f"{name} must have {dim} coordinates in its last dimension, got shape {tuple(tensor.shape)}"
+            )
+        if first is None:
+            first = name
+        elif tensor.dtype != tensors[first].dtype:
+            raise TypeError(
+                f"{first} is {tensors[first].dtype} and {name} is {tensor.dtype}: convert one of them, "
+                "dtypes are never mixed silently"
+            )
+        elif broadcast and not _broadcastable(tensors[first].shape, tensor.shape):
+            raise ValueError(
+                f"{first} {tuple(tensors[first].shape)} and {name} {tuple(tensor.shape)} do not broadcast: "
+                "sizes must be equal or 1, from the right"
+            )
+
+
+def _broadcastable(a: torch.Size, b: torch.Size) -> bool:
+    return all(m == n or m == 1 or n == 1 for m, n in zip(reversed(a), reversed(b), strict=False))
+
+
+def default_tolerance(dtype: torch.dtype, tolerance: float | None) -> float:
+    """The given tolerance, or the one that suits the dtype."""
+    return _TOLERANCE[dtype] if tolerance is None else tolerance
+
+
+def check_finite(name: str, tensor: Tensor) -> Check:
+    """The first row of a tensor [..., d] that holds NaN or infinity, if any."""
+    finite = tensor.isfinite().all(-1)
+    if finite.all():
+        return Check(True, "")
+    row = first_row(~finite)
+    return Check(False, f"{row_name(name, row)} is not finite: {format_row(tensor[row])}")
+
+
+def first_row(bad: Tensor) -> tuple[int, ...]:
+    """Index of the first True of a boolean tensor [...]."""
+    return tuple(int(i) for i in bad.nonzero()[0])
+
+
+def row_name(name: str, row: tuple[int, ...]) -> str:
+    """``x[3]``, or ``x`` for a single point."""
+    return f"{name}[{', '.join(map(str, row))}]" if row else name
+
+
+def format_row(row: Tensor) -> str:
+    """The first coordinates of a vector, for messages."""
+    values = [f"{value:.6g}" for value in row.detach().flatten()[:8].tolist()]
+    return f"({', '.join(values)}{', …' if row.numel() > 8 else ''})"
+
+
+def check_size(size: tuple[int, ...]) -> None:
+    """Raise unless size is a tuple of non-negative integers."""
+    for n in size:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise ValueError(f"size must be non-negative integers, got {size}")
+
+
+def check_dtype(dtype: torch.dtype) -> None:
+    """Raise unless dtype is one of those supported."""
+    if dtype not in _FLOATS:
+        raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
+
+
+def check_positive(name: str, value: float, *, zero: bool = False) -> None:
+    """Raise unless value is a finite positive (or, with ``zero``, non-negative) number."""
+    if isinstance(value, bool) or not math.isfinite(value) or value < 0 or (value == 0 and not zero):
+        raise ValueError(f"{name} must be a finite {'non-negative' if zero else 'positive'} number, got {value}")

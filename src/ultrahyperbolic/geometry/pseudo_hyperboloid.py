@@ -1,0 +1,489 @@
+"""The pseudo-hyperboloid Q^{p,q}_β, equation by equation."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from . import dissimilarity as _dissimilarity
+from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
+from .manifold import (
+    Check,
+    Logarithm,
+    Manifold,
+    check_dtype,
+    check_finite,
+    check_positive,
+    check_size,
+    default_tolerance,
+    first_row,
+    format_row,
+    row_name,
+    validate,
+)
+
+
+class _Pair(NamedTuple):
+    """What the closed forms need of two points; columns [..., 1] and vectors [..., d]."""
+
+    w: Tensor
+    """(⟨x, y⟩/β - 1)/2 = ⟨x-y, x-y⟩/4|β|."""
+    w_bar: Tensor
+    """1 + w = -⟨x+y, x+y⟩/4|β|; a geodesic joins the points where it is positive."""
+    side: Tensor
+    """1 where y is near x, -1 where it is near -x, 0 elsewhere."""
+    base: Tensor
+    """side · x - y."""
+    along: Tensor
+    """⟨x, y⟩/β - side."""
+
+
+class PseudoHyperboloid(Manifold):
+    """Q^{p,q}_β = {x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}, with p space and q + 1 time dimensions, time coordinates first.
+
+    q = 0 is hyperbolic space (the upper sheet, x_0 > 0), p = 0 the sphere of radius √|β| (with the sign of the metric
+    turned), and everything between is ultrahyperbolic. The manifold has dimension p + q, its ambient space p + q + 1.
+
+    Parameters
+    ----------
+    p, q : int
+        Non-negative, not both 0.
+    beta : float
+        Negative; the sectional curvature is 1/β. Kept as a buffer, so ``.to`` and ``state_dict`` see it.
+
+    Examples
+    --------
+    >>> M = PseudoHyperboloid(p=3, q=1)
+    >>> x = M.random(100, generator=torch.Generator().manual_seed(0))
+    >>> M.check_point(x).ok
+    True
+    """
+
+    beta: Tensor
+
+    def __init__(self, p: int, q: int, beta: float = -1.0) -> None:
+        super().__init__()
+        for name, value in (("p", p), ("q", q)):
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise TypeError(f"{name} must be an integer, got {value!r}")
+            if value < 0:
+                raise ValueError(f"{name} must not be negative, got {value}")
+        if p + q == 0:
+            raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
+        beta = float(beta)
+        if not (math.isfinite(beta) and beta < 0):
+            raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")
+        self.p, self.q = p, q
+        self.dim, self.ambient_dim = p + q, p + q + 1
+        # What is known of the sign of ⟨u, u⟩ on tangent vectors: the metric is definite for q = 0 and for p = 0 only.
+        self._sign = 1 if q == 0 else -1 if p == 0 else 0
+        self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
+
+    def extra_repr(self) -> str:
+        """The parameters, for ``repr``."""
+        return f"p={self.p}, q={self.q}, beta={self.beta.item():g}"
+
+    # --- curvature ----------------------------------------------------------------------------------------------
+
+    @property
+    def sectional_curvature(self) -> Tensor:
+        """1/β."""
+        return 1.0 / self.beta
+
+    @property
+    def mean_curvature(self) -> Tensor:
+        """|β|^(-1/2), with respect to the unit normal field -x/√|β|."""
+        return self.beta.abs().rsqrt()
+
+    def _scale(self, like: Tensor) -> Tensor:
+        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points)."""
+        return self.beta.to(like.dtype).abs()
+
+    # --- the metric ---------------------------------------------------------------------------------------------
+
+    def _inner(self, u: Tensor, v: Tensor) -> Tensor:
+        product = u * v
+        total = product.sum(-1, keepdim=True)
+        return -total if self.p == 0 else torch.sub(total, self._time_sum(product), alpha=2)
+
+    def _time_sum(self, z: Tensor) -> Tensor:
+        """The sum over the time coordinates."""
+        return z[..., :1] if self.q == 0 else z[..., : self.q + 1].sum(-1, keepdim=True)
+
+    def _flip(self, z: Tensor) -> Tensor:
+        """G z: the time coordinates with their sign turned."""
+        return torch.cat((-z[..., : self.q + 1], z[..., self.q + 1 :]), dim=-1)
+
+    def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
+        """⟨u, v⟩_q = -Σ_{i<=q} u_i v_i + Σ_{j>q} u_j v_j (Eq. 1), with no base point."""
+        validate(self.ambient_dim, u=u, v=v)
+        product = self._inner(u, v)
+        return product if keepdim else product.squeeze(-1)
+
+    # --- membership ---------------------------------------------------------------------------------------------
+
+    def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_0 > 0 for q = 0 (default 1e-10, float32 1e-4)."""
+        validate(self.ambient_dim, x=x)
+        finite = check_finite("x", x)
+        if not finite.ok:
+            return finite
+        tolerance = default_tolerance(x.dtype, tolerance)
+        square = self._inner(x, x).squeeze(-1)
+        residual = (square - self.beta.to(x.dtype)).abs()
+        off = residual > tolerance * torch.maximum(x.square().sum(-1), self._scale(x))
+        if off.any():
+            row = first_row(off)
+            return Check(
+                False,
+                f"{row_name('x', row)} is off the manifold: ⟨x, x⟩ = {square[row].item():.9g} instead of beta = "
+                f"{self.beta.item():g} (residual {residual[row].item():.3g}, tolerance {tolerance:g}·‖x‖²); "
+                "projx or phi maps it back",
+            )
+        if self.q == 0 and (x[..., 0] <= 0).any():
+            row = first_row(x[..., 0] <= 0)
+            return Check(
+                False,
+                f"{row_name('x', row)} is on the lower sheet: x_0 = {x[row][0].item():.6g}, "
+                "and for q = 0 the manifold is the upper sheet x_0 > 0",
+            )
+        return Check(True, "")
+
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
+        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 1e-4); x itself is not checked."""
+        validate(self.ambient_dim, x=x, u=u)
+        for name, tensor in (("x", x), ("u", u)):
+            finite = check_finite(name, tensor)
+            if not finite.ok:
+                return finite
+        tolerance = default_tolerance(x.dtype, tolerance)
+        residual = self._inner(x, u).squeeze(-1).abs()
+        off = residual > tolerance * x.norm(dim=-1) * u.norm(dim=-1)
+        if off.any():
+            row = first_row(off)
+            return Check(
+                False,
+                f"{row_name('u', row)} is not tangent: |⟨x, u⟩| = {residual[row].item():.3g} instead of 0 "
+                f"(tolerance {tolerance:g}·‖x‖‖u‖); proju projects it",
+            )
+        return Check(True, "")
+
+    def check_projectable(self, z: Tensor) -> Check:
+        """Whether the time part of every row is nonzero, as :meth:`phi` needs for q >= 1."""
+        finite = super().check_projectable(z)
+        if not finite.ok or self.q == 0:
+            return finite
+        zero = (z[..., : self.q + 1] == 0).all(-1)
+        if zero.any():
+            row = first_row(zero)
+            return Check(
+                False,
+                f"{row_name('z', row)} has a zero time part (its first {self.q + 1} coordinates), "
+                f"where phi is not defined: {format_row(z[row])}",
+            )
+        return Check(True, "")
+
+    # --- geodesics ----------------------------------------------------------------------------------------------
+
+    def proju(self, x: Tensor, z: Tensor) -> Tensor:
+        """Π_x(z) = z - ⟨z, x⟩ x / β (Eq. 3)."""
+        validate(self.ambient_dim, x=x, z=z)
+        return self._proju(x, z)
+
+    def _proju(self, x: Tensor, z: Tensor) -> Tensor:
+        return z + (self._inner(z, x) / self._scale(x)) * x
+
+    def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
+        """γ_{x→u}(t) (Eq. 5): cosh, straight or cos as u is space-like, null or time-like; t broadcasts as [...]."""
+        validate(self.ambient_dim, x=x, u=u)
+        if isinstance(t, Tensor):
+            u = t.to(u.dtype).unsqueeze(-1) * u
+        elif t != 1.0:
+            u = t * u
+        cosh, sinhc = cosh_sinhc_sqrt(self._inner(u, u) / self._scale(x), sign=self._sign)
+        return cosh * x + sinhc * u
+
+    def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
+        """log_x(y) (Eq. 7) where ⟨x, y⟩ < |β|, and whether that is so; NaN elsewhere."""
+        validate(self.ambient_dim, x=x, y=y)
+        if self._sign > 0:
+            w = self._hyperbolic_w(x, y)
+            factor = asinhc_sqrt(w, w, sign=self._sign) * (1.0 + w).rsqrt()
+            return Logarithm(factor * (y - x - 2.0 * w * x), torch.ones_like(w.squeeze(-1), dtype=torch.bool))
+        pair = self._pair(x, y)
+        exists = pair.w_bar > 0
+        w_bar = torch.where(exists, pair.w_bar, 1.0)
+        factor = asinhc_sqrt(pair.w, w_bar, sign=self._sign) * w_bar.rsqrt()
+        vector = factor * (pair.along * x).add_(pair.base).neg_()
+        return Logarithm(_nan_unless(exists, vector), exists.squeeze(-1))
+
+    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        """Parallel transport of v from x to y along their geodesic, of any causal type; NaN where there is none."""
+        validate(self.ambient_dim, x=x, y=y, v=v)
+        # ⟨y, v⟩ = ⟨y - side · x, v⟩ for tangent v: nearby points lose no digits.
+        if self._sign > 0:
+            w_bar = 1.0 + self._hyperbolic_w(x, y)
+            return v + self._inner(y - x, v) / (2.0 * self._scale(x) * w_bar) * (x + y)
+        pair = self._pair(x, y)
+        exists = pair.w_bar > 0
+        factor = self._inner(pair.base, v) / (-2.0 * self._scale(x) * torch.where(exists, pair.w_bar, 1.0))
+        return _nan_unless(exists, v + factor * (x + y))
+
+    def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
+        """Parallel transport of v from x to expmap(x, u), also past the antipode."""
+        validate(self.ambient_dim, x=x, u=u, v=v)
+        return self._carry(x, u, v)[1]
+
+    def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """expmap(x, u) and v carried along it, at the cost of little more than the former."""
+        validate(self.ambient_dim, x=x, u=u, v=v)
+        return self._carry(x, u, v)
+
+    def _carry(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        z = self._inner(u, u) / self._scale(x)
+        # The half angle gives (cosh √z - 1)/z = ½ (sinh(√z/2)/(√z/2))² without cancellation.
+        half_cosh, half_sinhc = cosh_sinhc_sqrt(z / 4.0, sign=self._sign)
+        square = half_sinhc.square()
+        cosh, sinhc = 1.0 + 0.5 * z * square, half_sinhc * half_cosh
+        along = self._inner(v, u) / self._scale(x)
+        return cosh * x + sinhc * u, v + along * (sinhc * x + (0.5 * square) * u)
+
+    # --- distances ----------------------------------------------------------------------------------------------
+
+    def _pair(self, x: Tensor, y: Tensor) -> _Pair:
+        """w and w̄ of two points, from the form that loses fewest digits to the rounding of the points.
+
+        ⟨x, y⟩, ⟨x-y, x-y⟩ and ⟨x+y, x+y⟩ determine each other on the manifold. A chord is right for near points and
+        ruinous for far ones, whose ⟨y, y⟩ = β it cannot see for rounding; the scalar product is the other way round.
+        """
+        scale = self._scale(x)
+        product = x * y
+        dot = product.sum(-1, keepdim=True)
+        inner = -dot if self.p == 0 else torch.sub(dot, self._time_sum(product), alpha=2)
+        side = self._side(x, y, dot.detach())
+        base = (side * x).sub_(y)
+        half = self._inner(base, base) / (4.0 * scale)
+        along = torch.where(side == 0, inner / -scale, 2.0 * side * half)
+        w = torch.where(side > 0, half, 0.5 * (side - 1.0 + along))
+        w_bar = torch.where(side < 0, -half, 0.5 * (side + 1.0 + along))
+        return _Pair(w, w_bar, side, base, along)
+
+    def _side(self, x: Tensor, y: Tensor, dot: Tensor) -> Tensor:
+        """±1 where ‖x ∓ y‖² <= ‖x‖‖y‖, that is where the terms of a chord are smaller than those of ⟨x, y⟩; else 0."""
+        if self.p == 0:
+            return torch.where(2.0 * dot.abs() >= self._scale(x), dot.sign(), 0.0)
+        # ‖x‖² = 2‖t‖² - |β| on the manifold.
+        a, b = (2.0 * self._time_sum(z.detach().square()) - self._scale(x) for z in (x, y))
+        return torch.where(a + b - 2.0 * dot.abs() <= (a * b).sqrt(), dot.sign(), 0.0)
+
+    def _hyperbolic_w(self, x: Tensor, y: Tensor) -> Tensor:
+        """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels, near or far."""
+        scale, ratio = self._scale(x), x[..., :1] / y[..., :1]
+        angular = (ratio * y).sub_(x).square().sum(-1, keepdim=True)
+        return torch.addcmul(angular, (1.0 - ratio).square(), scale) / (4.0 * scale * ratio)
+
+    def _w(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """w and w̄ alone; for q = 0 nothing reads the latter."""
+        if self._sign > 0:
+            w = self._hyperbolic_w(x, y)
+            return w, w
+        return self._pair(x, y)[:2]
+
+    def _with_antipode(self, x: Tensor, pair: _Pair, value: Tensor, antipodal: float) -> Tensor:
+        """value where a geodesic exists, the antipodal value where y = -x, NaN elsewhere."""
+        otherwise = torch.full_like(value, antipodal)
+        if self.p > 0:
+            # Points that light rays from -x reach have no geodesic from x either: only -x itself is its antipode.
+            base, point = pair.base.detach().abs(), x.detach().abs()
+            none = base.amax(-1, keepdim=True) <= 4.0 * torch.finfo(x.dtype).eps * point.amax(-1, keepdim=True)
+            otherwise = torch.where(none & (pair.side < 0), otherwise, math.nan)
+        return torch.where(pair.w_bar > 0, value, otherwise)
+
+    def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
+        """±d_γ²: positive for space-like, negative for time-like pairs, smooth between; NaN where no geodesic."""
+        validate(self.ambient_dim, x=x, y=y)
+        if self._sign > 0:
+            square = _dissimilarity.signed_square(*self._w(x, y), sign=self._sign)
+        else:
+            pair = self._pair(x, y)
+            exists = pair.w_bar > 0
+            w, w_bar = torch.where(exists, pair.w, 0.0), torch.where(exists, pair.w_bar, 1.0)
+            square = _dissimilarity.signed_square(w, w_bar, sign=self._sign)
+            square = self._with_antipode(x, pair, square, -(math.pi**2))
+        return square.squeeze(-1) * self._scale(x)
+
+    def dist(self, x: Tensor, y: Tensor) -> Tensor:
+        """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode (where x + y vanishes to rounding), NaN elsewhere."""
+        validate(self.ambient_dim, x=x, y=y)
+        if self._sign > 0:
+            length = angle(*self._w(x, y), sign=self._sign)
+        else:
+            pair = self._pair(x, y)
+            length = self._with_antipode(x, pair, angle(pair.w, pair.w_bar, sign=self._sign), math.pi)
+        return length.squeeze(-1) * self._scale(x).sqrt()
+
+    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no metric."""
+        validate(self.ambient_dim, x=x, y=y)
+        length = _dissimilarity.extended_angle(*self._w(x, y), sign=self._sign)
+        return length.squeeze(-1) * self._scale(x).sqrt()
+
+    def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """d_γ where a geodesic exists, π√|β| + d_γ(-x, y) elsewhere: the broken geodesic through -x."""
+        validate(self.ambient_dim, x=x, y=y)
+        w, w_bar = self._w(x, y)
+        length = angle(w, w_bar, sign=self._sign)
+        if self._sign == 0:
+            length = torch.where(w_bar > 0, length, _dissimilarity.beyond_antipode(w_bar.clamp_max(0.0)))
+        return length.squeeze(-1) * self._scale(x).sqrt()
+
+    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
+        """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
+        validate(self.ambient_dim, x=x, y=y)
+        check_positive("epsilon", epsilon)
+        square = _dissimilarity.extended_signed_square(*self._w(x, y), sign=self._sign)
+        return _dissimilarity.smooth(square.squeeze(-1) * self._scale(x), epsilon)
+
+    def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
+        """d_q(x, y) = √|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the chord."""
+        validate(self.ambient_dim, x=x, y=y)
+        w, _ = self._w(x, y)
+        return safe_sqrt(w.squeeze(-1).abs()) * (2.0 * self._scale(x).sqrt())
+
+    # --- diffeomorphisms and projections ------------------------------------------------------------------------
+
+    def psi(self, x: Tensor) -> Tensor:
+        """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p of x = (t, s) (Theorem 4.1); for q = 0 the first coordinate is 1."""
+        validate(self.ambient_dim, x=x)
+        time, space = x[..., : self.q + 1], x[..., self.q + 1 :]
+        unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
+        return torch.cat((unit, space / self._scale(x).sqrt()), dim=-1)
+
+    def psi_inverse(self, z: Tensor) -> Tensor:
+        """ψ⁻¹(u, v) = √|β| (√(1 + ‖v‖²) u, v) for u ∈ S^q and v ∈ R^p (Theorem 4.1)."""
+        validate(self.ambient_dim, z=z)
+        unit, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        stretch = (1.0 + space.square().sum(-1, keepdim=True)).sqrt()
+        return torch.cat((stretch * unit, space), dim=-1) * self._scale(z).sqrt()
+
+    def phi(self, z: Tensor) -> Tensor:
+        """φ = ψ⁻¹∘ψ: the space part is kept, the time part rescaled; φ(x) = x on the manifold.
+
+        Not defined where the time part vanishes (q >= 1). For q = 0 every vector goes to the upper sheet.
+        """
+        validate(self.ambient_dim, z=z)
+        time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        radius = (self._scale(z) + space.square().sum(-1, keepdim=True)).sqrt()
+        if self.q > 0:
+            radius = time * (radius / time.norm(dim=-1, keepdim=True))
+        return torch.cat((radius, space), dim=-1)
+
+    def projx(self, z: Tensor) -> Tensor:
+        """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0."""
+        validate(self.ambient_dim, z=z)
+        scale = (-self._scale(z) / self._inner(z, z)).sqrt()
+        if self.q == 0:
+            scale = torch.where(z[..., :1] < 0, -scale, scale)
+        return scale * z
+
+    def homothety(self, x: Tensor, beta: float) -> Tensor:
+        """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""
+        validate(self.ambient_dim, x=x)
+        beta = float(beta)
+        if not (math.isfinite(beta) and beta < 0):
+            raise ValueError(f"beta must be finite and negative, got {beta}")
+        return (abs(beta) / self._scale(x)).sqrt() * x
+
+    def anti_isometry(self, x: Tensor) -> Tensor:
+        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a :class:`PseudoSphere`): the sign of ⟨·,·⟩ turns."""
+        validate(self.ambient_dim, x=x)
+        if self.p == 0:
+            raise ValueError("the anti-isometry needs p >= 1, got p = 0: R^{q+1,0} has no time dimension to map to")
+        return x.flip(-1)
+
+    # --- gradients ----------------------------------------------------------------------------------------------
+
+    def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """Df(x) = Π_x(G ∇f) (Eq. 11), the pseudo-Riemannian gradient; -Df is **not** a descent direction."""
+        validate(self.ambient_dim, x=x, gradient=gradient)
+        return self._proju(x, self._flip(gradient))
+
+    def precondition(self, x: Tensor, u: Tensor) -> Tensor:
+        """P_x u = Π_x(G u): ⟨u, P_x u⟩ = ‖u‖² for tangent u, so P_x turns Df into χ."""
+        validate(self.ambient_dim, x=x, u=u)
+        return self._proju(x, self._flip(u))
+
+    def preconditioner(self, x: Tensor) -> Tensor:
+        """P_x = G - x xᵀ/β as matrices [..., d, d]; :meth:`precondition` applies it without forming it."""
+        validate(self.ambient_dim, x=x)
+        identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
+        return self._flip(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
+
+    def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """χ = Π_x(G Π_x(G ∇f)) (Eq. 14): ⟨Df, χ⟩ = ‖Df‖², so -χ descends, and χ = 0 only where Df = 0."""
+        return super().descent_direction(x, gradient)
+
+    # --- points -------------------------------------------------------------------------------------------------
+
+    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+        """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""
+        check_size(size)
+        check_dtype(dtype)
+        pole = torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device)
+        pole[..., 0] = self._scale(pole).sqrt()
+        return pole
+
+    def random(
+        self,
+        *size: int,
+        scale: float = 1.0,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
+        """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
+        check_size(size)
+        check_dtype(dtype)
+        check_positive("scale", scale, zero=True)
+        source = device if generator is None else generator.device
+        z = torch.randn(*size, self.ambient_dim, dtype=dtype, device=source, generator=generator).to(device or source)
+        time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
+        return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
+
+    def random_near_pole(
+        self,
+        *size: int,
+        epsilon: float = 0.1,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+        perturb_first: bool = True,
+    ) -> Tensor:
+        """The paper's start: the pole with every coordinate moved uniformly in [-ε, ε], rescaled onto the manifold.
+
+        ``perturb_first=False`` keeps x_0 at √|β| before rescaling, as the authors' scripts do. ε must be small enough
+        that every draw has ⟨z, z⟩ < 0.
+        """
+        check_size(size)
+        check_dtype(dtype)
+        check_positive("epsilon", epsilon)
+        radius = math.sqrt(-self.beta.item())
+        spread = math.sqrt(self.p) + float(perturb_first)
+        if epsilon * spread >= radius:
+            raise ValueError(f"epsilon must be below {radius / spread:.6g} so that ⟨z, z⟩ < 0, got {epsilon}")
+        source = device if generator is None else generator.device
+        uniform = torch.rand(*size, self.ambient_dim, dtype=dtype, device=source, generator=generator)
+        z = epsilon * (2.0 * uniform.to(device or source) - 1.0)
+        if not perturb_first:
+            z[..., 0] = 0.0
+        z[..., 0] += radius
+        return self.projx(z)
+
+
+def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:
+    """The vector, or NaN where no geodesic exists; added, so that no NaN enters the gradient."""
+    return vector.add_(torch.where(exists, 0.0, math.nan).to(vector.dtype))

@@ -1,0 +1,58 @@
+"""A step size that is certain to decrease the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..geometry import Manifold
+from ..geometry.manifold import check_positive
+from .descent import DescentSettings, DescentState, descent_step
+
+
+class LineSearch(NamedTuple):
+    """What :func:`armijo` found."""
+
+    points: Tensor
+    """The new points, or the old ones if no step decreased the function."""
+    value: float
+    step: float
+    """The accepted step size η; 0 if none was."""
+    evaluations: int
+
+
+def armijo(
+    function: Callable[[Tensor], Tensor],
+    points: Tensor,
+    value: float,
+    gradient: Tensor,
+    manifold: Manifold,
+    *,
+    first_step: float = 1.0,
+    sufficient: float = 1e-4,
+    shrink: float = 0.5,
+    max_trials: int = 80,
+) -> LineSearch:
+    """Shorten η until f(exp_x(-η χ)) <= f(x) - c η ‖Df‖², and below f(x) itself.
+
+    ``points`` [..., d] move together, ``value`` and ``gradient`` are f and its Euclidean gradient there, c is
+    ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), so a step is found unless rounding hides the
+    decrease; trials where f is not finite are shortened like any other. The function never increases.
+    """
+    check_positive("first_step", first_step)
+    if not 0.0 < sufficient < 1.0 or not 0.0 < shrink < 1.0:
+        raise ValueError(f"sufficient and shrink must be in (0, 1), got {sufficient} and {shrink}")
+    slope = manifold.egrad2rgrad(points, gradient).square().sum().item()
+    step = first_step
+    for trial in range(1, max_trials + 1):
+        settings = DescentSettings(manifold, lr=step)
+        candidate, _ = descent_step(points, gradient, DescentState(), settings)
+        with torch.no_grad():
+            reached = float(function(candidate))
+        if reached <= value - sufficient * step * slope and reached < value:
+            return LineSearch(candidate, reached, step, trial)
+        step *= shrink
+    return LineSearch(points, value, 0.0, max_trials)

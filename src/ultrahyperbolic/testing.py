@@ -1,0 +1,797 @@
+"""A public battery for manifolds: every property a geometry of this package must have, to run on your own as well.
+
+>>> from ultrahyperbolic import PseudoHyperboloid
+>>> from ultrahyperbolic.testing import check_manifold
+>>> check_manifold(PseudoHyperboloid(2, 1, beta=-4.0)).failed
+{}
+
+Properties are judged on random points and tangent vectors, with tolerances scaled by the dtype's unit roundoff and by
+the size of the terms that cancel. A property that says nothing about a geometry (the light cone of flat space, say) is
+reported as skipped, with the reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .geometry import Manifold
+from .geometry.manifold import MEASURES
+
+__all__ = ["ManifoldReport", "check_gradient", "check_manifold", "properties", "random_isometry"]
+
+_PROPERTIES: dict[str, Callable[[_Sample], None]] = {}
+
+
+class _Skip(Exception):  # noqa: N818 - not an error
+    """Raised by a property that does not apply."""
+
+
+@dataclass(frozen=True)
+class ManifoldReport:
+    """What :func:`check_manifold` found."""
+
+    passed: list[str]
+    failed: dict[str, str] = field(default_factory=dict)
+    """Property to what went wrong."""
+    skipped: dict[str, str] = field(default_factory=dict)
+    """Property to why it does not apply."""
+
+
+def properties() -> dict[str, str]:
+    """The names of all properties, with what each demands."""
+    return {name: (function.__doc__ or "").strip() for name, function in _PROPERTIES.items()}
+
+
+def check_manifold(
+    manifold: Manifold,
+    *,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | str | None = None,
+    n: int = 64,
+    seed: int = 0,
+    only: list[str] | None = None,
+    raises: bool = True,
+) -> ManifoldReport:
+    """Run the battery on a manifold.
+
+    Parameters
+    ----------
+    manifold : Manifold
+        What to test: a pseudo-hyperboloid, a pseudo-sphere, flat space, or a class of your own with their interface.
+    dtype : torch.dtype
+        float64 or float32; ``gradcheck`` runs in float64 alone.
+    device : torch.device, optional
+        Where the points live; the CPU if not given.
+    n : int
+        Number of random points for each property.
+    seed : int
+        Seed of the sample.
+    only : list of str, optional
+        The properties to run, by name; see :func:`properties`.
+    raises : bool
+        Raise ``AssertionError`` listing the failures, or only report them.
+    """
+    unknown = set(only or ()) - set(_PROPERTIES)
+    if unknown:
+        raise ValueError(f"no property called {', '.join(sorted(unknown))}; there are {', '.join(_PROPERTIES)}")
+    report = ManifoldReport([])
+    for name, function in _PROPERTIES.items():
+        if only is not None and name not in only:
+            continue
+        try:
+            function(_Sample(manifold, dtype, torch.device(device or "cpu"), n, seed))
+        except _Skip as reason:
+            report.skipped[name] = str(reason)
+        except Exception as error:  # a broken manifold may fail in any way: each is a finding of its property
+            report.failed[name] = f"{type(error).__name__}: {error}".removeprefix("AssertionError: ")
+        else:
+            report.passed.append(name)
+    if raises and report.failed:
+        lines = "\n".join(f"  {name}: {problem}" for name, problem in report.failed.items())
+        raise AssertionError(f"{manifold} fails {len(report.failed)} properties:\n{lines}")
+    return report
+
+
+def check_gradient(
+    function: Callable[[Tensor], Tensor], x: Tensor, manifold: Manifold, *, seed: int = 0
+) -> tuple[bool, float]:
+    """Whether f(exp_x(t u)) = f(x) + t⟨Df, u⟩ + O(t²), and the slope of the remainder in log-log scale (2 expected).
+
+    For a random tangent direction u at x [..., d] in float64: if autograd's gradient of ``function`` is right, the
+    first-order Taylor remainder shrinks like t². A function that is linear along geodesics passes with slope infinity.
+    """
+    generator = torch.Generator(device=x.device).manual_seed(seed)
+    u = manifold.random_tangent(x.detach(), generator=generator)
+    variable = x.detach().clone().requires_grad_()
+    value = function(variable)
+    (gradient,) = torch.autograd.grad(value, variable)
+    slope = manifold.inner(manifold.egrad2rgrad(x.detach(), gradient), u).sum()
+    times = torch.logspace(-5, -2, 16, dtype=torch.float64)
+    with torch.no_grad():
+        reached = torch.stack([function(manifold.geodesic(x.detach(), u, float(t))).double() for t in times])
+    remainder = (reached - value.detach() - times * slope).abs()
+    noise = 64 * torch.finfo(x.dtype).eps * (value.detach().abs() + reached.abs())
+    usable = remainder > noise
+    if usable.sum() < 4:
+        return True, math.inf
+    a, b = times[usable].log(), remainder[usable].log()
+    fitted = float(((a - a.mean()) * (b - b.mean())).sum() / (a - a.mean()).square().sum())
+    return fitted > 1.9, fitted
+
+
+def random_isometry(manifold: Manifold, *, generator: torch.Generator | None = None, boost: float = 0.5) -> Tensor:
+    """A random matrix [d, d] that preserves ⟨·,·⟩ and the manifold, orthochronous where that is one sheet of two."""
+    metric = _metric(manifold)
+    d, negative = manifold.ambient_dim, metric < 0
+    noise = torch.randn(d, d, dtype=torch.float64, generator=generator)
+    skew = noise - noise.T
+    # exp of a matrix A with A^T G + G A = 0 is an isometry; mixed entries are boosts and are kept small.
+    mixed = negative[:, None] != negative[None, :]
+    matrix = torch.linalg.matrix_exp(torch.where(mixed, boost / math.sqrt(d), 1.0) * (metric[:, None] * skew))
+    flips = torch.where(torch.rand(d, dtype=torch.float64, generator=generator) < 0.5, -1.0, 1.0)
+    for sign in (True, False):
+        axes = (negative == sign).nonzero().flatten()
+        if len(axes) == 1 and getattr(manifold, "beta", None) is not None:
+            pole = manifold.origin()
+            if pole[axes[0]] > 0:
+                flips[axes[0]] = 1.0
+    isometry: Tensor = flips[:, None] * matrix
+    return isometry
+
+
+def _metric(manifold: Manifold) -> Tensor:
+    """The diagonal of the metric, ±1, read off the manifold's scalar product."""
+    basis = torch.eye(manifold.ambient_dim, dtype=torch.float64)
+    return manifold.inner(basis, basis)
+
+
+class _Sample:
+    """A manifold with random points and vectors on it, and the tolerances that belong to them."""
+
+    def __init__(self, manifold: Manifold, dtype: torch.dtype, device: torch.device, n: int, seed: int) -> None:
+        self.manifold, self.dtype, self.device, self.n = manifold, dtype, device, n
+        self.generator = torch.Generator().manual_seed(seed)
+        beta = getattr(manifold, "beta", None)
+        self.beta = None if beta is None else float(beta)
+        self.metric = _metric(manifold)
+        # A pseudo-sphere is judged as the pseudo-hyperboloid it is anti-isometric to.
+        negative = int((self.metric < 0).sum())
+        positive = manifold.ambient_dim - negative
+        self.p, self.q = (positive, negative - 1) if (self.beta or -1.0) < 0 else (negative, positive - 1)
+        self.radius = 1.0 if self.beta is None else math.sqrt(abs(self.beta))
+
+    @property
+    def signature_sign(self) -> float:
+        """+1 where the metric of the ambient space has the paper's sign, -1 for a pseudo-sphere."""
+        return -1.0 if self.beta is not None and self.beta > 0 else 1.0
+
+    def curved(self) -> float:
+        if self.beta is None:
+            raise _Skip("the manifold is flat")
+        return self.beta
+
+    def indefinite(self) -> None:
+        self.curved()
+        if self.p == 0 or self.q == 0:
+            raise _Skip("the metric is definite")
+
+    def points(self, n: int | None = None, scale: float = 0.7) -> Tensor:
+        return self.manifold.random(
+            n or self.n, scale=scale, generator=self.generator, dtype=self.dtype, device=self.device
+        )
+
+    def tangents(self, x: Tensor, length: float = 0.5) -> Tensor:
+        """Tangent vectors of Euclidean length about ``length`` times the radius."""
+        u = self.manifold.random_tangent(x, generator=self.generator)
+        scaled: Tensor = u * (length * self.radius / u.norm(dim=-1, keepdim=True))
+        return scaled
+
+    def gradients(self, x: Tensor) -> Tensor:
+        return torch.randn(x.shape, dtype=torch.float64, generator=self.generator).to(x)
+
+    def close(self, a: Tensor | float, b: Tensor | float, what: str, *scales: Tensor | float) -> None:
+        """Fail unless |a - b| is within rounding of the product of the scales (1 if none)."""
+        a_, b_ = (torch.as_tensor(value, dtype=torch.float64).cpu() for value in (a, b))
+        scale = torch.tensor(1.0, dtype=torch.float64)
+        for factor in scales:
+            scale = scale * torch.as_tensor(factor, dtype=torch.float64).cpu()
+        error = (a_ - b_).abs() / (4096 * torch.finfo(self.dtype).eps * scale.clamp_min(1e-300))
+        if not bool((error <= 1.0).all()):  # NaN must fail
+            worst = float(error.nan_to_num(math.inf).max())
+            raise AssertionError(f"{what}: off by {worst:.3g} times the tolerance")
+
+    def condition(self, *points: Tensor) -> Tensor:
+        """∏ max(1, ‖x‖²/|β|) [...]: how much larger the cancelling terms are than the result."""
+        total = torch.ones((), dtype=torch.float64, device=self.device)
+        for x in points:
+            total = total * (x.double().square().sum(-1) / self.radius**2).clamp_min(1.0)
+        return total
+
+
+def _property(function: Callable[[_Sample], None]) -> Callable[[_Sample], None]:
+    _PROPERTIES[function.__name__] = function
+    return function
+
+
+def _demand(condition: Tensor | bool, what: str) -> None:
+    if not bool(torch.as_tensor(condition).all()):
+        raise AssertionError(what)
+
+
+# --- membership -------------------------------------------------------------------------------------------------
+
+
+@_property
+def membership(s: _Sample) -> None:
+    """Samples, the origin and all maps that return points stay on the manifold; the checks notice what does not."""
+    M, x = s.manifold, s.points()
+    u = s.tangents(x)
+    near = M.random_near_pole(s.n, epsilon=0.1 * s.radius, generator=s.generator, dtype=s.dtype, device=s.device)
+    ambient = x + 0.1 * s.radius * s.gradients(x).tanh()
+    made = {
+        "random": x,
+        "origin": M.origin(3, dtype=s.dtype, device=s.device),
+        "random_near_pole": near,
+        "expmap": M.expmap(x, u),
+        "retr": M.retr(x, u),
+        "phi": M.phi(ambient),
+        "projx": M.projx(x * 1.5),
+    }
+    for name, points in made.items():
+        ok, reason = M.check_point(points)
+        _demand(ok, f"{name} leaves the manifold: {reason}")
+        _demand(points.dtype == s.dtype, f"{name} changes the dtype to {points.dtype}")
+    if s.beta is not None:
+        _demand(not M.check_point(1.01 * x).ok, "check_point accepts points off the manifold")
+    broken = x.clone()
+    broken[1, 0] = math.nan
+    _demand(not M.check_point(broken).ok, "check_point accepts NaN")
+
+
+@_property
+def one_sheet(s: _Sample) -> None:
+    """For q = 0 samples and maps stay on the upper sheet, and the lower one is not a member."""
+    s.curved()
+    if s.q != 0:
+        raise _Skip("the manifold is connected")
+    M, x = s.manifold, s.points()
+    pole = M.origin(dtype=s.dtype, device=s.device)
+    made = (x, M.expmap(x, s.tangents(x, 5.0)), M.retr(x, s.tangents(x, 5.0)), M.phi(-x), M.projx(-x))
+    for points in made:
+        _demand((points * pole).sum(-1) > 0, "a map leaves the upper sheet")
+    _demand(not M.check_point(-x).ok, "the lower sheet passes for a member")
+
+
+@_property
+def tangency(s: _Sample) -> None:
+    """proju is an idempotent projection onto the tangent space; log, transport and gradients are tangent."""
+    M, x, y = s.manifold, s.points(), s.points()
+    s.curved()
+    z = s.gradients(x)
+    projected = M.proju(x, z)
+    s.close(M.proju(x, projected), projected, "proju is not idempotent", s.condition(x).unsqueeze(-1) ** 2)
+    log = M.logmap(x, y)
+    exists = log.exists
+    v = s.tangents(x)
+    made = {
+        "proju": (x, projected),
+        "logmap": (x[exists], log.vector[exists]),
+        "transp": (y[exists], M.transp(x, y, v)[exists]),
+        "transp_follow_expmap": (M.expmap(x, v), M.transp_follow_expmap(x, v, v)),
+        "egrad2rgrad": (x, M.egrad2rgrad(x, z)),
+        "descent_direction": (x, M.descent_direction(x, z)),
+        "random_tangent": (x, M.random_tangent(x, generator=s.generator)),
+    }
+    for name, (base, vector) in made.items():
+        sizes = base.double().norm(dim=-1) * (vector.double().norm(dim=-1) + z.double().norm(dim=-1).mean())
+        s.close(M.inner(base, vector), 0.0, f"{name} is not tangent", sizes, s.condition(base))
+    _demand(not M.check_tangent(x, x).ok, "check_tangent accepts the normal")
+
+
+# --- geodesics --------------------------------------------------------------------------------------------------
+
+
+@_property
+def geodesic_equation(s: _Sample) -> None:
+    """γ(0) = x, γ'(0) = u, γ'' = -⟨u, u⟩γ/β (0 if flat), γ(s + t) continues γ(s), and exp is γ(1)."""
+    M, x = s.manifold, s.points()
+    u, t = s.tangents(x), torch.linspace(-1.5, 1.5, s.n, dtype=s.dtype, device=s.device)
+    s.close(M.geodesic(x, u, 0.0), x, "γ(0) is not x", x.abs().clamp_min(s.radius))
+    s.close(M.geodesic(x, u, 1.0), M.expmap(x, u), "γ(1) is not exp", s.condition(x).unsqueeze(-1), s.radius)
+    one = torch.ones_like(t)
+
+    def velocity(t: Tensor) -> Tensor:
+        result: Tensor = torch.func.jvp(lambda t: M.geodesic(x, u, t), (t,), (one,))[1]
+        return result
+
+    scale = (s.condition(x) * s.radius).unsqueeze(-1) * 32.0
+    s.close(velocity(0 * t), u, "γ'(0) is not u", scale)
+    acceleration = torch.func.jvp(velocity, (t,), (one,))[1]
+    curving = 0.0 if s.beta is None else -M.sqnorm(u, keepdim=True) / s.beta
+    s.close(acceleration, curving * M.geodesic(x, u, t), "γ'' is not -⟨u, u⟩γ/β", scale, s.condition(x).unsqueeze(-1))
+    halfway = M.geodesic(x, u, 0.5)
+    onward = M.geodesic(halfway, M.transp_follow_expmap(x, 0.5 * u, u), t)
+    s.close(onward, M.geodesic(x, u, t + 0.5), "γ does not continue itself", scale, s.condition(x).unsqueeze(-1) ** 2)
+
+
+@_property
+def long_geodesics(s: _Sample) -> None:
+    """Geodesics stay on the manifold for large t, of every causal type; time-like ones close after 2π√|β|."""
+    M, x = s.manifold, s.points()
+    s.curved()
+    for causal, u in _causal_tangents(s, x).items():
+        for t in (10.0, -30.0, 300.0):
+            y = M.geodesic(x, u, t / 10 if causal == "space-like" else t)
+            residual = (M.sqnorm(y) - float(s.beta or 0.0)).abs() / y.square().sum(-1)
+            s.close(residual, 0.0, f"a {causal} geodesic leaves the manifold", 1.0 + abs(t))
+        if causal == "time-like":
+            around = M.geodesic(x, u, 2 * math.pi * s.radius / M.norm(u))
+            s.close(around, x, "a time-like geodesic does not close", s.condition(x, u).unsqueeze(-1), s.radius * 16)
+
+
+def _causal_tangents(s: _Sample, x: Tensor) -> dict[str, Tensor]:
+    """Tangent vectors at x of length √|β|, of each causal type that the geometry has (as its image with β < 0 sees it).
+
+    The space-like ones project a direction of the space coordinates; the time-like ones turn the time part of x, so
+    the two are orthogonal and their sum is null.
+    """
+    M, metric = s.manifold, s.metric.to(x) * s.signature_sign
+    noise = s.gradients(x)
+    made: dict[str, Tensor] = {}
+    if s.p > 0:
+        spacelike = M.proju(x, torch.where(metric > 0, noise, 0.0))
+        made["space-like"] = s.radius * spacelike / M.norm(spacelike, keepdim=True)
+    if s.q > 0:
+        time, turn = torch.where(metric < 0, x, 0.0), torch.where(metric < 0, noise, 0.0)
+        turn = turn - (turn * time).sum(-1, keepdim=True) / time.square().sum(-1, keepdim=True) * time
+        made["time-like"] = s.radius * turn / M.norm(turn, keepdim=True)
+    if s.p > 0 and s.q > 0:
+        made["null"] = made["space-like"] + made["time-like"]
+    return made
+
+
+@_property
+def exp_log(s: _Sample) -> None:
+    """log inverts exp within the injectivity radius and exp inverts log wherever it exists."""
+    M, x = s.manifold, s.points()
+    u = s.tangents(x)
+    y = M.expmap(x, u)
+    vector, exists = M.logmap(x, y)
+    _demand(exists, "log does not exist near x")
+    scale = s.condition(x).unsqueeze(-1) ** 1.5 * s.radius
+    s.close(vector, u, "log does not invert exp", scale)
+    s.close(M.dist(x, y), M.norm(u), "dist is not the length of the geodesic", s.condition(x) ** 1.5 * s.radius, 64.0)
+    z = s.points()
+    vector, exists = M.logmap(x, z)
+    reached = M.expmap(x[exists], vector[exists])
+    near_antipode = 1.0 if s.beta is None else 1.0 / (1.0 + M.inner(x, z)[exists] / s.beta).clamp_min(1e-6).sqrt()
+    scale = (s.condition(x, z)[exists] * near_antipode * s.radius).unsqueeze(-1)
+    s.close(reached, z[exists], "exp does not invert log", scale)
+    s.close(M.logmap(x, x).vector, 0.0, "log_x(x) is not 0", s.radius)
+
+
+@_property
+def image_of_exp(s: _Sample) -> None:
+    """log exists exactly where ⟨x, y⟩/β > -1; elsewhere it says so and is NaN, as is dist, and exp never gets there."""
+    M, beta = s.manifold, s.curved()
+    x, y = s.points(), s.points(scale=2.0)
+    cosine = M.inner(x.double(), y.double()) / beta
+    log = M.logmap(x, y)
+    clear = (cosine + 1.0).abs() > 1e-3 * s.condition(x, y).sqrt()
+    _demand((log.exists == (cosine > -1.0))[clear], "logmap misjudges whether a geodesic exists")
+    _demand(log.vector.isfinite().all(-1)[log.exists], "logmap is not finite where it exists")
+    _demand(log.vector.isnan().all(-1)[~log.exists], "logmap gives a vector where there is no geodesic")
+    _demand(M.dist(x, y).isnan()[~log.exists & clear], "dist gives a length where there is no geodesic")
+    _demand(M.transp(x, y, s.tangents(x)).isnan().all(-1)[~log.exists], "transp moves where there is no geodesic")
+    if s.p > 0 and s.q > 0:
+        _demand((~log.exists).any(), "the sample never left the image of exp")
+    for causal, u in _causal_tangents(s, x).items():
+        lengths = torch.linspace(0.1, 3.0, s.n, dtype=s.dtype, device=s.device)
+        reached = M.geodesic(x, u, lengths)
+        cosine = M.inner(x, reached) / beta
+        slack = 4096 * torch.finfo(s.dtype).eps * s.condition(x, reached)
+        _demand(cosine >= -1.0 - slack, f"a {causal} geodesic reaches ⟨x, y⟩ > |β|")
+
+
+# --- transport --------------------------------------------------------------------------------------------------
+
+
+@_property
+def transport(s: _Sample) -> None:
+    """Parallel transport preserves ⟨·,·⟩, carries velocities to velocities, agrees along both routes and reverses."""
+    M, x = s.manifold, s.points()
+    u, v, w = s.tangents(x), s.tangents(x), s.tangents(x)
+    y, carried = M.expmap_transp(x, u, v)
+    s.close(y, M.expmap(x, u), "expmap_transp differs from expmap", s.condition(x).unsqueeze(-1), s.radius)
+    scale = s.condition(x, y) * s.radius
+    s.close(carried, M.transp_follow_expmap(x, u, v), "the two transports along exp differ", scale.unsqueeze(-1))
+    s.close(
+        M.transp(x, y, v),
+        carried,
+        "transport along log and exp differ",
+        scale.unsqueeze(-1),
+        s.condition(x).unsqueeze(-1),
+    )
+    other = M.transp_follow_expmap(x, u, w)
+    s.close(M.inner(carried, other), M.inner(v, w), "transport changes ⟨v, w⟩", scale, s.condition(x) * s.radius)
+    back = M.transp(y, x, carried)
+    s.close(back, v, "transport does not reverse", scale.unsqueeze(-1), s.condition(x, y).unsqueeze(-1))
+    velocity = M.transp_follow_expmap(x, u, u)
+    ahead = M.geodesic(y, velocity, 0.5)
+    s.close(ahead, M.geodesic(x, u, 1.5), "transport does not carry the velocity", scale.unsqueeze(-1), 16.0)
+
+
+# --- distances --------------------------------------------------------------------------------------------------
+
+
+@_property
+def symmetry(s: _Sample) -> None:
+    """All dissimilarities are symmetric, non-negative and 0 at x = y."""
+    M, x, y = s.manifold, s.points(), s.points()
+    for name in MEASURES:
+        measure = getattr(M, name)
+        there, back = measure(x, y), measure(y, x)
+        _demand(there.isnan() == back.isnan(), f"{name} exists in one direction only")
+        there, back = there.nan_to_num(0.0), back.nan_to_num(0.0)
+        _demand(there >= 0, f"{name} is negative")
+        s.close(there, back, f"{name} is not symmetric", 1.0 + there.abs(), s.condition(x, y))
+        s.close(measure(x, x), 0.0, f"{name}(x, x) is not 0", 1e-3)
+
+
+@_property
+def dissimilarities(s: _Sample) -> None:
+    """D_γ, the broken geodesic and the smoothed form agree with their definitions (Eq. 8 and 9) through ⟨x, y⟩."""
+    M, beta = s.manifold, s.curved()
+    x, y = s.points(), s.points()
+    cosine = M.inner(x.double(), y.double()) / beta
+    inside, there = cosine.clamp(-1.0, 1.0).acos(), cosine.clamp_min(1.0).acosh()
+    length = torch.where(cosine > 1.0, there, inside) * s.radius
+    # acosh and acos lose half the digits near their ends, so pairs near the cone and the antipode are left out here.
+    clear = ((cosine.abs() - 1.0).abs() > 1e-2) & (s.condition(x, y) < 1e4)
+    _demand(clear.any(), "no pair to judge")
+    scale = (s.condition(x, y) * (1.0 + cosine.abs()) * s.radius * 16)[clear]
+    exists = (cosine > -1.0) & clear
+    s.close(M.dist(x, y)[exists], length[exists], "dist is not Eq. 8", s.condition(x, y)[exists] * s.radius * 16)
+    expected = torch.where(cosine >= 0.0, length, s.radius * (math.pi / 2 - cosine))
+    s.close(M.dissimilarity(x, y)[clear], expected[clear], "dissimilarity is not Eq. 9", scale)
+    beyond = s.radius * (math.pi + (-cosine).clamp_min(1.0).acosh())
+    broken = torch.where(cosine > -1.0, length, beyond)
+    s.close(M.broken_dissimilarity(x, y)[clear], broken[clear], "the broken geodesic has another length", scale)
+    for epsilon in (0.1, 1e-3):
+        smoothed = (expected**4 + epsilon**2) ** 0.25 - epsilon**0.5
+        result = M.smoothed_dissimilarity(x, y, epsilon)
+        s.close(result[clear], smoothed[clear], "the smoothed dissimilarity is not (σ² + ε²)^¼ - √ε", scale)
+    chord = (2.0 * beta - 2.0 * M.inner(x.double(), y.double())).abs().sqrt()
+    s.close(M.extrinsic_dist(x, y)[clear], chord[clear], "extrinsic_dist is not Eq. 4", scale, s.radius)
+    # The signed square is that of the metric's own sign: space-like pairs positive.
+    signed = torch.where(cosine > 1.0, length.square(), -length.square()) * s.signature_sign
+    s.close(M.sqdist(x, y)[exists], signed[exists], "sqdist is not ±dist²", s.condition(x, y)[exists], s.radius**2 * 64)
+
+
+@_property
+def antipode(s: _Sample) -> None:
+    """d_γ(x, -x) = π√|β| and D_γ(x, -x) = √|β|(π/2 + 1); no logarithm there."""
+    M, x = s.manifold, s.points()
+    s.curved()
+    if s.q == 0:
+        raise _Skip("-x is on the other sheet")
+    s.close(M.dist(x, -x), math.pi * s.radius, "dist to the antipode", s.radius)
+    s.close(
+        M.dissimilarity(x, -x), (math.pi / 2 + 1) * s.radius, "dissimilarity to the antipode", s.radius, s.condition(x)
+    )
+    _demand(~M.logmap(x, -x).exists, "log claims to exist at the antipode")
+
+
+@_property
+def isometry_invariance(s: _Sample) -> None:
+    """Isometries of the ambient space leave all dissimilarities alone and commute with exp and log."""
+    M, x, y = s.manifold, s.points(), s.points()
+    matrix = random_isometry(M, generator=s.generator).to(x)
+    turned_x, turned_y = x @ matrix.T, y @ matrix.T
+    ok, reason = M.check_point(turned_x, tolerance=1e-3 if s.dtype == torch.float32 else 1e-8)
+    _demand(ok, f"the isometry leaves the manifold: {reason}")
+    growth = s.condition(x, y, turned_x, turned_y)
+    for name in MEASURES:
+        before, after = getattr(M, name)(x, y), getattr(M, name)(turned_x, turned_y)
+        both = before.isfinite() & after.isfinite()
+        _demand(both.any(), f"{name} is never defined")
+        # d has an infinite slope on the cone: what is compared is the square, which has not.
+        square = (1.0 + before[both].square()) * growth[both]
+        s.close(after[both].square(), before[both].square(), f"{name} is not invariant", square)
+    u = s.tangents(x)
+    moved = M.expmap(turned_x, u @ matrix.T)
+    s.close(moved, M.expmap(x, u) @ matrix.T, "exp does not commute with isometries", growth.unsqueeze(-1), s.radius)
+
+
+@_property
+def homothety(s: _Sample) -> None:
+    """Scaling a pseudo-hyperboloid to another β scales its lengths by √(β'/β)."""
+    s.curved()
+    M: Any = s.manifold
+    if not hasattr(M, "homothety"):
+        raise _Skip("the manifold has no homothety")
+    x, y = s.points(), s.points()
+    other = type(M)(M.p, M.q, 3.0 * float(s.beta or 0.0))
+    a, b = M.homothety(x, 3.0 * float(s.beta or 0.0)), M.homothety(y, 3.0 * float(s.beta or 0.0))
+    _demand(other.check_point(a).ok, "the homothety misses its target")
+    s.close(other.dissimilarity(a, b).square(), 3.0 * M.dissimilarity(x, y).square(), "lengths do not scale",
+            s.condition(x, y), s.radius**2 * 16 + M.dissimilarity(x, y).double().square())  # fmt: skip
+
+
+@_property
+def anti_isometry(s: _Sample) -> None:
+    """σ turns the sign of ⟨·,·⟩ and carries the manifold onto one whose lengths are the same."""
+    s.curved()
+    M: Any = s.manifold
+    if not hasattr(M, "anti_isometry") or s.p == 0:
+        raise _Skip("no anti-isometry")
+    from .geometry import PseudoHyperboloid, PseudoSphere
+
+    x, y = s.points(), s.points()
+    beta = float(s.beta or 0.0)
+    target = PseudoSphere(s.q + 1, s.p - 1, -beta) if beta < 0 else PseudoHyperboloid(s.p, s.q, -beta)
+    a, b = M.anti_isometry(x), M.anti_isometry(y)
+    _demand(target.check_point(a).ok, "σ misses its target")
+    s.close(target.inner(a, b), -M.inner(x, y), "σ does not turn the sign of ⟨·,·⟩", s.condition(x, y), s.radius**2)
+    s.close(
+        target.dissimilarity(a, b), M.dissimilarity(x, y), "σ changes lengths", 1.0 + M.dissimilarity(x, y), s.radius
+    )
+
+
+# --- maps onto the manifold -------------------------------------------------------------------------------------
+
+
+@_property
+def phi_and_psi(s: _Sample) -> None:
+    """φ and projx leave points of the manifold alone, φ maps any vector with a time part onto it, ψ⁻¹ inverts ψ."""
+    M: Any = s.manifold
+    x = s.points()
+    s.close(M.phi(x), x, "φ(x) is not x", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(M.projx(x), x, "projx(x) is not x", s.condition(x).unsqueeze(-1) ** 1.5, s.radius)
+    z = 3.0 * s.gradients(x)
+    ok, reason = M.check_point(M.phi(z))
+    _demand(ok, f"φ misses the manifold: {reason}")
+    if not hasattr(M, "psi"):
+        return
+    split = M.psi(x)
+    unit = split[..., : M.q + 1]
+    s.close(unit.square().sum(-1), 1.0, "the first part of ψ(x) is not on the unit sphere")
+    s.close(M.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.condition(x).unsqueeze(-1), s.radius)
+
+
+@_property
+def retraction(s: _Sample) -> None:
+    """retr(x, 0) = x and retr agrees with exp to first order."""
+    M, x = s.manifold, s.points()
+    u = s.tangents(x)
+    s.close(M.retr(x, 0.0 * u), x, "retr(x, 0) is not x", s.condition(x).unsqueeze(-1), s.radius)
+    zero = torch.zeros((), dtype=s.dtype, device=s.device)
+    derivative = torch.func.jvp(lambda t: M.retr(x, t * u), (zero,), (torch.ones_like(zero),))[1]
+    s.close(derivative, u, "the derivative of retr is not the identity", s.condition(x).unsqueeze(-1) ** 1.5, s.radius)
+
+
+# --- the shape of the geometry ----------------------------------------------------------------------------------
+
+
+@_property
+def definiteness(s: _Sample) -> None:
+    """⟨·,·⟩ is definite on tangent spaces for q = 0 or p = 0 only."""
+    M, x = s.manifold, s.points()
+    s.curved()
+    u = M.random_tangent(x.repeat(8, 1), generator=s.generator)
+    square = M.sqnorm(u) * s.signature_sign
+    positive, negative = bool((square > 0).any()), bool((square < 0).any())
+    _demand(
+        positive == (s.p > 0), "space-like tangent vectors where there should be none, or none where there should be"
+    )
+    _demand(
+        negative == (s.q > 0), "time-like tangent vectors where there should be none, or none where there should be"
+    )
+    character = M.causal_character(u)
+    _demand(character == torch.sign(M.sqnorm(u)).to(torch.int8), "causal_character is not the sign of ⟨u, u⟩")
+    if s.p > 0 and s.q > 0:
+        _demand(
+            M.causal_character(_causal_tangents(s, x)["null"], tolerance=1e-4) == 0,
+            "causal_character misses null vectors",
+        )
+
+
+@_property
+def order_relations(s: _Sample) -> None:
+    """The extrinsic distance orders pairs like d_γ for q = 0 or p = 0, and does not otherwise."""
+    M = s.manifold
+    s.curved()
+    x, y = s.points(16 * s.n), s.points(16 * s.n)
+    length, chord = M.dist(x, y).double(), M.extrinsic_dist(x, y).double()
+    clear = length.isfinite() & (length > 0.05 * s.radius)
+    length, chord = length[clear], chord[clear]
+    if s.q == 0 or s.p == 0:
+        order = length.argsort()
+        slack = 4096 * torch.finfo(s.dtype).eps * (1.0 + chord[order][1:])
+        _demand(chord[order].diff() >= -slack, "the extrinsic distance breaks an order")
+    else:
+        # A time-like pair that is farther by d_γ but nearer by the chord than a space-like one.
+        spacelike = (M.sqdist(x, y)[clear] * s.signature_sign) > 0
+        farther = length[~spacelike][:, None] > length[spacelike][None, :]
+        nearer = chord[~spacelike][:, None] < chord[spacelike][None, :]
+        _demand((farther & nearer).any(), "the extrinsic distance keeps every order")
+
+
+@_property
+def zero_triangle(s: _Sample) -> None:
+    """For p >= 2, q >= 1 there are x, y, z with d(x, y) = d(x, z) = 0 and d(y, z) > 0 (Section 3)."""
+    s.curved()
+    if s.p < 2 or s.q < 1:
+        raise _Skip("needs p >= 2 and q >= 1")
+    x, y, z = torch.zeros(3, s.p + s.q + 1, dtype=s.dtype, device=s.device).unbind()
+    # Time coordinates first: (1, 0 | 0, 0), (1, 1 | 1, 0), (1, 1 | 0, 1), with the other coordinates 0.
+    x[0] = y[0] = z[0] = y[1] = z[1] = s.radius
+    y[s.q + 1] = z[s.q + 2] = s.radius
+    if s.signature_sign < 0:
+        x, y, z = x.flip(-1), y.flip(-1), z.flip(-1)
+    M = s.manifold
+    s.close(M.dist(x, y), 0.0, "d(x, y) is not 0", 1e-3)
+    s.close(M.dist(x, z), 0.0, "d(x, z) is not 0", 1e-3)
+    _demand(M.dist(y, z) > 0.5 * s.radius, "d(y, z) is 0")
+
+
+# --- gradients --------------------------------------------------------------------------------------------------
+
+
+@_property
+def descent(s: _Sample) -> None:
+    """⟨Df, χ⟩ = ‖Df‖² with Df = Π_x(G∇f), Df represents the differential, and -χ decreases functions."""
+    M, x = s.manifold, s.points()
+    gradient, u = s.gradients(x), s.tangents(x)
+    rgrad, chi = M.egrad2rgrad(x, gradient), M.descent_direction(x, gradient)
+    size = rgrad.double().square().sum(-1)
+    s.close(M.inner(rgrad, u), (gradient * u).sum(-1), "⟨Df, u⟩ is not df(u)", s.condition(x) ** 1.5, s.radius * 16)
+    s.close(M.inner(rgrad, chi), size, "⟨Df, χ⟩ is not ‖Df‖²", size.clamp_min(1.0), s.condition(x) ** 2)
+    s.close(
+        chi,
+        M.precondition(x, rgrad),
+        "χ is not P_x Df",
+        size.clamp_min(1.0).unsqueeze(-1),
+        s.condition(x).unsqueeze(-1),
+    )
+    s.close(M.descent_direction(x, 0 * gradient), 0.0, "χ is not 0 for a vanishing gradient", 1e-6)
+    step = 1e-3 * s.radius / chi.norm(dim=-1, keepdim=True)
+    moved = (gradient * M.expmap(x, -step * chi)).sum(-1) - (gradient * x).sum(-1)
+    steep = size > 1e-2
+    _demand((moved < 0)[steep], "-χ is not a descent direction")
+
+
+@_property
+def finite_gradients(s: _Sample) -> None:
+    """Gradients are never NaN or infinite; 0 by convention at x = y, on the cone and, for d_γ, at the antipode."""
+    x = s.points()
+    pairs = {"x = y": x.clone()}
+    if s.beta is not None:
+        pairs["far"] = s.points(scale=3.0)
+        if s.q > 0:
+            pairs["the antipode"] = -x
+    if s.p > 0 and s.q > 0 and s.beta is not None:
+        pairs["the cone"] = x + _causal_tangents(s, x)["null"]
+    names = (*MEASURES, "sqdist", "expmap", "logmap", "norm", "transp_follow_expmap")
+    for place, y in pairs.items():
+        for name in names:
+            for gradient in _gradients(s, name, x, y):
+                _demand(gradient.isfinite(), f"the gradient of {name} at {place} is not finite")
+                exact = place == "x = y" or (place == "the antipode" and name == "dist")
+                if exact and name in ("dist", "dissimilarity", "broken_dissimilarity", "extrinsic_dist"):
+                    _demand(gradient == 0, f"the gradient of {name} at {place} is not 0")
+    if s.p > 0 and s.q > 0 and s.beta is not None:
+        _zero_on_cone(s)
+
+
+def _gradients(s: _Sample, name: str, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+    M, a, b = s.manifold, x.clone().requires_grad_(), y.clone().requires_grad_()
+    if name == "norm":
+        result = M.norm(a - b)
+    elif name == "expmap":
+        result = M.expmap(a, M.proju(a, b - a))
+    elif name == "transp_follow_expmap":
+        result = M.transp_follow_expmap(a, M.proju(a, b - a), M.proju(a, b))
+    elif name == "logmap":
+        vector, exists = M.logmap(a, b)
+        result = torch.where(exists.unsqueeze(-1), vector, torch.zeros_like(vector))
+    else:
+        result = getattr(M, name)(a, b).nan_to_num(0.0)
+    return torch.autograd.grad(result.sum(), (a, b), materialize_grads=True)
+
+
+def _zero_on_cone(s: _Sample) -> None:
+    """On the cone exactly (coordinates that make ⟨x-y, x-y⟩ = 0 without rounding) the slope is 0 by convention."""
+    x = torch.zeros(s.p + s.q + 1, dtype=s.dtype, device=s.device)
+    x[0] = s.radius
+    y = x.clone()
+    y[1] = y[-1] = s.radius
+    if s.signature_sign < 0:
+        x, y = x.flip(-1), y.flip(-1)
+    for name in ("dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist"):
+        for gradient in _gradients(s, name, x, y):
+            _demand(gradient == 0, f"the gradient of {name} exactly on the cone is not 0")
+
+
+@_property
+def gradcheck(s: _Sample) -> None:
+    """Autograd agrees with finite differences in float64, away from the cone and the antipode."""
+    if s.dtype != torch.float64:
+        raise _Skip("needs float64")
+    M = s.manifold
+    x, y = s.points(), s.points()
+    if s.beta is not None:
+        cosine = M.inner(x, y) / s.beta
+        x, y = (
+            x[((cosine.abs() - 1).abs() > 0.05) & (cosine > -0.9)],
+            y[((cosine.abs() - 1).abs() > 0.05) & (cosine > -0.9)],
+        )
+    x, y = x[:4].requires_grad_(), y[:4].requires_grad_()
+    u = s.tangents(x.detach()).requires_grad_()
+    functions: dict[str, tuple[Callable[..., Any], tuple[Tensor, ...]]] = {
+        "expmap": (M.expmap, (x, u)),
+        "logmap": (lambda x, y: M.logmap(x, y).vector, (x, y)),
+        "transp": (M.transp, (x, y, u)),
+        "transp_follow_expmap": (M.transp_follow_expmap, (x, u, u)),
+        "proju": (M.proju, (x, u)),
+        "phi": (M.phi, (x,)),
+        "projx": (M.projx, (x,)),
+        "descent_direction": (M.descent_direction, (x, u)),
+        **{name: (getattr(M, name), (x, y)) for name in (*MEASURES, "sqdist")},
+    }
+    for name, (function, arguments) in functions.items():
+        ok = torch.autograd.gradcheck(function, arguments, raise_exception=False, atol=1e-5, rtol=1e-4)
+        _demand(ok, f"autograd and finite differences disagree on {name}")
+
+
+@_property
+def arguments_untouched(s: _Sample) -> None:
+    """No method modifies its arguments."""
+    M, x, y = s.manifold, s.points(), s.points()
+    u, gradient = s.tangents(x), s.gradients(x)
+    kept = [tensor.clone() for tensor in (x, y, u, gradient)]
+    for call in (
+        lambda: M.expmap(x, u), lambda: M.logmap(x, y), lambda: M.transp(x, y, u), lambda: M.proju(x, gradient),
+        lambda: M.egrad2rgrad(x, gradient), lambda: M.descent_direction(x, gradient), lambda: M.phi(gradient),
+        lambda: M.projx(x), lambda: M.retr(x, u), lambda: M.dissimilarity(x, y), lambda: M.precondition(x, u),
+    ):  # fmt: skip
+        call()
+        for before, after in zip(kept, (x, y, u, gradient), strict=True):
+            _demand(before == after, "an argument was modified")
+
+
+@_property
+def broadcasting(s: _Sample) -> None:
+    """Methods broadcast over leading dimensions, cdist equals the pairwise loop, and vmap equals the batch."""
+    M, x, y = s.manifold, s.points(6), s.points(5)
+    table = M.dissimilarity(x[:, None], y[None])
+    _demand(table.shape == (6, 5), f"broadcasting gives shape {tuple(table.shape)}")
+    for name in MEASURES:
+        whole = getattr(M, name)(x[:, None], y[None])
+        blocks = M.cdist(x, y, measure=name, block_rows=4)
+        _demand(whole.isnan() == blocks.isnan(), f"cdist exists where {name} does not, or the other way round")
+        s.close(
+            blocks.nan_to_num(0.0), whole.nan_to_num(0.0), f"cdist differs from {name}", 1.0 + whole.nan_to_num(0.0)
+        )
+        single = torch.stack([torch.stack([getattr(M, name)(a, b) for b in y]) for a in x])
+        s.close(
+            single.nan_to_num(0.0),
+            whole.nan_to_num(0.0),
+            f"{name} of single points differs",
+            1.0 + whole.nan_to_num(0.0),
+        )
+        _demand(single.dtype == s.dtype, f"{name} of single points has dtype {single.dtype}")
+    u = s.tangents(x)
+    mapped = torch.func.vmap(M.expmap)(x, u)
+    s.close(mapped, M.expmap(x, u), "vmap of expmap differs", s.condition(x).unsqueeze(-1), s.radius)
+    logs, exists = torch.func.vmap(M.logmap)(x[:5], y)
+    expected = M.logmap(x[:5], y)
+    _demand(exists == expected.exists, "vmap of logmap differs")
+    s.close(logs.nan_to_num(0.0), expected.vector.nan_to_num(0.0), "vmap of logmap differs",
+            1.0 + expected.vector.nan_to_num(0.0).abs())  # fmt: skip

@@ -1,0 +1,64 @@
+"""The geometry benchmark runs from end to end and writes the figures it promises; how fast is not judged here."""
+
+import json
+import math
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(find_spec("geoopt") is None, reason="geoopt is not installed")
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "geometry.py"
+DIMENSIONS = (4, 8, 16)
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
+    path = tmp_path_factory.mktemp("benchmark") / "geometry.json"
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT), "--quick", "--json", str(path)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    result: dict[str, float] = json.loads(path.read_text())
+    for key in ("expmap_ratio", "logmap_ratio", "dist_ratio", "chi_exponent", "gram_schmidt_exponent"):
+        assert key in run.stdout
+    return result
+
+
+def test_every_figure_is_finite(figures: dict[str, float]) -> None:
+    assert [key for key, value in figures.items() if not math.isfinite(value)] == []
+
+
+def test_ratios_are_the_larger_of_the_two_limits(figures: dict[str, float]) -> None:
+    for operation in ("expmap", "logmap"):
+        limits = [figures[f"{limit}_{operation}_ratio"] for limit in ("lorentz", "sphere")]
+        assert figures[f"{operation}_ratio"] == max(limits)
+    assert figures["dist_ratio"] == figures["lorentz_dist_ratio"]
+    assert figures["sphere_dist_ratio"] > 0
+
+
+def test_nearby_distances_keep_their_digits(figures: dict[str, float]) -> None:
+    for limit in ("lorentz", "sphere"):
+        assert figures[f"{limit}_dist_error_nearby"] < 1e-7 < figures[f"geoopt_{limit}_dist_error_nearby"]
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_directions_are_tangent_and_descend(figures: dict[str, float], d: int) -> None:
+    for name in ("chi", "gram_schmidt"):
+        assert figures[f"{name}_us_d{d}"] > 0
+        assert figures[f"{name}_tangency_d{d}"] < 1e-12
+        assert figures[f"{name}_descent_d{d}"] < 1e-10
+
+
+@pytest.mark.parametrize("d", DIMENSIONS)
+def test_gram_schmidt_bases_are_orthonormal_in_small_dimensions(figures: dict[str, float], d: int) -> None:
+    for variant in ("", "classical_", "time_first_", "space_first_"):
+        assert figures[f"gram_schmidt_{variant}orthonormality_d{d}"] < 1e-6
+    assert figures[f"gram_schmidt_longest_d{d}"] >= 1.0
+
+
+def test_exponents_are_there(figures: dict[str, float]) -> None:
+    assert {"chi_exponent", "gram_schmidt_exponent", "threads", "points"} <= figures.keys()

@@ -1,0 +1,78 @@
+"""The opt-in wrapper."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere, checked
+from ultrahyperbolic.testing import check_manifold
+
+
+@pytest.fixture
+def M():  # noqa: N802 - the paper's letter for a manifold
+    return checked(PseudoHyperboloid(3, 1, -4.0))
+
+
+def test_good_calls_give_the_same_results(M, generator):
+    plain = PseudoHyperboloid(3, 1, -4.0)
+    x, y = M.random(5, generator=generator), M.random(5, generator=generator)
+    u = M.random_tangent(x, generator=generator)
+    assert torch.equal(M.expmap(x, u), plain.expmap(x, u))
+    assert torch.equal(M.dissimilarity(x, y), plain.dissimilarity(x, y))
+    assert torch.equal(M.geodesic(x, u, 0.5), plain.geodesic(x, u, 0.5))
+    assert isinstance(M, PseudoHyperboloid)
+    assert isinstance(M, Manifold)
+    assert (M.p, M.q, M.beta.item()) == (3, 1, -4.0)
+    assert list(M.state_dict()) == ["beta"]
+
+
+@pytest.mark.parametrize("plain", [PseudoHyperboloid(2, 1), PseudoSphere(2, 1), Euclidean(3)], ids=str)
+def test_the_battery_s_values_are_all_valid(plain):
+    # The checked manifold sees only valid values in the battery's own geometric properties.
+    report = check_manifold(checked(plain), raises=False, only=["exp_log", "transport", "symmetry", "descent"])
+    assert report.failed == {}
+
+
+def test_bad_values_are_named(M, generator):
+    x = M.random(5, generator=generator)
+    u = M.random_tangent(x, generator=generator)
+    off = x.clone()
+    off[3] *= 1.01
+    cases = [
+        (lambda: M.expmap(off, u), r"expmap: PseudoHyperboloid\(p=3, q=1, beta=-4\): x\[3\] is off the manifold"),
+        (lambda: M.dist(x, off), r"dist: .*y\[3\] is off the manifold"),
+        (lambda: M.expmap(x, u + x), r"expmap: .*u\[0\] is not tangent"),
+        (lambda: M.transp(x, x, u + x), r"transp: .*v\[0\] is not tangent"),
+        (lambda: M.inner(u, u * math.nan), r"inner: v\[0\] is not finite"),
+        (lambda: M.phi(0 * x), r"phi: .*z\[0\] has a zero time part"),
+        (lambda: M.projx(x * torch.tensor([0.0, 0, 1, 1, 1]).double()), r"projx: .*the result\[0\] is not finite"),
+        (lambda: M.egrad2rgrad(x, u * math.inf), r"egrad2rgrad: gradient\[0\] is not finite"),
+        (lambda: M.cdist(off, x), r"cdist: .*x\[3\] is off the manifold"),
+        (
+            lambda: M.geodesic(x, u, torch.tensor(math.nan)),
+            r"geodesic: t\[0\]? ?.*not finite|geodesic: t is not finite",
+        ),
+    ]
+    for call, message in cases:
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_only_manifolds():
+    with pytest.raises(TypeError, match="manifold must be a Manifold, got str"):
+        checked("Q31")
+
+
+def test_flat_errors():
+    with pytest.raises(ValueError, match="d must be at least 1, got 0"):
+        Euclidean(0)
+    with pytest.raises(TypeError, match="d must be an integer"):
+        Euclidean(2.5)
+    E = Euclidean(2)
+    x = torch.tensor([[0.0, 0.0]], dtype=torch.float64)
+    y = torch.tensor([[3.0, 4.0]], dtype=torch.float64)
+    assert (E.dist(x, y).item(), E.dissimilarity(x, y).item()) == (5.0, 25.0)
+    assert not E.check_point(x / 0).ok

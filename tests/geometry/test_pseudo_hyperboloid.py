@@ -1,0 +1,302 @@
+"""The manifold class: parameters, shapes, errors, buffers, compilation, sampling."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from ultrahyperbolic import PseudoHyperboloid, PseudoSphere
+
+
+def test_letters_of_the_paper():
+    M = PseudoHyperboloid(3, 1, -4.0)
+    assert (M.p, M.q, M.dim, M.ambient_dim) == (3, 1, 4, 5)
+    a, b = torch.arange(1.0, 6.0), torch.tensor([2.0, 1.0, 1.0, 3.0, 1.0])
+    assert M.inner(a, b).item() == -1 * 2 - 2 * 1 + 3 * 1 + 4 * 3 + 5 * 1
+    assert M.inner(a, b, keepdim=True).shape == (1,)
+    assert M.sectional_curvature.item() == -0.25
+    assert M.mean_curvature.item() == 0.5
+    assert repr(M) == "PseudoHyperboloid(p=3, q=1, beta=-4)"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((-1, 2), ValueError, "p must not be negative, got -1"),
+        ((2, -1), ValueError, "q must not be negative, got -1"),
+        ((0, 0), ValueError, r"p \+ q must be at least 1"),
+        ((2, 1, 0.0), ValueError, "beta must be finite and negative, got 0"),
+        ((2, 1, 1.0), ValueError, "beta must be finite and negative, got 1.0; see PseudoSphere"),
+        ((2, 1, -math.inf), ValueError, "beta must be finite"),
+        ((2, 1, math.nan), ValueError, "beta must be finite"),
+        ((2.0, 1), TypeError, "p must be an integer, got 2.0"),
+        ((2, True), TypeError, "q must be an integer, got True"),
+    ],
+)
+def test_parameters_are_checked(arguments, error, message):
+    with pytest.raises(error, match=message):
+        PseudoHyperboloid(*arguments)
+
+
+def test_shapes_and_dtypes_are_always_checked():
+    M = PseudoHyperboloid(3, 1)
+    x = M.random(4)
+    with pytest.raises(ValueError, match=r"y must have 5 coordinates in its last dimension, got shape \(4, 4\)"):
+        M.dist(x, x[:, :4])
+    with pytest.raises(TypeError, match=r"x must be float32 or float64, got torch.int64"):
+        M.proju(torch.ones(4, 5, dtype=torch.int64), x)
+    with pytest.raises(TypeError, match=r"u must be float32 or float64, got torch\.bfloat16"):
+        M.inner(x.bfloat16(), x.bfloat16())
+    with pytest.raises(TypeError, match=r"x is torch.float64 and y is torch.float32"):
+        M.dissimilarity(x, x.float())
+    with pytest.raises(ValueError, match=r"x \(4, 5\) and u \(3, 5\) do not broadcast"):
+        M.expmap(x, x[:3])
+    with pytest.raises(TypeError, match=r"x must be a torch.Tensor \[..., 5\], got list"):
+        M.logmap([1.0], x)
+    with pytest.raises(ValueError, match="measure must be one of"):
+        M.cdist(x, x, measure="metric")
+    with pytest.raises(ValueError, match="epsilon belongs to measure='smoothed_dissimilarity'"):
+        M.cdist(x, x, epsilon=0.1)
+    with pytest.raises(ValueError, match="block_rows must be at least 1, got 0"):
+        M.cdist(x, x, block_rows=0)
+    with pytest.raises(ValueError, match="epsilon must be a finite positive number, got 0"):
+        M.smoothed_dissimilarity(x, x, 0.0)
+    with pytest.raises(ValueError, match="size must be non-negative integers"):
+        M.random(-1)
+    with pytest.raises(TypeError, match="dtype must be"):
+        M.origin(2, dtype=torch.float16)
+
+
+def test_checks_name_the_row_and_the_residual():
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x = M.random(2, 3, generator=torch.Generator().manual_seed(0))
+    assert M.check_point(x) == (True, "")
+    off = x.clone()
+    off[1, 2] *= 1.1
+    ok, reason = M.check_point(off)
+    assert not ok
+    assert "x[1, 2] is off the manifold: ⟨x, x⟩ = -4.84" in reason
+    assert "residual 0.84" in reason
+    with pytest.raises(ValueError, match=r"PseudoHyperboloid\(p=2, q=1, beta=-4\): start\[1, 2\] is off the manifold"):
+        M.assert_point(off, name="start")
+    off[0, 1, 0] = math.nan
+    assert "x[0, 1] is not finite" in M.check_point(off).reason
+    u = M.proju(x, torch.ones_like(x))
+    assert M.check_tangent(x, u).ok
+    u[0, 2] += x[0, 2]
+    with pytest.raises(ValueError, match=r"u\[0, 2\] is not tangent: \|⟨x, u⟩\| = 4"):
+        M.assert_tangent(x, u)
+    z = torch.ones(3, 4, dtype=torch.float64)
+    z[2, :2] = 0
+    with pytest.raises(ValueError, match=r"z\[2\] has a zero time part \(its first 2 coordinates\)"):
+        M.assert_projectable(z)
+    lower = -PseudoHyperboloid(2, 0).origin(2)
+    assert "x[0] is on the lower sheet" in PseudoHyperboloid(2, 0).check_point(lower).reason
+
+
+def test_membership_is_relative_to_the_size_of_the_point():
+    M = PseudoHyperboloid(2, 2)
+    far = M.random(10, scale=1e6, generator=torch.Generator().manual_seed(0))
+    assert (M.sqnorm(far) + 1).abs().max() > 1e-6
+    assert M.check_point(far).ok
+
+
+def test_beta_is_a_buffer_that_to_and_state_dict_see():
+    M = PseudoHyperboloid(3, 1, -0.3)
+    assert list(M.state_dict()) == ["beta"]
+    assert M.to(torch.float32).beta.dtype == torch.float32
+    other = PseudoHyperboloid(3, 1, -2.0)
+    other.load_state_dict(PseudoHyperboloid(3, 1, -0.3).state_dict())
+    assert other.beta.item() == -0.3
+    x = other.random(3)
+    assert other.check_point(x).ok
+    model = torch.nn.ModuleDict({"manifold": M, "layer": torch.nn.Linear(2, 2)})
+    assert "manifold.beta" in model.state_dict()
+
+
+def test_single_float32_points_stay_float32():
+    M = PseudoHyperboloid(2, 1, -0.3)
+    x, y = M.random(2, dtype=torch.float32)
+    for result in (M.dist(x, y), M.dissimilarity(x, y), M.expmap(x, M.proju(x, y)), M.phi(x), M.projx(x), M.psi(x)):
+        assert result.dtype == torch.float32
+
+
+def test_causal_character():
+    M = PseudoHyperboloid(2, 1)
+    rows = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 1, 0.6, 0.8], [0, 0, 0, 0], [0, 1, 0.6, 0.8001]]
+    u = torch.tensor(rows, dtype=torch.float64)
+    assert M.causal_character(u).tolist() == [-1, 1, 0, 0, 1]
+    assert M.causal_character(u, tolerance=1e-3).tolist() == [-1, 1, 0, 0, 0]
+    assert M.norm(u).tolist() == pytest.approx([1, 1, 0, 0, 0.0126495], rel=1e-4, abs=1e-8)
+
+
+def test_ball_membership():
+    M = PseudoHyperboloid(3, 1, -4.0)
+    x = M.origin()
+    u = torch.tensor([0, 0, 1.0, 0, 0], dtype=torch.float64)
+    assert M.in_ball(x, M.expmap(x, 0.9 * u), 1.0)
+    assert not M.in_ball(x, M.expmap(x, 1.1 * u), 1.0)
+    null = torch.tensor([0, 1.0, 1.0, 0, 0], dtype=torch.float64)
+    assert M.in_ball(x, M.expmap(x, 50 * null), 1e-6), "the ball contains the whole light cone"
+    beyond = -M.expmap(x, u)
+    assert M.dist(x, beyond).isnan()
+    assert not M.in_ball(x, beyond, 1e9)
+
+
+@pytest.mark.parametrize("separation", [1e-3, 1e-6, 1e-9])
+def test_float32_distances_do_not_collapse_near_zero(separation):
+    M = PseudoHyperboloid(0, 3)
+    x = M.origin(dtype=torch.float32)
+    u = torch.tensor([0.0, separation, 0.0, 0.0])
+    assert M.dist(x, M.expmap(x, u)).item() == pytest.approx(separation, rel=1e-6)
+
+
+def test_light_rays_through_the_antipode_have_no_geodesic():
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x = M.origin()
+    y = -M.expmap(x, torch.tensor([0, 1.0, 1.0, 0], dtype=torch.float64))
+    assert M.inner(x, y).item() == pytest.approx(4.0)
+    assert not M.logmap(x, y).exists
+    assert M.dist(x, y).isnan()
+    assert M.dist(x, -x).item() == pytest.approx(2 * math.pi)
+    assert M.broken_dissimilarity(x, y).item() == pytest.approx(2 * math.pi)
+
+
+def test_the_paper_s_start():
+    M = PseudoHyperboloid(3, 1, -1.0)
+    x = M.random_near_pole(1000, generator=torch.Generator().manual_seed(0))
+    assert M.check_point(x).ok
+    ratio = x[:, 1:] / x[:, :1]
+    assert ratio.abs().max() < 0.1 / 0.9
+    fixed = M.random_near_pole(1000, generator=torch.Generator().manual_seed(0), perturb_first=False)
+    assert (fixed[:, 1:] / fixed[:, :1]).abs().max() <= 0.1
+    assert (ratio.abs().max() > 0.1).item(), "x_0 is perturbed too"
+    again = M.random_near_pole(1000, generator=torch.Generator().manual_seed(0))
+    assert torch.equal(x, again)
+    with pytest.raises(ValueError, match=r"epsilon must be below 0.366025 so that ⟨z, z⟩ < 0, got 0.5"):
+        M.random_near_pole(3, epsilon=0.5)
+
+
+def test_random_points_are_spread(manifold, generator):
+    x = manifold.random(4000, scale=2.0, generator=generator)
+    radius = math.sqrt(-manifold.beta.item())
+    if manifold.p:
+        assert x[:, manifold.q + 1 :].std().item() == pytest.approx(2.0 * radius, rel=0.05)
+    if manifold.q:
+        assert manifold.psi(x)[:, : manifold.q + 1].mean(0).abs().max() < 0.1
+    else:
+        assert (x[:, 0] > 0).all()
+
+
+def test_sigma_and_the_pseudo_sphere():
+    M = PseudoHyperboloid(3, 1, -4.0)
+    x = M.random(5)
+    S = PseudoSphere(2, 2, 4.0)
+    assert S.check_point(M.anti_isometry(x)).ok
+    assert S.sectional_curvature.item() == 0.25
+    torch.testing.assert_close(S.anti_isometry(M.anti_isometry(x)), x)
+    with pytest.raises(ValueError, match="the anti-isometry needs p >= 1"):
+        PseudoHyperboloid(0, 2).anti_isometry(torch.zeros(3))
+    for arguments, message in (((0, 2), "p must be at least 1"), ((2, -1), "q must not"), ((2, 1, -1.0), "positive")):
+        with pytest.raises(ValueError, match=message):
+            PseudoSphere(*arguments)
+    with pytest.raises(ValueError, match="its image under σ"):
+        S.assert_point(2 * S.random(3))
+
+
+METHODS = [
+    ("inner", "uv"), ("proju", "xu"), ("expmap", "xu"), ("logmap", "xy"), ("transp", "xyu"), ("expmap_transp", "xuv"),
+    ("retr", "xu"), ("dist", "xy"), ("sqdist", "xy"), ("dissimilarity", "xy"), ("broken_dissimilarity", "xy"),
+    ("smoothed_dissimilarity", "xy"), ("extrinsic_dist", "xy"), ("cdist", "xy"), ("phi", "x"), ("psi", "x"),
+    ("psi_inverse", "x"), ("projx", "x"), ("egrad2rgrad", "xu"), ("descent_direction", "xu"), ("preconditioner", "x"),
+    ("norm", "u"), ("causal_character", "u"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("signature", [(3, 0), (0, 3), (2, 1)], ids=str)
+def test_everything_compiles_without_graph_breaks(signature):
+    M = PseudoHyperboloid(*signature, -4.0)
+    x, y = M.random(6), M.random(6)
+    arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
+    for name, letters in METHODS:
+        torch._dynamo.reset()
+        method = getattr(M, name)
+        compiled = torch.compile(method, backend="eager", fullgraph=True)
+        given = [arguments[letter] for letter in letters]
+        torch.testing.assert_close(compiled(*given), method(*given), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("signature", [(3, 0), (0, 3), (2, 1)], ids=str)
+def test_everything_compiles_with_inductor(signature):
+    M = PseudoHyperboloid(*signature, -4.0)
+    x, y = M.random(64), M.random(64)
+    arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
+    for name, letters in METHODS:
+        torch._dynamo.reset()
+        method = getattr(M, name)
+        compiled = torch.compile(method, fullgraph=True)
+        given = [arguments[letter] for letter in letters]
+        torch.testing.assert_close(compiled(*given), method(*given), rtol=1e-9, atol=1e-9, equal_nan=True)
+
+
+@pytest.mark.parametrize("signature", [(3, 0), (0, 3), (2, 1)], ids=str)
+def test_everything_maps_with_vmap(signature):
+    M = PseudoHyperboloid(*signature, -4.0)
+    x, y = M.random(6), M.random(6)
+    arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
+    for name, letters in METHODS:
+        if name == "cdist":
+            continue
+        method = getattr(M, name)
+        given = [arguments[letter] for letter in letters]
+        mapped, batched = torch.func.vmap(method)(*given), method(*given)
+        torch.testing.assert_close(mapped, batched, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
+def test_cdist_of_x_with_itself_and_blocks(manifold, generator):
+    x = manifold.random(23, generator=generator)
+    whole = manifold.cdist(x, measure="dissimilarity")
+    assert whole.shape == (23, 23)
+    assert (whole.diagonal() == 0).all()
+    torch.testing.assert_close(whole, whole.T)
+    smooth = manifold.cdist(x, x, measure="smoothed_dissimilarity", epsilon=1e-6, block_rows=5)
+    torch.testing.assert_close(smooth, whole, rtol=1e-3, atol=2e-3)
+
+
+def test_preconditioner_matrix_is_the_precondition(manifold, generator):
+    x = manifold.random(7, generator=generator)
+    u = manifold.random_tangent(x, generator=generator)
+    matrix = manifold.preconditioner(x)
+    torch.testing.assert_close((matrix @ u.unsqueeze(-1)).squeeze(-1), manifold.precondition(x, u))
+    G = torch.diag(torch.tensor([-1.0] * (manifold.q + 1) + [1.0] * manifold.p, dtype=torch.float64))
+    torch.testing.assert_close(matrix, G - x.unsqueeze(-1) * x.unsqueeze(-2) / manifold.beta)
+
+
+def test_hessian_of_exp_at_zero_is_the_normal_curvature(manifold, generator):
+    # d²/dt² exp_x(t u) at t = 0 is -⟨u, u⟩x/β: a branch that pins the derivative at 0 would lose it.
+    x = manifold.random(generator=generator)
+    hessian = torch.func.hessian(lambda u: manifold.expmap(x, u))(torch.zeros_like(x))
+    u = manifold.random_tangent(x, generator=generator)
+    second = torch.einsum("kij,i,j->k", hessian, u, u)
+    torch.testing.assert_close(second, -manifold.sqnorm(u) * x / manifold.beta)
+
+
+def test_sectional_curvature_is_seen_by_transport_around_a_loop():
+    # Around a small parallelogram a vector changes by K(⟨v, w⟩u - ⟨u, w⟩v) times its area, K = 1/β.
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x = M.origin()
+    u, v = torch.eye(4, dtype=torch.float64)[2], torch.eye(4, dtype=torch.float64)[1]
+    h = 1e-3
+    corners = [x, M.expmap(x, h * u)]
+    corners.append(M.expmap(corners[1], M.transp(x, corners[1], h * v)))
+    corners.append(M.expmap(x, h * v))
+    carried = u.clone()
+    for a, b in zip(corners, [*corners[1:], x], strict=True):
+        carried = M.transp(a, b, carried)
+    # With ⟨u, u⟩ = 1 and ⟨v, v⟩ = -1: R(u, v)u = K(⟨v, u⟩u - ⟨u, u⟩v) = -K v; the loop gives ±h² of it.
+    change = (carried - u) / h**2
+    assert abs(change[1].item()) == pytest.approx(0.25, rel=1e-2)
+    assert change[[2, 3]].abs().max() < 1e-2

@@ -1,0 +1,184 @@
+"""χ, one step, and why the gradient alone is not enough."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, minimize
+from ultrahyperbolic.optim import DescentSettings, DescentState, armijo, descent_step
+
+
+def random_function(generator, d=5):
+    a, b, c = (torch.randn(d, dtype=torch.float64, generator=generator) for _ in range(3))
+
+    def function(x):
+        return ((x @ a).sin() + 0.3 * (x @ b) ** 2 + (0.2 * (x @ c)).exp()).sum()
+
+    return function
+
+
+def euclidean_gradient(function, x):
+    x = x.detach().requires_grad_()
+    return torch.autograd.grad(function(x), x)[0]
+
+
+def test_the_descent_identity_on_random_functions(manifold):
+    for seed in range(20):
+        generator = torch.Generator().manual_seed(seed)
+        x = manifold.random(16, generator=generator)
+        gradient = euclidean_gradient(random_function(generator), x)
+        rgrad, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
+        torch.testing.assert_close(manifold.inner(rgrad, chi), rgrad.square().sum(-1), rtol=1e-9, atol=1e-9)
+        # The expanded form of Eq. 14, term by term.
+        G = torch.tensor([-1.0] * (manifold.q + 1) + [1.0] * manifold.p, dtype=torch.float64)
+        dot, inner = (gradient * x).sum(-1, keepdim=True), manifold.inner(gradient, x, keepdim=True)
+        beta, square = manifold.beta, x.square().sum(-1, keepdim=True)
+        expanded = gradient - dot / beta * G * x - inner / beta * x + square * dot / beta**2 * x
+        torch.testing.assert_close(chi, expanded, rtol=1e-9, atol=1e-9)
+
+
+def test_chi_vanishes_only_where_the_gradient_does(manifold, generator):
+    x = manifold.random(64, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    rgrad, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
+    assert (chi.norm(dim=-1) > 1e-3 * rgrad.norm(dim=-1)).all()
+    # A Euclidean gradient along G x is normal to the manifold: both vanish.
+    normal = manifold._flip(x)
+    scale = x.square().sum(-1, keepdim=True)
+    assert (manifold.egrad2rgrad(x, normal).abs() <= 1e-13 * scale).all()
+    assert (manifold.descent_direction(x, normal).abs() <= 1e-12 * scale**2).all()
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_null_gradient_stops_df_but_not_chi(sign):
+    # f(x) = x_1 + x_2 on Q^{2,1} at the pole: Df = (0, -1, 1, 0) is null and not zero. Along ±Df f does not change at
+    # all; along -χ it falls.
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x = M.origin()
+    gradient = torch.tensor([0.0, 1.0, 1.0, 0.0], dtype=torch.float64)
+    rgrad = M.egrad2rgrad(x, gradient)
+    assert rgrad.abs().sum() > 1
+    assert M.sqnorm(rgrad).item() == 0.0
+
+    def f(x):
+        return x[..., 1] + x[..., 2]
+
+    for t in (1e-3, 0.1, 1.0, 10.0):
+        assert f(M.expmap(x, sign * t * rgrad)).item() == pytest.approx(0.0, abs=1e-12)
+    chi = M.descent_direction(x, gradient)
+    for t in (1e-3, 0.1, 1.0):
+        assert f(M.expmap(x, -t * chi)).item() < -t
+
+
+def problem():
+    """Bring ten points of Q^{3,1} to ten targets: the least sum of squared coordinate differences is 0."""
+    M = PseudoHyperboloid(3, 1)
+    generator = torch.Generator().manual_seed(3)
+    target = M.random(10, scale=0.5, generator=generator)
+    start = M.expmap(target, 0.5 * M.random_tangent(target, generator=generator))
+    return M, start, lambda x: (x - target).square().sum()
+
+
+def test_chi_converges_and_the_gradient_does_not():
+    M, start, f = problem()
+
+    def run(direction):
+        x, state = start, DescentState()
+        settings = DescentSettings(M, lr=0.02, direction=direction, max_step=0.1)
+        losses = []
+        for _ in range(400):
+            losses.append(f(x).item())
+            x, state = descent_step(x, euclidean_gradient(f, x), state, settings)
+        return losses
+
+    along_chi, along_gradient = run("descent"), run("gradient")
+    assert along_chi[-1] < 1e-3 * along_chi[0]
+    assert along_gradient[-1] > 0.5 * along_gradient[0]
+    assert min(along_gradient) > 10 * along_chi[-1]
+
+
+def test_the_line_search_decreases_every_step(manifold):
+    for seed in range(5):
+        generator = torch.Generator().manual_seed(seed)
+        f = random_function(generator)
+        result = minimize(f, manifold.random(8, generator=generator), manifold, max_iterations=60)
+        assert all(later < earlier for earlier, later in zip(result.history, result.history[1:], strict=False))
+
+
+def test_armijo_reports_failure_at_a_minimum_and_survives_infinities():
+    M = PseudoHyperboloid(2, 1)
+    x = M.origin(1)
+    found = armijo(lambda x: x[..., 2].square().sum(), x, 0.0, torch.zeros_like(x), M)
+    assert found.step == 0.0
+    assert torch.equal(found.points, x)
+    u = torch.tensor([[0.0, 0.0, 1.0, 0.0]], dtype=torch.float64)
+    y = M.expmap(x, u)
+
+    def cliff(x):
+        value = x[..., 2].square().sum()
+        return torch.where(value > 2.0, torch.nan, value) if (x[..., 2] >= 0).all() else torch.tensor(torch.inf)
+
+    value = cliff(y).item()
+    found = armijo(cliff, y, value, 2 * y * torch.tensor([0.0, 0, 1, 0]), M, first_step=100.0)
+    assert 0 < found.step < 100
+    assert found.value < value
+    with pytest.raises(ValueError, match="first_step must be a finite positive number"):
+        armijo(cliff, y, value, y, M, first_step=0.0)
+
+
+def test_one_step_is_algorithm_1(manifold, generator):
+    x = manifold.random(6, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    before = x.clone(), gradient.clone()
+    moved, state = descent_step(x, gradient, DescentState(), DescentSettings(manifold, lr=1e-2))
+    by_hand = manifold.expmap(x, -1e-2 * manifold.descent_direction(x, gradient))
+    torch.testing.assert_close(moved, by_hand, rtol=1e-9, atol=1e-9)
+    assert state == DescentState(1)
+    assert torch.equal(x, before[0])
+    assert torch.equal(gradient, before[1])
+    # The projected, momentum-carrying step lands in the tangent space of the new point.
+    moved, state = descent_step(x, gradient, DescentState(), DescentSettings(manifold, lr=1e-2, momentum=0.9))
+    assert manifold.check_tangent(moved, state.momentum).ok
+
+
+def test_clipping_bounds_every_move(generator):
+    M = PseudoHyperboloid(2, 2)
+    x = M.random(50, scale=30.0, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    free, _ = descent_step(x, gradient, DescentState(), DescentSettings(M, lr=1e-2))
+    assert not M.check_point(free).ok, "without a bound the step overflows far from the pole"
+    moved, _ = descent_step(x, gradient, DescentState(), DescentSettings(M, lr=1e-2, max_step=0.05))
+    assert M.check_point(moved).ok
+    assert ((moved - x).norm(dim=-1) < 0.06).all()
+
+
+def test_descent_step_compiles_without_graph_breaks(generator):
+    M = PseudoHyperboloid(2, 1)
+    x = M.random(6, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    settings = DescentSettings(M, lr=1e-2, momentum=0.9, second_moment=0.99, max_step=0.1)
+
+    def two_steps(x, gradient):
+        x, state = descent_step(x, gradient, DescentState(), settings)
+        return descent_step(x, gradient, state, settings)[0]
+
+    compiled = torch.compile(two_steps, backend="eager", fullgraph=True)
+    torch.testing.assert_close(compiled(x, gradient), two_steps(x, gradient), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lr": -1.0}, "lr must be a finite non-negative number, got -1.0"),
+        ({"lr": float("nan")}, "lr must be"),
+        ({"direction": "up"}, "direction must be 'descent' or 'gradient', got 'up'"),
+        ({"momentum": 1.0}, r"momentum must be in \[0, 1\), got 1.0"),
+        ({"second_moment": -0.1}, r"second_moment must be in \[0, 1\)"),
+        ({"max_step": 0.0}, "max_step must be a finite positive number"),
+        ({"eps": -1e-8}, "eps must be"),
+    ],
+)
+def test_settings_are_checked(options, message):
+    with pytest.raises(ValueError, match=message):
+        DescentSettings(Euclidean(2), **{"lr": 0.1, **options})

@@ -1,0 +1,151 @@
+"""One call for any function, and optimisation through φ."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, minimize
+from ultrahyperbolic.optim import OntoManifold, optimize_through_phi
+
+
+@pytest.fixture
+def setting():
+    M = PseudoHyperboloid(3, 1, -4.0)
+    generator = torch.Generator().manual_seed(0)
+    target = M.random(6, scale=0.5, generator=generator)
+    start = M.expmap(target, 0.5 * M.random_tangent(target, generator=generator))
+    return M, start, target
+
+
+@pytest.mark.parametrize("method", ["line_search", "sgd", "adam"])
+def test_it_finds_a_known_minimum(setting, method):
+    M, start, target = setting
+    options = {} if method == "line_search" else {"lr": 0.02, "max_step": 0.2}
+    result = minimize(
+        lambda x: (x - target).square().sum(),
+        start,
+        M,
+        method=method,
+        max_iterations=3000,
+        gradient_tolerance=1e-4,
+        **options,
+    )
+    assert result.value < 1e-6
+    assert M.check_point(result.point).ok
+    assert result.value == pytest.approx((result.point - target).square().sum().item())
+    assert len(result.history) == result.iterations + 1
+    assert result.evaluations >= result.iterations + 1
+    if method == "line_search":
+        assert result.converged, result.reason
+        assert torch.allclose(result.point, target, atol=1e-4)
+
+
+def test_the_hyperbolic_mean_is_found(generator):
+    # On hyperbolic space the Fréchet mean is unique, and its gradient condition is Σ log_x(y_i) = 0.
+    M = PseudoHyperboloid(3, 0, -4.0)
+    cloud = M.random(20, scale=0.5, generator=generator)
+    result = minimize(lambda x: M.sqdist(x, cloud).mean(), cloud[:1], M, gradient_tolerance=1e-10)
+    assert result.converged
+    assert M.logmap(result.point, cloud).vector.mean(0).abs().max() < 1e-8
+
+
+def test_reasons_to_stop(setting):
+    M, start, target = setting
+
+    def f(x):
+        return (x - target).square().sum()
+
+    assert minimize(f, start, M, max_iterations=3).reason == "reached max_iterations = 3"
+    assert minimize(f, start, M, max_iterations=0).iterations == 0
+    assert "callback" in minimize(f, start, M, callback=lambda i, x, v: i == 2).reason
+    assert "time_limit" in minimize(f, start, M, time_limit=1e-6, gradient_tolerance=0.0).reason
+    done = minimize(f, target, M, gradient_tolerance=1e-6)
+    assert done.converged
+    assert done.iterations == 0
+    exact = minimize(f, start, M, gradient_tolerance=0.0, max_iterations=5000)
+    assert exact.converged
+    assert "rounding" in exact.reason
+
+
+def test_ctrl_c_returns_the_best_so_far(setting):
+    M, start, target = setting
+
+    def interrupt(iteration, points, value):
+        if iteration == 5:
+            raise KeyboardInterrupt
+
+    result = minimize(lambda x: (x - target).square().sum(), start, M, callback=interrupt)
+    assert result.reason == "interrupted"
+    assert result.value == min(result.history) < result.history[0]
+
+
+def test_the_best_point_is_kept_when_the_value_rises(setting):
+    M, start, target = setting
+    result = minimize(
+        lambda x: (x - target).square().sum(), start, M, method="sgd", lr=0.3, max_step=1.0, max_iterations=40
+    )
+    assert result.value == min(result.history)
+    assert result.value < result.history[-1], "this step size overshoots"
+
+
+def test_a_step_into_nonsense_is_taken_back(setting):
+    M, start, _ = setting
+    result = minimize(lambda x: x.sum().log(), start.abs(), Euclidean(5), method="sgd", lr=10.0)
+    assert math.isfinite(result.value)
+    assert result.point.isfinite().all()
+    assert "non-finite" in result.reason
+    assert M.check_point(start).ok
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "newton"}, "method must be 'line_search', 'sgd' or 'adam', got 'newton'"),
+        ({"lr": 0.1}, "chooses its own steps"),
+        ({"method": "adam", "momentum": 0.9}, "momentum belongs to method='sgd'"),
+        ({"max_iterations": -1}, "max_iterations must be a non-negative integer"),
+        ({"gradient_tolerance": -1.0}, "gradient_tolerance must be"),
+        ({"time_limit": 0.0}, "time_limit must be"),
+        ({"x0": torch.ones(2, 5, dtype=torch.float64)}, r"x0\[0\] is off the manifold"),
+        ({"function": lambda x: x}, r"function must return a scalar tensor, got \(6, 5\)"),
+        ({"function": lambda x: 1.0}, "function must return a scalar tensor, got float"),
+        ({"function": lambda x: x.detach().sum()}, "through autograd"),
+        ({"function": lambda x: x.sum() * math.nan}, "must be finite at x0"),
+    ],
+)
+def test_errors(setting, change, message):
+    M, start, _ = setting
+    arguments = {"function": lambda x: x.sum(), "x0": start, "manifold": M, **change}
+    with pytest.raises(ValueError, match=message):
+        minimize(**arguments)
+
+
+def test_progress_bar_runs(setting, capsys):
+    M, start, target = setting
+    minimize(lambda x: (x - target).square().sum(), start, M, max_iterations=3, progress=True)
+    assert "value" in capsys.readouterr().out
+
+
+def test_optimisation_through_phi(setting):
+    M, start, target = setting
+    table = torch.nn.Embedding(6, 5, dtype=torch.float64)
+    table.weight.data = start.clone()
+    optimize_through_phi(table, "weight", M)
+    torch.testing.assert_close(table.weight, start)
+    adam = torch.optim.Adam(table.parameters(), lr=0.02)
+    for _ in range(800):
+        adam.zero_grad()
+        (table.weight - target).square().sum().backward()
+        adam.step()
+    assert M.check_point(table.weight.detach()).ok
+    assert (table.weight - target).square().sum() < 1e-4
+    free = table.parametrizations.weight.original
+    assert not M.check_point(free.detach()).ok, "the parameter itself moves freely"
+    table.weight = target
+    torch.testing.assert_close(table.weight, target)
+    assert "weight" not in dict(table.named_parameters())
+    with pytest.raises(ValueError, match="zero time part"):
+        OntoManifold(M).right_inverse(torch.zeros(2, 5, dtype=torch.float64))

@@ -1,0 +1,211 @@
+"""The optimisers as torch.optim users know them."""
+
+from __future__ import annotations
+
+import copy
+import io
+
+import pytest
+import torch
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid
+from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
+
+BOTH = [PseudoRiemannianSGD, PseudoRiemannianAdam]
+
+
+def quadratic(d=5, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    A = torch.randn(d, d, dtype=torch.float64, generator=generator)
+    return lambda x: ((x @ A).square().sum() + x.sin().sum()) / x.shape[0]
+
+
+def train(optimizer, parameter, loss, steps):
+    values = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        value = loss(parameter)
+        value.backward()
+        optimizer.step()
+        values.append(value.item())
+    return values
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "options"),
+    [
+        (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2}),
+        (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2, "momentum": 0.9}),
+        (PseudoRiemannianAdam, torch.optim.Adam, {"lr": 1e-2}),
+        (PseudoRiemannianAdam, torch.optim.Adam, {"lr": 3e-2, "betas": (0.8, 0.95), "eps": 1e-4}),
+    ],
+    ids=["sgd", "momentum", "adam", "adam-options"],
+)
+def test_flat_space_is_torch_optim(ours, theirs, options):
+    loss = quadratic()
+    x = torch.nn.Parameter(torch.randn(7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)))
+    y = torch.nn.Parameter(x.detach().clone())
+    train(ours([x], Euclidean(5), **options), x, loss, 50)
+    train(theirs([y], **options), y, loss, 50)
+    torch.testing.assert_close(x, y, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x, M: PseudoRiemannianSGD([x], M, lr=1e-3),
+        lambda x, M: PseudoRiemannianSGD([x], manifold=M, lr=1e-3, momentum=0.9, max_step=0.05),
+        lambda x, M: PseudoRiemannianAdam([x], manifold=M, lr=1e-2, max_step=0.05),
+    ],
+    ids=["sgd", "momentum", "adam"],
+)
+def test_they_descend_and_stay_on_every_manifold(manifold, make, generator):
+    x = torch.nn.Parameter(manifold.random_near_pole(20, epsilon=0.05, generator=generator))
+    losses = train(make(x, manifold), x, quadratic(), 200)
+    assert losses[-1] < losses[0] - 1e-3 * abs(losses[0])
+    assert manifold.check_point(x.detach()).ok
+
+
+def test_adam_s_second_moment_is_positive_where_the_indefinite_one_is_not(generator):
+    M = PseudoHyperboloid(2, 2)
+    x = torch.nn.Parameter(M.random(30, generator=generator))
+    optimizer = PseudoRiemannianAdam([x], M, lr=1e-2)
+    loss = quadratic()
+    gradient = torch.autograd.grad(loss(x), x)[0]
+    assert (M.sqnorm(M.egrad2rgrad(x.detach(), gradient)) < 0).any(), "⟨Df, Df⟩ is negative for some points"
+    train(optimizer, x, loss, 20)
+    assert (optimizer.state[x]["second_moment"] >= 0).all()
+    assert x.isfinite().all()
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_sparse_rows_move_alone(kind, generator):
+    M = PseudoHyperboloid(2, 1)
+    table = torch.nn.Embedding(10, 4, sparse=True, dtype=torch.float64)
+    table.weight.data = M.random(10, generator=generator)
+    options = {"momentum": 0.9} if kind is PseudoRiemannianSGD else {}
+    optimizer = kind([table.weight], M, lr=1e-2, **options)
+    start = table.weight.detach().clone()
+    for _ in range(3):
+        optimizer.zero_grad()
+        table(torch.tensor([2, 5, 2])).pow(3).sum().backward()
+        optimizer.step()
+    moved = (table.weight.detach() != start).any(-1)
+    assert moved.nonzero().flatten().tolist() == [2, 5]
+    momentum = optimizer.state[table.weight]["momentum"]
+    assert (momentum[~moved] == 0).all()
+    assert M.check_tangent(table.weight.detach(), momentum).ok
+    # Row 7 joins later: the momentum of 2 and 5 waits.
+    waiting = momentum[[2, 5]].clone()
+    optimizer.zero_grad()
+    table(torch.tensor([7])).pow(3).sum().backward()
+    optimizer.step()
+    assert torch.equal(optimizer.state[table.weight]["momentum"][[2, 5]], waiting)
+
+
+def test_sparse_equals_dense_when_every_row_is_touched(generator):
+    M = PseudoHyperboloid(2, 1)
+    points = M.random(6, generator=generator)
+    results = []
+    for sparse in (True, False):
+        table = torch.nn.Embedding(6, 4, sparse=sparse, dtype=torch.float64)
+        table.weight.data = points.clone()
+        optimizer = PseudoRiemannianSGD([table.weight], M, lr=1e-3, momentum=0.9)
+        for _ in range(5):
+            optimizer.zero_grad()
+            table(torch.arange(6)).sin().sum().backward()
+            optimizer.step()
+        results.append(table.weight.detach())
+    torch.testing.assert_close(*results, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_state_dict_resumes_to_the_same_bits(kind, generator):
+    M, loss = PseudoHyperboloid(3, 1), quadratic()
+    start = M.random(8, generator=generator)
+    options = {"lr": 1e-3, "momentum": 0.9} if kind is PseudoRiemannianSGD else {"lr": 1e-2}
+    x = torch.nn.Parameter(start.clone())
+    train(kind([x], M, **options), x, loss, 10)
+
+    y = torch.nn.Parameter(start.clone())
+    first = kind([y], M, **options)
+    train(first, y, loss, 4)
+    buffer = io.BytesIO()
+    torch.save(first.state_dict(), buffer)
+    buffer.seek(0)
+    saved = torch.load(buffer, weights_only=True)
+    assert "manifold" not in saved["param_groups"][0]
+    z = torch.nn.Parameter(y.detach().clone())
+    second = kind([z], M, lr=0.5)
+    second.load_state_dict(saved)
+    train(second, z, loss, 6)
+    assert torch.equal(x, z)
+    assert second.param_groups[0]["manifold"] is M
+    other = kind([torch.nn.Parameter(PseudoHyperboloid(3, 1, -2.0).random(8))], PseudoHyperboloid(3, 1, -2.0))
+    with pytest.raises(ValueError, match=r"belongs to PseudoHyperboloid\(p=3, q=1, beta=-1\), this optimiser's to"):
+        other.load_state_dict(saved)
+
+
+def test_groups_closures_schedulers_and_copies(generator):
+    M, E = PseudoHyperboloid(3, 1), Euclidean(5)
+    x = torch.nn.Parameter(M.random(4, generator=generator))
+    y = torch.nn.Parameter(torch.randn(4, 5, dtype=torch.float64, generator=generator))
+    frozen = torch.nn.Parameter(M.random(2, generator=generator))
+    optimizer = PseudoRiemannianSGD([{"params": [x, frozen]}, {"params": [y], "manifold": E, "lr": 1e-1}], M, lr=1e-3)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, step_size=2, gamma=0.5)
+    before = frozen.detach().clone()
+    loss = quadratic()
+    calls = []
+
+    def closure():
+        optimizer.zero_grad()
+        value = loss(x) + loss(y)
+        value.backward()
+        calls.append(value.item())
+        return value
+
+    for _ in range(4):
+        assert optimizer.step(closure).item() == calls[-1]
+        scheduler.step()
+    assert [group["lr"] for group in optimizer.param_groups] == pytest.approx([2.5e-4, 2.5e-2])
+    assert calls[-1] < calls[0]
+    assert torch.equal(frozen, before)
+    assert len(copy.deepcopy(optimizer).param_groups) == 2
+
+
+def test_constructors_check_points_and_options(generator):
+    M = PseudoHyperboloid(3, 1)
+    good = torch.nn.Parameter(M.random(4, generator=generator))
+    bad = torch.nn.Parameter(torch.randn(4, 5, dtype=torch.float64))
+    with pytest.raises(ValueError, match=r"params\[1\] of group 0\[0\] is off the manifold"):
+        PseudoRiemannianSGD([good, bad], M)
+    with pytest.raises(ValueError, match="lr must be a finite non-negative number, got -1"):
+        PseudoRiemannianAdam([good], M, lr=-1.0)
+    with pytest.raises(ValueError, match="direction must be"):
+        PseudoRiemannianSGD([good], M, direction="down")
+    with pytest.raises(TypeError, match="manifold must be a Manifold"):
+        PseudoRiemannianSGD([good], "Q31")
+    with pytest.raises(ValueError, match="5 coordinates"):
+        PseudoRiemannianSGD([torch.nn.Parameter(torch.ones(3))], M)
+    optimizer = PseudoRiemannianSGD([good], M)
+    with pytest.raises(ValueError, match="off the manifold"):
+        optimizer.add_param_group({"params": [bad]})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_matrix_sparse_gradients_are_refused(generator):
+    M = PseudoHyperboloid(3, 1)
+    x = torch.nn.Parameter(M.random(4, generator=generator))
+    optimizer = PseudoRiemannianSGD([x], M)
+    x.grad = torch.ones(4, 5, dtype=torch.float64).to_sparse(2)
+    with pytest.raises(ValueError, match="sparse in their rows alone"):
+        optimizer.step()
+
+
+def test_float32_parameters_train_in_float32(generator):
+    M = PseudoHyperboloid(3, 1)
+    x = torch.nn.Parameter(M.random_near_pole(10, generator=generator, dtype=torch.float32))
+    loss = quadratic()
+    losses = train(PseudoRiemannianAdam([x], M, lr=1e-2), x, lambda x: loss(x.double()), 50)
+    assert x.dtype == torch.float32
+    assert losses[-1] < losses[0]

@@ -1,0 +1,44 @@
+"""What the documents say is what the code does."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def test_the_readme_s_python_runs():
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S):
+        exec(compile(block, "README.md", "exec"), {})
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_importing_loads_torch_and_numpy_only():
+    heavy = "pandas scipy numba pyarrow matplotlib plotly typer rich networkx sklearn safetensors geoopt"
+    # torch itself may load some of these; what counts is what we add.
+    code = (
+        "import sys, torch, numpy; before = set(sys.modules)\n"
+        "import ultrahyperbolic, ultrahyperbolic.testing\n"
+        f"print([name for name in {heavy.split()!r} if name in set(sys.modules) - before])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == "[]"
+
+
+def test_the_version_is_the_distribution_s():
+    from importlib.metadata import version
+
+    import ultrahyperbolic
+
+    assert ultrahyperbolic.__version__ == version("ultrahyperbolic")

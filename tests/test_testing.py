@@ -1,0 +1,164 @@
+"""The battery passes on our manifolds and catches broken ones by the property meant for each fault."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from ultrahyperbolic import Euclidean, Logarithm, PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic.testing import check_gradient, check_manifold, properties, random_isometry
+
+
+def test_pseudo_hyperboloids(manifold, dtype):
+    report = check_manifold(manifold, dtype=dtype)
+    assert len(report.passed) >= 17
+    assert set(report.passed) | set(report.skipped) == set(properties())
+
+
+@pytest.mark.parametrize("beta", [0.25, 4.0])
+@pytest.mark.parametrize(("p", "q"), [(1, 2), (3, 0), (2, 2)])
+def test_pseudo_spheres(p, q, beta, dtype):
+    assert len(check_manifold(PseudoSphere(p, q, beta), dtype=dtype).passed) >= 17
+
+
+def test_flat_space(dtype):
+    report = check_manifold(Euclidean(3), dtype=dtype)
+    assert "exp_log" in report.passed
+    assert "zero_triangle" in report.skipped
+
+
+def test_indefinite_geometry_runs_every_property():
+    report = check_manifold(PseudoHyperboloid(2, 1, -4.0))
+    assert set(report.skipped) == {"one_sheet"}
+
+
+class ForgetsBetaInExp(PseudoHyperboloid):
+    def geodesic(self, x, u, t):
+        return PseudoHyperboloid(self.p, self.q, -1.0).geodesic(x, u, t)
+
+
+class ProjectsInsteadOfTransporting(PseudoHyperboloid):
+    def transp_follow_expmap(self, x, u, v):
+        return self.proju(self.expmap(x, u), v)
+
+
+class ClampsTheLogarithm(PseudoHyperboloid):
+    def logmap(self, x, y):
+        vector, exists = super().logmap(x, y)
+        return Logarithm(vector.nan_to_num(0.0), torch.ones_like(exists))
+
+
+class NaiveDistance(PseudoHyperboloid):
+    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        cosine = self.inner(x, y) / self.beta.to(x.dtype)
+        length = torch.where(cosine >= 1, cosine.clamp_min(1.0).acosh(), cosine.clamp(-1.0, 1.0).acos())
+        below = math.pi / 2 - cosine
+        return torch.where(cosine >= 0, length, below) * self.beta.abs().sqrt()
+
+
+class DescendsAlongTheGradient(PseudoHyperboloid):
+    def descent_direction(self, x, gradient):
+        return self.egrad2rgrad(x, gradient)
+
+
+class RadialPhi(PseudoHyperboloid):
+    def phi(self, z):
+        return self.projx(z)
+
+
+class MutatesTheGradient(PseudoHyperboloid):
+    def egrad2rgrad(self, x, gradient):
+        gradient[..., : self.q + 1] *= -1.0
+        return self.proju(x, gradient)
+
+
+class LowerSheetSamples(PseudoHyperboloid):
+    def random(self, *size, **options):
+        x = super().random(*size, **options)
+        x[..., ::2, :] *= -1.0
+        return x
+
+
+class TimeLast(PseudoHyperboloid):
+    def inner(self, u, v, *, keepdim=False):
+        return super().inner(u.flip(-1), v.flip(-1), keepdim=keepdim)
+
+
+class WrongSlopeBelowTheEquator(PseudoHyperboloid):
+    def dissimilarity(self, x, y):
+        inner = self.inner(x, y)
+        radius = self.beta.to(x.dtype).abs().sqrt()
+        return torch.where(inner <= 0, super().dissimilarity(x, y), radius * math.pi / 2 + inner)
+
+
+MUTANTS = [
+    (ForgetsBetaInExp, (3, 1), "geodesic_equation"),
+    (ProjectsInsteadOfTransporting, (3, 1), "transport"),
+    (ClampsTheLogarithm, (3, 1), "image_of_exp"),
+    (NaiveDistance, (3, 1), "finite_gradients"),
+    (DescendsAlongTheGradient, (3, 1), "descent"),
+    (RadialPhi, (3, 1), "phi_and_psi"),
+    (MutatesTheGradient, (3, 1), "arguments_untouched"),
+    (LowerSheetSamples, (3, 0), "one_sheet"),
+    (TimeLast, (3, 1), "tangency"),
+    (WrongSlopeBelowTheEquator, (2, 2), "dissimilarities"),
+]
+
+
+@pytest.mark.parametrize(("mutant", "signature", "meant"), MUTANTS, ids=lambda value: getattr(value, "__name__", None))
+def test_mutants_are_caught_by_the_property_meant_for_them(mutant, signature, meant):
+    sound = check_manifold(PseudoHyperboloid(*signature, -4.0), raises=False)
+    assert meant in sound.passed
+    report = check_manifold(mutant(*signature, -4.0), raises=False)
+    assert meant in report.failed
+    with pytest.raises(AssertionError, match=meant):
+        check_manifold(mutant(*signature, -4.0))
+
+
+def test_a_subtle_mutant_is_caught_by_its_property_alone():
+    report = check_manifold(WrongSlopeBelowTheEquator(2, 2, -4.0), raises=False)
+    assert {"dissimilarities"} <= set(report.failed) <= {"dissimilarities", "homothety", "anti_isometry", "antipode"}
+
+
+def test_only_and_unknown_properties():
+    assert check_manifold(PseudoHyperboloid(2, 1), only=["descent"]).passed == ["descent"]
+    with pytest.raises(ValueError, match="no property called nonsense"):
+        check_manifold(PseudoHyperboloid(2, 1), only=["nonsense"])
+
+
+def test_random_isometries_preserve_the_scalar_product(manifold, generator):
+    matrix = random_isometry(manifold, generator=generator)
+    x, y = manifold.random(50, generator=generator), manifold.random(50, generator=generator)
+    torch.testing.assert_close(manifold.inner(x @ matrix.T, y @ matrix.T), manifold.inner(x, y), rtol=1e-9, atol=1e-9)
+    assert not torch.allclose(matrix.abs(), torch.eye(5, dtype=torch.float64))
+
+
+def test_check_gradient_measures_the_taylor_slope(manifold, generator):
+    x = manifold.random(3, generator=generator)
+    ok, slope = check_gradient(lambda x: x.pow(3).sum(), x, manifold)
+    assert ok
+    assert slope == pytest.approx(2.0, abs=0.1)
+
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x.pow(3).sum()
+
+        @staticmethod
+        def backward(ctx, grad):
+            (x,) = ctx.saved_tensors
+            return grad * 2.9 * x.square()
+
+    ok, slope = check_gradient(Wrong.apply, x, manifold)
+    assert not ok
+    assert slope < 1.7
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+@pytest.mark.parametrize("signature", [(4, 0), (0, 4), (3, 1)], ids=str)
+def test_the_battery_passes_on_cuda(signature, dtype):
+    check_manifold(PseudoHyperboloid(*signature, -4.0).cuda(), dtype=dtype, device="cuda")
