@@ -17,7 +17,7 @@ $(READY): requirements/runtime.txt requirements/dev.txt pyproject.toml
 	touch $@
 
 demo: $(READY)
-	$(BIN)/python examples/geometry_tour.py
+	$(BIN)/ultrahyperbolic embed karate -o out/karate --overwrite
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -33,6 +33,7 @@ test-all: lint
 bench: $(READY)
 	$(BIN)/python benchmarks/geometry.py
 	$(BIN)/python benchmarks/accuracy.py
+	$(BIN)/python benchmarks/reading.py
 
 docs: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --docs docs

@@ -1,0 +1,181 @@
+"""``rank``, ``neighbors`` and ``evaluate``: the questions that an embedding answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from . import options as opt
+from .errors import Refused, suggestion
+from .output import number, print_json, print_table, shown
+from .sources import find_graph, open_embedding
+
+if TYPE_CHECKING:
+    from ..embedding import Embedding
+    from ..graph import Graph
+
+_SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
+
+
+RANK_EXAMPLES = """
+Examples:
+
+  ultrahyperbolic rank club
+  ultrahyperbolic rank club --top 5
+  ultrahyperbolic rank club --all --json"""
+
+
+def rank(
+    folder: opt.Folder,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many nodes, from the top.")] = 20,
+    everything: Annotated[bool, typer.Option("--all", help="All nodes.")] = False,
+    as_json: opt.Json = False,
+) -> None:
+    """The hierarchy: nodes by delta, the sum of their distances to all others.
+
+    A small delta stands high. The graph's weights were tie strengths, so a
+    node that is strongly tied to many tends to the top (docs/graphs.md).
+    """
+    embedding = open_embedding(folder)
+    table = embedding.hierarchy() if everything else embedding.hierarchy().head(top)
+    if as_json:
+        print_json({"folder": str(folder), "nodes": len(embedding), "ranking": table.to_dict("records")})
+        return
+    rows = zip(table["rank"], table["node"], table["delta"], strict=True)
+    lines = [(str(rank), shown(node), number(delta)) for rank, node, delta in rows]
+    print_table(("rank", "node", "delta"), lines, right=("rank", "delta"))
+
+
+NEIGHBORS_EXAMPLES = """
+Examples:
+
+  ultrahyperbolic neighbors club 34
+  ultrahyperbolic neighbors club "Jean Valjean" -k 3 --json"""
+
+
+def neighbors(
+    folder: opt.Folder,
+    node: Annotated[str, typer.Argument(metavar="NODE", show_default=False, help="Its id.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many.")] = 10,
+    as_json: opt.Json = False,
+) -> None:
+    """The nodes nearest to a node.
+
+    Near means strongly tied, or tied to the same nodes: the graph's weights
+    were tie strengths, not distances (docs/graphs.md).
+    """
+    embedding = open_embedding(folder)
+    found = _node(embedding, node, folder)
+    table = embedding.neighbors(found, k=k)
+    if as_json:
+        print_json({"folder": str(folder), "node": found, "neighbors": table.to_dict("records")})
+        return
+    rows = zip(table["node"], table["distance"], strict=True)
+    print_table(("node", "distance"), [(shown(near), number(far)) for near, far in rows], right=("distance",))
+
+
+def _node(embedding: Embedding, text: str, folder: Path) -> Hashable:
+    """The id that a text means: itself, or the number (or tuple) that it writes."""
+    known = set(embedding.ids)
+    if text in known:
+        return text
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = text
+    value = tuple(value) if isinstance(value, list) else value
+    if isinstance(value, Hashable) and value in known:
+        return value
+    near = suggestion(text, map(shown, embedding.ids)) if len(embedding) <= 100_000 else ""
+    raise Refused(f"no node {text!r} in {folder}{near}")
+
+
+EVALUATE_EXAMPLES = """
+Examples:
+
+  ultrahyperbolic evaluate club --graph ties.tsv
+  ultrahyperbolic evaluate out/karate --graph karate --json"""
+
+
+def evaluate(
+    folder: opt.Folder,
+    graph: Annotated[
+        str,
+        typer.Option("--graph", metavar="GRAPH", show_default=False, help="The graph to measure by: file or data set."),
+    ],
+    as_json: opt.Json = False,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    source: opt.Source = None,
+    target: opt.Target = None,
+    weight: opt.Weight = None,
+    unweighted: opt.Unweighted = False,
+    comments: opt.Comments = None,
+    nodes: opt.Nodes = None,
+    repeated: opt.Repeated = None,
+    asymmetric: opt.Asymmetric = None,
+) -> None:
+    """Measure an embedding by a graph, with cheap baselines beside it.
+
+    The graph is read as embed reads it: a weight is the strength of a tie,
+    so turn distances round first (docs/graphs.md). Its nodes must be among
+    those of the embedding. docs/measures.md says what each measure is.
+    """
+    embedding = open_embedding(folder)
+    reading = opt.reading(
+        delimiter, header, source, target, weight, unweighted, comments, nodes, repeated, asymmetric
+    )  # fmt: skip
+    read = find_graph(graph, reading, quiet=as_json)
+    data = _aligned(read, embedding, folder)
+
+    import torch
+
+    from .. import evaluation
+
+    measures = evaluation.evaluate(data, torch.from_numpy(embedding.points.copy()), embedding.manifold)
+    trained = _trained_on(embedding)
+    if as_json:
+        same = None if trained is None else trained == read.fingerprint
+        print_json({"folder": str(folder), "graph": graph, "trained_on_it": same, "measures": measures})
+        return
+    print(data.describe())
+    if trained is not None and trained != read.fingerprint:
+        print("this is not the graph that was embedded: its ids, edges or weights differ")
+    print()
+    _print_measures(measures)
+
+
+def _aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
+    """The graph with the nodes of the embedding, in their order."""
+    known = set(embedding.ids)
+    strangers = [node for node in graph.ids if node not in known]
+    if strangers:
+        count = f"{len(strangers)} of its {graph.n_nodes} nodes"
+        raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
+    return graph.with_nodes(embedding.ids)
+
+
+def _trained_on(embedding: Embedding) -> str | None:
+    about = embedding.run.get("graph")
+    found = about.get("fingerprint") if isinstance(about, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _print_measures(measures: dict[str, float]) -> None:
+    """A row a measure, and beside it the same of what needs no embedding."""
+    ours = [name for name in measures if not name.endswith(tuple(_SIDES.values()))]
+
+    def cell(name: str) -> str:
+        return number(measures[name]) if name in measures else ""
+
+    def best(name: str) -> str:
+        # A node with fewer neighbours than are looked at keeps a precision below 1.
+        return "0" if name.startswith("violated") else "<=1" if name.startswith("precision") else "1"
+
+    rows = [(name, best(name), cell(name), *(cell(name + suffix) for suffix in _SIDES.values())) for name in ours]
+    headers = ("measure", "best", "embedding", *_SIDES)
+    print_table(headers, rows, right=headers[1:])

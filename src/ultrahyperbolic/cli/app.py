@@ -1,0 +1,93 @@
+"""The application: its name, its version, and how it fails."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+_EPILOG = """\
+Examples:
+
+  ultrahyperbolic embed karate -o out/karate
+  ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
+  ultrahyperbolic rank club --top 10
+  ultrahyperbolic neighbors club 34 -k 5
+  ultrahyperbolic evaluate club --graph ties.tsv
+  ultrahyperbolic datasets
+  ultrahyperbolic reproduce table1 --seeds 20
+
+Exit codes: 0 done, 1 the training failed or a pipe was closed,
+2 bad input (one line on stderr says what), 130 Ctrl-C."""
+
+
+class _OneLineErrors(TyperGroup):
+    """A group of commands that says what was wrong in one line; bugs keep their traceback."""
+
+    def main(
+        self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
+        standalone_mode: bool = True, windows_expand_args: bool = True, **extra: Any,
+    ) -> Any:  # fmt: skip
+        """Run a command and leave with its exit code; not ``standalone_mode`` leaves errors to the caller."""
+        options: dict[str, Any] = {"complete_var": complete_var, "windows_expand_args": windows_expand_args, **extra}
+        if not standalone_mode:
+            return super().main(args, prog_name, standalone_mode=False, **options)
+        try:
+            result = super().main(args, prog_name, standalone_mode=False, **options)
+            sys.stdout.flush()
+        except typer.TyperException as error:
+            print(f"error: {_one_line(error)}", file=sys.stderr)
+            sys.exit(error.exit_code)
+        except BrokenPipeError:
+            # Whoever read our output has gone; what is still in the buffer must not be tried again at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(1)
+        sys.exit(result if isinstance(result, int) else 0)
+
+
+def _one_line(error: typer.TyperException) -> str:
+    text = " ".join(error.format_message().split())
+    context = getattr(error, "ctx", None)  # of errors in how the command was called
+    return text if context is None else f"{text.rstrip('.')} (see {context.command_path} --help)"
+
+
+app = typer.Typer(
+    cls=_OneLineErrors, epilog=_EPILOG, rich_markup_mode="rich", pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from .. import __version__
+
+        print(f"ultrahyperbolic {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def ultrahyperbolic(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Embed weighted graphs on pseudo-hyperboloids and read their hierarchy.
+
+    A weight is the strength of a tie: the larger, the closer. Where yours
+    are distances or costs, turn them round first (docs/graphs.md).
+    """
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+def main() -> None:
+    """The entry of the command."""
+    for stream in (sys.stdout, sys.stderr):
+        # A letter that the terminal's encoding lacks is no reason to fail.
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    app(prog_name="ultrahyperbolic")

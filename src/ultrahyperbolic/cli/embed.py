@@ -1,0 +1,334 @@
+"""``embed``: from a graph to a folder with its embedding."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from . import options as opt
+from .errors import Refused, reason, refusing
+from .options import MEASURES, Dissimilarity
+from .output import number, percent, print_json, print_table, shown
+from .signals import on_interrupt
+from .sources import find_graph, graph_name
+
+if TYPE_CHECKING:
+    from ..embedding import Embedding, TrainingConfig
+    from ..graph import Graph
+
+_TOP = 10
+_GEOMETRY, _TRAINING, _RESULT = "Geometry", "Training", "Result"
+EXAMPLES = """
+Examples:
+
+  ultrahyperbolic embed karate
+  ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
+  ultrahyperbolic embed ties.csv --weight calls --iterations 5000
+  ultrahyperbolic embed karate --preset paper --signature 2,2 -o out/paper
+  ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json"""
+
+
+def _option(panel: str, *names: str, **settings: Any) -> Any:
+    return typer.Option(*names, rich_help_panel=panel, show_default=False, **settings)
+
+
+def embed(
+    graph: opt.GraphArgument,
+    signature: Annotated[
+        str | None,
+        _option(_GEOMETRY, "--signature", metavar="P,Q", help="The signature of Q^(p,q), or flat; 3,1 if not said."),
+    ] = None,
+    dim: Annotated[
+        int | None, _option(_GEOMETRY, "--dim", min=1, help="Dimension instead: (dim - 1, 1), or flat of so many.")
+    ] = None,
+    beta: Annotated[
+        float | None, _option(_GEOMETRY, "--beta", help="Below 0; 1/beta is the curvature. -1 if not said.")
+    ] = None,
+    seed: Annotated[
+        int,
+        _option(
+            _TRAINING,
+            "--seed",
+            metavar="N",
+            min=0,
+            max=2**63 - 1,
+            help="Same seed, same points on the CPU; 0 if not said.",
+        ),
+    ] = 0,
+    preset: Annotated[
+        Literal["paper"] | None, _option(_TRAINING, "--preset", help="The recipe of the paper's authors.")
+    ] = None,
+    optimizer: Annotated[
+        Literal["descent", "phi", "gradient"] | None,
+        _option(_TRAINING, "--optimizer", help="Along -χ (descent), through φ, or along -Df, which need not converge."),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        _option(_TRAINING, "--iterations", min=1, help="2000 if not said; 10000 with the preset."),
+    ] = None,
+    time_limit: Annotated[
+        float | None, _option(_TRAINING, "--time-limit", metavar="SECONDS", help="Stop after so long.")
+    ] = None,
+    temperature: Annotated[
+        str | None,
+        _option(_TRAINING, "--temperature", metavar="TAU", help="τ: one value, or start,end; 0.1,0.01 if not said."),
+    ] = None,
+    dissimilarity: Annotated[
+        Dissimilarity | None,
+        _option(_TRAINING, "--dissimilarity", help="What is trained: smoothed D_γ if not said; geodesic is D_γ."),
+    ] = None,
+    stop: Annotated[
+        Literal["iterations", "ordered"] | None,
+        _option(_TRAINING, "--stop", help="ordered: also stop once every tie is shorter than every non-tie."),
+    ] = None,
+    device: Annotated[
+        str | None, _option(_TRAINING, "--device", help="Where the reference backend computes, such as cuda.")
+    ] = None,
+    backend: Annotated[
+        Literal["auto", "numba", "reference"], _option(_TRAINING, "--backend", help="Compiled (numba), or torch.")
+    ] = "auto",
+    threads: Annotated[
+        int | None, _option(_TRAINING, "--threads", min=1, help="CPU threads; results do not depend on it.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        _option(_RESULT, "-o", "--output", metavar="FOLDER", help="Where to write; out/NAME OF THE GRAPH if not said."),
+    ] = None,
+    overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
+    quiet: Annotated[bool, _option(_RESULT, "--quiet", help="Print nothing but errors (and --json).")] = False,
+    as_json: opt.Json = False,
+    delimiter: opt.Delimiter = None,
+    header: opt.Header = None,
+    source: opt.Source = None,
+    target: opt.Target = None,
+    weight: opt.Weight = None,
+    unweighted: opt.Unweighted = False,
+    comments: opt.Comments = None,
+    nodes: opt.Nodes = None,
+    repeated: opt.Repeated = None,
+    asymmetric: opt.Asymmetric = None,
+) -> None:
+    """Embed a graph: stronger ties shorter than weaker ones.
+
+    A weight is the strength of a tie: the larger, the closer; 1 where none
+    is given. Where yours are distances or costs, turn them round first, to
+    1/d or max + 1 - d: only their order matters (docs/graphs.md).
+
+    FOLDER gets embedding.parquet (node, coordinates, delta, rank) and
+    run.json (settings, seed, versions, loss, measures). Ctrl-C keeps the
+    best points so far.
+    """
+    from ..graph import GraphError
+
+    geometry = _geometry(signature, dim, beta)
+    chosen: dict[str, Any] = {
+        "optimizer": optimizer,
+        "iterations": iterations,
+        "temperature": None if temperature is None else opt.parse_ends("--temperature", temperature),
+        "dissimilarity": None if dissimilarity is None else MEASURES[dissimilarity],
+        "stop": stop,
+    }
+    _check_machine(device, backend, time_limit)
+    reading = opt.reading(
+        delimiter, header, source, target, weight, unweighted, comments, nodes, repeated, asymmetric
+    )  # fmt: skip
+    data = find_graph(graph, reading, quiet=quiet)
+    with refusing(GraphError):
+        data.require_trainable()
+    _check_ids(data)
+
+    from ..embedding import configure
+
+    with refusing(ValueError, TypeError):
+        config = configure(data, **geometry, seed=seed, preset=preset, **chosen)
+    folder = _begin(output or Path("out") / graph_name(graph), data, config, overwrite=overwrite)
+    machine = {"device": device, "backend": backend, "threads": threads, "time_limit": time_limit}
+    embedding = _train(data, config, quiet=quiet, **machine)
+    measured = _keep(embedding, data, folder)
+    if as_json:
+        print_json(_report(embedding, folder))
+    elif not quiet:
+        _print_report(embedding, data, folder)
+    if embedding.run["stopped"] == "interrupted" or not measured:
+        what = f"interrupted after {embedding.run['iterations']} iterations" if measured else "interrupted in measuring"
+        print(f"{what}: the best points so far are in {folder}", file=sys.stderr)
+        raise typer.Exit(130)
+
+
+def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dict[str, Any]:
+    """The geometry as ``configure`` takes it."""
+    found: dict[str, Any] = {"dim": dim}
+    if signature is not None:
+        pair = opt.parse_signature(signature)
+        if pair is not None and dim is not None:
+            raise Refused(f"--signature {signature} says the dimension, {sum(pair)}: leave --dim out")
+        found |= {"flat": True} if pair is None else {"p": pair[0], "q": pair[1]}
+    if beta is not None:
+        if "flat" in found:
+            raise Refused("--beta curves a manifold, and --signature flat has no curvature: leave it out")
+        if not (math.isfinite(beta) and beta < 0):
+            raise Refused(f"--beta {beta:g}: a finite number below 0 is needed, such as -1")
+        found["beta"] = beta
+    return found
+
+
+def _check_machine(device: str | None, backend: str, time_limit: float | None) -> None:
+    if time_limit is not None and not time_limit > 0:
+        raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")
+    if device is None:
+        return
+    import torch
+
+    try:
+        kind = torch.empty(0, device=device).device.type
+    except (RuntimeError, AssertionError) as error:
+        raise Refused(f"--device {device}: {reason(error).partition('.')[0].splitlines()[0]}") from None
+    if backend == "numba" and kind != "cpu":
+        raise Refused(f"--backend numba computes on the CPU: leave --device {device} out")
+    if kind == "meta":
+        raise Refused(f"--device {device}: nothing is computed there")
+
+
+def _check_ids(graph: Graph) -> None:
+    """Refuse now what could not be written after the training."""
+    for node in graph.ids:
+        if not isinstance(node, str | int | float):
+            kind = type(node).__name__
+            raise Refused(f"{graph.source}: id {node!r} is of type {kind}: make the ids text or numbers")
+
+
+def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: bool) -> Path:
+    """Make the folder and write what is known before the first iteration; one folder never mixes two trainings."""
+    from ..embedding.embedding import TABLE, prepare_folder, write_record
+    from ..embedding.estimator import graph_record, versions
+
+    record = {
+        "config": config.to_json(),
+        "seed": config.seed,
+        "versions": versions(),
+        "graph": graph_record(graph),
+        "loss": [],
+        "loss_every": 1,
+        "stopped": None,
+        "measures": {},
+        "timing": {"started": time.time()},
+    }
+    with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
+        prepare_folder(folder, overwrite=overwrite)
+        write_record(folder, record)
+        (folder / TABLE).unlink(missing_ok=True)
+    return folder
+
+
+def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any) -> Embedding:
+    """The embedding, or the end of the command where there is nothing to keep."""
+    from ..embedding import embed_many
+
+    chunks = 0
+
+    def count(progress: Any) -> None:
+        nonlocal chunks
+        chunks += 1
+
+    def interrupt() -> None:
+        if chunks:
+            raise KeyboardInterrupt  # the training returns its best so far
+        print("interrupted before there was anything to keep: no embedding is saved", file=sys.stderr)
+        raise SystemExit(130)
+
+    with on_interrupt(interrupt):
+        (embedding,) = embed_many(graph, [config], quiet=quiet, measures=False, callback=count, **machine)
+    if embedding.run["best_iteration"] < 0:
+        print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
+        raise typer.Exit(1)
+    return embedding
+
+
+def _keep(embedding: Embedding, graph: Graph, folder: Path) -> bool:
+    """Save the points, then measure them and complete the record; whether Ctrl-C left the time for that."""
+    import torch
+
+    from ..embedding.embedding import write_record
+    from ..evaluation import evaluate
+
+    with refusing(OSError, about="cannot save the embedding: "):
+        embedding.save(folder, overwrite=True)
+        try:
+            points = torch.from_numpy(embedding.points.copy())
+            embedding.run["measures"] = evaluate(graph, points, embedding.manifold)
+        except KeyboardInterrupt:
+            return False
+        write_record(folder, embedding.run)
+    return True
+
+
+def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
+    """What a script wants to know."""
+    from ..embedding.embedding import RECORD, TABLE
+
+    run = embedding.run
+    top = embedding.hierarchy().head(_TOP)
+    return {
+        "folder": str(folder),
+        "files": [str(folder / name) for name in (TABLE, RECORD)],
+        "graph": run["graph"],
+        "config": run["config"],
+        "seed": run["seed"],
+        "stopped": run["stopped"],
+        "iterations": run["iterations"],
+        "best_loss": run["best_loss"],
+        "seconds": run["timing"]["seconds"],
+        "measures": run["measures"],
+        "top": top.to_dict("records"),
+    }
+
+
+def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
+    run, config = embedding.run, embedding.run["config"]
+    counts = f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges"
+    where = f"R^{config['flat']}" if config["flat"] else f"Q^({config['p']},{config['q']}), beta {config['beta']:g}"
+    print(counts)
+    for policy, count in graph.policies.items():
+        print(f"  {policy.replace('_', ' ')}: {count}")
+    print(f"embedded on {where}, seed {run['seed']}, in {run['timing']['seconds']:.1f} s: {run['stopped']}")
+    for line in in_words(run["measures"]):
+        print(f"  {line}")
+    print("\nthe top of the hierarchy:")
+    top = embedding.hierarchy().head(_TOP)
+    strength = dict(zip(graph.ids, graph.strength, strict=True))
+    rows = [
+        (str(rank), shown(node), number(delta), f"{strength[node]:g}")
+        for node, delta, rank in zip(top["node"], top["delta"], top["rank"], strict=True)
+    ]
+    print_table(("rank", "node", "delta", "strength"), rows, right=("rank", "delta", "strength"))
+    print(f"\nfiles: {folder / 'embedding.parquet'}, {folder / 'run.json'}")
+
+
+def in_words(measures: dict[str, float]) -> list[str]:
+    """The main measures as lines that need no glossary.
+
+    >>> in_words({"violated_orders": 0.0})
+    ['a tie is shorter than a non-tie in 100 % of all comparisons']
+    """
+    lines = []
+    if "violated_orders" in measures:
+        kept = percent(1 - measures["violated_orders"])
+        lines.append(f"a tie is shorter than a non-tie in {kept} of all comparisons")
+    elif "violated_orders_all" in measures:
+        kept = percent(1 - measures["violated_orders_all"])
+        lines.append(f"a stronger tie is shorter than a weaker one in {kept} of all comparisons")
+    if "recall_at_1" in measures:
+        lines.append(f"the nearest node is a neighbour for {percent(measures['recall_at_1'])} of nodes")
+    if "map" in measures:
+        lines.append(f"mean average precision of the neighbours {measures['map']:.3f} (1 is best)")
+    if "spearman_all" in measures:
+        others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
+        beside = ", ".join(f"{name} {measures[key]:.3f}" for name, key in others.items() if key in measures)
+        text = f"the higher a node, the stronger: Spearman {measures['spearman_all']:.3f}"
+        lines.append(f"{text} ({beside})" if beside else text)
+    return lines

@@ -1,0 +1,47 @@
+"""Bad input: one line and exit code 2. Everything else is a bug, and shows itself."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+import typer
+
+
+class Refused(typer.TyperException):
+    """What was asked for cannot be done; the message says what, where, why and what to do."""
+
+    exit_code = 2
+
+
+@contextmanager
+def refusing(*kinds: type[Exception], about: str = "") -> Iterator[None]:
+    """Turn the named exceptions, and no others, into :class:`Refused`, their message after ``about``."""
+    try:
+        yield
+    except kinds as error:
+        raise Refused(about + reason(error)) from error
+
+
+def reason(error: BaseException) -> str:
+    """The message of an exception without its ornaments.
+
+    >>> reason(FileNotFoundError(2, "No such file or directory", "ties.tsv"))
+    'ties.tsv: No such file or directory'
+    >>> reason(KeyError("no node '7'"))
+    "no node '7'"
+    """
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename is not None else error.strerror
+    return str(error.args[0]) if isinstance(error, KeyError) and error.args else str(error) or type(error).__name__
+
+
+def suggestion(word: str, known: Iterable[str]) -> str:
+    """``"; did you mean …?"``, or nothing where no known word is near.
+
+    >>> suggestion("karat", ["karate", "davis"])
+    '; did you mean karate?'
+    """
+    near = difflib.get_close_matches(word, known, n=3)
+    return f"; did you mean {', '.join(near)}?" if near else ""

@@ -1,0 +1,119 @@
+"""What several commands can be told, and how its text is read."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from .errors import Refused
+
+Dissimilarity = Literal["smoothed", "geodesic", "broken", "cone-rule"]
+MEASURES = {
+    "smoothed": "smoothed_dissimilarity",
+    "geodesic": "dissimilarity",
+    "broken": "broken_dissimilarity",
+    "cone-rule": "cone_rule",
+}
+
+GraphArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="GRAPH",
+        show_default=False,
+        help="A file (CSV, TSV, blanks, Parquet, GraphML, Matrix Market; gzip and zstd), or the name of a data set. "
+        "Where there are both, the file is taken.",
+    ),
+]
+Folder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that [bold]embed[/bold] wrote.")
+]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
+
+_READING = "Reading a file (else found from its content; docs/graphs.md)"
+
+
+def _reading(*names: str, metavar: str | None = None, help: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=_READING, show_default=False)
+
+
+Delimiter = Annotated[
+    str | None, _reading("--delimiter", metavar="LETTER", help="Between columns: one letter, tab or whitespace.")
+]
+Header = Annotated[bool | None, _reading("--header/--no-header", help="Whether the first row names the columns.")]
+Source = Annotated[str | None, _reading("--source", metavar="COLUMN", help="One end: a name, or a position from 0.")]
+Target = Annotated[str | None, _reading("--target", metavar="COLUMN", help="The other end.")]
+Weight = Annotated[
+    str | None,
+    _reading("--weight", metavar="COLUMN", help="Tie strength: the larger, the closer. In GraphML an attribute."),
+]
+Unweighted = Annotated[bool, _reading("--unweighted", help="Every weight is 1, whatever the third column holds.")]
+Comments = Annotated[
+    str | None, _reading("--comments", metavar="LETTERS", help="Lines that begin with one are skipped (#%).")
+]
+Nodes = Annotated[
+    Path | None, _reading("--nodes", metavar="FILE", help="All nodes in the order wanted; labels in a second column.")
+]
+Repeated = Annotated[
+    Literal["sum", "max", "first", "error"] | None,
+    _reading("--repeated", help="What rows that give an edge again become; sum if not said."),
+]
+Asymmetric = Annotated[
+    Literal["sum", "error"] | None,
+    _reading("--asymmetric", help="What a matrix whose directions differ becomes: C + Cᵀ (sum), or refused."),
+]
+
+
+def reading(
+    delimiter: str | None, header: bool | None, source: str | None, target: str | None, weight: str | None,
+    unweighted: bool, comments: str | None, nodes: Path | None, repeated: str | None, asymmetric: str | None,
+) -> dict[str, Any]:  # fmt: skip
+    """The options of ``read_graph`` that were given."""
+    if unweighted and weight is not None:
+        raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
+    given: dict[str, Any] = {
+        "delimiter": {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
+        "header": header,
+        "source": _column(source),
+        "target": _column(target),
+        "weight": False if unweighted else _column(weight),
+        "comments": comments,
+        "nodes": nodes,
+        "repeated": repeated,
+        "asymmetric": asymmetric,
+    }
+    return {name: value for name, value in given.items() if value is not None}
+
+
+def _column(text: str | None) -> str | int | None:
+    return int(text) if text is not None and re.fullmatch("[0-9]+", text) else text
+
+
+def parse_signature(text: str) -> tuple[int, int] | None:
+    """(p, q), or None for flat space.
+
+    >>> parse_signature("3,1"), parse_signature("flat")
+    ((3, 1), None)
+    """
+    if text.strip().lower() == "flat":
+        return None
+    match = re.fullmatch(r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*", text)
+    if match is None:
+        raise Refused(f"--signature {text}: write p,q, two whole numbers of at least 0 such as 3,1; or flat")
+    return int(match[1]), int(match[2])
+
+
+def parse_ends(name: str, text: str) -> tuple[float, float]:
+    """One value for the whole training, or those at its start and end.
+
+    >>> parse_ends("--temperature", "0.1,0.01"), parse_ends("--temperature", "0.01")
+    ((0.1, 0.01), (0.01, 0.01))
+    """
+    try:
+        first, *rest = (float(part) for part in text.split(","))
+        (last,) = rest or [first]
+    except ValueError:
+        raise Refused(f"{name} {text}: write one number, or start,end such as 0.1,0.01") from None
+    return first, last

@@ -1,0 +1,79 @@
+"""What the commands print: tables and plain lines for people, JSON for scripts."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import typer
+
+
+def print_json(data: dict[str, Any]) -> None:
+    """One object on stdout, of strict JSON: what is not finite is null."""
+    print(json.dumps(_strict(data), indent=2, allow_nan=False))
+
+
+def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
+    """Columns with headers, those named in ``right`` to the right; nothing is folded or cut."""
+    from rich.cells import cell_len
+
+    # Rich's own tables take a millisecond a row, and a ranking may have a million.
+    table = [tuple(headers), *map(tuple, rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+
+    def line(row: Sequence[str]) -> str:
+        cells = []
+        for header, width, text in zip(headers, widths, row, strict=True):
+            blanks = " " * (width - cell_len(text))
+            cells.append(blanks + text if header in right else text + blanks)
+        return "  ".join(cells).rstrip()
+
+    typer.secho(line(table[0]), bold=True)
+    for row in table[1:]:
+        print(line(row))
+
+
+def note(text: str) -> None:
+    """A remark that is no result: on stderr."""
+    print(f"note: {text}", file=sys.stderr)
+
+
+def shown(node: Hashable) -> str:
+    r"""An id as a terminal may see it.
+
+    >>> print(shown("34"), shown(34), shown("a\tb"))
+    34 34 'a\tb'
+    """
+    text = node if isinstance(node, str) else repr(node)
+    return text if text.isprintable() and text else repr(text)
+
+
+def number(value: float) -> str:
+    """A number with as many digits as people compare.
+
+    >>> number(0.5), number(1234.5678)
+    ('0.5000', '1235')
+    """
+    return f"{value:.4f}" if abs(value) < 100 else f"{value:.4g}" if abs(value) < 1e4 else f"{value:.6g}"
+
+
+def percent(share: float) -> str:
+    """A share in per cent, 100 and 0 only where it is so.
+
+    >>> percent(1.0), percent(0.999999), percent(0.25)
+    ('100 %', '99.99 %', '25.00 %')
+    """
+    if share in (0.0, 1.0):
+        return f"{100 * share:.0f} %"
+    return f"{min(max(100 * share, 0.01), 99.99):.2f} %"
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _strict(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_strict(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

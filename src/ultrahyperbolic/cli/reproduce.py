@@ -1,0 +1,90 @@
+"""``reproduce``: the figures of the paper, each by its name."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .errors import Refused, refusing, suggestion
+from .output import print_json, print_table
+from .signals import on_interrupt
+
+_STDOUT = Path("-")
+
+
+EXAMPLES = """
+Examples:
+
+  ultrahyperbolic reproduce
+  ultrahyperbolic reproduce table1 --seeds 20 -o out/table1
+  ultrahyperbolic reproduce timing --json timing.json"""
+
+
+def reproduce(
+    target: Annotated[
+        str | None,
+        typer.Argument(metavar="[TARGET]", show_default=False, help="What to reproduce; without it, all are named."),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option("--seeds", min=1, show_default=False, help="How many seeds; else as the target says.")
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FOLDER", show_default=False, help="Where to write; else out/TARGET."),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
+    json_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", show_default=False, help="Write the figures as one flat JSON object; - is stdout."
+        ),
+    ] = None,
+) -> None:
+    """Print the paper's tables and figures again, with their spread.
+
+    The weights of the graphs are tie strengths, as everywhere
+    (docs/graphs.md).
+    """
+    from ..paper import TARGETS
+
+    if target is None:
+        print_table(("target", "what it is"), [(name, found.description) for name, found in TARGETS.items()])
+        return
+    if target not in TARGETS:
+        near = suggestion(target, TARGETS) or f"; there are {', '.join(TARGETS)}"
+        raise Refused(f"no target {target!r}{near}")
+    folder = output or Path("out") / target
+    with refusing(OSError, about="cannot write the results: "):
+        folder.mkdir(parents=True, exist_ok=True)
+    _check_file(json_file)
+    from ..graph import GraphError
+
+    def leave() -> None:
+        # A training would return its best so far, and the figures would be of that: end everything instead.
+        print(f"interrupted: the results in {folder} are not complete", file=sys.stderr)
+        raise SystemExit(130)
+
+    # One seed has no spread, which some targets refuse; any other ValueError is a bug.
+    expected = (GraphError, ImportError, ValueError) if seeds == 1 else (GraphError, ImportError)
+    with on_interrupt(leave), refusing(*expected):
+        figures = TARGETS[target].run(seeds, folder, quiet or json_file == _STDOUT)
+    if json_file == _STDOUT:
+        print_json(figures)
+    elif json_file is not None:
+        with refusing(OSError, about="cannot write the figures: "):
+            json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def _check_file(path: Path | None) -> None:
+    """Refuse before the work, not after it, a file that cannot be written."""
+    if path is None or path == _STDOUT:
+        return
+    if path.is_dir():
+        raise Refused(f"--json {path}: this is a folder; name a file")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise Refused(f"--json {path}: the folder {path.parent} is not there or cannot be written to")

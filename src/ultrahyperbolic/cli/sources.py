@@ -1,0 +1,80 @@
+"""Where graphs and embeddings come from: files, data sets and folders."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from .errors import Refused, refusing, suggestion
+from .output import note
+
+if TYPE_CHECKING:
+    from ..embedding import Embedding
+    from ..graph import Graph
+
+
+def find_graph(name: str, options: Mapping[str, Any], *, quiet: bool) -> Graph:
+    """The graph of a file, else the data set of that name; ``options`` are those of ``read_graph``."""
+    from ..datasets import names
+    from ..graph import GraphError, read_graph
+
+    if not name:
+        raise Refused("GRAPH is empty: give a file, or the name of a data set")
+    path = Path(name)
+    if path.exists() and not path.is_dir():
+        if not path.is_file():
+            raise Refused(f"{name} is no plain file: a graph is read more than once, so write it to a file first")
+        if name in names() and not quiet:
+            note(f"{name} is a file here: it is taken, not the data set of that name")
+        with refusing(GraphError, ImportError):
+            return read_graph(name, **options, progress=not quiet)
+    if name in names():
+        return _load(name, options)
+    if path.is_dir():
+        raise Refused(f"{name} is a folder; give a file, or a data set: {', '.join(names())}")
+    near = suggestion(name, names())
+    raise Refused(f"{name}: no such file, and no data set of that name{near or '; there are ' + ', '.join(names())}")
+
+
+def _load(name: str, options: Mapping[str, Any]) -> Graph:
+    from ..datasets import load
+    from ..graph import GraphError
+
+    unweighted = options.get("weight") is False
+    others = [option for option in options if not (option == "weight" and unweighted)]
+    if others:
+        raise Refused(f"--{others[0]} is for reading files, and {name} is a data set: leave it out")
+    with refusing(GraphError, ImportError):
+        graph = load(name)
+    return graph.unweighted() if unweighted else graph
+
+
+def graph_name(name: str) -> str:
+    """What a graph is called, for the folder of its embedding.
+
+    >>> graph_name("data/ties.tsv.gz"), graph_name("karate")
+    ('ties', 'karate')
+    """
+    path = Path(name)
+    while path.suffix.lower() in (".gz", ".zst", ".zstd"):
+        path = path.with_suffix("")
+    return path.stem or "graph"
+
+
+def open_embedding(folder: Path) -> Embedding:
+    """The embedding of a folder, or one line that says what is wrong with it."""
+    from ..embedding import Embedding
+    from ..embedding.embedding import RECORD, TABLE
+
+    if not folder.is_dir():
+        raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
+    if not (folder / TABLE).exists() and (folder / RECORD).exists():
+        raise Refused(f"{folder} holds no embedding yet: there is no {TABLE}; its training runs, or did not finish")
+    if (folder / RECORD).exists():
+        with refusing(OSError, ValueError, about=f"{folder / RECORD} is damaged: "):
+            if not isinstance(json.loads((folder / RECORD).read_text(encoding="utf-8")), dict):
+                raise ValueError("it holds no JSON object")
+    with refusing(OSError, ValueError):
+        return Embedding.load(folder)

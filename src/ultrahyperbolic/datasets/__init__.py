@@ -1,0 +1,41 @@
+"""Known graphs, by name or by function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..graph import Graph, GraphError
+from .coauthors import nips
+from .networkx_graphs import davis, lesmis
+from .nouns import wordnet
+from .zachary import karate, karate_matrix
+
+__all__ = ["davis", "karate", "karate_matrix", "lesmis", "load", "names", "nips", "wordnet"]
+
+_KNOWN: dict[str, tuple[str, Callable[[], Graph]]] = {
+    "karate": ("Zachary's karate club: 34 members, 78 friendships, weighted", karate),
+    "lesmis": ("Les Misérables: 77 characters, 254 ties, weighted (needs networkx)", lesmis),
+    "davis": ("Davis's Southern women: 18 women at 14 events, 89 ties (needs networkx)", davis),
+    "wordnet-mammals": ("WordNet's mammals: 1,182 synsets, 6,542 hypernym pairs (needs WordNet's data.noun)", wordnet),
+    "nips": ("NIPS 1988-2003: 2,715 co-authors, 4,733 ties, weighted (downloaded once)", nips),
+}
+
+
+def names() -> dict[str, str]:
+    """The names that :func:`load` knows, each with a line that says what it is.
+
+    >>> list(names())
+    ['karate', 'lesmis', 'davis', 'wordnet-mammals', 'nips']
+    """
+    return {name: line for name, (line, _) in _KNOWN.items()}
+
+
+def load(name: str) -> Graph:
+    """A known graph by its name.
+
+    >>> load("karate")
+    Graph(n_nodes=34, n_edges=78, source='karate')
+    """
+    if name not in _KNOWN:
+        raise GraphError(f"no data set {name!r}: there are {', '.join(_KNOWN)}")
+    return _KNOWN[name][1]()

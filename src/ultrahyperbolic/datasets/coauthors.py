@@ -1,0 +1,89 @@
+"""The co-authors of NIPS 1988 to 2003, which the paper's Tables 2 and 3 are about."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+import urllib.request
+import warnings
+from http.client import HTTPException
+from pathlib import Path
+
+import numpy as np
+
+from ..graph import Graph, GraphError
+
+DATA_FOLDER = "ULTRAHYPERBOLIC_DATA"
+
+_FILE = "nips_edges.txt"
+_URL = (
+    "https://raw.githubusercontent.com/MarcTLaw/UltrahyperbolicRepresentation/"
+    "fbcf7446fe4975635f7ce4d8047ff6c727ced47f/nips_dataset_experiments/nips_edges.txt"
+)
+_SHA256 = "e7e5a46e80692034904656ff57a714702a05fe88b62b64c3210e7cb8cf14bbed"
+_SIZE = 53_005
+_TIMEOUT = 30.0
+
+
+def nips(path: str | os.PathLike[str] | None = None, *, weighted: bool = True) -> Graph:
+    """The co-authors of NIPS 1988 to 2003: 2,715 authors "1" to "2715", 4,733 ties, the weight being joint papers.
+
+    The file is not part of the package. It is read from ``path``; else from the folder that the environment variable
+    ``ULTRAHYPERBOLIC_DATA`` names; else from the user's cache, into which it is downloaded once from the repository
+    of the paper's authors. Where no path is given, its sha256 is checked.
+    """
+    if path is None:
+        path = _find()
+    try:
+        with warnings.catch_warnings(category=UserWarning, action="ignore"):  # of an empty file, which is refused below
+            table = np.loadtxt(path, dtype=np.int64, ndmin=2)
+    except FileNotFoundError:
+        raise GraphError(f"{os.fspath(path)}: no such file") from None
+    except (OSError, ValueError) as error:
+        raise GraphError(f"{os.fspath(path)}: not a list of 'author author papers': {error}") from None
+    if table.shape[1:] != (3,) or table.size == 0 or table.min() < 1:
+        raise GraphError(f"{os.fspath(path)}: not a list of 'author author papers', whole numbers from 1")
+    first, second, papers = table.T
+    ids = [str(author) for author in range(1, int(table[:, :2].max()) + 1)]
+    graph = Graph.from_arrays(first - 1, second - 1, papers, ids=ids, name="nips")
+    return graph if weighted else graph.unweighted()
+
+
+def _find() -> Path:
+    """The file, from the data folder or the cache, downloaded where it is in neither."""
+    folder = os.environ.get(DATA_FOLDER)
+    if folder and (there := Path(folder, _FILE)).exists():
+        return _verified(there, there.read_bytes())
+    cached = _cache_folder() / _FILE
+    if cached.exists():
+        return _verified(cached, cached.read_bytes())
+    try:
+        with urllib.request.urlopen(_URL, timeout=_TIMEOUT) as response:
+            content = response.read(_SIZE + 1)
+    except (OSError, HTTPException) as error:
+        raise GraphError(
+            f"nips: cannot download {_URL} ({error}): fetch it elsewhere, and put {_FILE} into the folder that the "
+            f"environment variable {DATA_FOLDER} names or into {cached.parent}, or give its path"
+        ) from None
+    _verified(Path(_URL), content)
+    try:
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        # A whole file or none: another process may look at the same moment.
+        with tempfile.NamedTemporaryFile(dir=cached.parent, delete=False) as partial:
+            partial.write(content)
+        os.replace(partial.name, cached)
+    except OSError as error:
+        raise GraphError(f"nips: cannot write {cached}: {error}; set {DATA_FOLDER} or give a path") from None
+    return cached
+
+
+def _cache_folder() -> Path:
+    cache = os.environ.get("XDG_CACHE_HOME")
+    return (Path(cache) if cache else Path.home() / ".cache") / "ultrahyperbolic"
+
+
+def _verified(path: Path, content: bytes) -> Path:
+    if len(content) != _SIZE or hashlib.sha256(content).hexdigest() != _SHA256:
+        raise GraphError(f"{path}: not the file of the paper: its size or sha256 differs (sha256 should be {_SHA256})")
+    return path

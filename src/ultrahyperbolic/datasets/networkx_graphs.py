@@ -1,0 +1,20 @@
+"""Known graphs that networkx carries."""
+
+from __future__ import annotations
+
+from ..graph import Graph
+from ..graph.errors import need
+
+
+def lesmis() -> Graph:
+    """Les Misérables: 77 characters, 254 ties, the weight being the chapters in which both appear (Knuth 1993)."""
+    networkx = need("networkx", "datasets.lesmis")
+    return Graph.from_networkx(networkx.les_miserables_graph(), name="lesmis")
+
+
+def davis() -> Graph:
+    """Davis's Southern women: 18 women and the 14 events they attended, 89 ties (Davis, Gardner and Gardner 1941)."""
+    networkx = need("networkx", "datasets.davis")
+    graph = Graph.from_networkx(networkx.davis_southern_women_graph(), label="bipartite", name="davis")
+    sides = graph.labels or {}
+    return graph.with_nodes({node: "event" if sides[node] else "woman" for node in graph.ids})

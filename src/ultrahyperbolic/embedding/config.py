@@ -1,0 +1,123 @@
+"""What a training is asked to do, as plain data, and the schedule that follows from it."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..geometry.manifold import check_positive
+from .engine import MEASURES, WAYS, Floats, Measure, RunSpec, Schedule, Way
+
+Stop = Literal["iterations", "ordered"]
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """A training as plain data: what ``run.json`` keeps, and enough to do it again."""
+
+    p: int | None = 3
+    q: int | None = 1
+    beta: float = -1.0
+    flat: int | None = None
+    """Dimension of flat space; p and q are then None."""
+    seed: int = 0
+    preset: str | None = None
+    optimizer: Way = "descent"
+    iterations: int = 2000
+    temperature: tuple[float, float] = (0.1, 0.01)
+    """At the start and at the end; geometric between, and the last quarter of the iterations at the end's value."""
+    dissimilarity: Measure = "smoothed_dissimilarity"
+    epsilon: tuple[float, float] = (0.1, 1e-3)
+    """Smoothing of the light cone, at the start and at the end."""
+    step: float = 0.1
+    max_step: tuple[float, float] | None = (0.05, 1e-3)
+    """Longest move of a point, at the start and at the end; None for no bound."""
+    drop_below: float | None = None
+    drop_factor: float = 1.0
+    best_every: int = 1
+    perturb_first: bool = True
+    """Whether the first coordinate starts at random too; the authors' scripts start it at 1."""
+    stop: Stop = "iterations"
+
+    def __post_init__(self) -> None:
+        if self.dissimilarity not in MEASURES:
+            raise ValueError(f"dissimilarity must be one of {', '.join(MEASURES)}, got {self.dissimilarity!r}")
+        if self.optimizer not in WAYS:
+            raise ValueError(f"optimizer must be one of {', '.join(WAYS)}, got {self.optimizer!r}")
+        if self.stop not in ("iterations", "ordered"):
+            raise ValueError(f"stop must be 'iterations' or 'ordered', got {self.stop!r}")
+        if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 1:
+            raise ValueError(f"iterations must be a positive integer, got {self.iterations!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
+            raise ValueError(f"seed must be a non-negative integer, got {self.seed!r}")
+        for name in ("temperature", "epsilon", "max_step"):
+            for value in getattr(self, name) or ():
+                check_positive(name, value)
+        check_positive("step", self.step)
+        if self.optimizer == "phi" and self.flat is not None:
+            raise ValueError("optimizer 'phi' maps onto a curved manifold; flat space has none: use 'descent'")
+
+    def manifold(self) -> Manifold:
+        """Where the points live."""
+        if self.flat is not None:
+            return Euclidean(self.flat)
+        if self.p is None or self.q is None:
+            raise ValueError("a curved geometry needs p and q")
+        return PseudoHyperboloid(self.p, self.q, self.beta)
+
+    def schedule(self) -> Schedule:
+        """The values of every iteration."""
+        total, cooling = self.iterations, self.iterations - self.iterations // 4
+
+        def between(ends: tuple[float, float], over: int) -> Floats:
+            values = np.full(total, ends[1])
+            values[:over] = np.geomspace(*ends, over)
+            return values
+
+        return Schedule(
+            between(self.temperature, cooling),
+            between(self.epsilon, cooling),
+            np.full(total, self.step),
+            np.full(total, math.inf) if self.max_step is None else between(self.max_step, total),
+            -math.inf if self.drop_below is None else self.drop_below,
+            self.drop_factor,
+        )
+
+    def spec(self) -> RunSpec:
+        """The run of a batch."""
+        return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer)
+
+    def start(self, n: int) -> Floats:
+        """The paper's start for n nodes: [n, d] near the pole."""
+        manifold, generator = self.manifold(), torch.Generator().manual_seed(self.seed)
+        if isinstance(manifold, PseudoHyperboloid):
+            radius = math.sqrt(-self.beta)
+            points = manifold.random_near_pole(
+                n, epsilon=0.1 * radius, generator=generator, perturb_first=self.perturb_first
+            )
+        else:
+            points = manifold.random_near_pole(n, epsilon=0.1, generator=generator)
+            if not self.perturb_first:
+                points[:, 0] = 1.0
+        array: Floats = points.numpy()
+        return array
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for ``run.json``."""
+        return dataclasses.asdict(self)
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> TrainingConfig:
+        """The reverse of :meth:`to_json`."""
+        known = {f.name for f in dataclasses.fields(cls)}
+        unknown = set(data) - known
+        if unknown:
+            raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
+        pairs = {name: tuple(data[name]) for name in ("temperature", "epsilon", "max_step") if data.get(name)}
+        return cls(**{**data, **pairs})

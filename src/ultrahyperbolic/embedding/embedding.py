@@ -1,0 +1,273 @@
+"""What a training gives: points with the ids they belong to, and the questions they answer."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..pairs import nearest, row_sums
+
+if TYPE_CHECKING:
+    import networkx
+    import pandas
+
+    from ..graph import Graph
+
+Floats = NDArray[np.float64]
+TABLE, RECORD = "embedding.parquet", "run.json"
+
+
+@dataclass(frozen=True, eq=False)
+class Embedding:
+    """Nodes as points of a manifold. Ids in are ids out, in the order of the graph.
+
+    Distances are D_γ (Eq. 9) on curved spaces; on flat space the squared Euclidean distance, as in the paper.
+    """
+
+    ids: Sequence[Hashable]
+    points: Floats
+    """[n, d], time coordinates first."""
+    manifold: Manifold
+    run: dict[str, Any] = field(default_factory=dict)
+    """How it was made: configuration, seed, versions, graph, loss, measures, timing."""
+    graph: Graph | None = None
+    """The graph it was trained on, when at hand."""
+
+    def __post_init__(self) -> None:
+        points = np.array(self.points, dtype=np.float64)
+        if points.shape != (len(self.ids), self.manifold.ambient_dim):
+            raise ValueError(f"points must be [{len(self.ids)}, {self.manifold.ambient_dim}], got {points.shape}")
+        self.manifold.assert_point(torch.from_numpy(points), name="points", tolerance=1e-8)
+        points.setflags(write=False)
+        object.__setattr__(self, "points", points)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __repr__(self) -> str:
+        return f"Embedding({len(self)} nodes on {self.manifold})"
+
+    # --- questions ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def delta(self) -> Floats:
+        """δ_i = Σ_j d(x_i, x_j) [n]: small for nodes high in the hierarchy. Blockwise, exact for any n."""
+        result: Floats = row_sums(self._tensor, self.manifold).numpy()
+        return result
+
+    @cached_property
+    def rank(self) -> NDArray[np.int64]:
+        """Rank of each node by δ [n], 1 for the smallest; equal values rank in node order."""
+        ranks = np.empty(len(self), dtype=np.int64)
+        ranks[np.argsort(self.delta, kind="stable")] = np.arange(1, len(self) + 1)
+        return ranks
+
+    def hierarchy(self) -> pandas.DataFrame:
+        """Columns node, delta and rank, the top of the hierarchy first."""
+        import pandas as pd
+
+        table = pd.DataFrame({"node": self._id_column(), "delta": self.delta, "rank": self.rank})
+        return table.sort_values("rank", ignore_index=True)
+
+    def distance(self, a: Hashable, b: Hashable) -> float:
+        """Dissimilarity of two nodes, by id."""
+        return float(self.manifold.dissimilarity(self._tensor[self.index(a)], self._tensor[self.index(b)]))
+
+    def distances(self, node: Hashable | None = None) -> Floats:
+        """Dissimilarities [n] of one node to all, or [n, n] of all to all."""
+        if node is None:
+            if len(self) > 10_000:
+                raise MemoryError(f"{len(self)} nodes make too large a matrix; ask for one node, or for neighbors")
+            table: Floats = self.manifold.cdist(self._tensor, measure="dissimilarity").numpy()
+            return table
+        row: Floats = self.manifold.dissimilarity(self._tensor[self.index(node)], self._tensor).numpy()
+        return row
+
+    def neighbors(self, node: Hashable, k: int = 10) -> pandas.DataFrame:
+        """The k nodes nearest to a node: columns node, distance and connected (where the graph is at hand)."""
+        import pandas as pd
+
+        position = self.index(node)
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ValueError(f"k must be a positive integer, got {k!r}")
+        distances = self.distances(node)
+        order = np.argsort(distances, kind="stable")
+        order = order[order != position][:k]
+        table = {"node": self._id_column(order), "distance": distances[order]}
+        if self.graph is not None:
+            table["connected"] = np.isin(order, self.graph.adjacency()[[position]].indices)
+        return pd.DataFrame(table)
+
+    def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
+        """The ids of the nodes within a distance of a node, nearest first, itself excluded."""
+        position, distances = self.index(node), self.distances(node)
+        order = np.argsort(distances, kind="stable")
+        return [self.ids[int(i)] for i in order if distances[i] < distance and i != position]
+
+    def nearest(self, k: int = 1) -> tuple[NDArray[np.int64], Floats]:
+        """The k nearest nodes of every node: positions [n, k] and distances [n, k], blockwise."""
+        found = nearest(self._tensor, self.manifold, k)
+        return found.indices.numpy(), found.distances.numpy()
+
+    def index(self, node: Hashable) -> int:
+        """The row of a node, by id."""
+        try:
+            return self._index[node]
+        except (KeyError, TypeError):
+            hint = ""
+            if not isinstance(node, str) and str(node) in self._index:
+                hint = f"; ids read from text are text: try {str(node)!r}"
+            raise KeyError(f"no node {node!r} in this embedding{hint}") from None
+
+    @cached_property
+    def _index(self) -> dict[Hashable, int]:
+        return {node: row for row, node in enumerate(self.ids)}
+
+    @cached_property
+    def _tensor(self) -> Tensor:
+        return torch.from_numpy(np.array(self.points))
+
+    def _id_column(self, order: NDArray[np.int64] | None = None) -> Any:
+        ids = list(self.ids) if order is None else [self.ids[int(i)] for i in order]
+        if all(isinstance(node, str) for node in ids) or all(type(node) in (int, float) for node in ids):
+            return ids
+        column = np.empty(len(ids), dtype=object)
+        column[:] = ids
+        return column
+
+    # --- other forms --------------------------------------------------------------------------------------------
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """Columns node, x0 …, delta and rank, in the order of the graph."""
+        import pandas as pd
+
+        coordinates = {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
+        return pd.DataFrame({"node": self._id_column(), **coordinates, "delta": self.delta, "rank": self.rank})
+
+    def to_networkx(self) -> networkx.Graph:
+        """The graph with ``point``, ``delta`` and ``rank`` on its nodes; nodes alone where the graph is not at hand."""
+        import networkx as nx
+
+        result = nx.Graph() if self.graph is None else self.graph.to_networkx()
+        for row, node in enumerate(self.ids):
+            result.add_node(
+                node, point=self.points[row].tolist(), delta=float(self.delta[row]), rank=int(self.rank[row])
+            )
+        return result
+
+    # --- files --------------------------------------------------------------------------------------------------
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = prepare_folder(folder, overwrite=overwrite)
+        kind = _id_kind(self.ids)
+        ids = list(self.ids) if kind == "text" else [json.dumps(_plain(node)) for node in self.ids]
+        columns: dict[str, Any] = {"node": pa.array(ids, type=pa.string())}
+        columns |= {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
+        columns |= {"delta": self.delta, "rank": self.rank}
+        about = {"manifold": describe_manifold(self.manifold), "ids": kind}
+        table = pa.table(columns).replace_schema_metadata({"ultrahyperbolic": json.dumps(about)})
+        _replace(path / TABLE, lambda target: pq.write_table(table, target))
+        write_record(path, self.run)
+        return path
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str]) -> Embedding:
+        """Read what :meth:`save` wrote; a graph that was embedded from a file or data set is not read again."""
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        path = Path(folder)
+        if not (path / TABLE).exists():
+            raise FileNotFoundError(f"{path} holds no embedding: there is no {TABLE} in it")
+        try:
+            table = pq.read_table(path / TABLE)
+            about = json.loads(table.schema.metadata[b"ultrahyperbolic"])
+            manifold = manifold_from(about["manifold"])
+            width = manifold.ambient_dim
+            points = np.stack([table.column(f"x{k}").to_numpy() for k in range(width)], axis=1)
+            ids = table.column("node").to_pylist()
+        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path / TABLE} is not an embedding of this package: {error}") from None
+        if about["ids"] == "json":
+            ids = [_hashable(json.loads(node)) for node in ids]
+        record = json.loads((path / RECORD).read_text()) if (path / RECORD).exists() else {}
+        return cls(ids, points, manifold, record)
+
+
+def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
+    """Make the folder, or say why not: what is there is kept unless ``overwrite``."""
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(f"{path} is a file; name a folder for the embedding")
+    if path.is_dir() and any((path / name).exists() for name in (TABLE, RECORD)) and not overwrite:
+        raise FileExistsError(f"{path} holds an embedding already: name another folder, or overwrite it (--overwrite)")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def write_record(folder: Path, record: dict[str, Any]) -> None:
+    """Write ``run.json``, whole or not at all."""
+    text = json.dumps(record, indent=2, default=_plain, allow_nan=False, ensure_ascii=False)
+    _replace(folder / RECORD, lambda target: Path(target).write_text(text + "\n", encoding="utf-8"))
+
+
+def _replace(path: Path, write: Any) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(str(temporary))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def describe_manifold(manifold: Manifold) -> dict[str, Any]:
+    """A manifold as plain data."""
+    if isinstance(manifold, PseudoHyperboloid):
+        return {"kind": "pseudo_hyperboloid", "p": manifold.p, "q": manifold.q, "beta": manifold.beta.item()}
+    return {"kind": "flat", "dim": manifold.dim}
+
+
+def manifold_from(data: dict[str, Any]) -> Manifold:
+    """The reverse of :func:`describe_manifold`."""
+    if data["kind"] == "pseudo_hyperboloid":
+        return PseudoHyperboloid(data["p"], data["q"], data["beta"])
+    if data["kind"] == "flat":
+        return Euclidean(data["dim"])
+    raise ValueError(f"unknown manifold {data['kind']!r}")
+
+
+def _id_kind(ids: Sequence[Hashable]) -> str:
+    return "text" if all(isinstance(node, str) for node in ids) else "json"
+
+
+def _plain(value: Any) -> Any:
+    """Numbers of NumPy and tuples as JSON has them."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, str | int | float | bool) or value is None:
+        return value
+    raise TypeError(f"ids must be text, numbers or tuples of them to be saved, got {type(value).__name__}: {value!r}")
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(_hashable(item) for item in value) if isinstance(value, list) else value

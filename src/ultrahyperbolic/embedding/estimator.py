@@ -1,0 +1,343 @@
+"""From a graph to its embedding: one call, or many runs at once."""
+
+from __future__ import annotations
+
+import math
+import platform
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import torch
+
+from ..evaluation import evaluate, violated_orders
+from ..graph import Graph, as_graph
+from ..objective import RankedPairs
+from .config import Stop, TrainingConfig
+from .embedding import Embedding
+from .engine import BatchState, Engine, Measure, NumbaEngine, ReferenceEngine, Way, numba_available
+from .run import Callback, Outcome, Progress, run
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+Backend = Literal["auto", "numba", "reference"]
+
+# The loss is kept at no more points than this.
+_LOSS_POINTS = 1000
+# Larger graphs leave the share of violated orders out of the progress bar: counting it would cost more than training.
+_SHOWN_ORDERS_NODES = 1500
+
+
+def embed(
+    graph: Any,
+    *,
+    p: int | None = None,
+    q: int | None = None,
+    dim: int | None = None,
+    flat: bool = False,
+    beta: float = -1.0,
+    seed: int = 0,
+    preset: str | None = None,
+    optimizer: Way | None = None,
+    iterations: int | None = None,
+    time_limit: float | None = None,
+    temperature: float | tuple[float, float] | None = None,
+    dissimilarity: Measure | None = None,
+    epsilon: float | tuple[float, float] | None = None,
+    step: float | None = None,
+    max_step: float | tuple[float, float] | None = None,
+    stop: Stop | None = None,
+    device: str | torch.device | None = None,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    quiet: bool = False,
+    callback: Callback | None = None,
+) -> Embedding:
+    """Embed a weighted graph so that stronger ties are shorter than weaker ones.
+
+    Parameters
+    ----------
+    graph
+        A :class:`Graph`, or anything :func:`as_graph` takes: a file, networkx, scipy, numpy, pandas, …
+    p, q : int, optional
+        The signature of Q^{p,q}_β.
+    dim : int, optional
+        Dimension of the manifold instead: (dim - 1, 1), or with ``flat`` R^dim. 4 if nothing is given.
+    flat : bool
+        Euclidean space with the squared distance, the paper's baseline.
+    beta : float
+        Negative; 1/β is the curvature.
+    seed : int
+        Same seed, same bits on the CPU, for any number of threads.
+    preset : "paper", optional
+        The recipe of the authors' scripts: D_γ, temperature 0.01, steps of 1e-6, 10,000 iterations.
+    optimizer : "descent", "phi" or "gradient", optional
+        Along -χ (default), through φ (Section 4.1), or along -Df, which does not converge in general.
+    iterations : int, optional
+        2,000 by default, 10,000 with the preset.
+    time_limit : float, optional
+        Seconds after which to stop.
+    temperature, epsilon, max_step : float or (float, float), optional
+        τ, the smoothing of the light cone, and the longest move of a point: one value, or the first and the last.
+    dissimilarity : str, optional
+        ``"smoothed_dissimilarity"`` (default), ``"dissimilarity"`` (D_γ), ``"broken_dissimilarity"``, or
+        ``"cone_rule"`` (the scripts' form of D_γ).
+    step : float, optional
+        Step size η.
+    stop : "iterations" or "ordered", optional
+        ``"ordered"`` also stops once every connected pair is closer than every unconnected one.
+    device : str, optional
+        Where the reference backend computes, such as ``"cuda"``.
+    backend : "auto", "numba" or "reference"
+        The compiled loop where it can be used, or torch.
+    threads : int, optional
+        CPU threads; results do not depend on it.
+    quiet : bool
+        No progress bar and no notes.
+    callback : callable, optional
+        Called with a :class:`Progress` after each chunk of iterations; returning True stops.
+
+    Returns
+    -------
+    Embedding
+        The best points seen. Ctrl-C returns the best so far.
+
+    Examples
+    --------
+    >>> from ultrahyperbolic import datasets
+    >>> embed(datasets.karate(), p=3, q=1, iterations=5, quiet=True)
+    Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
+    """
+    graph = as_graph(graph)
+    chosen = {
+        "optimizer": optimizer, "iterations": iterations, "temperature": _ends(temperature), "step": step,
+        "dissimilarity": dissimilarity, "epsilon": _ends(epsilon), "max_step": _ends(max_step), "stop": stop,
+    }  # fmt: skip
+    config = configure(graph, p=p, q=q, dim=dim, flat=flat, beta=beta, seed=seed, preset=preset, **chosen)
+    options: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "time_limit": time_limit}
+    (embedding,) = embed_many(graph, [config], quiet=quiet, callback=callback, **options)
+    return embedding
+
+
+def configure(
+    graph: Graph,
+    *,
+    p: int | None = None,
+    q: int | None = None,
+    dim: int | None = None,
+    flat: bool = False,
+    beta: float = -1.0,
+    seed: int = 0,
+    preset: str | None = None,
+    **chosen: Any,
+) -> TrainingConfig:
+    """The training that the arguments of :func:`embed` ask for, those that are None left to the recipe."""
+    if preset not in (None, "paper"):
+        raise ValueError(f"preset must be 'paper' or None, got {preset!r}")
+    geometry = _geometry(p, q, dim, flat)
+    recipe: dict[str, Any] = {}
+    if preset == "paper":
+        from ..paper.recipe import settings
+
+        recipe = settings(weighted=len(graph.capacities) > 1, q=geometry["q"])
+    given = {name: value for name, value in chosen.items() if value is not None}
+    config = TrainingConfig(**geometry, beta=beta, seed=seed, **{**recipe, **given})
+    config.manifold()  # the signature is checked here, before any work
+    return config
+
+
+def embed_many(
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    *,
+    device: str | torch.device | None = None,
+    backend: Backend = "auto",
+    threads: int | None = None,
+    time_limit: float | None = None,
+    measures: bool = True,
+    quiet: bool = True,
+    callback: Callback | None = None,
+) -> list[Embedding]:
+    """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit."""
+    graph.require_trainable()
+    lengths = {config.iterations for config in configs}
+    if len(lengths) != 1 or len({(c.stop, c.best_every) for c in configs}) != 1:
+        raise ValueError("the trainings of a batch must agree on iterations, stop and best_every")
+    pairs = RankedPairs.of(graph)
+    engine = make_engine(pairs, configs, device=device, backend=backend, threads=threads)
+    state = BatchState.start([config.start(graph.n_nodes) for config in configs])
+    if not quiet and any(config.preset == "paper" for config in configs):
+        _say_differences()
+    started = time.time()
+    with _Bar(graph, configs, show=not quiet and sys.stderr.isatty()) as bar:
+
+        def both(progress: Progress) -> Any:
+            bar.update(progress)
+            return None if callback is None else callback(progress)
+
+        outcome = run(engine, state, lengths.pop(), callback=both, time_limit=time_limit)
+    return [
+        _finish(graph, config, state, outcome, number, engine.name, started, measures=measures)
+        for number, config in enumerate(configs)
+    ]
+
+
+def make_engine(
+    pairs: RankedPairs,
+    configs: Sequence[TrainingConfig],
+    *,
+    device: str | torch.device | None = None,
+    backend: Backend = "auto",
+    threads: int | None = None,
+) -> Engine:
+    """The engine for a batch: compiled on the CPU where possible, torch elsewhere."""
+    specs = [config.spec() for config in configs]
+    options: dict[str, Any] = {
+        "best_every": configs[0].best_every,
+        "stop_when_ordered": configs[0].stop == "ordered",
+    }
+    if backend not in ("auto", "numba", "reference"):
+        raise ValueError(f"backend must be 'auto', 'numba' or 'reference', got {backend!r}")
+    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
+        raise ValueError(f"threads must be a positive integer, got {threads!r}")
+    on_cpu = torch.device(device or "cpu").type == "cpu"
+    if backend == "numba" and not on_cpu:
+        raise ValueError(f"backend 'numba' computes on the CPU, got device {device}")
+    if backend != "reference" and on_cpu and NumbaEngine.supports(specs):
+        if numba_available():
+            import numba
+
+            most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # set when imported
+            numba.set_num_threads(min(threads or most, most))
+            return NumbaEngine(pairs, specs, **options)
+        if backend == "numba":
+            raise ValueError("backend 'numba' needs the numba package, which is not installed")
+        print("numba is not installed: training with torch, which is slower", file=sys.stderr)
+    if threads is not None:
+        torch.set_num_threads(threads)
+    return ReferenceEngine(pairs, specs, device=torch.device(device or "cpu"), **options)
+
+
+def _geometry(p: int | None, q: int | None, dim: int | None, flat: bool) -> dict[str, Any]:
+    if (p is None) != (q is None):
+        raise ValueError(f"p and q go together, got p = {p} and q = {q}")
+    if p is not None and (dim is not None or flat):
+        raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
+    if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int) or dim < 1):
+        raise ValueError(f"dim must be a positive integer, got {dim!r}")
+    if flat:
+        return {"p": None, "q": None, "flat": dim or 4}
+    if p is None:
+        dim = dim or 4
+        return {"p": dim - 1, "q": 1, "flat": None}
+    return {"p": p, "q": q, "flat": None}
+
+
+def _ends(value: float | tuple[float, float] | None) -> tuple[float, float] | None:
+    if value is None or isinstance(value, tuple):
+        return value
+    return (float(value), float(value))
+
+
+def _finish(
+    graph: Graph, config: TrainingConfig, state: BatchState, outcome: Outcome, number: int, backend: str,
+    started: float, *, measures: bool,
+) -> Embedding:  # fmt: skip
+    manifold = config.manifold()
+    points = state.best[number, :, : manifold.ambient_dim]
+    losses = outcome.losses[number]
+    losses = losses[~np.isnan(losses)]
+    every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
+    best_loss, best_at, _, done_at = state.record[number, :4]
+    record: dict[str, Any] = {
+        "config": config.to_json(),
+        "seed": config.seed,
+        "versions": versions(),
+        "graph": graph_record(graph),
+        "loss": losses[::every].tolist(),
+        "loss_every": every,
+        "best_loss": float(best_loss) if math.isfinite(best_loss) else float(losses[-1]),
+        "best_iteration": int(best_at),
+        "iterations": len(losses),
+        "ordered_at": int(done_at) if done_at >= 0 else None,
+        "stopped": outcome.reason,
+        "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold) if measures else {},
+        "timing": {"started": started, "seconds": outcome.seconds, "runs": len(state.points), "backend": backend},
+    }
+    return Embedding(graph.ids, points, manifold, record, graph)
+
+
+def graph_record(graph: Graph) -> dict[str, Any]:
+    """What ``run.json`` says of a graph."""
+    return {
+        "source": graph.source,
+        "fingerprint": graph.fingerprint,
+        "nodes": graph.n_nodes,
+        "edges": graph.n_edges,
+        "capacities": len(graph.capacities),
+        "policies": dict(graph.policies),
+    }
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    from .. import __version__
+
+    found = {"ultrahyperbolic": __version__, "python": platform.python_version(), "torch": torch.__version__}
+    found["numpy"] = np.__version__
+    if numba_available():
+        import numba
+
+        found["numba"] = numba.__version__
+    return found
+
+
+def _say_differences() -> None:
+    from ..paper.recipe import DIFFERENCES
+
+    print("preset paper follows the authors' scripts; their text differs:", file=sys.stderr)
+    for subject, text, scripts in DIFFERENCES:
+        print(f"  {subject}: {scripts} (text: {text})", file=sys.stderr)
+
+
+class _Bar:
+    """A progress bar with loss, share of violated orders and time left, on a terminal."""
+
+    def __init__(self, graph: Graph, configs: Sequence[TrainingConfig], *, show: bool) -> None:
+        self.graph, self.configs, self.shown = graph, configs, show
+        self.bar: Any = None
+
+    def __enter__(self) -> _Bar:
+        if self.shown:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+            from rich.progress import Progress as RichProgress
+
+            self.bar = RichProgress(
+                TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"),
+                TimeRemainingColumn(), console=Console(stderr=True), transient=True,
+            )  # fmt: skip
+            self.task = self.bar.add_task("training", total=self.configs[0].iterations, text="compiling")
+            self.bar.start()
+        return self
+
+    def update(self, progress: Progress) -> None:
+        """Show where the training stands."""
+        if self.bar is None:
+            return
+        text = f"loss {np.nanmean(progress.loss):.6g}"
+        if self.graph.n_nodes <= _SHOWN_ORDERS_NODES:
+            manifold = self.configs[0].manifold()
+            points = torch.from_numpy(progress.state.points[0, :, : manifold.ambient_dim].copy())
+            share = violated_orders(self.graph, points, manifold).edges_vs_nonedges
+            text += f", violated orders {100 * share:.2f} %"
+        self.bar.update(self.task, completed=progress.iteration, text=text)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.bar is not None:
+            self.bar.stop()

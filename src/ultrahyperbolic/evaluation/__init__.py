@@ -1,0 +1,38 @@
+"""The measures: the hierarchy, the neighbours, the orders and the links that an embedding gets right."""
+
+from .baselines import baselines, closeness, pagerank
+from .hierarchy import delta, leader_ranks, norm_proxy, strength_spearman
+from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
+from .order import ViolatedOrders, violated_orders
+from .retrieval import (
+    Reconstruction,
+    mean_average_precision,
+    mean_rank,
+    precision_at_k,
+    recall_at_1,
+    reconstruction,
+)
+from .summary import evaluate
+
+__all__ = [
+    "HeldOut",
+    "LinkPrediction",
+    "Reconstruction",
+    "ViolatedOrders",
+    "baselines",
+    "closeness",
+    "delta",
+    "evaluate",
+    "hold_out_edges",
+    "leader_ranks",
+    "link_prediction",
+    "mean_average_precision",
+    "mean_rank",
+    "norm_proxy",
+    "pagerank",
+    "precision_at_k",
+    "recall_at_1",
+    "reconstruction",
+    "strength_spearman",
+    "violated_orders",
+]

@@ -1,0 +1,104 @@
+"""How well the order of the points, read from their distances, is the order of the nodes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Unpack
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from ..geometry import Manifold
+from ..graph import Graph
+from ..pairs import PassOptions, row_sums
+from .inputs import Floats, Ints, as_scores
+
+
+def delta(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats:
+    """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
+
+    ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is
+    trained with: D_γ on curved manifolds, the squared distance on flat ones.
+    """
+    sums: Floats = row_sums(points, manifold, **options).cpu().numpy()
+    return sums
+
+
+def norm_proxy(points: Tensor) -> Floats:
+    """‖x_i‖, the Euclidean norm of the points [n, d]: the usual proxy of hyperbolic embeddings for δ (float64 [n])."""
+    norms: Floats = points.detach().norm(dim=-1, dtype=torch.float64).cpu().numpy()
+    return norms
+
+
+def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:
+    """The ranks that δ gives to the nodes at some positions, from 1, the best ranked first.
+
+    The smallest δ has rank 1; of nodes with equal δ the one that comes first is ranked first; NaN is ranked last.
+
+    >>> leader_ranks([5.0, 1.0, 3.0, 2.0], leaders=[2, 1]).tolist()
+    [1, 3]
+    """
+    scores = as_scores("delta", delta)
+    positions = np.asarray(leaders)
+    if positions.ndim != 1 or positions.dtype.kind not in "iu" or len(np.unique(positions)) < len(positions):
+        raise ValueError(f"leaders must be different positions of nodes, got {leaders!r}")
+    if positions.min() < 0 or positions.max() >= len(scores):
+        raise ValueError(f"leaders must be positions from 0 to {len(scores) - 1}, got {leaders!r}")
+    ranks = np.empty(len(scores), dtype=np.int64)
+    ranks[np.argsort(scores, kind="stable")] = np.arange(1, len(scores) + 1)
+    return np.sort(ranks[positions])
+
+
+def strength_spearman(
+    graph: Graph, delta: ArrayLike | Tensor, *, top: int | None = None, at_least: float | None = None
+) -> float:
+    """Spearman's ρ between strength s_i and -δ_i: positive when strong nodes are central.
+
+    Parameters
+    ----------
+    graph
+        Gives the strengths s_i, the sums of the weights at each node.
+    delta
+        [n] δ, or any other score that is small for central nodes, such as :func:`norm_proxy`.
+    top
+        Only the so many strongest nodes; where strengths are equal, those that come first.
+    at_least
+        Only nodes with s_i at least this.
+
+    Equal values share the mean of their ranks. NaN where ρ is not defined: fewer than two nodes, equal strengths or
+    equal scores throughout, or a score that is NaN.
+
+    >>> graph = Graph.from_edges([("a", "b", 3), ("b", "c", 1), ("c", "d", 1)])
+    >>> strength_spearman(graph, [1.0, 0.5, 2.0, 4.0])
+    1.0
+    """
+    scores = as_scores("delta", delta, graph.n_nodes)
+    if top is not None and at_least is not None:
+        raise ValueError("give top or at_least, not both")
+    chosen = np.arange(graph.n_nodes)
+    if top is not None:
+        if not 1 <= top <= graph.n_nodes:
+            raise ValueError(f"top must be between 1 and the number of nodes, {graph.n_nodes}, got {top}")
+        chosen = np.argsort(-graph.strength, kind="stable")[:top]
+    elif at_least is not None:
+        chosen = np.flatnonzero(graph.strength >= at_least)
+    return _spearman(graph.strength[chosen], -scores[chosen])
+
+
+def _spearman(a: Floats, b: Floats) -> float:
+    """The correlation of the ranks of two arrays [n]; NaN where it is not defined."""
+    if np.isnan(a).any() or np.isnan(b).any():
+        return math.nan
+    a, b = _centred_ranks(a), _centred_ranks(b)
+    scale = math.sqrt(float(a @ a) * float(b @ b))
+    return max(-1.0, min(1.0, float(a @ b) / scale)) if scale > 0 else math.nan
+
+
+def _centred_ranks(values: Floats) -> Floats:
+    """Ranks less their mean; equal values have the mean of the ranks they take up."""
+    _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: Floats = (np.cumsum(counts) - 0.5 * (counts - 1))[which] - 0.5 * (len(values) + 1)
+    return ranks

@@ -1,0 +1,60 @@
+"""What the measures take: points that belong to a graph, scores of its nodes, its edges as a tensor."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from ..geometry.manifold import check_finite
+from ..graph import Graph
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def check_points(graph: Graph, points: Tensor) -> None:
+    """Raise unless points are [n, d], one row a node and every row finite."""
+    if points.dim() != 2 or len(points) != graph.n_nodes:
+        raise ValueError(
+            f"points must be [n, d] with a row for each of the {graph.n_nodes} nodes, got shape {tuple(points.shape)}"
+        )
+    finite = check_finite("points", points)
+    if not finite.ok:
+        raise ValueError(finite.reason)
+
+
+def as_scores(name: str, scores: ArrayLike | Tensor, n_nodes: int | None = None) -> Floats:
+    """Scores as float64 [n], from an array or a tensor on any device."""
+    if isinstance(scores, Tensor):
+        scores = scores.detach().cpu().numpy()
+    array = np.asarray(scores, dtype=np.float64)
+    if array.ndim != 1 or n_nodes not in (None, len(array)):
+        wanted = "[n]" if n_nodes is None else f"[{n_nodes}], one score a node"
+        raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")
+    return array
+
+
+def edge_tensor(edges: Ints) -> Tensor:
+    """Edges [m, 2] as a tensor of their own: a graph's arrays are read-only, and tensors cannot be."""
+    return torch.tensor(np.ascontiguousarray(edges), dtype=torch.int64).view(-1, 2)
+
+
+def both_ways(graph: Graph) -> tuple[Ints, Ints, Floats]:
+    """Tails, heads and weights [2m] of the edges in both directions."""
+    i, j = graph.edges.T
+    return np.concatenate((i, j)), np.concatenate((j, i)), np.concatenate((graph.weights, graph.weights))
+
+
+def are_edges(graph: Graph, first: Ints, second: Ints) -> Bools:
+    """Whether the nodes at two arrays of positions of one shape are joined, in that shape."""
+    # Edges are sorted by i and then j, so their codes are sorted too.
+    codes = graph.edges[:, 0] * graph.n_nodes + graph.edges[:, 1]
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    if not len(codes):
+        return np.zeros(low.shape, dtype=bool)
+    wanted = low * graph.n_nodes + high
+    found: Bools = codes[np.searchsorted(codes, wanted).clip(max=len(codes) - 1)] == wanted
+    return found & (low >= 0) & (high < graph.n_nodes)

@@ -1,0 +1,122 @@
+"""How well edges that training did not see are told from pairs that have no edge."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Literal, NamedTuple, Unpack
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..geometry import Manifold
+from ..graph import Graph
+from ..pairs import PassOptions, nonedge_counts, pair_distances
+from .inputs import Ints, are_edges, check_points, edge_tensor
+
+
+class HeldOut(NamedTuple):
+    """What :func:`hold_out_edges` returns."""
+
+    graph: Graph
+    """The graph to train on: the same nodes in the same order, without the held-out edges."""
+    edges: Ints
+    """[h, 2] the edges held out."""
+
+
+class LinkPrediction(NamedTuple):
+    """What :func:`link_prediction` returns."""
+
+    auc: float
+    """The chance that a held-out edge is closer than a non-edge; 1/2 is no better than guessing."""
+    average_precision: float
+    """The mean over the held-out edges of the share of held-out edges among all that are at most as far."""
+    negatives: int
+    """How many non-edges the edges were ranked against."""
+
+
+def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
+    """Take a share of the edges out of a graph, drawn uniformly with a seed.
+
+    Every node stays where it is, also one that loses its last edge.
+    """
+    held = round(share * graph.n_edges)
+    if not 0 < held < graph.n_edges:
+        raise ValueError(f"share must leave edges on both sides: {share} of {graph.n_edges} edges is {held}")
+    chosen = np.zeros(graph.n_edges, dtype=bool)
+    chosen[np.random.default_rng(seed).choice(graph.n_edges, held, replace=False)] = True
+    training = replace(graph, edges=graph.edges[~chosen], weights=graph.weights[~chosen])
+    counts = {"held_out_edges": held, "isolated_nodes": int(training.isolated.sum())}
+    policies = {policy: count for policy, count in {**graph.policies, **counts}.items() if count}
+    return HeldOut(replace(training, policies=policies), graph.edges[chosen])
+
+
+def link_prediction(
+    graph: Graph,
+    points: Tensor,
+    manifold: Manifold,
+    held_out: Ints,
+    *,
+    negatives: int | Literal["all"] = "all",
+    seed: int = 0,
+    **options: Unpack[PassOptions],
+) -> LinkPrediction:
+    """Rank held-out edges against non-edges by distance, the closest first.
+
+    Parameters
+    ----------
+    graph
+        The whole graph, held-out edges included: what has an edge in it is no non-edge.
+    points
+        [n, d], trained without the held-out edges.
+    manifold
+        Where the points are.
+    held_out
+        [h, 2] edges of the graph, as from :func:`hold_out_edges`.
+    negatives
+        ``"all"`` non-edges, in one pass over the pairs, or so many drawn uniformly with replacement.
+    seed
+        Of that draw.
+
+    Equal distances count one half in the AUC, and are retrieved together in the average precision. Both are NaN for a
+    complete graph. ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`.
+    """
+    check_points(graph, points)
+    held_out = np.asarray(held_out)
+    if held_out.ndim != 2 or held_out.shape[1] != 2 or not len(held_out) or not are_edges(graph, *held_out.T).all():
+        raise ValueError(f"held_out must be edges of the graph, [h, 2] with h >= 1, got shape {held_out.shape}")
+    nonedges = graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges
+    if nonedges == 0:
+        return LinkPrediction(math.nan, math.nan, 0)
+    edges = pair_distances(points, manifold, edge_tensor(held_out), **options).sort().values
+    if negatives == "all":
+        # The largest number below a distance turns "at most" into "less than".
+        thresholds = torch.cat((edges.nextafter(torch.full_like(edges, -math.inf)), edges))
+        counts = nonedge_counts(points, manifold, edge_tensor(graph.edges), thresholds, **options)
+        closer, closer_or_tied = counts.chunk(2)
+    else:
+        nonedges = negatives
+        pairs = edge_tensor(_draw_nonedges(graph, negatives, seed))
+        others = pair_distances(points, manifold, pairs, **options).sort().values
+        closer, closer_or_tied = (torch.searchsorted(others, edges, right=right) for right in (False, True))
+    auc = 1.0 - float((closer + closer_or_tied).double().mean()) / (2.0 * nonedges)
+    retrieved = torch.searchsorted(edges, edges, right=True)
+    precision = retrieved.double() / (retrieved + closer_or_tied)
+    return LinkPrediction(auc, float(precision.mean()), nonedges)
+
+
+def _draw_nonedges(graph: Graph, count: int, seed: int) -> Ints:
+    """[count, 2] pairs i < j without an edge, uniform, with replacement; the graph must have some."""
+    if count < 1:
+        raise ValueError(f"negatives must be 'all' or at least 1, got {count}")
+    n, m = graph.n_nodes, graph.n_edges
+    # Pairs i < j are numbered row by row; row i starts at number starts[i].
+    starts = np.concatenate(([0], np.cumsum(np.arange(n - 1, 0, -1))))
+    i, j = graph.edges.T
+    taken = starts[i] + (j - i - 1)
+    drawn = np.random.default_rng(seed).integers(n * (n - 1) // 2 - m, size=count)
+    # The r-th number that is not taken lies as far beyond r as there are taken ones before it.
+    drawn += np.searchsorted(taken - np.arange(m), drawn, side="right")
+    rows = np.searchsorted(starts, drawn, side="right") - 1
+    return np.stack((rows, drawn - starts[rows] + rows + 1), axis=1)

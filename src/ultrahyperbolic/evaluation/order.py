@@ -1,0 +1,75 @@
+"""How many of the orders that the graph asks for the points do not have."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple, Unpack
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..geometry import Manifold
+from ..graph import Graph
+from ..pairs import PassOptions, nonedge_counts, pair_distances
+from .inputs import Ints, check_points, edge_tensor
+
+
+class ViolatedOrders(NamedTuple):
+    """What :func:`violated_orders` returns: shares between 0, the best, and 1; NaN where there is nothing to order."""
+
+    edges_vs_nonedges: float
+    """Of all (edge, non-edge): those where the edge is not the closer pair."""
+    all_classes: float
+    """Of all (stronger pair, weaker pair), the paper's e_k and W(e_k): those where the stronger is not the closer."""
+
+
+def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> ViolatedOrders:
+    """The shares of violated orders, exact, over all pairs of nodes.
+
+    A pair of nodes is stronger than another if its edge has the larger weight, or if it has an edge and the other has
+    none; pairs of one weight are not ordered. The order is violated unless d(stronger) < d(weaker): equal distances
+    are a violation, so that points that coincide do not look perfect.
+
+    points are [n, d]; ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`. One pass over the pairs
+    and O(m log m) for the m edges.
+    """
+    check_points(graph, points)
+    edges = edge_tensor(graph.edges)
+    distances = pair_distances(points, manifold, edges, **options)
+    against_nonedges = int(nonedge_counts(points, manifold, edges, distances, **options).sum())
+    among_edges = _violated_among_edges(graph.classes, distances.cpu().numpy())
+    m, n = graph.n_edges, graph.n_nodes
+    edge_orders = m * (n * (n - 1) // 2 - m)
+    sizes = np.bincount(graph.classes).tolist()
+    class_orders = (m * m - sum(size * size for size in sizes)) // 2
+    return ViolatedOrders(
+        _share(against_nonedges, edge_orders), _share(against_nonedges + among_edges, edge_orders + class_orders)
+    )
+
+
+def _share(part: int, whole: int) -> float:
+    return part / whole if whole else math.nan
+
+
+def _violated_among_edges(classes: Ints, distances: NDArray[np.floating]) -> int:
+    """How many pairs of edges have class_k > class_l and d_k >= d_l."""
+    # With equal distances in ascending class, those are the pairs in which l comes before k.
+    return _ascents(classes[np.lexsort((classes, distances))])
+
+
+def _ascents(values: Ints) -> int:
+    """How many positions i < j have values[i] < values[j], for integers [m] from 0 on.
+
+    Two values are ordered by the highest bit in which they differ. Bit by bit from the top, values with the same
+    higher bits stand together, in their first order; among them, each 1 is counted with the 0s before it.
+    """
+    total = 0
+    for bit in reversed(range(int(values.max(initial=0)).bit_length())):
+        is_one = (values >> bit & 1).astype(bool)
+        zeros_before = np.concatenate(([0], np.cumsum(~is_one)))
+        group = values >> (bit + 1)
+        group_start = np.searchsorted(group, group[is_one])
+        total += int((zeros_before[:-1][is_one] - zeros_before[group_start]).sum())
+        values = values[np.argsort(values >> bit, kind="stable")]
+    return total

@@ -1,0 +1,315 @@
+"""Graphs from the objects of other libraries, each imported only when its object arrives."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+
+from .columns import Column, choose_columns
+from .encode import encode_ends
+from .errors import GraphError, need
+from .fold import Asymmetric, Floats, Kind, Repeated, Rows
+from .ids import NodeIds
+
+
+class Adapters:
+    """The constructors of :class:`Graph` that take other libraries' objects.
+
+    A matrix that is symmetric is taken as it is; of an asymmetric one, and of a directed graph, the two directions are
+    added, S = C + Cᵀ, as the paper does, or refused with ``asymmetric="error"``.
+    """
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Rows,
+        *,
+        kind: Kind,
+        repeated: Repeated = "sum",
+        asymmetric: Asymmetric = "sum",
+        labels: Mapping[Hashable, Any] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """A graph from rows as a reader gathers them."""
+        raise NotImplementedError
+
+    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, Any]) -> Self:
+        """The same edges over the given nodes."""
+        raise NotImplementedError
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graph: Any,
+        *,
+        weight: str | Literal[False] = "weight",
+        label: str | None = None,
+        repeated: Repeated = "sum",
+        asymmetric: Asymmetric = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """From any networkx graph. Edges without the attribute ``weight`` weigh 1; ``label`` names a node attribute."""
+        name = name or graph.name or None
+        ids = list(graph.nodes)
+        positions = {node: k for k, node in enumerate(ids)}
+        edges = list(graph.edges(data=weight or "weight"))
+        codes = np.array([(positions[u], positions[v]) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
+        weights, counts = (None, {}) if weight is False else _fill_missing([w for _, _, w in edges], name)
+        labels = None if label is None else {node: text for node, text in graph.nodes(data=label) if text is not None}
+        rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "networkx graph", counts)
+        kind: Kind = "matrix" if graph.is_directed() else "undirected"
+        return cls.from_rows(rows, kind=kind, repeated=repeated, asymmetric=asymmetric, labels=labels, name=name)
+
+    @classmethod
+    def from_igraph(
+        cls,
+        graph: Any,
+        *,
+        weight: str | Literal[False] = "weight",
+        label: str | None = None,
+        repeated: Repeated = "sum",
+        asymmetric: Asymmetric = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number."""
+        ids = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
+        _check_distinct(ids, name or "igraph graph")
+        codes = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
+        weights, counts = None, dict[str, int]()
+        if weight is not False and weight in graph.es.attributes():
+            weights, counts = _fill_missing(graph.es[weight], name)
+        labels = None
+        if label is not None:
+            labels = {node: text for node, text in zip(ids, graph.vs[label], strict=True) if text is not None}
+        rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "igraph graph", counts)
+        kind: Kind = "matrix" if graph.is_directed() else "undirected"
+        return cls.from_rows(rows, kind=kind, repeated=repeated, asymmetric=asymmetric, labels=labels, name=name)
+
+    @classmethod
+    def from_pyg(
+        cls,
+        data: Any,
+        *,
+        weight: str | Literal[False] | None = None,
+        ids: Sequence[Hashable] | None = None,
+        asymmetric: Asymmetric = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """From a PyTorch Geometric ``Data``: ``edge_weight``, or one number an edge in ``edge_attr``, is the weight."""
+        if getattr(data, "edge_index", None) is None:
+            raise GraphError(f"{name or 'PyG data'}: no edge_index; a Data with edges is needed")
+        first, second = data.edge_index.cpu().numpy().astype(np.int64)
+        weights: Any = None
+        if weight is None:
+            weights = getattr(data, "edge_weight", None)
+            attributes = getattr(data, "edge_attr", None)
+            if weights is None and attributes is not None and attributes.numel() == len(first):
+                weights = attributes
+        elif weight is not False:
+            weights = getattr(data, weight, None)
+            if weights is None or weights.numel() != len(first):
+                raise GraphError(f"{name or 'PyG data'}: {weight!r} does not hold one number an edge")
+        floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
+        node_ids = _ids_of_matrix(ids, int(data.num_nodes), name or "PyG data")
+        rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'PyG data'}, edge {row} (from 0)")
+        return cls.from_rows(rows, kind="matrix", asymmetric=asymmetric, name=name)
+
+    @classmethod
+    def from_scipy(
+        cls,
+        matrix: Any,
+        *,
+        ids: Sequence[Hashable] | None = None,
+        asymmetric: Asymmetric = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """From a square sparse matrix of weights; ``ids`` names its rows, which else are 0 to n - 1.
+
+        A zero that is stored is refused: ``matrix.eliminate_zeros()`` says that you meant no tie.
+        """
+        rows = rows_of_sparse(matrix, ids, name or "sparse matrix")
+        return cls.from_rows(rows, kind="matrix", asymmetric=asymmetric, name=name)
+
+    @classmethod
+    def from_numpy(
+        cls,
+        matrix: Any,
+        *,
+        ids: Sequence[Hashable] | None = None,
+        asymmetric: Asymmetric = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """From a square array of weights, 0 where there is no edge; ``ids`` names its rows, which else are 0 to n - 1.
+
+        >>> import numpy as np
+        >>> from ultrahyperbolic.graph import Graph
+        >>> graph = Graph.from_numpy(np.array([[0, 2, 0], [3, 0, 1], [0, 1, 0]]), ids=["a", "b", "c"])
+        >>> graph.weights.tolist(), graph.policies
+        ([5.0, 2.0], {'asymmetric_pairs_summed': 1})
+        """
+        where = name or "matrix"
+        matrix = np.asarray(matrix)
+        _check_square(matrix.shape, matrix.dtype, where)
+        first, second = np.nonzero(matrix)
+        weights = matrix[first, second].astype(np.float64)
+        rows = Rows(first, second, weights, _ids_of_matrix(ids, len(matrix), where), lambda row: where)
+        return cls.from_rows(rows, kind="matrix", asymmetric=asymmetric, name=name)
+
+    @classmethod
+    def from_pandas(
+        cls,
+        frame: Any,
+        *,
+        source: Column | None = None,
+        target: Column | None = None,
+        weight: Column | Literal[False] | None = None,
+        nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
+        repeated: Repeated = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """From a data frame with a row an edge; columns are found as :func:`read_graph` finds them."""
+        pd = need("pandas", "Graph.from_pandas")
+        where = name or "data frame"
+        is_numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
+        chosen = choose_columns(
+            list(frame.columns),
+            frame.shape[1],
+            is_numeric.__getitem__,
+            source=source,
+            target=target,
+            weight=weight,
+            where=where,
+        )
+        first, second = frame.iloc[:, chosen[0]], frame.iloc[:, chosen[1]]
+        weights = None
+        if chosen[2] is not None:
+            if not is_numeric[chosen[2]]:
+                raise GraphError(f"{where}: the column {frame.columns[chosen[2]]!r} holds no numbers to be weights")
+            weights = frame.iloc[:, chosen[2]].to_numpy(dtype=np.float64, na_value=np.nan)
+        for column in (first, second):
+            if column.isna().any():
+                row = int(np.flatnonzero(column.isna())[0])
+                raise GraphError(f"{where}, row {row} (from 0): the id in column {column.name!r} is missing")
+        numbers = first.dtype == second.dtype and is_numeric[chosen[0]]
+        both = np.empty((len(frame), 2), dtype=first.to_numpy().dtype if numbers else object)
+        for k, column in enumerate((first, second)):
+            both[:, k] = column if numbers else column.astype(object)
+        codes, ids = pd.factorize(both.ravel())
+        codes = codes.astype(np.int64).reshape(-1, 2)
+        rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")
+        graph = cls.from_rows(rows, kind="list", repeated=repeated, name=name)
+        return graph if nodes is None else graph.with_nodes(nodes)
+
+    @classmethod
+    def from_arrow(
+        cls,
+        table: Any,
+        *,
+        source: Column | None = None,
+        target: Column | None = None,
+        weight: Column | Literal[False] | None = None,
+        nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
+        repeated: Repeated = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """From a ``pyarrow.Table`` with a row an edge; columns are found as :func:`read_graph` finds them."""
+        where = name or "table"
+        chosen = choose_arrow_columns(table.schema, source=source, target=target, weight=weight, where=where)
+        columns = [None if k is None else table.column(k) for k in chosen]
+        rows = rows_of_arrow(*columns, where=where)
+        graph = cls.from_rows(rows, kind="list", repeated=repeated, name=name)
+        return graph if nodes is None else graph.with_nodes(nodes)
+
+
+def choose_arrow_columns(
+    schema: Any,
+    *,
+    source: Column | None,
+    target: Column | None,
+    weight: Column | Literal[False] | None,
+    where: str,
+) -> tuple[int, int, int | None]:
+    """Positions of source, target and weight in an Arrow schema."""
+    types = need("pyarrow", "reading a table").types
+
+    def is_numeric(k: int) -> bool:
+        kind = schema.field(k).type
+        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+    return choose_columns(
+        schema.names, len(schema), is_numeric, source=source, target=target, weight=weight, where=where
+    )
+
+
+def rows_of_arrow(first: Any, second: Any, weights: Any, *, where: str) -> Rows:
+    """Rows from Arrow columns of ids and, or ``None``, of weights."""
+    pa = need("pyarrow", "reading a table")
+    for column in (first, second):
+        if column.null_count:
+            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
+            raise GraphError(f"{where}, row {row} (from 0): an id is missing (null)")
+    first, second = _plain(pa, first), _plain(pa, second)
+    if first.type != second.type:
+        raise GraphError(f"{where}: source ids are {first.type}, target ids {second.type}: give both one type")
+    if weights is not None:
+        try:
+            weights = weights.cast(pa.float64()).to_numpy()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise GraphError(f"{where}: the weights are {weights.type}, no numbers") from None
+    i, j, ids = encode_ends(first, second)
+    node_ids = NodeIds(ids if pa.types.is_string(ids.type) else ids.to_pylist())
+    return Rows(i, j, weights, node_ids, lambda row: f"{where}, row {row} (from 0)")
+
+
+def rows_of_sparse(matrix: Any, ids: Sequence[Hashable] | None, where: str) -> Rows:
+    """Rows from the stored entries of a sparse matrix."""
+    entries = matrix.tocoo()
+    _check_square(entries.shape, entries.dtype, where)
+    first, second = (np.asarray(axis, dtype=np.int64) for axis in entries.coords)
+    weights = np.asarray(entries.data, dtype=np.float64)
+    return Rows(first, second, weights, _ids_of_matrix(ids, entries.shape[0], where), lambda row: where)
+
+
+def _plain(pa: Any, column: Any) -> Any:
+    """A column without dictionaries, and with one type for all text and one for all whole numbers."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        kind = pa.string()
+    elif pa.types.is_integer(kind) and kind != pa.uint64():
+        kind = pa.int64()
+    return column if column.type == kind else column.cast(kind)
+
+
+def _fill_missing(weights: Sequence[Any], name: str | None) -> tuple[Floats, dict[str, int]]:
+    """Weights as numbers, 1 where there is none, and how many had none (unless all)."""
+    missing = sum(weight is None for weight in weights)
+    try:
+        floats = np.array([1.0 if weight is None else weight for weight in weights], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GraphError(f"{name or 'the graph'}: the weights must be numbers") from None
+    return floats, {"missing_weights_set_to_1": missing} if 0 < missing < len(weights) else {}
+
+
+def _check_square(shape: tuple[int, ...], dtype: Any, where: str) -> None:
+    if len(shape) != 2 or shape[0] != shape[1]:
+        raise GraphError(f"{where}: a square matrix is needed, with a row and a column a node; this one is {shape}")
+    if np.dtype(dtype).kind not in "biuf":
+        raise GraphError(f"{where}: the entries must be real numbers, not {dtype}")
+
+
+def _ids_of_matrix(ids: Sequence[Hashable] | None, n_nodes: int, where: str) -> NodeIds:
+    if ids is None:
+        return NodeIds(range(n_nodes))
+    if len(ids) != n_nodes:
+        raise GraphError(f"{where}: {len(ids)} ids for {n_nodes} rows")
+    _check_distinct(ids, where)
+    return NodeIds(ids)
+
+
+def _check_distinct(ids: Sequence[Hashable], where: str) -> None:
+    if len(set(ids)) < len(ids):
+        raise GraphError(f"{where}: the ids are not distinct")

@@ -1,0 +1,76 @@
+"""Which columns of a table are the two ends of an edge, and which its weight."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal
+
+from .errors import GraphError
+
+Column = str | int
+
+# Names of the two ends that hardly occur as ids side by side, so that they also betray a header.
+ENDS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("src", "tgt"),
+    ("from", "to"),
+    ("node1", "node2"),
+    ("node_1", "node_2"),
+    ("id1", "id2"),
+    ("id_1", "id_2"),
+    ("fromnodeid", "tonodeid"),
+)
+WEIGHTS = ("weight", "weights", "strength", "capacity")
+
+
+def fold_name(name: object) -> str:
+    """A column name without case and outer spaces."""
+    return str(name).strip().casefold()
+
+
+def choose_columns(
+    names: Sequence[object] | None,
+    width: int,
+    is_numeric: Callable[[int], bool],
+    *,
+    source: Column | None,
+    target: Column | None,
+    weight: Column | Literal[False] | None,
+    where: str,
+) -> tuple[int, int, int | None]:
+    """Positions of source, target and weight: as told, else by a known name, else the first, second and third.
+
+    The third column is the weight where it holds numbers. ``names`` is ``None`` for a table without a header.
+    """
+    if width < 2:
+        raise GraphError(f"{where}: one column; an edge needs two, the ids of its ends (is the delimiter right?)")
+    known = [fold_name(name) for name in names or ()]
+    ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
+    first = 0 if ends is None else known.index(ends[0])
+    second = 1 if ends is None else known.index(ends[1])
+    if source is not None:
+        first = _find(source, names, width, where)
+    if target is not None:
+        second = _find(target, names, width, where)
+    if first == second:
+        raise GraphError(f"{where}: source and target are the same column: name two")
+    if weight is False:
+        return first, second, None
+    if weight is not None:
+        return first, second, _find(weight, names, width, where)
+    third = next((known.index(name) for name in WEIGHTS if name in known), 2)
+    usable = third < width and third not in (first, second) and is_numeric(third)
+    return first, second, third if usable else None
+
+
+def _find(column: Column, names: Sequence[object] | None, width: int, where: str) -> int:
+    if isinstance(column, int) and not isinstance(column, bool):
+        if 0 <= column < width:
+            return column
+        raise GraphError(f"{where}: no column {column}; its {width} columns count from 0")
+    if names is None:
+        raise GraphError(f"{where}: no column {column!r}, for there is no header: give positions, counted from 0")
+    if column in names:
+        return list(names).index(column)
+    raise GraphError(f"{where}: no column {column!r}; it has {', '.join(repr(name) for name in names)}")

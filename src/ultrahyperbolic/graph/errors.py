@@ -1,0 +1,29 @@
+"""What the rooms of data raise: bad input, and a library that is not there."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+
+class GraphError(ValueError):
+    """A graph that cannot be read, built or used. The message is one line: what, where, why and what to do."""
+
+
+def need(module: str, purpose: str) -> Any:
+    """The optional ``module``, imported now; where it is missing, an ``ImportError`` that says what needs it.
+
+    >>> need("json", "this example").dumps([1])
+    '[1]'
+    >>> need("no_such_library", "this example")
+    Traceback (most recent call last):
+        ...
+    ImportError: this example needs no_such_library, which is not installed: pip install no_such_library
+    """
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        package = module.partition(".")[0]
+        if error.name is None or error.name.partition(".")[0] != package:
+            raise
+        raise ImportError(f"{purpose} needs {package}, which is not installed: pip install {package}") from None

@@ -1,0 +1,380 @@
+"""A weighted graph: ids, edges, and the capacities of the edges sorted into classes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import chain
+from operator import itemgetter
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .adapters import Adapters
+from .errors import GraphError, need
+from .fold import Asymmetric, Floats, Ints, Kind, Number, Repeated, Rows, compiled, fold, sorted_distinct
+from .ids import NodeIds
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Graph(Adapters):
+    """An undirected weighted graph, immutable. Any hashable ids go in, and the same ids come out.
+
+    A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite number above 0, and
+    1 where none is given. Graphs come from :func:`read_graph`, from :meth:`from_edges` and the other ``from_*``
+    constructors, or from :func:`as_graph`, which takes whatever it is given.
+
+    Parameters
+    ----------
+    ids
+        The node ids, in order.
+    edges
+        [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each edge once.
+    weights
+        [m] the weight of each edge.
+    labels
+        A label for some or all ids, or ``None``.
+    policies
+        How often each policy was applied on the way here; what never happened is not listed.
+    source
+        The file or the name that the graph came from.
+
+    >>> graph = Graph.from_edges([("ann", "bob", 2), ("bob", "cid", 1), ("bob", "ann", 3)])
+    >>> graph
+    Graph(n_nodes=3, n_edges=2)
+    >>> graph.ids[1], graph.index("cid"), graph.strength.tolist()
+    ('bob', 2, [5.0, 6.0, 1.0])
+    >>> print(graph.describe())
+    graph: 3 nodes, 2 edges, 2 capacities from 1 to 5; reversed rows summed: 1
+    """
+
+    ids: NodeIds
+    edges: Ints
+    weights: Floats
+    labels: Mapping[Hashable, Any] | None = None
+    policies: Mapping[str, int] = field(default_factory=dict)
+    source: str | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ids, NodeIds):
+            object.__setattr__(self, "ids", NodeIds(self.ids))
+        object.__setattr__(self, "edges", _frozen(self.edges, np.int64))
+        object.__setattr__(self, "weights", _frozen(self.weights, np.float64))
+        if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
+            raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
+
+    # Constructors
+
+    @classmethod
+    def from_edges(
+        cls,
+        edges: Iterable[Sequence[Any]],
+        weights: Iterable[float] | None = None,
+        *,
+        nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
+        repeated: Repeated = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first appear.
+
+        Parameters
+        ----------
+        edges
+            Pairs (id, id), with ``weights`` apart or none at all; or triples (id, id, weight).
+        weights
+            One number an edge.
+        nodes
+            All nodes, in the order wanted, or a mapping from id to label: see :meth:`with_nodes`.
+        repeated
+            What repeated and reversed rows become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``. A list that
+            gives every edge both ways with equal weight holds each edge once.
+        name
+            What messages call the graph.
+        """
+        edges = edges.tolist() if isinstance(edges, np.ndarray) else list(edges)
+        sizes = {len(edge) if isinstance(edge, (tuple, list)) else 0 for edge in edges}
+        if not sizes <= {2} and (weights is not None or not sizes <= {3}):
+            wanted = "a pair (id, id)" if weights is not None else "a pair (id, id), or each a triple (id, id, weight)"
+            raise GraphError(f"{name or 'the edges'}: each edge must be {wanted}")
+        if sizes == {3}:
+            weights = list(map(itemgetter(2), edges))
+        ends = list(chain.from_iterable(map(itemgetter(0, 1), edges)))
+        ids = _distinct(ends, name)
+        codes = np.fromiter(map(ids.__getitem__, ends), dtype=np.int64, count=len(ends))
+        graph = cls.from_arrays(
+            codes[::2],
+            codes[1::2],
+            None if weights is None else _as_floats(list(weights), name),
+            ids=tuple(ids),
+            repeated=repeated,
+            name=name,
+        )
+        return graph if nodes is None else graph.with_nodes(nodes)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        first: ArrayLike,
+        second: ArrayLike,
+        weights: ArrayLike | None = None,
+        *,
+        ids: Sequence[Hashable] | int | None = None,
+        repeated: Repeated = "sum",
+        name: str | None = None,
+    ) -> Self:
+        """A graph from two arrays of node positions [m] and their weights [m]: the fast way in.
+
+        ``ids`` names the positions 0, 1, …; a number n means the ids 0 to n - 1, and nothing as many as are used.
+        """
+        first, second = _as_positions("first", first), _as_positions("second", second)
+        used = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
+        if ids is None or isinstance(ids, int):
+            ids = range(used if ids is None else ids)
+        node_ids = NodeIds(ids)
+        if not isinstance(ids, range):
+            _distinct(list(node_ids), name, once=True)
+        if first.shape != second.shape:
+            raise GraphError(f"first and second must have one length, got {len(first)} and {len(second)}")
+        if min(first.min(initial=0), second.min(initial=0)) < 0 or used > len(node_ids):
+            raise GraphError(f"{name or 'the edges'}: positions must lie between 0 and {len(node_ids) - 1}")
+        floats = None if weights is None else _as_floats(weights, name)
+        if floats is not None and floats.shape != first.shape:
+            raise GraphError(f"{name or 'the edges'}: {len(first)} edges and {len(floats)} weights")
+        rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'the edges'}, row {row} (from 0)")
+        return cls.from_rows(rows, kind="list", repeated=repeated, name=name)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Rows,
+        *,
+        kind: Kind,
+        repeated: Repeated = "sum",
+        asymmetric: Asymmetric = "sum",
+        labels: Mapping[Hashable, Any] | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """A graph from rows as a reader gathers them; every constructor ends here."""
+        edges, weights, counts = fold(rows, kind=kind, repeated=repeated, asymmetric=asymmetric)
+        return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name)
+
+    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, Any]) -> Self:
+        """The same edges over the given nodes, in their order; those without an edge are isolated.
+
+        A mapping gives labels too. Every node of the graph must be among them: an id that is in the edges and not in
+        the list is more often a slip than a node.
+        """
+        ids = _distinct(list(nodes), "the node list", once=True)
+        missing = [node for node in self.ids if node not in ids]
+        if missing:
+            raise GraphError(
+                f"{self._name}: node {missing[0]!r} is not in the node list ({len(missing)} such): add it or correct it"
+            )
+        positions = np.fromiter(map(ids.__getitem__, self.ids), dtype=np.int64, count=self.n_nodes)
+        edges = np.sort(positions[self.edges], axis=1)
+        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
+        return replace(
+            self,
+            ids=NodeIds(ids),
+            edges=edges[order],
+            weights=self.weights[order],
+            labels=labels,
+            policies=_with_isolated(self.policies, edges, len(ids)),
+        )
+
+    def unweighted(self) -> Self:
+        """The same graph with every weight 1."""
+        return replace(self, weights=np.ones(self.n_edges))
+
+    # What it holds
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are, isolated ones included."""
+        return len(self.ids)
+
+    @property
+    def n_edges(self) -> int:
+        """How many edges there are."""
+        return len(self.edges)
+
+    def index(self, node: Hashable) -> int:
+        """The position of a node id; :class:`GraphError` where there is no such node."""
+        try:
+            return self.ids.index(node)
+        except ValueError:
+            text = str(node)
+            hint = f"; the ids here are text: {text!r}" if not isinstance(node, str) and text in self.ids else ""
+            raise GraphError(f"{self._name} has no node {node!r}{hint}") from None
+
+    @cached_property
+    def capacities(self) -> Floats:
+        """[c] the distinct weights, ascending."""
+        return _frozen(sorted_distinct(self.weights), np.float64)
+
+    @cached_property
+    def classes(self) -> Ints:
+        """[m] the capacity class of each edge: ``capacities[classes]`` is ``weights``."""
+        return _frozen(np.searchsorted(self.capacities, self.weights), np.int64)
+
+    @cached_property
+    def degree(self) -> Ints:
+        """[n] the number of edges at each node."""
+        return _frozen(np.bincount(self.edges.ravel(), minlength=self.n_nodes), np.int64)
+
+    @cached_property
+    def strength(self) -> Floats:
+        """[n] the sum of the weights at each node, the paper's s_i."""
+        both = np.repeat(self.weights, 2)
+        return _frozen(np.bincount(self.edges.ravel(), weights=both, minlength=self.n_nodes), np.float64)
+
+    @property
+    def isolated(self) -> NDArray[np.bool_]:
+        """[n] whether a node has no edge."""
+        alone: NDArray[np.bool_] = self.degree == 0
+        return alone
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The sha256 over ids, edges and weights, in hexadecimal: the same in every process and on every machine.
+
+        Ids that are no text, number, bytes, tuple or frozenset enter by their type and ``repr``.
+        """
+        digest = hashlib.sha256()
+        for start in range(0, self.n_nodes, 65536):
+            encoded = list(map(_encode, self.ids[start : start + 65536]))
+            digest.update(np.array([len(code) for code in encoded], dtype="<i8").tobytes() + b"".join(encoded))
+        digest.update(b"|" + self.edges.astype("<i8", copy=False).tobytes())
+        digest.update(b"|" + self.weights.astype("<f8", copy=False).tobytes())
+        return digest.hexdigest()
+
+    def adjacency(self) -> Any:
+        """The symmetric matrix of weights, ``scipy.sparse.csr_array`` [n, n] with sorted indices."""
+        sparse = need("scipy.sparse", "Graph.adjacency")
+        i, j = self.edges.T
+        entries = np.concatenate((self.weights, self.weights))
+        where = np.concatenate((i, j)), np.concatenate((j, i))
+        return sparse.coo_array((entries, where), shape=(self.n_nodes, self.n_nodes)).tocsr()
+
+    def to_networkx(self) -> Any:
+        """The same graph as a ``networkx.Graph``, weights as ``weight`` and labels as ``label``."""
+        graph = need("networkx", "Graph.to_networkx").Graph()
+        nodes = list(self.ids)
+        graph.add_nodes_from(nodes)
+        if self.labels is not None:
+            graph.add_nodes_from((node, {"label": label}) for node, label in self.labels.items() if node in self.ids)
+        ends = ((nodes[i], nodes[j]) for i, j in self.edges.tolist())
+        graph.add_weighted_edges_from((*pair, w) for pair, w in zip(ends, self.weights.tolist(), strict=True))
+        return graph
+
+    def require_trainable(self) -> None:
+        """Raise :class:`GraphError` unless the graph orders some pair before another: what embedding needs."""
+        pairs = self.n_nodes * (self.n_nodes - 1) // 2
+        if self.n_nodes == 0:
+            raise GraphError(f"{self._name} is empty: there is nothing to embed")
+        if self.n_nodes == 1:
+            raise GraphError(f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and an edge")
+        if self.n_edges == 0:
+            raise GraphError(f"{self._name} has {self.n_nodes} nodes and no edges: there is nothing to bring together")
+        if self.n_edges == pairs and len(self.capacities) == 1:
+            raise GraphError(
+                f"{self._name} has nothing to order: each of its {pairs} pairs is tied with weight "
+                f"{self.capacities[0]:g}; give weights that differ, or leave the weak ties out"
+            )
+
+    # How it looks
+
+    @property
+    def _name(self) -> str:
+        return self.source or "graph"
+
+    def describe(self) -> str:
+        """One line: where from, how much, and what was done on the way."""
+        parts = f"{self.n_nodes} node{'s' * (self.n_nodes != 1)}, {self.n_edges} edge{'s' * (self.n_edges != 1)}"
+        if len(self.capacities) == 1:
+            parts += f", every weight {self.capacities[0]:g}"
+        elif self.n_edges:
+            parts += f", {len(self.capacities)} capacities from {self.capacities[0]:g} to {self.capacities[-1]:g}"
+        done = [f"{policy.replace('_', ' ')}: {count}" for policy, count in self.policies.items()]
+        return "; ".join([f"{self._name}: {parts}", *done])
+
+    def __repr__(self) -> str:
+        source = "" if self.source is None else f", source={self.source!r}"
+        return f"{type(self).__name__}(n_nodes={self.n_nodes}, n_edges={self.n_edges}{source})"
+
+    def __eq__(self, other: object) -> bool:
+        return self.fingerprint == other.fingerprint if isinstance(other, Graph) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+
+def _frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
+    array: NDArray[Number] = np.ascontiguousarray(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
+def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> dict[str, int]:
+    """The policies, with the number of nodes that kept their row without an edge."""
+    counts = {policy: count for policy, count in policies.items() if policy != "isolated_nodes"}
+    if loops := compiled(len(edges)):
+        alone = loops.without_edge(edges, n_nodes)
+    else:
+        alone = np.ones(n_nodes, dtype=bool)
+        alone[edges] = False
+    return counts | {"isolated_nodes": int(alone.sum())} if alone.any() else counts
+
+
+def _distinct(ids: list[Any], name: str | None, *, once: bool = False) -> dict[Hashable, int]:
+    """The distinct ids with their positions, in order of appearance; ``once`` refuses a second appearance."""
+    try:
+        order = dict.fromkeys(ids)
+    except TypeError:
+        raise GraphError(f"{name or 'the edges'}: ids must be hashable") from None
+    if any(node is None or node != node for node in order):
+        raise GraphError(f"{name or 'the edges'}: an id is missing (None or NaN)")
+    if once and len(order) < len(ids):
+        seen: set[Hashable] = set()
+        again = next(node for node in ids if node in seen or seen.add(node))  # type: ignore[func-returns-value]
+        raise GraphError(f"{name or 'the ids'}: id {again!r} is given more than once: keep one of them")
+    return {node: k for k, node in enumerate(order)}
+
+
+def _as_positions(what: str, values: ArrayLike) -> Ints:
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise GraphError(f"{what} must be a line of whole numbers, got {array.dtype} {list(array.shape)}")
+    return array.astype(np.int64)
+
+
+def _as_floats(values: Any, name: str | None) -> Floats:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GraphError(f"{name or 'the edges'}: the weights must be numbers") from None
+    return array
+
+
+def _encode(node: Hashable) -> bytes:
+    """An id as bytes, the same on every machine and different for different ids of the common types."""
+    if isinstance(node, str):
+        return b"s" + node.encode("utf-8", "surrogatepass")
+    if isinstance(node, bytes):
+        return b"b" + node
+    if isinstance(node, (int, np.integer)):
+        return b"n" + str(int(node)).encode()
+    if isinstance(node, (float, np.floating)):
+        return b"n" + (str(int(node)) if float(node).is_integer() else repr(float(node))).encode()
+    if isinstance(node, (tuple, frozenset)):
+        parts = [_encode(part) for part in node]
+        parts = parts if isinstance(node, tuple) else sorted(parts)
+        return b"t" + b"".join(str(len(part)).encode() + b":" + part for part in parts)
+    kind = type(node)
+    return b"o" + f"{kind.__module__}.{kind.__qualname__} {'' if kind.__repr__ is object.__repr__ else node!r}".encode()

@@ -1,0 +1,153 @@
+"""GraphML, read as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, Literal
+from xml.parsers import expat
+
+import numpy as np
+
+from .columns import fold_name
+from .errors import GraphError
+from .fold import Kind, Rows
+from .ids import NodeIds
+
+_LABELS = ("name", "label")  # the later the better
+
+
+def read_graphml(
+    stream: Any, where: str, weight: str | Literal[False] | None
+) -> tuple[Rows, Kind, dict[Hashable, str] | None]:
+    """Rows, what their direction means, and the labels of the nodes.
+
+    expat is used directly: it streams, knows its line, and lets us refuse a document type outright, so that no entity
+    is ever declared, expanded or fetched.
+    """
+    handler = _Handler(where, weight)
+    try:
+        while block := stream.read(1 << 20):
+            handler.parser.Parse(bytes(block), False)
+        handler.parser.Parse(b"", True)
+    except expat.ExpatError as error:
+        reason = expat.ErrorString(error.code)
+        raise GraphError(f"{where}, line {error.lineno}: this is not well-formed XML: {reason}") from None
+    return handler.rows(), handler.kind, handler.labels or None
+
+
+class _Handler:
+    """Gathers nodes, edges and the attributes that are weights or labels, as expat calls."""
+
+    def __init__(self, where: str, weight: str | Literal[False] | None) -> None:
+        self.kind: Kind = "undirected"
+        self.labels: dict[Hashable, str] = {}
+        self._where = where
+        self._wanted = weight
+        self._edge_attributes: dict[str, str] = {}  # from the key's id to the attribute's name
+        self._weight_key: str | None = None
+        self._default: float | None = None
+        self._label_keys: dict[str, int] = {}
+        self._label_rank: dict[str, int] = {}
+        self._nodes: dict[str, int] = {}
+        self._ends: list[str] = []
+        self._weights: list[float | None] = []
+        self._lines: list[int] = []
+        self._inside: list[tuple[str, str]] = []  # the open elements, each with its id or key
+        self._text: list[str] = []
+        self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text.append
+        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
+
+    def rows(self) -> Rows:
+        """What was gathered."""
+        if isinstance(self._wanted, str) and self._weight_key is None:
+            names = ", ".join(map(repr, self._edge_attributes.values())) or "none"
+            raise GraphError(f"{self._where}: edges have no attribute {self._wanted!r}; they have {names}")
+        unknown = next((k for k, end in enumerate(self._ends) if end not in self._nodes), None)
+        if unknown is not None:
+            line, node = self._lines[unknown // 2], self._ends[unknown]
+            raise GraphError(f"{self._where}, line {line}: the edge ends in {node!r}, which is not a node of the file")
+        codes = np.array([self._nodes[end] for end in self._ends], dtype=np.int64).reshape(-1, 2)
+        weights, counts = None, {}
+        if self._weight_key is not None:
+            weights = np.array([1.0 if weight is None else weight for weight in self._weights], dtype=np.float64)
+            if missing := self._weights.count(None):
+                counts["missing_weights_set_to_1"] = missing
+        lines = self._lines
+        return Rows(
+            codes[:, 0],
+            codes[:, 1],
+            weights,
+            NodeIds(tuple(self._nodes)),
+            lambda row: f"{self._where}, line {lines[row]}",
+            counts,
+        )
+
+    def _fail(self, reason: str) -> GraphError:
+        return GraphError(f"{self._where}, line {self.parser.CurrentLineNumber}: {reason}")
+
+    def _refuse_doctype(self, *_: Any) -> None:
+        raise self._fail("a document type is declared, which GraphML does not need: remove the <!DOCTYPE ...>")
+
+    def _start(self, tag: str, attributes: dict[str, str]) -> None:
+        tag = tag.rpartition(" ")[2]
+        if not self._inside and tag != "graphml":
+            raise self._fail(f"the document is <{tag}>, not <graphml>")
+        own = ""
+        if tag == "key":
+            own = self._attribute(tag, attributes, "id")
+            self._declare(own, attributes)
+        elif tag == "graph":
+            self.kind = "matrix" if attributes.get("edgedefault") == "directed" else "undirected"
+        elif tag == "node":
+            own = self._attribute(tag, attributes, "id")
+            if own in self._nodes:
+                raise self._fail(f"node {own!r} is declared twice: keep one of them")
+            self._nodes[own] = len(self._nodes)
+        elif tag == "edge":
+            self._ends += [self._attribute(tag, attributes, "source"), self._attribute(tag, attributes, "target")]
+            self._weights.append(self._default)
+            self._lines.append(self.parser.CurrentLineNumber)
+        elif tag == "hyperedge":
+            raise self._fail("a hyperedge; only edges with two ends can be read: replace it by edges")
+        elif tag == "data":
+            own = self._attribute(tag, attributes, "key")
+        self._inside.append((tag, own))
+        self._text.clear()
+
+    def _end(self, _: str) -> None:
+        tag, own = self._inside.pop()
+        if tag == "default" and self._inside[-1] == ("key", self._weight_key):
+            self._default = self._number()
+        elif tag == "data":
+            owner, node = self._inside[-1]
+            if owner == "edge" and own == self._weight_key:
+                self._weights[-1] = self._number()
+            elif owner == "node" and self._label_keys.get(own, -1) > self._label_rank.get(node, -1):
+                self._label_rank[node] = self._label_keys[own]
+                self.labels[node] = "".join(self._text)
+        self._text.clear()
+
+    def _declare(self, key: str, attributes: dict[str, str]) -> None:
+        domain, name = attributes.get("for", "all"), attributes.get("attr.name", key)
+        if domain in ("edge", "all"):
+            self._edge_attributes[key] = name
+            wanted = "weight" if self._wanted is None else self._wanted
+            if wanted is not False and fold_name(name) == fold_name(wanted):
+                self._weight_key = key
+        if domain in ("node", "all") and fold_name(name) in _LABELS:
+            self._label_keys[key] = _LABELS.index(fold_name(name))
+
+    def _attribute(self, tag: str, attributes: dict[str, str], name: str) -> str:
+        if name not in attributes:
+            raise self._fail(f"<{tag}> has no {name}")
+        return attributes[name]
+
+    def _number(self) -> float:
+        text = "".join(self._text).strip()
+        try:
+            return float(text)
+        except ValueError:
+            raise self._fail(f"the weight {text!r} is not a number") from None

@@ -1,0 +1,84 @@
+"""The ids of a graph's nodes, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+
+class NodeIds(Sequence[Hashable]):
+    """Node ids in the graph's order: what went in, as plain Python objects, equal to the originals.
+
+    Text ids of a large file stay in their Arrow array, where a node costs its letters and four bytes; the table that
+    ``index`` and ``in`` look ids up in is built when one of them is first used.
+
+    >>> ids = NodeIds(("b", "a", 7))
+    >>> ids[0], ids.index(7), "a" in ids, list(ids[1:])
+    ('b', 2, True, ['a', 7])
+    """
+
+    __slots__ = ("_positions", "_values")
+
+    def __init__(self, values: Any) -> None:
+        """Take a sequence of ids, or an Arrow array of strings."""
+        is_lazy = isinstance(values, range) or hasattr(values, "to_pylist")
+        # numpy's and pandas' own scalars become plain numbers.
+        self._values: Any = values if is_lazy else tuple(values.tolist() if hasattr(values, "tolist") else values)
+        self._positions: dict[Hashable, int] | range | None = values if isinstance(values, range) else None
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @overload
+    def __getitem__(self, index: int) -> Hashable: ...
+    @overload
+    def __getitem__(self, index: slice) -> NodeIds: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            if isinstance(self._values, (tuple, range)):
+                return NodeIds(self._values[index])
+            return NodeIds(self._values.take(np.arange(*index.indices(len(self)))))
+        value = self._values[index]
+        return value if isinstance(self._values, (tuple, range)) else value.as_py()
+
+    def __iter__(self) -> Iterator[Any]:
+        if isinstance(self._values, (tuple, range)):
+            return iter(self._values)
+        return iter(self._values.to_numpy(zero_copy_only=False).tolist())
+
+    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+        """The position of ``value``; ``ValueError`` where it is not a node."""
+        position = self._find(value)
+        if position is None or position not in range(len(self))[start:stop]:
+            raise ValueError(f"no node {value!r}")
+        return position
+
+    def __contains__(self, value: object) -> bool:
+        return self._find(value) is not None
+
+    def _find(self, value: Any) -> int | None:
+        if isinstance(self._positions, range):
+            try:
+                number = int(value)  # range.index compares one by one where it is not given an int
+                return self._positions.index(number) if number == value else None
+            except (TypeError, ValueError, OverflowError):
+                return None
+        if self._positions is None:
+            self._positions = {value: k for k, value in enumerate(self)}
+        try:
+            return self._positions.get(value)
+        except TypeError:
+            return None
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, (str, bytes)) or not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        shown = ", ".join(repr(value) for value in self[:6])
+        return f"NodeIds([{shown}{', ...' if len(self) > 6 else ''}])"

@@ -1,0 +1,275 @@
+"""Graphs from files: what a file is, its first bytes say."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from .adapters import choose_arrow_columns, rows_of_arrow, rows_of_sparse
+from .columns import Column, choose_columns
+from .encode import encode_ends
+from .errors import GraphError, need
+from .fold import Asymmetric, Ints, Repeated, Rows, check_option
+from .graph import Graph
+from .graphml import read_graphml
+from .ids import NodeIds
+from .text import Dialect, compression, line_of_row, open_bytes, raw_lines, read_columns, sniff
+
+Path = str | os.PathLike[str]
+Nodes = Path | Iterable[Hashable] | Mapping[Hashable, Any]
+
+
+def read_graph(
+    path: Path,
+    *,
+    delimiter: str | None = None,
+    header: bool | None = None,
+    source: Column | None = None,
+    target: Column | None = None,
+    weight: Column | Literal[False] | None = None,
+    comments: str = "#%",
+    nodes: Nodes | None = None,
+    repeated: Repeated = "sum",
+    asymmetric: Asymmetric = "sum",
+    progress: bool = False,
+) -> Graph:
+    """A graph from a file: an edge list in text (CSV, TSV, whitespace), Parquet, GraphML or Matrix Market.
+
+    The format is told by the content, and text may be compressed by gzip or zstd. Ids read from text stay text
+    (``007`` stays ``007``), without the blanks around them; Parquet keeps the types of its columns. Nodes come in the
+    order in which they first appear.
+
+    **A weight is the strength of a tie**: the larger, the closer. Where the weights of a file are distances or costs,
+    turn them round first, to 1/d or to max - d + 1: only their order matters to the embedding.
+
+    Parameters
+    ----------
+    path
+        The file.
+    delimiter
+        Of text: one letter, or ``"whitespace"`` for runs of spaces and tabs. Found where not given.
+    header
+        Of text: whether the first row names the columns. Found where not given.
+    source, target
+        The columns of the two ends, by name or by position from 0. Where not given: columns of known names
+        (source and target, src and dst, from and to, ...), else the first two.
+    weight
+        The column of weights (in GraphML, the attribute of edges). Where not given: a column named weight, else the
+        third if it holds numbers. ``False``: every weight is 1.
+    comments
+        Of text: lines that begin with one of these letters are skipped. ``""`` where ids begin with them.
+    nodes
+        All nodes in the order wanted: a file with ids, and labels in a second column, a table, a mapping from id to
+        label, or a list of ids. Those without an edge keep their row and are counted as isolated.
+    repeated
+        What rows that give one edge again become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``; rows that give it
+        reversed, too. A list that gives *every* edge both ways with equal weight holds each edge once.
+    asymmetric
+        What a matrix or a directed graph whose directions differ becomes: ``"sum"``, S = C + Cᵀ as in the paper, or
+        ``"error"``. A symmetric one is taken as it is.
+    progress
+        Whether to show a bar on a terminal.
+
+    Returns
+    -------
+    Graph
+        Its ``policies`` count what was done: rows summed, self-loops dropped, and so on.
+
+    Raises
+    ------
+    GraphError
+        In one line, with the file, and where it is known the line and the nodes.
+    """
+    check_option("repeated", repeated, Repeated)
+    check_option("asymmetric", asymmetric, Asymmetric)
+    file = os.fspath(path)
+    columns = {"source": source, "target": target}
+    layout: dict[str, Any] = {"delimiter": delimiter, "header": header}
+    try:
+        start = _first_bytes(file)
+        if not start:
+            raise GraphError(f"{file}: the file is empty")
+        if start.startswith(b"PAR1"):
+            _refuse_options(file, "Parquet", layout)
+            graph = _read_parquet(file, source, target, weight, repeated)
+        elif start.startswith(b"%%MatrixMarket"):
+            _refuse_options(file, "Matrix Market", layout | columns)
+            graph = _read_matrix_market(file, weight, asymmetric)
+        elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+            _refuse_options(file, "GraphML", layout | columns)
+            graph = _read_graphml(file, weight, repeated, asymmetric)
+        else:
+            dialect = sniff(file, delimiter=delimiter, header=header, comments=comments)
+            with _bar(file, progress) as advance:
+                graph = _read_text(dialect, source, target, weight, repeated, advance)
+        return graph if nodes is None else graph.with_nodes(_read_nodes(nodes, comments))
+    except FileNotFoundError as error:
+        raise GraphError(f"{error.filename or file}: no such file") from None
+    except IsADirectoryError:
+        raise GraphError(f"{file}: this is a folder; give a file") from None
+    except OSError as error:
+        raise GraphError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+def _first_bytes(path: str) -> bytes:
+    if compression(path) is not None:
+        with open_bytes(path) as stream:
+            return bytes(stream.read(64))
+    with open(path, "rb") as file:
+        return file.read(64)
+
+
+def _refuse_options(path: str, format: str, options: Mapping[str, object]) -> None:
+    given = [name for name, value in options.items() if value is not None]
+    if given:
+        raise GraphError(f"{path}: {given[0]} does not apply to {format}: leave it out")
+
+
+def _read_text(
+    dialect: Dialect,
+    source: Column | None,
+    target: Column | None,
+    weight: Column | Literal[False] | None,
+    repeated: Repeated,
+    advance: Callable[[int], object],
+) -> Graph:
+    first, second, third = choose_columns(
+        dialect.header,
+        dialect.width,
+        dialect.is_numeric,
+        source=source,
+        target=target,
+        weight=weight,
+        where=dialect.path,
+    )
+    columns, comment_lines = read_columns(dialect, (first, second), third, advance=advance)
+    weights = columns[2].to_numpy() if third is not None else None
+    i, j, ids = encode_ends(columns[0], columns[1])
+    del columns
+    i, j, ids = _trim(i, j, ids)
+    counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
+    rows = Rows(i, j, weights, NodeIds(ids), lambda row: f"{dialect.path}, line {line_of_row(dialect, row)}", counts)
+    empty = need("pyarrow.compute", "reading a text file").index(ids, "").as_py()
+    if empty >= 0:
+        row = int(np.flatnonzero((i == empty) | (j == empty))[0])
+        raise GraphError(f"{rows.place(row)}: an id is empty: give both ends of the edge")
+    return Graph.from_rows(rows, kind="list", repeated=repeated, name=dialect.path)
+
+
+def _trim(i: Ints, j: Ints, ids: Any) -> tuple[Ints, Ints, Any]:
+    """Ids without the blanks around them; those that are then equal become one."""
+    pc = need("pyarrow.compute", "reading a text file")
+    trimmed = pc.utf8_trim_whitespace(ids)
+    if trimmed.equals(ids):
+        return i, j, ids
+    table = trimmed.dictionary_encode()
+    codes = table.indices.to_numpy().astype(np.int64)
+    return codes[i], codes[j], table.dictionary
+
+
+def _read_parquet(
+    path: str,
+    source: Column | None,
+    target: Column | None,
+    weight: Column | Literal[False] | None,
+    repeated: Repeated,
+) -> Graph:
+    pa, parquet = need("pyarrow", "reading Parquet"), need("pyarrow.parquet", "reading Parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            schema = file.schema_arrow
+            chosen = choose_arrow_columns(schema, source=source, target=target, weight=weight, where=path)
+            names = [schema.names[k] for k in chosen if k is not None]
+            table = file.read(columns=names)
+    except pa.ArrowInvalid as error:
+        raise GraphError(f"{path}: the Parquet file is damaged: {str(error).splitlines()[0]}") from None
+    if table.num_rows == 0:
+        raise GraphError(f"{path}: nothing in it but a header")
+    columns = [None if k is None else table.column(schema.names[k]) for k in chosen]
+    rows = rows_of_arrow(*columns, where=path)
+    return Graph.from_rows(rows, kind="list", repeated=repeated, name=path)
+
+
+def _read_matrix_market(path: str, weight: Column | Literal[False] | None, asymmetric: Asymmetric) -> Graph:
+    if weight not in (None, False):
+        raise GraphError(f"{path}: weight names no column of Matrix Market: leave it out, or say False")
+    scipy_io = need("scipy.io", "reading Matrix Market")
+    try:
+        with open_bytes(path) as stream:
+            matrix = scipy_io.mmread(stream, spmatrix=False)
+    except (ValueError, OverflowError) as error:
+        raise GraphError(f"{path}: {str(error).splitlines()[0]}") from None
+    if weight is False:
+        matrix = matrix != 0
+    ids = [str(k) for k in range(1, matrix.shape[0] + 1)]
+    if isinstance(matrix, np.ndarray):
+        return Graph.from_numpy(matrix, ids=ids, asymmetric=asymmetric, name=path)
+    rows = rows_of_sparse(matrix, ids, path)
+
+    def place(row: int) -> str:
+        ends = {ids[rows.first[row]].encode(), ids[rows.second[row]].encode()}
+        numbered = enumerate(raw_lines(path), 1)
+        found = (k for k, line in numbered if not line.startswith(b"%") and set(line.split()[:2]) == ends)
+        return f"{path}, line {next(found)}"
+
+    return Graph.from_rows(replace(rows, place=place), kind="matrix", asymmetric=asymmetric, name=path)
+
+
+def _read_graphml(
+    path: str, weight: Column | Literal[False] | None, repeated: Repeated, asymmetric: Asymmetric
+) -> Graph:
+    if isinstance(weight, int) and weight is not False:
+        raise GraphError(f"{path}: in GraphML weight is the name of an attribute, got {weight!r}")
+    with open_bytes(path) as stream:
+        rows, kind, labels = read_graphml(stream, path, weight)
+    return Graph.from_rows(rows, kind=kind, repeated=repeated, asymmetric=asymmetric, labels=labels, name=path)
+
+
+def _read_nodes(nodes: Any, comments: str) -> Iterable[Hashable] | Mapping[Hashable, Any]:
+    """Ids, or a mapping from id to label, from whatever a list of nodes may be given as."""
+    if isinstance(nodes, (str, os.PathLike)):
+        path = os.fspath(nodes)
+        if _first_bytes(path).startswith(b"PAR1"):
+            nodes = need("pyarrow.parquet", "reading Parquet").read_table(path)
+        else:
+            dialect = sniff(path, delimiter=None, header=None, comments=comments, nodes=True)
+            texts, _ = read_columns(dialect, range(min(dialect.width, 2)))
+            nodes = need("pyarrow", "reading a file").table(
+                [need("pyarrow.compute", "reading a file").utf8_trim_whitespace(text) for text in texts],
+                names=["id", "label"][: len(texts)],
+            )
+    if hasattr(nodes, "to_pandas"):
+        columns: list[list[Any]] = [column.to_pylist() for column in nodes.columns[:2]]
+    elif hasattr(nodes, "iloc"):
+        columns = [nodes.iloc[:, k].tolist() for k in range(min(nodes.shape[1], 2))]
+    else:
+        given: Iterable[Hashable] = nodes
+        return given
+    if len(columns) == 1 or len(set(columns[0])) < len(columns[0]):
+        return columns[0]
+    return dict(zip(*columns, strict=True))
+
+
+@contextmanager
+def _bar(path: str, wanted: bool) -> Iterator[Callable[[int], object]]:
+    """A bar over the bytes of a file, on a terminal and where it is wanted."""
+    if not wanted or not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    rich, console = need("rich.progress", "progress=True"), need("rich.console", "progress=True")
+    bar = rich.Progress(
+        *rich.Progress.get_default_columns(),
+        rich.DownloadColumn(),
+        console=console.Console(stderr=True),
+        transient=True,
+    )
+    total = os.path.getsize(path) if compression(path) is None else None
+    with bar:
+        task = bar.add_task(f"Reading {os.path.basename(path)}", total=total)
+        yield lambda read: bar.advance(task, read)

@@ -1,0 +1,339 @@
+"""Tables in text files: delimiter and header are found, comments skipped, and Arrow parses."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from .columns import ENDS, fold_name
+from .errors import GraphError, need
+
+WHITESPACE = "whitespace"
+
+_BLOCK = 4 << 20  # bytes that are cleaned and parsed at a time; no line may be longer
+_SAMPLE = 256 << 10
+_DELIMITERS = ("\t", ",", ";", "|")
+_NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
+# A quoted field, a line break with the blanks around it, or a run of blanks.
+_BLANKS = re.compile(rb'("[^"]*")|[ \t]*(\r?\n)[ \t]*|[ \t]+')
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file writes its table."""
+
+    path: str
+    delimiter: str  # one letter, or "whitespace": runs of spaces and tabs
+    comments: str  # a line that begins with one of these letters is skipped
+    quoted: bool  # whether quotes occur: then fields may hold delimiters and line breaks
+    header: Sequence[str] | None
+    width: int
+    sample: Sequence[Sequence[str]]  # the first rows, without the header
+
+    @property
+    def letter(self) -> str:
+        """The delimiter of the cleaned lines."""
+        return " " if self.delimiter == WHITESPACE else self.delimiter
+
+    def is_numeric(self, column: int) -> bool:
+        """Whether a column holds numbers in most of the first rows."""
+        return _mostly_numbers(self.sample, column)
+
+
+class _QuoteFoundError(Exception):
+    """A quote stands beyond the first lines, so the file must be read again with quotes in mind."""
+
+
+def compression(path: str) -> str | None:
+    """How a file is compressed, as its first bytes say: ``"gzip"``, ``"zstd"`` or not at all."""
+    with open(path, "rb") as file:
+        magic = file.read(4)
+    return "gzip" if magic[:2] == b"\x1f\x8b" else "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
+
+
+def open_bytes(path: str) -> Any:
+    """The bytes of a file, decompressed."""
+    pa = need("pyarrow", "reading a file")
+    codec = compression(path)
+    raw = pa.OSFile(path)
+    return raw if codec is None else pa.CompressedInputStream(raw, codec)
+
+
+def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: str, nodes: bool = False) -> Dialect:
+    """How the file writes its table, from its first lines and what the caller says.
+
+    In a list of ``nodes`` whitespace does not divide, and one column is enough.
+    """
+    if delimiter is not None and delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '"\r\n'):
+        raise GraphError(f"delimiter must be one letter or {WHITESPACE!r}, got {delimiter!r}")
+    with open_bytes(path) as stream:
+        sample = stream.read(_SAMPLE)
+        whole = not stream.read(1)
+    lines = _sample_lines(sample, whole, path, comments)
+    if not lines:
+        raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
+    candidates = [delimiter] if delimiter else [*_DELIMITERS, *([] if nodes else [WHITESPACE])]
+    tables = {candidate: _split(lines, candidate, path) for candidate in candidates}
+    delimiter = max(candidates, key=lambda candidate: _regularity(candidate, tables[candidate]))
+    table = tables[delimiter]
+    if not whole and len(table) > 1:
+        table.pop()  # a quoted field may go on
+    if header is None:
+        header = _has_header(table) or (nodes and fold_name(table[0][0]) in _NODE_NAMES)
+    body = table[1:] if header else table
+    if not body:
+        raise GraphError(f"{path}: nothing in it but a header")
+    dialect = Dialect(
+        path,
+        delimiter,
+        comments,
+        quoted=b'"' in sample,
+        header=[name.strip() for name in table[0]] if header else None,
+        width=Counter(map(len, body)).most_common(1)[0][0],
+        sample=body,
+    )
+    if header and len(table[0]) != dialect.width:
+        line, names = next(_records(dialect))
+        raise GraphError(f"{path}, line {line}: the header has {len(names)} columns, the rows have {dialect.width}")
+    return dialect
+
+
+def read_columns(
+    dialect: Dialect,
+    ids: Sequence[int],
+    weight: int | None = None,
+    *,
+    advance: Callable[[int], object] = lambda _: None,
+) -> tuple[list[Any], int]:
+    """The columns of ids as text, then the column of weights as numbers, and how many comment lines were skipped.
+
+    ``advance`` is told how many bytes were read, for a progress bar.
+    """
+    pa, pa_csv = need("pyarrow", "reading a text file"), need("pyarrow.csv", "reading a text file")
+    names = [f"c{k}" for k in range(dialect.width)]
+    types = {names[k]: pa.string() for k in ids} | ({} if weight is None else {names[weight]: pa.float64()})
+    lines = _CleanLines(dialect, advance)
+    try:
+        table = pa_csv.read_csv(
+            pa.BufferReader(lines.read_all_quoted()) if dialect.quoted else pa.PythonFile(lines, mode="r"),
+            read_options=pa_csv.ReadOptions(
+                column_names=names, block_size=_BLOCK, skip_rows_after_names=int(dialect.header is not None)
+            ),
+            parse_options=pa_csv.ParseOptions(delimiter=dialect.letter, newlines_in_values=dialect.quoted),
+            convert_options=pa_csv.ConvertOptions(
+                include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False
+            ),
+        )
+    except _QuoteFoundError:
+        return read_columns(replace(dialect, quoted=True), ids, weight, advance=advance)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise _diagnosis(dialect, ids, weight, error) from None
+    return table.columns, lines.comment_lines
+
+
+def line_of_row(dialect: Dialect, row: int) -> int:
+    """The line of the file, counted from 1, on which a row of the table begins. Slow, for messages."""
+    first = 0 if dialect.header is None else -1
+    return next(line for k, (line, _) in enumerate(_records(dialect), first) if k == row)
+
+
+class _CleanLines(io.RawIOBase):
+    """The lines of a file as Arrow wants them: no byte order mark, no comments, one blank for a run of blanks."""
+
+    def __init__(self, dialect: Dialect, advance: Callable[[int], object]) -> None:
+        super().__init__()
+        self.comment_lines = 0
+        self._dialect = dialect
+        self._advance = advance
+        self._stream = open_bytes(dialect.path)
+        self._comment = _comment_pattern(dialect.comments)
+        self._rest = b""  # the beginning of a line whose end is not yet read
+        self._ready = b""
+        self._at_start = True
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """The next clean bytes, at most ``size``; none at the end of the file."""
+        while not self._ready:
+            block = self._stream.read(_BLOCK - len(self._rest))
+            self._advance(len(block))
+            data = self._rest + block
+            if not data:
+                return b""
+            end = data.rfind(b"\n") + 1 if block else len(data)
+            if end == 0 and len(data) >= _BLOCK:
+                raise GraphError(f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: no list of edges")
+            self._ready, self._rest = self._clean(data[:end]), data[end:]
+        size = len(self._ready) if size < 0 else size
+        ready, self._ready = self._ready[:size], self._ready[size:]
+        return ready
+
+    def read_all_quoted(self) -> bytes:
+        """All clean bytes of a file with quotes, inside which nothing is cleaned."""
+        data: bytes = self._stream.read()
+        self._advance(len(data))
+        data = self._checked(data)
+        if any(letter in data for letter in self._dialect.comments.encode()):
+
+            def drop(match: re.Match[bytes]) -> bytes:
+                self.comment_lines += match[1] is None
+                return match[1] or b""
+
+            pattern = re.compile(b'("[^"]*")|' + self._comment.pattern, re.MULTILINE)
+            data = pattern.sub(drop, data)
+        return _squeeze(data) if self._dialect.delimiter == WHITESPACE else data
+
+    def _clean(self, data: bytes) -> bytes:
+        if b'"' in data:
+            raise _QuoteFoundError
+        data = self._checked(data)
+        if any(letter in data for letter in self._dialect.comments.encode()):
+            data, dropped = self._comment.subn(b"", data)
+            self.comment_lines += dropped
+        if self._dialect.delimiter == WHITESPACE:
+            data = data.replace(b"\t", b" ")
+            while b"  " in data:
+                data = data.replace(b"  ", b" ")
+            data = data.replace(b" \n", b"\n").replace(b" \r", b"\r").replace(b"\n ", b"\n").strip(b" ")
+        return data
+
+    def _checked(self, data: bytes) -> bytes:
+        if self._at_start:
+            self._at_start = False
+            data = data.removeprefix(_BYTE_ORDER_MARK)
+        if b"\0" in data:
+            raise GraphError(f"{self._dialect.path}: not a text file in UTF-8 (it holds zero bytes)")
+        return data
+
+
+def _squeeze(data: bytes) -> bytes:
+    """One blank for each run of them, outside quotes, and none at the ends of lines."""
+    return _BLANKS.sub(lambda match: match[1] or match[2] or b" ", data).strip(b" ")
+
+
+def _comment_pattern(comments: str) -> re.Pattern[bytes]:
+    letters = re.escape(comments.encode()) if comments else b"^\\w\\W"
+    return re.compile(b"^[ \t]*[" + letters + b"][^\n]*\n?", re.MULTILINE)
+
+
+def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:
+    """The lines of the sample that are no comments and not empty; the last only if it is complete."""
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise GraphError(f"{path}: the text is UTF-16: convert it to UTF-8")
+    if b"\0" in sample:
+        raise GraphError(f"{path}: not a text file, nor Parquet, GraphML or Matrix Market")
+    lines = sample.removeprefix(_BYTE_ORDER_MARK).split(b"\n")
+    if not whole and len(lines) > 1:
+        lines.pop()
+    pattern = _comment_pattern(comments)
+    kept = [line.rstrip(b"\r") for line in lines if line.strip() and not pattern.match(line)]
+    return [line.decode(errors="replace") for line in kept]
+
+
+def _split(lines: Sequence[str], delimiter: str, path: str) -> list[list[str]]:
+    if delimiter == WHITESPACE:
+        lines = [_squeeze(line.encode()).decode() for line in lines]
+    letter = " " if delimiter == WHITESPACE else delimiter
+    try:
+        return [row for row in csv.reader(lines, delimiter=letter) if row]
+    except csv.Error as error:
+        raise GraphError(f"{path}: not a table of edges: {error}") from None
+
+
+def _regularity(delimiter: str, table: Sequence[Sequence[str]]) -> tuple[float, bool, bool, int]:
+    """What speaks for a delimiter: most lines have one number of columns; then a tab, then a sign, then columns."""
+    widths = Counter(len(row) for row in table if len(row) > 1)
+    if not widths:
+        return (0.0, False, False, 0)
+    width, count = widths.most_common(1)[0]
+    return (count / len(table), delimiter == "\t", delimiter != WHITESPACE, width)
+
+
+def _is_number(cell: str) -> bool:
+    """Whether a cell is a number as Arrow reads one, NaN and infinities included."""
+    return _NUMBER.fullmatch(cell) is not None
+
+
+def _mostly_numbers(table: Sequence[Sequence[str]], column: int) -> bool:
+    cells = [row[column] for row in table if column < len(row)]
+    return 2 * sum(map(_is_number, cells)) > len(cells)
+
+
+def _has_header(table: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns: by known names, or by words above numbers."""
+    first, rest = table[0], table[1:]
+    if any(map(_is_number, first)):
+        return False
+    names = [fold_name(cell) for cell in first]
+    if any(source in names and target in names for source, target in ENDS):
+        return True
+    above = [cell.strip()[:1].isalpha() and _mostly_numbers(rest, k) for k, cell in enumerate(first)]
+    return any(above[2:]) or (len(above) > 1 and all(above[:2]))
+
+
+def _records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """The rows of the file, header included, each with the line on which it begins. Slow, for messages."""
+    pulled: list[int] = []
+    pattern = _comment_pattern(dialect.comments)
+
+    def lines() -> Iterator[str]:
+        for number, line in enumerate(raw_lines(dialect.path), 1):
+            if number == 1:
+                line = line.removeprefix(_BYTE_ORDER_MARK)
+            line = line.rstrip(b"\r\n")
+            if dialect.delimiter == WHITESPACE:
+                line = _squeeze(line)
+            if line and not pattern.match(line):
+                pulled.append(number)
+                try:
+                    yield line.decode() + "\n"
+                except UnicodeDecodeError:
+                    raise GraphError(f"{dialect.path}, line {number}: not UTF-8: convert the file to UTF-8") from None
+
+    rows = csv.reader(lines(), delimiter=dialect.letter)
+    for row in rows:
+        yield pulled[0], row
+        pulled.clear()
+
+
+def raw_lines(path: str) -> Iterator[bytes]:
+    """The lines of a file, decompressed."""
+    rest = b""
+    with open_bytes(path) as stream:
+        while block := stream.read(_BLOCK):
+            *lines, rest = (rest + block).split(b"\n")
+            yield from lines
+    if rest:
+        yield rest
+
+
+def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: Exception) -> GraphError:
+    """Why Arrow could not parse the file: the first row that is not as the others."""
+    try:
+        for k, (line, row) in enumerate(_records(dialect)):
+            place = f"{dialect.path}, line {line}"
+            if len(row) != dialect.width:
+                text = dialect.letter.join(row)
+                shown = repr(text if len(text) <= 60 else text[:57] + "...")
+                hint = " (is a quote left open?)" if "\n" in text else ""
+                counted = f"{len(row)} column{'s' * (len(row) != 1)}"
+                return GraphError(f"{place}: {counted} where {dialect.width} are expected: {shown}{hint}")
+            if weight is not None and (k or dialect.header is None) and not _is_number(row[weight]):
+                ends = " - ".join(repr(row[column].strip()) for column in ids)
+                return GraphError(f"{place} ({ends}): the weight {row[weight]!r} is not a number: correct it")
+    except GraphError as found:
+        return found
+    except csv.Error as found:
+        return GraphError(f"{dialect.path}: not a table of edges: {found}")
+    except OSError:
+        pass
+    return GraphError(f"{dialect.path}: {str(error).splitlines()[0]}")

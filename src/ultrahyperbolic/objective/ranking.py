@@ -1,0 +1,131 @@
+"""The ranking loss (Eq. 17): stronger ties shorter than weaker ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..geometry.manifold import check_positive
+from ..graph import Graph
+
+Dissimilarity = Callable[[Tensor, Tensor], Tensor]
+
+# Beyond this many nodes no array of all pairs is made.
+MAX_NODES = 10_000
+
+
+@dataclass(frozen=True)
+class RankedPairs:
+    """A graph as the loss sees it: edges from the weakest capacity class to the strongest, and who is connected."""
+
+    n_nodes: int
+    edges: NDArray[np.int64]
+    """[m, 2], sorted by capacity class."""
+    weaker: NDArray[np.int64]
+    """[m]: how many edges have a strictly smaller capacity, which is also where the class of the edge begins."""
+
+    @classmethod
+    def of(cls, graph: Graph) -> RankedPairs:
+        """Sort the edges of a graph by capacity."""
+        order = np.argsort(graph.classes, kind="stable")
+        classes = graph.classes[order]
+        return cls(graph.n_nodes, graph.edges[order], np.searchsorted(classes, classes, side="left"))
+
+    @property
+    def n_edges(self) -> int:
+        """m."""
+        return len(self.edges)
+
+    @property
+    def n_nonedges(self) -> int:
+        """Unordered pairs of different nodes that no edge joins."""
+        return self.n_nodes * (self.n_nodes - 1) // 2 - self.n_edges
+
+    @cached_property
+    def neighbors(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For each node i its neighbours j > i, ascending: offsets [n + 1] and nodes [m]."""
+        order = np.lexsort((self.edges[:, 1], self.edges[:, 0]))
+        offsets = np.searchsorted(self.edges[order, 0], np.arange(self.n_nodes + 1))
+        return offsets.astype(np.int64), np.ascontiguousarray(self.edges[order, 1])
+
+    @cached_property
+    def nonedges(self) -> NDArray[np.int64]:
+        """[non-edges, 2], for graphs small enough to list them."""
+        if self.n_nodes > MAX_NODES:
+            raise MemoryError(f"{self.n_nodes} nodes have too many pairs to list: at most {MAX_NODES} here")
+        free = np.triu(np.ones((self.n_nodes, self.n_nodes), dtype=bool), 1)
+        free[self.edges[:, 0], self.edges[:, 1]] = False
+        return np.stack(np.nonzero(free), axis=1)
+
+
+class RankingLoss:
+    """Eq. 17 for a graph, a dissimilarity and a temperature: the definition that every backend is tested against.
+
+    For an edge e_k of capacity c_k the loss is -log softmax(-d/τ) of e_k among itself, all edges of smaller capacity
+    and all pairs without an edge. Denominators depend on an edge through its capacity class alone, so one cumulative
+    log-sum-exp over the edges, weakest first and starting from the non-edges, gives them all: O(pairs + edges), with no
+    loop over classes.
+
+    Parameters
+    ----------
+    graph : Graph or RankedPairs
+        What to embed.
+    dissimilarity : callable
+        Points [..., d] and points [..., d] to [...], as ``manifold.dissimilarity``.
+    temperature : float
+        τ > 0.
+    """
+
+    def __init__(self, graph: Graph | RankedPairs, dissimilarity: Dissimilarity, temperature: float) -> None:
+        check_positive("temperature", temperature)
+        self.pairs = graph if isinstance(graph, RankedPairs) else RankedPairs.of(graph)
+        self.dissimilarity, self.temperature = dissimilarity, temperature
+        self._on: dict[torch.device, tuple[Tensor, Tensor, Tensor]] = {}
+
+    def __call__(self, points: Tensor) -> Tensor:
+        """The loss, a scalar that autograd can differentiate, of points [n, d]."""
+        edges, nonedges = self.distances(points)
+        return self.of_distances(edges, nonedges)
+
+    def distances(self, points: Tensor) -> tuple[Tensor, Tensor]:
+        """Dissimilarities of the edges [m], weakest class first, and of all other pairs [pairs - m]."""
+        if points.dim() != 2 or points.shape[0] != self.pairs.n_nodes:
+            raise ValueError(f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}")
+        edges, _, nonedges = self._indices(points.device)
+        return (
+            self.dissimilarity(points[edges[:, 0]], points[edges[:, 1]]),
+            self.dissimilarity(points[nonedges[:, 0]], points[nonedges[:, 1]]),
+        )
+
+    def of_distances(self, edges: Tensor, nonedges: Tensor) -> Tensor:
+        """The loss from the distances of :meth:`distances`."""
+        _, weaker, _ = self._indices(edges.device)
+        scores = -edges / self.temperature
+        if self.pairs.n_nonedges:
+            start = torch.logsumexp(-nonedges / self.temperature, dim=0, keepdim=True)
+            cumulative = torch.logcumsumexp(torch.cat((start, scores)), dim=0)
+            return _softplus(cumulative[weaker] - scores).sum()
+        # With every pair tied the weakest class has nothing weaker: its terms are -log 1 = 0.
+        compared = weaker > 0
+        if not bool(compared.any()):
+            return (0.0 * scores).sum()
+        cumulative = torch.logcumsumexp(scores, dim=0)
+        return _softplus(cumulative[weaker[compared] - 1] - scores[compared]).sum()
+
+    def _indices(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+        if device not in self._on:
+            arrays = (self.pairs.edges, self.pairs.weaker, self.pairs.nonedges)
+            edges, weaker, nonedges = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
+            self._on[device] = edges, weaker, nonedges
+        return self._on[device]
+
+
+def _softplus(excess: Tensor) -> Tensor:
+    """log(1 + eˣ), whose slope keeps its digits where an order is well satisfied and the loss almost 0."""
+    return torch.logaddexp(torch.zeros_like(excess), excess)

@@ -1,0 +1,264 @@
+"""The pass over all pairs in plain torch, on any device: what faster backends are tested against.
+
+Distances are evaluated a block of rows at a time and reduced at once, so that no array [n, n] ever exists. A distance
+that is NaN (no geodesic joins the points) counts as +∞. Distances are compared as they were computed, without a
+tolerance: two that are equal but for rounding may compare either way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol, TypedDict, Unpack
+
+import torch
+from torch import Tensor
+
+from ..geometry import Manifold
+from ..geometry.manifold import MEASURES, Measure
+
+# Coordinates a block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill a GPU.
+_BLOCK_COORDINATES = {"cpu": 1 << 19}
+_BLOCK_COORDINATES_ELSEWHERE = 1 << 25
+
+
+class PassOptions(TypedDict, total=False):
+    """The keyword options of every pass, all optional."""
+
+    measure: Measure
+    """The method of the manifold that says how far apart two points are; ``"dissimilarity"`` unless given."""
+    epsilon: float | None
+    """Passed to ``"smoothed_dissimilarity"``."""
+    block_rows: int | None
+    """Rows of a block; unless given, as many as suit the device. Bounds memory, and changes rounding at most."""
+
+
+class Nearest(NamedTuple):
+    """What :func:`nearest` returns."""
+
+    indices: Tensor
+    """int64 [n, k]: the nearest first; of equally near ones the lower index first."""
+    distances: Tensor
+    """[n, k], ascending in each row, in the dtype of the points."""
+
+
+class NeighborCounts(NamedTuple):
+    """What :func:`neighbor_counts` returns: an entry for each node u and each of its neighbours v, 2m in all.
+
+    Entries are in the order of the nodes u, and for each node in ascending order of d(u, v).
+    """
+
+    nodes: Tensor
+    """int64 [2m]: u."""
+    neighbors: Tensor
+    """int64 [2m]: how many neighbours v' of u have d(u, v') <= d(u, v), v itself included."""
+    others: Tensor
+    """int64 [2m]: how many nodes v' ≠ u that are no neighbours of u have d(u, v') <= d(u, v)."""
+
+
+class RowStatistics(NamedTuple):
+    """What :func:`row_statistics` returns."""
+
+    sums: Tensor
+    """float64 [n], as of :func:`row_sums`."""
+    nearest: Nearest
+    """As of :func:`nearest`."""
+    counts: NeighborCounts
+    """As of :func:`neighbor_counts`."""
+
+
+def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:
+    """Σ_{j ≠ i} d(x_i, x_j) for each of the points [n, d]: float64 [n], summed in float64 whatever their dtype."""
+    sums = _Sums(points)
+    _reduce(points, manifold, options, sums)
+    return sums.result
+
+
+def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOptions]) -> Nearest:
+    """The k nearest other points of each of the points [n, d], 1 <= k < n."""
+    found = _NearestPoints(points, k)
+    _reduce(points, manifold, options, found)
+    return found.result
+
+
+def neighbor_counts(
+    points: Tensor, manifold: Manifold, edges: Tensor, **options: Unpack[PassOptions]
+) -> NeighborCounts:
+    """For each node and each of its neighbours, how many neighbours and how many others are at most as far.
+
+    Edges are int64 [m, 2] with i < j, each once; points are [n, d].
+    """
+    counts = _CloserCounts(points, edges)
+    _reduce(points, manifold, options, counts)
+    return counts.result
+
+
+def row_statistics(
+    points: Tensor, manifold: Manifold, edges: Tensor, k: int, **options: Unpack[PassOptions]
+) -> RowStatistics:
+    """:func:`row_sums`, :func:`nearest` and :func:`neighbor_counts` in one pass: distances are what costs."""
+    sums, found, counts = _Sums(points), _NearestPoints(points, k), _CloserCounts(points, edges)
+    _reduce(points, manifold, options, sums, found, counts)
+    return RowStatistics(sums.result, found.result, counts.result)
+
+
+def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
+    """d(x_i, x_j) for each row (i, j) of ``pairs``, int64 [m, 2]: [m], in the dtype of the points [n, d]."""
+    measure, epsilon = _measure(options)
+    arguments = {} if epsilon is None else {"epsilon": epsilon}
+    points, pairs = points.detach(), pairs.to(points.device)
+    found = points.new_empty(len(pairs))
+    chunk = max(1, _coordinates(points) // max(1, points.shape[-1]))
+    for start in range(0, len(pairs), chunk):
+        i, j = pairs[start : start + chunk].unbind(1)
+        found[start : start + chunk] = getattr(manifold, measure)(points[i], points[j], **arguments)
+    return _nan_is_far(found)
+
+
+def nonedge_counts(
+    points: Tensor, manifold: Manifold, edges: Tensor, thresholds: Tensor, **options: Unpack[PassOptions]
+) -> Tensor:
+    """How many pairs i < j that are no edge have d(x_i, x_j) <= θ, for each θ of ``thresholds``: int64 [t].
+
+    Edges are int64 [m, 2] with i < j, each once; thresholds [t] have the dtype of the points [n, d] and any order.
+    """
+    ordered, order = _nan_is_far(thresholds.detach().to(points.device, copy=True)).sort()
+    rows, columns, offsets = _by_row(edges.to(points.device), len(points))
+    histogram = torch.zeros(len(ordered) + 1, dtype=torch.int64, device=points.device)
+    for start, distances in _blocks(points, manifold, options, upper=True):
+        here = slice(offsets[start], offsets[start + len(distances)])
+        free = torch.ones_like(distances, dtype=torch.bool).triu_(1)
+        free[rows[here] - start, columns[here] - start] = False
+        bucket = torch.searchsorted(ordered, distances[free])
+        histogram += torch.bincount(bucket, minlength=len(histogram))
+    counts = torch.empty_like(order)
+    counts[order] = histogram[:-1].cumsum(0)
+    return counts
+
+
+class _Reducer(Protocol):
+    def update(self, start: int, distances: Tensor) -> None:
+        """Take in a block: distances [rows, n] from the points at ``start`` on. It must be left as it is."""
+
+
+def _reduce(points: Tensor, manifold: Manifold, options: PassOptions, *reducers: _Reducer) -> None:
+    for start, distances in _blocks(points, manifold, options):
+        for reducer in reducers:
+            reducer.update(start, distances)
+
+
+class _Sums:
+    def __init__(self, points: Tensor) -> None:
+        self.result = points.new_zeros(len(points), dtype=torch.float64)
+
+    def update(self, start: int, distances: Tensor) -> None:
+        own = distances.diagonal(start).double()
+        self.result[start : start + len(distances)] = distances.sum(1, dtype=torch.float64) - own
+
+
+class _NearestPoints:
+    def __init__(self, points: Tensor, k: int) -> None:
+        n = len(points)
+        if not 1 <= k < n:
+            raise ValueError(f"k must be at least 1 and below the number of points, {n}, got {k}")
+        self.k = k
+        self.result = Nearest(points.new_empty(n, k, dtype=torch.int64), points.new_empty(n, k))
+
+    def update(self, start: int, distances: Tensor) -> None:
+        rows = slice(start, start + len(distances))
+        distances = distances.clone()
+        distances.diagonal(start).fill_(math.inf)
+        # topk takes any of several equal distances, so it only says how far the k-th is.
+        cut = distances.topk(self.k, largest=False).values[:, -1:]
+        closer, tied = distances < cut, distances == cut
+        tied.diagonal(start).fill_(False)
+        kept = closer | (tied & (tied.cumsum(1) <= self.k - closer.sum(1, keepdim=True)))
+        indices = kept.nonzero()[:, 1].view(-1, self.k)
+        ordered, order = distances.gather(1, indices).sort(dim=1, stable=True)
+        self.result.indices[rows], self.result.distances[rows] = indices.gather(1, order), ordered
+
+
+class _CloserCounts:
+    def __init__(self, points: Tensor, edges: Tensor) -> None:
+        edges = edges.to(points.device)
+        nodes, self.heads, self.offsets = _by_row(torch.cat((edges, edges.flip(1))), len(points))
+        # The position of each neighbour among those of its node.
+        self.slots = (
+            torch.arange(len(nodes), device=nodes.device) - torch.tensor(self.offsets, device=nodes.device)[nodes]
+        )
+        self.result = NeighborCounts(nodes, torch.empty_like(nodes), torch.empty_like(nodes))
+
+    def update(self, start: int, distances: Tensor) -> None:
+        here = slice(self.offsets[start], self.offsets[start + len(distances)])
+        if here.start < here.stop:
+            row = self.result.nodes[here] - start
+            counts = _count_rows(distances, start, row, self.heads[here], self.slots[here])
+            self.result.neighbors[here], self.result.others[here] = counts
+
+
+def _count_rows(distances: Tensor, start: int, row: Tensor, column: Tensor, slot: Tensor) -> tuple[Tensor, Tensor]:
+    """Neighbours and others at most as far as each neighbour, for one block whose neighbours are at (row, column).
+
+    ``slot`` numbers the neighbours of a row from 0, and stands for the one with so many before it in the results.
+    """
+    height, width = len(distances), int(slot.max()) + 1
+    near = distances.new_full((height, width), math.inf)
+    near[row, slot] = distances[row, column]
+    near = near.sort(1).values
+    free = torch.ones_like(distances, dtype=torch.bool)
+    free.diagonal(start).fill_(False)
+    free[row, column] = False
+    # Others that lie between two neighbours share a bucket; one histogram serves all rows of the block.
+    bucket = torch.searchsorted(near, distances)
+    bucket += torch.arange(height, device=distances.device)[:, None] * (width + 1)
+    histogram = torch.bincount(bucket[free], minlength=height * (width + 1)).view(height, width + 1)
+    degree = torch.bincount(row, minlength=height)
+    # The padding of shorter rows is +∞, as a neighbour without a geodesic is: it must not be counted with it.
+    neighbors = torch.searchsorted(near, near, right=True).minimum(degree[:, None])
+    return neighbors[row, slot], histogram.cumsum(1)[row, slot]
+
+
+def _blocks(
+    points: Tensor, manifold: Manifold, options: PassOptions, *, upper: bool = False
+) -> Iterator[tuple[int, Tensor]]:
+    """The first row and the distances [rows, n] of each block; with ``upper``, from that column on: [rows, n - row]."""
+    measure, epsilon = _measure(options)
+    points = points.detach()
+    rows = options.get("block_rows")
+    if rows is None:
+        rows = max(1, _coordinates(points) // max(1, points.numel()))
+    elif rows < 1:
+        raise ValueError(f"block_rows must be at least 1, got {rows}")
+    for start in range(0, len(points), rows):
+        columns = points[start:] if upper else points
+        yield (
+            start,
+            _nan_is_far(
+                manifold.cdist(points[start : start + rows], columns, measure=measure, epsilon=epsilon, block_rows=rows)
+            ),
+        )
+
+
+def _coordinates(points: Tensor) -> int:
+    return _BLOCK_COORDINATES.get(points.device.type, _BLOCK_COORDINATES_ELSEWHERE)
+
+
+def _measure(options: PassOptions) -> tuple[Measure, float | None]:
+    measure, epsilon = options.get("measure", "dissimilarity"), options.get("epsilon")
+    if measure not in MEASURES:
+        raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")
+    if epsilon is not None and measure != "smoothed_dissimilarity":
+        raise ValueError(f"epsilon belongs to measure='smoothed_dissimilarity', got measure={measure!r}")
+    return measure, epsilon
+
+
+def _nan_is_far(distances: Tensor) -> Tensor:
+    """The same tensor, with +∞ for NaN."""
+    return distances.masked_fill_(distances.isnan(), math.inf)
+
+
+def _by_row(pairs: Tensor, n: int) -> tuple[Tensor, Tensor, list[int]]:
+    """Rows and columns of the pairs, sorted by row, and where each row starts (n + 1 numbers)."""
+    rows, order = pairs[:, 0].sort(stable=True)
+    sizes = torch.bincount(rows, minlength=n)
+    return rows, pairs[order, 1], [0, *sizes.cumsum(0).tolist()]

@@ -1,0 +1,62 @@
+"""What the reproductions share: printing, progress, and a drawing backend that needs no screen."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ..embedding import Progress
+
+
+class Console:
+    """Results to standard output, remarks to standard error, nothing when quiet."""
+
+    def __init__(self, quiet: bool) -> None:
+        self.quiet = quiet
+
+    def print(self, text: str) -> None:
+        """A result."""
+        if not self.quiet:
+            print(text)
+
+    def differences(self, differences: Sequence[tuple[str, str, str]]) -> None:
+        """Where the paper's text and the authors' scripts differ."""
+        self.print("The paper's recipe, as the authors' scripts have it (and the text):")
+        for subject, text, scripts in differences:
+            self.print(f"  {subject}: {scripts} (text: {text})")
+        self.print("")
+
+    def files(self, folder: Path, names: Sequence[str]) -> None:
+        """Where the files are."""
+        self.print(f"\nwritten to {folder}: {', '.join(names)}")
+
+
+@contextmanager
+def progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+    """A progress bar over the iterations of a batch, on a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda done: None
+        return
+    from rich.console import Console as RichConsole
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as RichProgress
+
+    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with RichProgress(*columns, console=RichConsole(stderr=True), transient=True) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda done: bar.update(task, completed=done.iteration)
+
+
+def pyplot() -> Any:
+    """matplotlib's pyplot on a backend without a window."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise ValueError("drawing needs matplotlib: pip install 'ultrahyperbolic[figures]'") from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt

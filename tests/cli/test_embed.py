@@ -1,0 +1,267 @@
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from ultrahyperbolic.embedding import Embedding
+
+TIES = "source,target,calls\nann,bob,2\nbob,cid,1\nbob,ann,3\ncid,dan,4\ndan,dan,9\n"
+
+
+def record(folder: str | Path) -> dict:
+    return json.loads((Path(folder) / "run.json").read_text())
+
+
+def test_it_ends_with_policies_measures_the_top_and_the_files(call):
+    result = call("embed karate -o club --iterations 60")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    lines = result.stdout.splitlines()
+    assert lines[0] == "karate: 34 nodes, 78 edges"
+    assert lines[1] == "  asymmetric pairs summed: 7"
+    assert lines[2].startswith("embedded on Q^(3,1), beta -1, seed 0, in ")
+    assert lines[2].endswith("reached 60 iterations")
+    assert "  the nearest node is a neighbour for " in result.stdout
+    assert lines[-1] == "files: club/embedding.parquet, club/run.json"
+    start = lines.index("the top of the hierarchy:") + 2
+    shown = [line.split() for line in lines[start : start + 10]]
+    top = Embedding.load("club").hierarchy().head(10)
+    assert [int(rank) for rank, *_ in shown] == list(range(1, 11))
+    assert [node for _, node, *_ in shown] == top["node"].tolist()
+    assert [float(delta) for *_, delta, _ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
+    assert lines[start + 10] == ""
+    assert "\x1b" not in result.output
+
+
+def test_json_is_one_object_and_says_what_run_json_says(call):
+    result = call("embed karate -o club --iterations 60 --signature 2,2 --seed 3 --json")
+    said, run = json.loads(result.stdout), record("club")
+    assert said["folder"] == "club"
+    assert all(Path(file).is_file() for file in said["files"])
+    assert said["measures"] == run["measures"]
+    assert {"violated_orders", "recall_at_1", "map", "mean_rank", "spearman_all"} <= set(said["measures"])
+    assert all(math.isfinite(value) for value in said["measures"].values())
+    assert said["stopped"] == run["stopped"] == "reached 60 iterations"
+    assert [row["rank"] for row in said["top"]] == list(range(1, 11))
+    assert said["top"][0]["node"] == Embedding.load("club").hierarchy()["node"][0]
+    assert (said["config"]["p"], said["config"]["q"], said["seed"]) == (2, 2, 3)
+
+
+def test_quiet_prints_nothing(call):
+    result = call("embed karate -o club --iterations 5 --quiet")
+    assert (result.exit_code, result.output) == (0, "")
+    assert Path("club/embedding.parquet").exists()
+
+
+def test_the_default_folder_is_named_after_the_graph(call):
+    Path("ties.of.mine.csv").write_text(TIES)
+    assert call("embed karate --iterations 5 --quiet").exit_code == 0
+    assert call("embed ties.of.mine.csv --iterations 5 --quiet").exit_code == 0
+    assert sorted(str(path) for path in Path().glob("out/*")) == ["out/karate", "out/ties.of.mine"]
+
+
+def test_the_record_is_complete(call):
+    call(
+        "embed karate -o club --iterations 60 --temperature 0.2,0.05 --dissimilarity geodesic --optimizer phi --seed 4"
+    )
+    run = record("club")
+    config = run["config"]
+    assert config["temperature"] == [0.2, 0.05]
+    assert (config["dissimilarity"], config["optimizer"], config["seed"]) == ("dissimilarity", "phi", 4)
+    assert run["graph"]["policies"] == {"asymmetric_pairs_summed": 7}
+    assert len(run["graph"]["fingerprint"]) == 64
+    assert {"ultrahyperbolic", "torch", "numpy", "numba", "python"} <= set(run["versions"])
+    assert len(run["loss"]) == run["iterations"] == 60
+    assert run["timing"]["seconds"] > 0
+
+
+def test_the_record_is_there_before_the_first_iteration(call, monkeypatch):
+    from ultrahyperbolic.embedding.engine import NumbaEngine
+
+    seen = []
+    advance = NumbaEngine.advance
+
+    def look(self, state, iterations):
+        seen.append((state.iteration, record("club"), Path("club/embedding.parquet").exists()))
+        return advance(self, state, iterations)
+
+    call("embed karate -o club --iterations 5 --quiet")
+    monkeypatch.setattr(NumbaEngine, "advance", look)
+    call("embed karate -o club --iterations 60 --seed 5 --overwrite")
+    iteration, run, table = seen[0]
+    assert (iteration, run["stopped"], run["measures"], run["loss"], table) == (0, None, {}, [], False)
+    final = record("club")
+    assert {key: run[key] for key in ("config", "seed", "versions", "graph")} == {
+        key: final[key] for key in ("config", "seed", "versions", "graph")
+    }
+    assert final["stopped"] == "reached 60 iterations"
+
+
+def test_the_same_seed_gives_the_same_file_and_another_seed_another(call):
+    for folder, more in (("a", ""), ("b", "--threads 1"), ("c", "--seed 1")):
+        call(f"embed karate -o {folder} --iterations 60 --quiet {more}")
+    a, b, c = (Path(folder, "embedding.parquet").read_bytes() for folder in "abc")
+    assert a == b
+    assert a != c
+
+
+def test_what_is_there_is_kept_unless_overwritten(call, refuse):
+    call("embed karate -o club --iterations 5 --quiet")
+    before = {file: file.read_bytes() for file in Path("club").iterdir()}
+    assert "--overwrite" in refuse("embed lesmis -o club --iterations 5")
+    assert {file: file.read_bytes() for file in Path("club").iterdir()} == before
+    assert call("embed lesmis -o club --iterations 5 --quiet --overwrite").exit_code == 0
+    assert len(Embedding.load("club")) == 77
+    assert record("club")["graph"]["source"] == "lesmis"
+
+
+def test_a_folder_with_other_things_keeps_them(call):
+    Path("club").mkdir()
+    Path("club/notes.txt").write_text("mine")
+    assert call("embed karate -o club --iterations 5 --quiet").exit_code == 0
+    assert Path("club/notes.txt").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "config"),
+    [
+        ("--signature 0,4", {"p": 0, "q": 4}),
+        ("--signature ' 1 , 3 '", {"p": 1, "q": 3}),
+        ("--signature flat", {"flat": 4, "p": None}),
+        ("--signature flat --dim 2", {"flat": 2, "p": None}),
+        ("--dim 3 --beta -0.5", {"p": 2, "q": 1, "beta": -0.5}),
+        ("--temperature 0.02", {"temperature": [0.02, 0.02]}),
+        ("--dissimilarity broken", {"dissimilarity": "broken_dissimilarity"}),
+        ("--dissimilarity smoothed", {"dissimilarity": "smoothed_dissimilarity"}),
+        ("--dissimilarity cone-rule", {"dissimilarity": "cone_rule"}),
+        ("--stop ordered", {"stop": "ordered"}),
+        ("--preset paper", {"preset": "paper", "step": 1e-6, "best_every": 20}),
+    ],
+)
+def test_options_reach_the_training(call, options, config):
+    result = call(f"embed karate -o club --iterations 21 {options}")
+    assert result.exit_code == 0
+    found = record("club")["config"]
+    assert {key: found[key] for key in config} == config
+
+
+def test_the_preset_tells_where_text_and_scripts_differ(call):
+    assert "their text differs" in call("embed karate -o club --iterations 21 --preset paper").stderr
+    assert call("embed karate -o club --iterations 21 --preset paper --quiet --overwrite").stderr == ""
+
+
+def test_the_backend_is_the_one_asked_for(call):
+    call("embed karate -o club --iterations 3 --quiet --backend reference --device cpu --threads 1")
+    assert record("club")["timing"]["backend"] == "reference"
+
+
+def test_the_time_limit_ends_it(call):
+    call("embed karate -o club --iterations 1000000 --quiet --time-limit 0.3")
+    run = record("club")
+    assert run["stopped"] == "reached the time limit of 0.3 s"
+    assert run["iterations"] < 1_000_000
+
+
+def test_files_are_read_as_told(call):
+    Path("ties.txt").write_text("calls;to;from\n2;ann;bob\n1;bob;cid\n3;bob;ann\n% 1;x;y\n4;cid;dan\n9;dan;dan\n")
+    Path("nodes.txt").write_text("zoe\ndan\ncid\nbob\nann\n")
+    options = "--delimiter ';' --header --source 2 --target to --weight calls --repeated max --nodes nodes.txt"
+    result = call(f"embed ties.txt -o club --iterations 5 {options}")
+    assert result.exit_code == 0, result.output
+    graph = record("club")["graph"]
+    assert graph["policies"] == {
+        "comment_lines_skipped": 1,
+        "self_loops_dropped": 1,
+        "reversed_rows_max_taken": 1,
+        "isolated_nodes": 1,
+    }
+    assert "  reversed rows max taken: 1\n  isolated nodes: 1\n" in result.stdout
+    assert list(Embedding.load("club").ids) == ["zoe", "dan", "cid", "bob", "ann"]
+    assert (graph["edges"], graph["capacities"]) == (3, 3)
+
+
+def test_unweighted_leaves_the_third_column_out(call):
+    Path("ties.csv").write_text(TIES)
+    call("embed ties.csv -o weighted --iterations 5 --quiet")
+    call("embed ties.csv -o same --iterations 5 --quiet --unweighted --repeated first")
+    call("embed karate -o karate --iterations 5 --quiet --unweighted")
+    assert record("weighted")["graph"]["capacities"] == 3
+    assert record("same")["graph"]["capacities"] == 1
+    assert record("karate")["graph"]["capacities"] == 1
+
+
+@pytest.mark.parametrize("delimiter", ["tab", r"\t"])
+def test_a_tab_can_be_written(call, delimiter):
+    Path("ties.tsv").write_text("ann b\tbob\t2\nbob\tcid\t1\n")
+    assert (
+        call("embed", "ties.tsv", "-o", "club", "--iterations", 2, "--quiet", "--delimiter", delimiter).exit_code == 0
+    )
+    assert list(Embedding.load("club").ids) == ["ann b", "bob", "cid"]
+
+
+def test_a_file_wins_over_a_data_set_and_says_so(call):
+    Path("karate").write_text("a b 1\nb c 2\n")
+    result = call("embed karate -o club --iterations 5")
+    assert result.stderr == "note: karate is a file here: it is taken, not the data set of that name\n"
+    assert record("club")["graph"]["nodes"] == 3
+
+
+def test_a_folder_does_not_win_over_a_data_set(call):
+    Path("karate").mkdir()
+    assert call("embed karate -o club --iterations 5 --quiet").exit_code == 0
+    assert record("club")["graph"]["nodes"] == 34
+
+
+def test_the_parquet_needs_no_package_of_ours(call):
+    call("embed karate -o club --iterations 5 --quiet")
+    table = pd.read_parquet("club/embedding.parquet")
+    assert list(table.columns) == ["node", "x0", "x1", "x2", "x3", "x4", "delta", "rank"]
+    assert sorted(table["rank"]) == list(range(1, 35))
+
+
+def test_ids_that_could_not_be_saved_are_refused_before_training(call, refuse):
+    days = pa.array(np.array(["2020-01-01", "2020-01-02", "2020-01-03"], dtype="datetime64[D]"))
+    pq.write_table(pa.table({"source": days[:2], "target": days[1:], "weight": [1.0, 2.0]}), "days.parquet")
+    assert "make the ids text or numbers" in refuse("embed days.parquet -o club")
+    assert not Path("club").exists()
+
+
+def test_numbers_from_parquet_are_ids(call):
+    table = {"source": [1, 2], "target": [2, 3], "weight": [1.0, 2.0]}
+    pq.write_table(pa.table(table), "ties.parquet")
+    call("embed ties.parquet -o club --iterations 5 --quiet")
+    said = json.loads(call("neighbors club 2 --json").stdout)
+    assert said["node"] == 2
+    assert sorted(row["node"] for row in said["neighbors"]) == [1, 3]
+
+
+def test_a_training_that_never_had_a_loss_is_not_saved(call, monkeypatch):
+    from ultrahyperbolic.embedding.engine import NumbaEngine
+
+    def diverge(self, state, iterations):
+        state.iteration += iterations
+        return np.full((1, iterations), np.inf)
+
+    monkeypatch.setattr(NumbaEngine, "advance", diverge)
+    result = call("embed karate -o club --iterations 5")
+    assert result.exit_code == 1
+    assert result.stderr == "error: the training diverged from the start: no embedding is saved\n"
+    assert not Path("club/embedding.parquet").exists()
+
+
+def test_bugs_keep_their_traceback(call, monkeypatch):
+    import ultrahyperbolic.embedding as room
+
+    def broken(*args, **options):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(room, "embed_many", broken)
+    with pytest.raises(ZeroDivisionError):
+        call("embed karate -o club")

@@ -1,0 +1,173 @@
+"""The command as a process: exit codes, signals, pipes."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from ultrahyperbolic import __version__
+from ultrahyperbolic.cli.signals import on_interrupt
+from ultrahyperbolic.embedding import Embedding
+
+COMMAND = (sys.executable, "-m", "ultrahyperbolic")
+
+# Says when the training has come to its n-th chunk of iterations, and how long that chunk takes at least.
+DRIVER = """
+import sys, time
+from pathlib import Path
+from ultrahyperbolic.embedding.engine import NumbaEngine
+advance, chunks, wanted, pause = NumbaEngine.advance, 0, int(sys.argv.pop(1)), float(sys.argv.pop(1))
+def advance_and_tell(self, state, iterations):
+    global chunks
+    chunks += 1
+    if chunks == wanted:
+        Path("training").touch()
+        time.sleep(pause)
+    return advance(self, state, iterations)
+NumbaEngine.advance = advance_and_tell
+from ultrahyperbolic.cli import main
+main()
+"""
+
+
+def run(*words: object, folder: Path, **options) -> subprocess.CompletedProcess[str]:
+    command = [*COMMAND, *map(str, words)]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)
+
+
+def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[subprocess.Popen[str], str, str, dict]:
+    """Send Ctrl-C when the training is in a chunk; the process, its output, and run.json as it was at that moment."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", DRIVER, str(chunk), str(pause), *map(str, words)],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests may be run where Ctrl-C is ignored, and children inherit that.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    )
+    deadline = time.monotonic() + 100
+    while not (folder / "training").exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    before = json.loads((folder / "club" / "run.json").read_text())
+    assert not (folder / "club" / "embedding.parquet").exists()
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    return process, out, err, before
+
+
+def test_ctrl_c_saves_the_best_so_far(tmp_path):
+    words = ("embed", "karate", "-o", "club", "--iterations", 2_000_000)
+    process, out, err, before = interrupt(tmp_path, *words, chunk=5, pause=0)
+    assert process.returncode == 130
+    assert before["stopped"] is None
+    run = json.loads((tmp_path / "club" / "run.json").read_text())
+    assert run["stopped"] == "interrupted"
+    assert 0 < run["iterations"] < 2_000_000
+    assert "recall_at_1" in run["measures"]
+    assert err == f"interrupted after {run['iterations']} iterations: the best points so far are in club\n"
+    assert "the top of the hierarchy:" in out
+    assert len(Embedding.load(tmp_path / "club")) == 34
+
+
+def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
+    words = ("embed", "karate", "-o", "club")
+    process, out, err, _ = interrupt(tmp_path, *words, chunk=1, pause=60)
+    assert process.returncode == 130
+    assert (out, err) == ("", "interrupted before there was anything to keep: no embedding is saved\n")
+    assert not (tmp_path / "club" / "embedding.parquet").exists()
+
+
+def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
+    import ultrahyperbolic.evaluation as room
+
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(room, "evaluate", interrupted)
+    result = call("embed karate -o club --iterations 60")
+    assert result.exit_code == 130
+    assert result.stderr == "interrupted in measuring: the best points so far are in club\n"
+    run = json.loads(Path("club/run.json").read_text())
+    assert (run["stopped"], run["measures"]) == ("reached 60 iterations", {})
+    assert len(Embedding.load("club")) == 34
+
+
+def test_ctrl_c_stays_ignored_where_it_is():
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with on_interrupt(lambda: pytest.fail("called")):
+            os.kill(os.getpid(), signal.SIGINT)
+            assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_bad_input_has_one_line_and_no_traceback(tmp_path):
+    result = run("embed", "karate", "--signature", "3;1", folder=tmp_path)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith("error: --signature 3;1")
+    assert result.stderr.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_error_to_talk_about(tmp_path, club):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as pipe:
+        command = [*COMMAND, "rank", str(club), "--all"]
+        result = subprocess.run(command, cwd=tmp_path, stdout=pipe, stderr=subprocess.PIPE, text=True, timeout=60)
+    assert (result.returncode, result.stderr) == (1, "")
+
+
+def test_a_terminal_without_unicode_is_served(tmp_path):
+    (tmp_path / "ties.csv").write_text("Zoë,b,1\nb,c,2\n", encoding="utf-8")
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    result = run("embed", "ties.csv", "-o", "club", "--iterations", 5, folder=tmp_path, env=ascii_only)
+    assert result.returncode == 0, result.stderr
+    assert r"Zo\xeb" in result.stdout
+    assert "\x1b" not in result.stdout + result.stderr
+
+
+def test_help_loads_nothing_that_it_does_not_need():
+    heavy = "pandas scipy numba pyarrow matplotlib networkx sklearn"
+    code = (
+        "import sys, torch, numpy; before = set(sys.modules)\n"
+        "sys.argv = ['ultrahyperbolic', '--help']\n"
+        "from ultrahyperbolic.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as leaving:\n    assert leaving.code == 0\n"
+        f"print([name for name in {heavy.split()!r} if name in set(sys.modules) - before])"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.splitlines()[-1] == "[]"
+
+
+def test_the_version(call):
+    result = call("--version")
+    assert (result.exit_code, result.stdout) == (0, f"ultrahyperbolic {__version__}\n")
+
+
+@pytest.mark.parametrize("command", ["", "embed", "rank", "neighbors", "evaluate", "datasets", "reproduce"])
+def test_help_has_examples_and_says_what_weights_mean(call, command):
+    result = call(f"{command} --help")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    text = " ".join(result.stdout.split())
+    assert "Examples:" in text
+    assert f"  ultrahyperbolic {command}" in result.stdout
+    assert "tie" in text
+    assert "docs/graphs.md" in text
+
+
+def test_without_a_command_there_is_help(call):
+    assert call("").stdout == call("--help").stdout

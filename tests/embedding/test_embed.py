@@ -1,0 +1,195 @@
+"""From a graph to an embedding and back from disk."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.embedding import TrainingConfig, embed_many
+from ultrahyperbolic.embedding.estimator import configure
+
+
+@pytest.fixture(scope="module")
+def club():
+    return uh.embed(uh.datasets.karate(), p=3, q=1, quiet=True)
+
+
+def test_it_finds_the_hierarchy(club):
+    top = club.hierarchy()
+    assert list(top.columns) == ["node", "delta", "rank"]
+    assert set(top.node[:3]) >= {"1", "34"}
+    assert top["rank"].tolist() == list(range(1, 35))
+    assert top.delta.is_monotonic_increasing
+    D = club.manifold.cdist(torch.from_numpy(np.array(club.points)), measure="dissimilarity")
+    np.testing.assert_allclose(club.delta, D.sum(1).numpy(), rtol=1e-12)
+
+
+def test_it_answers_questions_by_id(club):
+    near = club.neighbors("34", k=5)
+    assert list(near.columns) == ["node", "distance", "connected"]
+    assert near.distance.is_monotonic_increasing
+    assert near.connected.all()
+    first = near.node[0]
+    assert club.distance("34", first) == pytest.approx(near.distance[0])
+    assert club.distances("34")[club.index(first)] == pytest.approx(near.distance[0])
+    assert club.distances().shape == (34, 34)
+    assert club.closer_than("34", near.distance[2]) == near.node[:2].tolist()
+    positions, distances = club.nearest(2)
+    assert club.ids[positions[club.index("34"), 0]] == first
+    assert distances[club.index("34"), 0] == pytest.approx(near.distance[0])
+    with pytest.raises(KeyError, match="no node 34 in this embedding; ids read from text are text: try '34'"):
+        club.index(34)
+    with pytest.raises(ValueError, match="k must be a positive integer, got 0"):
+        club.neighbors("1", k=0)
+
+
+def test_same_seed_same_bits_for_any_number_of_threads(club):
+    for options in ({}, {"threads": 1}, {"threads": 2}):
+        again = uh.embed(uh.datasets.karate(), p=3, q=1, quiet=True, **options)
+        assert np.array_equal(again.points, club.points)
+    other = uh.embed(uh.datasets.karate(), p=3, q=1, seed=1, quiet=True, iterations=10)
+    assert not np.array_equal(other.points, club.points)
+
+
+def test_the_reference_backend_gives_the_same_bits_twice():
+    runs = [uh.embed(uh.datasets.karate(), p=2, q=1, iterations=8, backend="reference", quiet=True) for _ in range(2)]
+    assert np.array_equal(runs[0].points, runs[1].points)
+    assert runs[0].run["timing"]["backend"] == "reference"
+
+
+def test_a_batch_is_its_runs(club):
+    graph = uh.datasets.karate()
+    configs = [TrainingConfig(p=3, q=1, seed=s) for s in (3, 0, 5)]
+    batch = embed_many(graph, configs, measures=False)
+    assert np.array_equal(batch[1].points, club.points)
+
+
+def test_files_are_read_without_us(club, tmp_path):
+    folder = club.save(tmp_path / "club")
+    table = pd.read_parquet(folder / "embedding.parquet")
+    assert list(table.columns) == ["node", "x0", "x1", "x2", "x3", "x4", "delta", "rank"]
+    assert table.node.tolist() == [str(k) for k in range(1, 35)]
+    assert np.array_equal(table[[f"x{k}" for k in range(5)]].to_numpy(), club.points)
+    assert np.array_equal(table["rank"], club.rank)
+    record = json.loads((folder / "run.json").read_text())
+    assert record["graph"]["nodes"] == 34
+    assert record["config"]["p"] == 3
+    assert record["measures"]["recall_at_1"] > 0.9
+    assert len(record["loss"]) * record["loss_every"] >= record["iterations"]
+    loaded = uh.load(folder)
+    assert np.array_equal(loaded.points, club.points)
+    assert loaded.ids == list(club.ids)
+    assert repr(loaded.manifold) == repr(club.manifold)
+    with pytest.raises(FileExistsError, match="holds an embedding already"):
+        club.save(folder)
+    club.save(folder, overwrite=True)
+    assert sorted(path.name for path in folder.iterdir()) == ["embedding.parquet", "run.json"]
+
+
+@pytest.mark.parametrize("ids", [[1, 2, 3, 4], ["a", 2, (3, "x"), 4.5], ["007", "7", "=1", "é\n"]])
+def test_ids_survive_the_disk(ids, tmp_path):
+    graph = uh.Graph.from_edges([(ids[0], ids[1]), (ids[1], ids[2]), (ids[2], ids[3])])
+    embedding = uh.embed(graph, p=2, q=1, iterations=4, quiet=True)
+    embedding.save(tmp_path / "e")
+    assert list(uh.load(tmp_path / "e").ids) == ids
+
+
+def test_bad_folders_are_named(tmp_path, club):
+    with pytest.raises(FileNotFoundError, match="holds no embedding"):
+        uh.load(tmp_path)
+    (tmp_path / "embedding.parquet").write_bytes(b"nonsense")
+    with pytest.raises(ValueError, match="is not an embedding of this package"):
+        uh.load(tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(FileExistsError, match="is a file; name a folder"):
+        club.save(tmp_path / "file")
+
+
+def test_other_forms(club):
+    table = club.to_pandas()
+    assert table.shape == (34, 8)
+    graph = club.to_networkx()
+    assert graph.number_of_edges() == 78
+    assert graph.nodes["1"]["rank"] == club.rank[0]
+
+
+def test_flat_space_sums_squared_distances():
+    embedding = uh.embed(uh.datasets.karate(), dim=3, flat=True, iterations=50, quiet=True)
+    x = embedding.points
+    expected = ((x[:, None] - x[None]) ** 2).sum((1, 2))
+    np.testing.assert_allclose(embedding.delta, expected)
+    assert embedding.run["config"]["flat"] == 3
+
+
+def test_the_paper_preset_says_what_differs(capsys):
+    embedding = uh.embed(uh.datasets.karate(), p=3, q=1, preset="paper", iterations=3)
+    assert "x_0 kept at 1" in capsys.readouterr().err
+    config = embedding.run["config"]
+    assert (config["step"], config["drop_below"], config["best_every"]) == (1e-6, 400.0, 20)
+    start = TrainingConfig.from_json(config).start(34)
+    assert np.abs(start[:, 1:] / start[:, :1]).max() <= 0.1
+    assert configure(uh.datasets.karate().unweighted(), p=4, q=0, preset="paper").drop_below == 100.0
+    assert configure(uh.datasets.karate(), p=4, q=0, preset="paper").optimizer == "gradient"
+
+
+def test_defaults_and_signatures():
+    graph = uh.datasets.karate()
+    assert configure(graph).p == 3
+    assert (configure(graph, dim=6).p, configure(graph, dim=6).q) == (5, 1)
+    assert configure(graph, flat=True).flat == 4
+    for arguments, message in (
+        ({"p": 3}, "p and q go together"),
+        ({"p": 3, "q": 1, "dim": 4}, "not both"),
+        ({"dim": 0}, "dim must be a positive integer"),
+        ({"p": -1, "q": 2}, "p must not be negative"),
+        ({"preset": "mine"}, "preset must be 'paper' or None"),
+        ({"iterations": 0}, "iterations must be a positive integer"),
+        ({"temperature": (-1.0, 1.0)}, "temperature must be a finite positive number"),
+        ({"optimizer": "phi", "flat": True}, "flat space has none"),
+        ({"seed": -1}, "seed must be a non-negative integer"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            configure(graph, **arguments)
+    with pytest.raises(ValueError, match="backend must be"):
+        uh.embed(graph, backend="gpu", quiet=True)
+    with pytest.raises(ValueError, match="threads must be a positive integer"):
+        uh.embed(graph, threads=0, quiet=True)
+
+
+def test_configurations_survive_json():
+    config = TrainingConfig(p=2, q=2, max_step=None, temperature=(1.0, 0.1))
+    assert TrainingConfig.from_json(json.loads(json.dumps(config.to_json()))) == config
+    with pytest.raises(ValueError, match="unknown training settings: colour"):
+        TrainingConfig.from_json({"colour": 1})
+
+
+def test_callbacks_and_limits():
+    seen = []
+    embedding = uh.embed(
+        uh.datasets.karate(), quiet=True, callback=lambda p: seen.append(p.iteration) or len(seen) == 2
+    )
+    assert embedding.run["stopped"] == "a callback asked to stop"
+    assert embedding.run["iterations"] == seen[-1]
+    limited = uh.embed(uh.datasets.karate(), quiet=True, time_limit=1e-6)
+    assert "time limit" in limited.run["stopped"]
+
+
+@pytest.mark.parametrize(
+    "graph",
+    [
+        uh.Graph.from_edges([("a", "b")], nodes=["a", "b", "c"]),
+        uh.Graph.from_edges([("a", "b"), ("c", "d")]),
+        uh.Graph.from_edges([("hub", k) for k in range(12)]),
+        uh.Graph.from_edges([("a", "b", 1e-9), ("b", "c", 1e9)]),
+    ],
+    ids=["one tie and an isolated node", "two components", "a star", "weights far apart"],
+)
+def test_small_and_odd_graphs_train(graph):
+    embedding = uh.embed(graph, p=2, q=1, quiet=True)
+    assert np.isfinite(embedding.points).all()
+    assert embedding.run["measures"]["violated_orders_all"] < 0.05

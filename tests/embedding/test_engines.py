@@ -1,0 +1,219 @@
+"""The compiled engine against the reference, and what a batch promises."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
+from ultrahyperbolic.embedding import BatchState, NumbaEngine, ReferenceEngine, RunSpec, Schedule, run
+from ultrahyperbolic.embedding.engine import measure_of
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.objective import RankedPairs, RankingLoss
+
+KARATE = RankedPairs.of(datasets.karate())
+
+
+def spec(manifold, measure="smoothed_dissimilarity", way="descent", iterations=400, tau=0.05, step=1e-3, **options):
+    schedule = Schedule.constant(iterations, temperature=tau, step=step, **options)
+    return RunSpec(manifold, schedule, measure, way)
+
+
+def start(manifold, n, seed):
+    return manifold.random_near_pole(n, epsilon=0.05, generator=torch.Generator().manual_seed(seed)).numpy()
+
+
+CURVED = [PseudoHyperboloid(p, q, beta) for p, q in ((4, 0), (3, 1), (2, 2), (0, 4)) for beta in (-0.25, -1.0, -4.0)]
+WAYS = [("descent", {}), ("gradient", {"clip": 0.01}), ("phi", {}), ("descent", {"clip": 0.01, "step": 1.0})]
+
+
+@pytest.mark.parametrize(("way", "options"), WAYS, ids=["descent", "gradient", "phi", "clipped"])
+@pytest.mark.parametrize("manifold", CURVED, ids=str)
+def test_compiled_iterations_equal_the_reference(manifold, way, options):
+    specs = [spec(manifold, way=way, **options)]
+    states = [BatchState.start([start(manifold, 34, 0)]) for _ in range(2)]
+    losses = [
+        engine(KARATE, specs).advance(state, 20)
+        for engine, state in zip((NumbaEngine, ReferenceEngine), states, strict=True)
+    ]
+    np.testing.assert_allclose(*losses, rtol=1e-10)
+    for field in ("points", "free", "best", "record"):
+        np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
+
+
+@pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity"])
+def test_compiled_flat_iterations_equal_the_reference(measure):
+    specs = [spec(Euclidean(4), measure=measure)]
+    states = [BatchState.start([start(Euclidean(4), 34, 0)]) for _ in range(2)]
+    losses = [e(KARATE, specs).advance(s, 20) for e, s in zip((NumbaEngine, ReferenceEngine), states, strict=True)]
+    np.testing.assert_allclose(*losses, rtol=1e-10)
+    np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-9, atol=1e-12)
+
+
+def graphs():
+    rng = np.random.default_rng(0)
+    pairs = np.array([(i, j) for i in range(25) for j in range(i + 1, 25)])
+    some = pairs[rng.permutation(len(pairs))[:80]]
+    yield "distinct weights", Graph.from_arrays(some[:, 0], some[:, 1], rng.permutation(80) + 1.0, ids=25)
+    yield "one class", Graph.from_arrays(some[:, 0], some[:, 1], ids=25)
+    yield "complete", Graph.from_arrays(pairs[:, 0], pairs[:, 1], rng.integers(1, 4, len(pairs)), ids=25)
+    yield "a single edge", Graph.from_arrays([3], [7], ids=25)
+
+
+@pytest.mark.parametrize("measure", ["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule"])
+@pytest.mark.parametrize("tau", [1.0, 0.01, 1e-4])
+@pytest.mark.parametrize("graph", dict(graphs()).values(), ids=dict(graphs()))
+def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generator):
+    from ultrahyperbolic.pairs import numba as compiled
+
+    pairs = RankedPairs.of(graph)
+    kinds = {"dissimilarity": 0, "broken_dissimilarity": 1, "smoothed_dissimilarity": 2, "cone_rule": 5}
+    for p, q, beta in ((3, 1, -4.0), (2, 0, -0.25), (0, 3, -1.0), (1, 2, -1.0)):
+        M = PseudoHyperboloid(p, q, beta)
+        x = M.random(25, scale=0.7, generator=generator).requires_grad_()
+        loss = RankingLoss(pairs, measure_of(M, measure, 0.1), tau)(x)
+        expected = M.egrad2rgrad(x.detach(), torch.autograd.grad(loss, x)[0])
+        gradient, row, work = np.empty((25, M.ambient_dim)), np.empty(25), np.empty((3, pairs.n_edges))
+        signs = np.array([-1.0] * (q + 1) + [1.0] * p)
+        value, longest, shortest = compiled.loss_and_gradient(
+            x.detach().numpy(), signs, math.sqrt(-beta), False, kinds[measure], 0.1, tau, pairs.edges, pairs.weaker,
+            *pairs.neighbors, row, work, gradient,
+        )  # fmt: skip
+        assert value == pytest.approx(loss.item(), rel=1e-9, abs=1e-9)
+        # The two differ by a normal component, which the projection removes.
+        got = M.egrad2rgrad(x.detach(), torch.from_numpy(gradient))
+        assert (got - expected).abs().max() <= 1e-7 * max(expected.abs().max().item(), 1e-6 / tau), (p, q)
+        edges, nonedges = RankingLoss(pairs, measure_of(M, measure, 0.1), tau).distances(x.detach())
+        assert longest == pytest.approx(edges.max().item(), rel=1e-9)
+        if len(nonedges):
+            assert shortest == pytest.approx(nonedges.min().item(), rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_run_k_of_a_batch_is_that_run_alone(engine):
+    manifolds = [PseudoHyperboloid(3, 1), PseudoHyperboloid(4, 0, -4.0), Euclidean(4), PseudoHyperboloid(2, 2)]
+    specs = [spec(M, tau=0.02 * (k + 1)) for k, M in enumerate(manifolds)]
+    starts = [start(M, 34, k) for k, M in enumerate(manifolds)]
+    together = BatchState.start(starts)
+    losses = engine(KARATE, specs).advance(together, 25)
+    for k, M in enumerate(manifolds):
+        alone = BatchState.start([starts[k]])
+        assert np.array_equal(engine(KARATE, [specs[k]]).advance(alone, 25)[0], losses[k])
+        assert np.array_equal(alone.points[0], together.points[k][:, : M.ambient_dim])
+        assert np.array_equal(alone.best[0], together.best[k][:, : M.ambient_dim])
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_chunks_do_not_change_the_result(engine):
+    M = PseudoHyperboloid(3, 1)
+    whole, parts = (BatchState.start([start(M, 34, 0)]) for _ in range(2))
+    losses = engine(KARATE, [spec(M)], best_every=7).advance(whole, 30)
+    cut = engine(KARATE, [spec(M)], best_every=7)
+    pieces = np.concatenate([cut.advance(parts, k) for k in (1, 4, 10, 15)], axis=1)
+    assert np.array_equal(losses, pieces)
+    assert np.array_equal(whole.points, parts.points)
+    assert np.array_equal(whole.record, parts.record)
+    assert whole.record[0, 1] % 7 == 0
+    assert whole.record[0, 0] == losses[0, ::7].min()
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_steps_drop_once_the_loss_is_low(engine):
+    M = PseudoHyperboloid(3, 1)
+    free, dropped = (BatchState.start([start(M, 34, 0)]) for _ in range(2))
+    losses = engine(KARATE, [spec(M)]).advance(free, 30)
+    threshold = float(losses[0, 10])
+    changed = engine(KARATE, [spec(M, drop_below=threshold, drop_factor=0.1)]).advance(dropped, 30)
+    first = int(np.argmax(losses[0] < threshold))
+    assert np.array_equal(losses[0, : first + 1], changed[0, : first + 1])
+    assert changed[0, first + 1] > losses[0, first + 1]
+    assert dropped.record[0, 2] == 1.0
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_a_run_stops_when_every_constraint_holds(engine):
+    path = RankedPairs.of(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "d")]))
+    M = PseudoHyperboloid(2, 0)
+    specs = [spec(M, tau=0.1, clip=0.02, step=1.0, iterations=500)]
+    state = BatchState.start([start(M, 4, 0)])
+    outcome = run(engine(path, specs, stop_when_ordered=True), state, 500)
+    assert outcome.reason == "every connected pair is closer than every unconnected one"
+    assert state.done.all()
+    at = int(state.record[0, 3])
+    assert np.isfinite(outcome.losses[0, : at + 1]).all()
+    assert np.isnan(outcome.losses[0, at + 1 :]).all()
+    x = torch.from_numpy(state.best[0])
+    D = M.cdist(x, measure="smoothed_dissimilarity")
+    connected = [D[i, i + 1].item() for i in range(3)]
+    assert max(connected) < min(D[0, 2].item(), D[0, 3].item(), D[1, 3].item())
+
+
+def test_the_outer_loop_stops_for_its_reasons():
+    M = PseudoHyperboloid(3, 1)
+    seen = []
+
+    def fresh():
+        return ReferenceEngine(KARATE, [spec(M, iterations=50)]), BatchState.start([start(M, 34, 0)])
+
+    assert run(*fresh(), 5).reason == "reached 5 iterations"
+    assert run(*fresh(), 50, time_limit=1e-9).reason == "reached the time limit of 1e-09 s"
+    outcome = run(*fresh(), 50, callback=lambda progress: seen.append(progress) or progress.iteration >= 3)
+    assert outcome.reason == "a callback asked to stop"
+    assert seen[-1].total == 50
+    assert seen[-1].loss[0] == outcome.losses[0, -1]
+
+    def interrupt(progress):
+        raise KeyboardInterrupt
+
+    engine, state = fresh()
+    outcome = run(engine, state, 50, callback=interrupt)
+    assert outcome.reason == "interrupted"
+    assert np.isfinite(state.record[0, 0]), "the best so far is kept"
+
+
+def test_pruning_changes_nothing(monkeypatch, generator):
+    # A temperature so high that nothing is pruned, and one so low that almost all is: both equal the full sum.
+    from ultrahyperbolic.pairs import numba as compiled
+
+    M = PseudoHyperboloid(2, 2)
+    points = M.random(60, generator=generator)
+    offsets, neighbors = np.zeros(61, dtype=np.int64), np.empty(0, dtype=np.int64)
+    pairs = np.stack(np.triu_indices(60, 1), 1)
+    for kind, name in ((0, "dissimilarity"), (1, "broken_dissimilarity"), (2, "smoothed_dissimilarity")):
+        d = getattr(M, name)(points[pairs[:, 0]], points[pairs[:, 1]]).numpy()
+        for tau in (1.0, 1e-2, 1e-3):
+            gradient = np.empty((60, 5))
+            least, total = compiled._nonedge_pass(
+                points.numpy(), np.array([-1.0] * 3 + [1.0] * 2), 0.25, kind, 1.0, 0.1, tau, offsets, neighbors,
+                np.empty(60), gradient,
+            )  # fmt: skip
+            assert least == pytest.approx(d.min(), rel=1e-7, abs=1e-9)
+            assert total == pytest.approx(np.exp(-(d - d.min()) / tau).sum(), rel=1e-7)
+
+
+def test_specs_and_schedules_are_checked():
+    with pytest.raises(ValueError, match="dissimilarity must be one of"):
+        spec(PseudoHyperboloid(3, 1), measure="metric")
+    with pytest.raises(ValueError, match="the way to move must be one of"):
+        spec(PseudoHyperboloid(3, 1), way="up")
+    with pytest.raises(ValueError, match="must have one length"):
+        Schedule(np.ones(3), np.ones(3), np.ones(2), np.ones(3))
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_losses_at_different_temperatures_are_not_compared(engine):
+    M = PseudoHyperboloid(3, 1)
+    tau = np.concatenate((np.geomspace(1.0, 0.05, 10), np.full(10, 0.05)))
+    schedule = Schedule(tau, np.full(20, 0.1), np.full(20, 1e-3), np.full(20, 0.02))
+    assert schedule.settled == 9
+    cooling = engine(KARATE, [RunSpec(M, schedule, "smoothed_dissimilarity")])
+    state = BatchState.start([start(M, 34, 0)])
+    cooling.advance(state, 5)
+    assert state.record[0, 0] == np.inf
+    assert state.record[0, 1] == 4, "before the schedule settles the latest points are kept"
+    losses = cooling.advance(state, 15)
+    assert state.record[0, 0] == losses[0, 4:].min()
+    assert state.record[0, 1] == 9 + np.argmin(losses[0, 4:])

@@ -1,0 +1,126 @@
+"""Everything at once is each by itself."""
+
+from __future__ import annotations
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid
+from ultrahyperbolic.datasets import karate
+from ultrahyperbolic.evaluation import (
+    closeness,
+    delta,
+    evaluate,
+    norm_proxy,
+    pagerank,
+    precision_at_k,
+    recall_at_1,
+    reconstruction,
+    strength_spearman,
+    violated_orders,
+)
+from ultrahyperbolic.graph import Graph
+
+KEYS = {
+    "violated_orders",
+    "violated_orders_all",
+    "recall_at_1",
+    "precision_at_5",
+    "map",
+    "mean_rank",
+} | {
+    f"spearman_{nodes}{score}"
+    for nodes in ("all", "top5", "top10")
+    for score in ("", "_norm", "_pagerank", "_closeness")
+}
+
+
+@pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity"])
+def test_evaluate_is_each_measure(measure):
+    graph, space = karate(), PseudoHyperboloid(3, 1)
+    points = space.random(34, generator=torch.Generator().manual_seed(0))
+    options = {"measure": measure, "epsilon": 0.3} if measure == "smoothed_dissimilarity" else {"measure": measure}
+    found = evaluate(graph, points, space, **options)
+    assert set(found) == KEYS
+    assert all(type(value) is float for value in found.values())
+    violated, rebuilt = (
+        violated_orders(graph, points, space, **options),
+        reconstruction(graph, points, space, **options),
+    )
+    scores = delta(points, space, **options)
+    truth = {
+        "violated_orders": violated.edges_vs_nonedges,
+        "violated_orders_all": violated.all_classes,
+        "recall_at_1": recall_at_1(graph, points, space, **options),
+        "precision_at_5": precision_at_k(graph, points, space, 5, **options),
+        "map": rebuilt.mean_average_precision,
+        "mean_rank": rebuilt.mean_rank,
+        "spearman_all": strength_spearman(graph, scores),
+        "spearman_top5": strength_spearman(graph, scores, top=5),
+        "spearman_top10": strength_spearman(graph, scores, top=10),
+        "spearman_all_norm": strength_spearman(graph, norm_proxy(points)),
+        "spearman_top5_pagerank": strength_spearman(graph, -pagerank(graph), top=5),
+        "spearman_top10_closeness": strength_spearman(graph, -closeness(graph), top=10),
+    }
+    assert {name: found[name] for name in truth} == pytest.approx(truth, abs=1e-12)
+
+
+def test_what_is_not_defined_is_left_out(degenerate):
+    points = torch.randn(degenerate.n_nodes, 2, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    found = evaluate(degenerate, points, Euclidean(2))
+    assert not any(map(math.isnan, found.values()))
+    json.dumps(found, allow_nan=False)
+    assert ("violated_orders" in found) == (0 < degenerate.n_edges < math.comb(degenerate.n_nodes, 2))
+    assert ("precision_at_5" in found) == (degenerate.n_nodes > 5)
+    assert ("spearman_top5" in found) <= (degenerate.n_nodes >= 5)
+
+
+def test_one_node():
+    assert evaluate(Graph.from_arrays([], [], ids=1), torch.zeros(1, 2), Euclidean(2)) == {}
+
+
+def test_points_must_be_those_of_the_graph():
+    with pytest.raises(ValueError, match="a row for each of the 34 nodes"):
+        evaluate(karate(), torch.zeros(33, 2), Euclidean(2))
+
+
+def test_a_bar_changes_nothing(capsys):
+    graph, points = karate(), torch.randn(34, 3, generator=torch.Generator().manual_seed(0))
+    shown = evaluate(graph, points, Euclidean(3), progress=True)
+    assert "evaluate" in capsys.readouterr().out
+    assert shown == evaluate(graph, points, Euclidean(3))
+
+
+def test_the_names_are_documented():
+    page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text()
+    for name in KEYS:
+        stem = name.removesuffix("_norm").removesuffix("_pagerank").removesuffix("_closeness")
+        assert f"`{stem}`" in page, name
+
+
+def test_numpy_and_torch_are_enough():
+    code = """
+import sys
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"scipy", "networkx", "sklearn", "numba", "pandas", "pyarrow"}:
+            raise ModuleNotFoundError(f"no {name}", name=name)
+import torch, numpy
+sys.meta_path.insert(0, Refuse())
+for name in [name for name in sys.modules if name.partition(".")[0] in {"scipy", "networkx", "pandas"}]:
+    del sys.modules[name]
+from ultrahyperbolic import Euclidean
+from ultrahyperbolic.evaluation import evaluate
+from ultrahyperbolic.graph import Graph
+graph = Graph.from_arrays([0, 1, 1, 2, 4], [1, 2, 3, 3, 5], [1.0, 2, 3, 1, 1])
+print(len(evaluate(graph, torch.randn(6, 2), Euclidean(2))))
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert int(result.stdout) == 14

@@ -1,0 +1,254 @@
+from __future__ import annotations
+
+import datetime
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ultrahyperbolic.graph import Graph, GraphError, as_graph
+from ultrahyperbolic.graph.errors import need
+
+EDGES = [("ann", "bob", 2.0), ("bob", "cid", 1.5), ("ann", "dot", 3.0)]
+GRAPH = Graph.from_edges(EDGES)
+MATRIX = np.array([[0, 2, 0, 3], [2, 0, 1.5, 0], [0, 1.5, 0, 0], [3, 0, 0, 0]])
+
+
+def club():
+    graph = nx.Graph(name="club")
+    graph.add_weighted_edges_from(EDGES)
+    return graph
+
+
+# networkx
+
+
+def test_networkx_there_and_back():
+    graph = as_graph(club())
+    assert graph == GRAPH
+    assert graph.source == "club"
+    assert graph.to_networkx().adj == club().adj
+    assert as_graph(graph.to_networkx()) == graph
+
+
+def test_networkx_with_odd_ids_isolated_nodes_and_labels():
+    original = nx.Graph()
+    original.add_node((0, "x"), side="left")
+    original.add_node(frozenset("ab"))
+    original.add_edge((0, "x"), 7)
+    graph = as_graph(original, label="side")
+    assert graph.ids == [(0, "x"), frozenset("ab"), 7]
+    assert graph.labels == {(0, "x"): "left"}
+    assert graph.policies == {"isolated_nodes": 1}
+    assert graph.to_networkx().nodes[0, "x"] == {"label": "left"}
+
+
+def test_networkx_weights():
+    original = nx.Graph([("a", "b", {"weight": 2, "n": 5}), ("b", "c", {"n": 6})])
+    assert as_graph(original).weights.tolist() == [2, 1]
+    assert as_graph(original).policies == {"missing_weights_set_to_1": 1}
+    assert as_graph(original, weight="n").weights.tolist() == [5, 6]
+    assert as_graph(original, weight=False).policies == {}
+    assert as_graph(nx.path_graph(3)).policies == {}
+    with pytest.raises(GraphError, match="weights must be numbers"):
+        as_graph(nx.Graph([("a", "b", {"weight": "much"})]))
+    with pytest.raises(GraphError, match=r"^networkx graph \('a' - 'b'\): the weight is 0;"):
+        as_graph(nx.Graph([("a", "b", {"weight": 0})]))
+
+
+def test_networkx_directions_and_parallel_edges():
+    directed = nx.DiGraph()
+    directed.add_weighted_edges_from([("a", "b", 1), ("b", "a", 2), ("b", "c", 4)])
+    graph = as_graph(directed)
+    assert (graph.weights.tolist(), graph.policies) == ([3, 4], {"asymmetric_pairs_summed": 2})
+    with pytest.raises(GraphError, match="asymmetric='error'"):
+        as_graph(directed, asymmetric="error")
+    symmetric = club().to_directed()
+    assert as_graph(symmetric, asymmetric="error") == GRAPH
+    several = nx.MultiGraph([("a", "b", {"weight": 1}), ("b", "a", {"weight": 1}), ("a", "a")])
+    graph = as_graph(several)
+    assert graph.weights.tolist() == [2]
+    assert graph.policies == {"missing_weights_set_to_1": 1, "self_loops_dropped": 1, "repeated_rows_summed": 1}
+    assert as_graph(several, repeated="max").weights.tolist() == [1]
+
+
+# igraph
+
+
+def test_igraph():
+    igraph = pytest.importorskip("igraph", reason="igraph is not installed")
+    original = igraph.Graph.TupleList(EDGES, weights=True)
+    assert as_graph(original) == GRAPH
+    assert as_graph(igraph.Graph([(0, 1), (1, 2)])).ids == [0, 1, 2]
+    assert as_graph(igraph.Graph(3)).policies == {"isolated_nodes": 3}
+    original.vs["side"] = ["l", "r", None, "l"]
+    assert as_graph(original, label="side").labels == {"ann": "l", "bob": "r", "dot": "l"}
+    assert as_graph(original, weight=False) == GRAPH.unweighted()
+    directed = igraph.Graph([(0, 1), (1, 0), (1, 2)], directed=True, edge_attrs={"weight": [1, 2, 4]})
+    assert as_graph(directed).weights.tolist() == [3, 4]
+    with pytest.raises(GraphError, match="not distinct"):
+        as_graph(igraph.Graph([(0, 1)], vertex_attrs={"name": ["x", "x"]}))
+
+
+# PyTorch Geometric
+
+
+def test_pyg():
+    pytest.importorskip("torch_geometric", reason="torch_geometric is not installed")
+    from torch_geometric.data import Data
+    from torch_geometric.utils import from_networkx
+
+    data = from_networkx(nx.convert_node_labels_to_integers(club()))
+    assert data.edge_index.shape == (2, 6)
+    graph = as_graph(data, weight="weight", ids=["ann", "bob", "cid", "dot"])
+    assert graph == GRAPH
+    one_way = Data(edge_index=torch.tensor([[0, 1], [1, 2]]), edge_weight=torch.tensor([2.0, 3.0]), num_nodes=4)
+    graph = as_graph(one_way)
+    assert graph.weights.tolist() == [2, 3]
+    assert graph.ids == [0, 1, 2, 3]
+    assert graph.policies == {"asymmetric_pairs_summed": 2, "isolated_nodes": 1}
+    assert as_graph(one_way, weight=False).weights.tolist() == [1, 1]
+    attributes = Data(edge_index=one_way.edge_index, edge_attr=torch.tensor([[4], [5]]), num_nodes=3)
+    assert as_graph(attributes).weights.tolist() == [4, 5]
+    wide = Data(edge_index=one_way.edge_index, edge_attr=torch.ones(2, 3), num_nodes=3)
+    assert as_graph(wide).weights.tolist() == [1, 1]
+    with pytest.raises(GraphError, match="'edge_attr' does not hold one number an edge"):
+        as_graph(wide, weight="edge_attr")
+    with pytest.raises(GraphError, match=r"PyG data, edge 1 \(from 0\) \(1 - 2\): the weight is -3"):
+        as_graph(Data(edge_index=one_way.edge_index, edge_weight=torch.tensor([2.0, -3.0]), num_nodes=3))
+    with pytest.raises(GraphError, match="no edge_index"):
+        as_graph(Data(x=torch.ones(2, 2)))
+
+
+# Matrices
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csc_matrix, sp.coo_array, sp.lil_array, np.array])
+def test_matrices(make):
+    ids = ["ann", "bob", "cid", "dot"]
+    assert as_graph(make(MATRIX), ids=ids) == GRAPH
+    assert as_graph(make(MATRIX)).ids == [0, 1, 2, 3]
+    assert as_graph(make(np.triu(MATRIX)), ids=ids) == GRAPH
+    assert as_graph(make(np.triu(MATRIX))).policies == {"asymmetric_pairs_summed": 3}
+    assert as_graph(make(MATRIX > 0), ids=ids) == GRAPH.unweighted()
+    with pytest.raises(GraphError, match="3 ids for 4 rows"):
+        as_graph(make(MATRIX), ids="abc")
+    with pytest.raises(GraphError, match="not distinct"):
+        as_graph(make(MATRIX), ids="abca")
+    with pytest.raises(GraphError, match="a square matrix is needed"):
+        as_graph(make(MATRIX[:3]))
+    with pytest.raises(GraphError, match="real numbers"):
+        as_graph(make(MATRIX * 1j))
+    with pytest.raises(GraphError, match=r"\(([01]) - (?!\1)[01]\): the weight is -2;"):
+        as_graph(make(-MATRIX))
+
+
+def test_stored_zeros_are_refused_and_repeated_entries_added():
+    stored = sp.csr_array(([0.0, 0.0], ([0, 1], [1, 0])), shape=(2, 2))
+    with pytest.raises(GraphError, match=r"^sparse matrix \(0 - 1\): the weight is 0;"):
+        as_graph(stored)
+    stored.eliminate_zeros()
+    assert as_graph(stored).policies == {"isolated_nodes": 2}
+    repeated = sp.coo_array(([1.0, 2.0, 3.0], ([0, 0, 1], [1, 1, 0])), shape=(2, 2))
+    graph = as_graph(repeated)
+    assert (graph.weights.tolist(), graph.policies) == ([3], {"repeated_rows_summed": 1})
+
+
+# Tables
+
+
+def frame_of(edges=EDGES, names=("source", "target", "weight")):
+    return pd.DataFrame(edges, columns=list(names))
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pa.Table.from_pandas])
+def test_tables(make):
+    table = make(frame_of())
+    assert as_graph(table) == GRAPH
+    assert as_graph(table, weight=False) == GRAPH.unweighted()
+    assert as_graph(make(frame_of(names=("a", "b", "c")))) == GRAPH
+    odd = make(frame_of([(w, "x", b, a) for a, b, w in EDGES], ("much", "kind", "two", "one")))
+    assert as_graph(odd, source="one", target="two", weight="much") == GRAPH
+    assert as_graph(odd, source=3, target=2, weight=0) == GRAPH
+    assert as_graph(table, nodes={"zoe": "Z", "ann": "A", "bob": "B", "cid": "C", "dot": "D"}).labels["zoe"] == "Z"
+    assert as_graph(make(frame_of([("a", "b", 1), ("b", "a", 2)])), repeated="max").weights.tolist() == [2]
+    with pytest.raises(GraphError, match="no column 'x'; it has 'source', 'target', 'weight'"):
+        as_graph(table, source="x")
+    with pytest.raises(GraphError, match=r"row 1 \(from 0\) \('b' - 'c'\): the weight is nan"):
+        as_graph(make(frame_of([("a", "b", 1), ("b", "c", np.nan)])))
+    with pytest.raises(GraphError, match=r"row 1 \(from 0\): .*missing"):
+        as_graph(make(frame_of([("a", "b", 1), ("b", None, 1)])))
+    with pytest.raises(GraphError, match="no numbers"):
+        as_graph(make(frame_of([("a", "b", "x")])), weight="weight")
+
+
+@pytest.mark.parametrize("make", [lambda frame: frame, pa.Table.from_pandas])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [7, 3, 9],
+        ["007", "3", "é"],
+        [1.5, -2.0, 3.25],
+        [True, False],
+        [datetime.date(2020, 1, day) for day in (3, 1, 2)],
+    ],
+)
+def test_ids_of_tables_come_out_as_they_went_in(make, ids):
+    graph = as_graph(make(pd.DataFrame({"source": ids[:-1], "target": ids[1:]})))
+    assert graph.ids == ids
+    assert [type(node) for node in graph.ids] == [type(node) for node in ids]
+
+
+def test_frames_may_mix_types_of_ids():
+    graph = as_graph(pd.DataFrame({"source": [1, 2], "target": ["a", "b"]}))
+    assert graph.ids == [1, "a", 2, "b"]
+    assert as_graph(pd.DataFrame({"source": ["1", 1, (2, 3)], "target": [1, "x", "1"]})).ids == ["1", 1, "x", (2, 3)]
+    categories = pd.DataFrame({"source": ["b", "a"], "target": ["a", "c"]}, dtype="category")
+    assert as_graph(categories).ids == ["b", "a", "c"]
+    with pytest.raises(GraphError, match="source ids are int64, target ids string"):
+        as_graph(pa.table({"source": [1], "target": ["a"]}))
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(1, 5)), min_size=1, max_size=20))
+def test_every_way_in_gives_one_graph(rows):
+    expected = Graph.from_edges(rows)
+    frame = frame_of(rows)
+    assert as_graph(frame) == expected
+    assert as_graph(pa.Table.from_pandas(frame)) == expected
+    assert as_graph(expected.to_networkx()) == expected
+    assert as_graph(expected.adjacency(), ids=list(expected.ids)) == expected
+    assert as_graph(expected.adjacency().toarray(), ids=list(expected.ids)) == expected
+
+
+# The one door
+
+
+def test_as_graph_takes_graphs_paths_and_says_what_it_does_not_take(tmp_path):
+    assert as_graph(GRAPH) is GRAPH
+    with pytest.raises(GraphError, match="a Graph takes no options, got weight"):
+        as_graph(GRAPH, weight=False)
+    (tmp_path / "g.txt").write_text("ann bob 2\nbob cid 1.5\nann dot 3\n")
+    assert as_graph(tmp_path / "g.txt") == as_graph(str(tmp_path / "g.txt")) == GRAPH
+    with pytest.raises(GraphError, match="cannot make a graph of dict"):
+        as_graph({})
+
+
+def test_a_subclass_is_what_its_base_is():
+    class Mine(nx.Graph):
+        pass
+
+    assert as_graph(Mine(club())) == GRAPH
+
+
+def test_a_library_that_breaks_is_not_called_missing(tmp_path, monkeypatch):
+    (tmp_path / "broken_library.py").write_text("import no_such_dependency\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
+        need("broken_library", "this test")

@@ -1,0 +1,449 @@
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import sys
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ultrahyperbolic.graph import Graph, GraphError, encode, read_graph, text
+
+EDGES = [("ann", "bob", 2.0), ("bob", "cid", 1.5), ("ann", "dot", 3.0)]
+GRAPH = Graph.from_edges(EDGES)
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    """Write a file, and stand in its folder so that messages are short."""
+    monkeypatch.chdir(tmp_path)
+
+    def write(content, name="graph.txt"):
+        data = content.encode() if isinstance(content, str) else content
+        (tmp_path / name).write_bytes(data)
+        return name
+
+    return write
+
+
+def edges_of(graph):
+    nodes = list(graph.ids)
+    return {(nodes[i], nodes[j]): w for (i, j), w in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)}
+
+
+# Text: how a table may be written
+
+LAYOUTS = {
+    "tabs": "ann\tbob\t2\nbob\tcid\t1.5\nann\tdot\t3\n",
+    "commas": "ann,bob,2\nbob,cid,1.5\nann,dot,3\n",
+    "semicolons": "ann;bob;2\nbob;cid;1.5\nann;dot;3\n",
+    "pipes": "ann|bob|2\nbob|cid|1.5\nann|dot|3\n",
+    "spaces": "ann bob 2\nbob cid 1.5\nann dot 3\n",
+    "runs of blanks": "  ann   bob \t 2\nbob\t\tcid 1.5   \n\tann dot\t3",
+    "no last newline": "ann,bob,2\nbob,cid,1.5\nann,dot,3",
+    "carriage returns": "ann,bob,2\r\nbob,cid,1.5\r\nann,dot,3\r\n",
+    "carriage returns and blanks": "ann bob  2 \r\n bob cid 1.5\r\nann dot 3\r\n",
+    "byte order mark": "\ufeffann,bob,2\nbob,cid,1.5\nann,dot,3\n",
+    "byte order mark and header": "\ufeffsource,target,weight\nann,bob,2\nbob,cid,1.5\nann,dot,3\n",
+    "byte order mark and comment": "\ufeff# made by hand\nann,bob,2\nbob,cid,1.5\nann,dot,3\n",
+    "blanks around fields": "ann, bob, 2\nbob , cid,1.5\nann,dot ,3 \n",
+    "comments": "# made by hand\n% twice\nann,bob,2\n  # three\nbob,cid,1.5\n\n\nann,dot,3\n#\n",
+    "comments and blanks": "# made by hand\nann  bob 2\n  % two\nbob cid 1.5\nann dot 3\n",
+    "quotes": '"ann","bob",2\nbob,"cid","1.5"\n"ann",dot,3\n',
+    "quotes and comments": '# "quoted" by 5" hands\n"ann","bob",2\n# more\nbob,cid,1.5\nann,dot,3\n',
+    "quotes and blanks": '"ann"   "bob"  2\n bob  cid "1.5" \nann dot 3\n',
+    "a header": "source,target,weight\nann,bob,2\nbob,cid,1.5\nann,dot,3\n",
+    "a header in capitals": "Source\tTarget\tWeight\nann\tbob\t2\nbob\tcid\t1.5\nann\tdot\t3\n",
+    "a header of unknown words": "one,other,how_often\nann,bob,2\nbob,cid,1.5\nann,dot,3\n",
+    "a header in another order": "weight,id,target,source\n2,7,bob,ann\n1.5,7,cid,bob\n3,7,dot,ann\n",
+    "an index": ",source,target,weight\n0,ann,bob,2\n1,bob,cid,1.5\n2,ann,dot,3\n",
+    "more columns": "ann,bob,2,x\nbob,cid,1.5,y\nann,dot,3,\n",
+    "exponents and signs": "ann,bob,+2e0\nbob,cid,.15E1\nann,dot,3.\n",
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_gives_the_same_graph(write, layout):
+    graph = read_graph(write(LAYOUTS[layout]))
+    assert graph == GRAPH
+    assert graph.ids == ["ann", "bob", "cid", "dot"]
+    assert graph.source == "graph.txt"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("block", [32, 47])
+def test_blocks_may_end_anywhere(write, monkeypatch, layout, block):
+    monkeypatch.setattr(text, "_BLOCK", block)
+    assert read_graph(write(LAYOUTS[layout])) == GRAPH
+
+
+@pytest.mark.parametrize("layout", ["tabs", "quotes", "comments"])
+@pytest.mark.parametrize(
+    "compress",
+    [gzip.compress, lambda data: pa.Codec("zstd").compress(data).to_pybytes(), lambda data: gzip.compress(data) * 1],
+)
+def test_compression_is_known_by_content(write, layout, compress):
+    assert read_graph(write(compress(LAYOUTS[layout].encode()))) == GRAPH
+
+
+def test_members_of_a_gzip_file_follow_each_other(write):
+    whole = LAYOUTS["tabs"].encode()
+    assert read_graph(write(gzip.compress(whole[:11]) + gzip.compress(whole[11:]))) == GRAPH
+
+
+def test_text_stays_text(write):
+    graph = read_graph(write("007,7,1\n7,7.0,2\n1e3,1000,1\nnull,NaN,1\nnan,true,1\n"))
+    assert graph.ids == ["007", "7", "7.0", "1e3", "1000", "null", "NaN", "nan", "true"]
+    assert all(type(node) is str for node in graph.ids)
+
+
+def test_without_weights_every_weight_is_1(write):
+    expected = Graph.from_edges([edge[:2] for edge in EDGES])
+    assert read_graph(write("ann bob\nbob cid\nann dot\n")) == expected
+    assert read_graph(write("from to\nann bob\nbob cid\nann dot\n")) == expected
+    assert read_graph(write("ann,bob,friend\nbob,cid,foe\nann,dot,kin\n")) == expected
+    assert read_graph(write(LAYOUTS["tabs"]), weight=False) == expected
+
+
+def test_columns_by_name_and_by_position(write):
+    name = write("a,b,c,d,e\nx,ann,9,bob,2\nx,bob,9,cid,1.5\ny,ann,9,dot,3\n")
+    assert read_graph(name, source="b", target="d", weight="e") == GRAPH
+    assert read_graph(name, source=1, target=3, weight=4) == GRAPH
+    assert read_graph(name, source="b", target=3, weight="c").capacities.tolist() == [9]
+    # Told the ends, the third column is the weight where it holds numbers.
+    assert read_graph(name, source="b", target="d") == read_graph(name, source="b", target="d", weight="c")
+    assert read_graph(name, source="b", target="d", weight=False).capacities.tolist() == [1]
+    assert read_graph(name, source=3, target=1, weight=4).with_nodes(GRAPH.ids) == GRAPH
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"source": "z"}, "no column 'z'; it has 'a', 'b', 'c'"),
+        ({"source": 3}, "no column 3; its 3 columns count from 0"),
+        ({"source": -1}, "no column -1"),
+        ({"source": 1}, "the same column"),
+        ({"weight": True}, "no column True"),
+        ({"header": False, "source": "a"}, "no column 'a', for there is no header"),
+        ({"delimiter": "::"}, "one letter or 'whitespace'"),
+        ({"delimiter": ";"}, "one column; an edge needs two"),
+        ({"repeated": "mean"}, "repeated must be one of"),
+        ({"asymmetric": "max"}, "asymmetric must be one of"),
+        ({"weight": "b"}, r"line 2 \('x' - 'y'\): the weight 'y' is not a number"),
+    ],
+)
+def test_bad_options_are_refused(write, options, message):
+    with pytest.raises(GraphError, match=message):
+        read_graph(write("a,b,c\nx,y,1\n"), **options)
+
+
+def test_a_header_is_what_the_caller_says(write):
+    assert read_graph(write("ann,bob\nbob,cid\n"), header=True).ids == ["bob", "cid"]
+    assert read_graph(write("source,target\nbob,cid\n"), header=False).ids == ["source", "target", "bob", "cid"]
+    assert read_graph(write("from\tto\t5\na\tb\t3\n")).n_edges == 2  # a number in it: no header
+    assert read_graph(write("a b\n1 2\n2 3\n")).ids == ["1", "2", "3"]
+    assert read_graph(write("a 1\n1 2\n2 3\n")).ids == ["a", "1", "2", "3"]
+
+
+def test_the_delimiter_is_what_the_caller_says(write):
+    name = write("a b,c d\nc d,e f\n")
+    assert read_graph(name).ids == ["a b", "c d", "e f"]
+    assert read_graph(name, delimiter="whitespace").ids == ["a", "b,c", "c", "d,e"]
+    assert read_graph(write("Smith, J\tDoe, A\nDoe, A\tRoe, B\n")).ids == ["Smith, J", "Doe, A", "Roe, B"]
+    assert read_graph(write("a;b;1,5\nc;d;2,5\n"), weight=False).ids == ["a", "b", "c", "d"]
+
+
+def test_quoted_fields_hold_anything(write):
+    name = write('"New York, NY","say ""hi""",1\n"two\nlines","# no comment",2\n"a  b",c,3\n')
+    assert edges_of(read_graph(name)) == {
+        ("New York, NY", 'say "hi"'): 1,
+        ("two\nlines", "# no comment"): 2,
+        ("a  b", "c"): 3,
+    }
+
+
+def test_a_quote_far_down_is_found(write):
+    plain = "".join(f"a{k},b{k},1\n" for k in range(40_000))
+    assert len(plain) > text._SAMPLE
+    graph = read_graph(write(plain + '"x, y","z\nz",2\n'))
+    assert graph.n_edges == 40_001
+    assert graph.ids[-2:] == ["x, y", "z\nz"]
+
+
+def test_comment_letters_may_be_ids(write):
+    name = write("#one #two 1\n#two three 2\n")
+    assert read_graph(name, comments="").ids == ["#one", "#two", "three"]
+    with pytest.raises(GraphError, match="all of it is comments"):
+        read_graph(name)
+    graph = read_graph(write("a b 1\n#b c 2\n# x\nb d 3\n"))
+    assert graph.policies == {"comment_lines_skipped": 2}
+    assert read_graph(write("; c\na b 1\n"), comments=";").n_edges == 1
+
+
+CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_characters="\ufeff"), max_size=6)
+IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%")
+
+
+@settings(deadline=None, max_examples=80)
+@given(
+    st.lists(st.tuples(IDS, IDS, st.integers(1, 9)), min_size=1, max_size=12),
+    st.sampled_from([",", "\t", ";", "|"]),
+    st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.sampled_from([64 << 10, 300]),
+)
+def test_what_the_csv_module_writes_comes_back(tmp_path_factory, rows, delimiter, quoting, newline, block):
+    out = io.StringIO()
+    csv.writer(out, delimiter=delimiter, quoting=quoting, lineterminator=newline).writerows(rows)
+    path = tmp_path_factory.mktemp("csv") / "graph.csv"
+    path.write_bytes(out.getvalue().encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(text, "_BLOCK", block)
+        patch.setattr(encode, "_FEW", 0)
+        graph = read_graph(path, delimiter=delimiter, header=False, weight=2, comments="")
+    assert graph == Graph.from_edges(rows)
+
+
+# Text: what is refused
+
+BAD = [
+    ("", "graph.txt: the file is empty"),
+    ("# nothing\n\n", "graph.txt: nothing in it: the file is empty, or all of it is comments"),
+    ("source,target\n", "graph.txt: nothing in it but a header"),
+    ("ann\nbob\n", "graph.txt: one column; an edge needs two"),
+    ("a,b,1\nc,d\ne,f,1\n", "graph.txt, line 2: 2 columns where 3 are expected: 'c,d'"),
+    ("a,b\nc,d,1\ne,f,1\n", "graph.txt, line 1: 2 columns where 3 are expected: 'a,b'"),
+    ("source,target\na,b,1\nc,d,1\n", "graph.txt, line 1: the header has 2 columns, the rows have 3"),
+    ("# x\n\na b 1\n\n c   d\n", "graph.txt, line 5: 2 columns where 3 are expected: 'c d'"),
+    ("a,b,1\nc,d,x\ne,f,1\n", "graph.txt, line 2 ('c' - 'd'): the weight 'x' is not a number"),
+    ("a,b,1\nc,d,\ne,f,1\n", "graph.txt, line 2 ('c' - 'd'): the weight '' is not a number"),
+    ("a;b;1.5\nc;d;1,5\ne;f;1\n", "graph.txt, line 2 ('c' - 'd'): the weight '1,5' is not a number"),
+    ("source,target,weight\n# c\na,b,1\n\nc,d,nan\n", "graph.txt, line 5 ('c' - 'd'): the weight is nan"),
+    ("a b 1\n% c\n a   c inf\n", "graph.txt, line 3 ('a' - 'c'): the weight is inf"),
+    ("a b 1\nb c -2\n", "graph.txt, line 2 ('b' - 'c'): the weight is -2"),
+    ("a b 1\nb c 0\n", "graph.txt, line 2 ('b' - 'c'): the weight is 0;"),
+    ('"a\n\nz",b,1\nb,c,0\n', "graph.txt, line 4 ('b' - 'c'): the weight is 0;"),
+    ("a,b,1e400\n", "graph.txt, line 1 ('a' - 'b'): the weight is inf"),
+    ("a,b,1\nc,,1\n", "graph.txt, line 2: an id is empty"),
+    ("a,b,1\n,c,1\n", "graph.txt, line 2: an id is empty"),
+    ("a,b,1\n  ,c,1\n", "graph.txt, line 2: an id is empty"),
+    (b"a,b,1\nc,\xff,1\n", "graph.txt, line 2: not UTF-8: convert the file to UTF-8"),
+    ("a b 1\n".encode("utf-16"), "graph.txt: the text is UTF-16: convert it to UTF-8"),
+    (bytes(100), "graph.txt: not a text file"),
+    ("a b 1\n" * 50_000 + "a \0b 1\n", "graph.txt: not a text file"),
+    ("a,b,1\n" * 3 + '"c,d,1\ne,f,1\n', "graph.txt, line 4: 1 column where 3 are expected: "),
+    (gzip.compress(b"a b 1\nb c 2\n" * 99)[:-9], "graph.txt: cannot be read: Truncated compressed stream"),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), BAD, ids=range(len(BAD)))
+def test_bad_text_is_refused_in_one_line_that_says_where(write, content, message):
+    with pytest.raises(GraphError) as refused:
+        read_graph(write(content))
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+
+
+def test_a_line_without_end_is_refused(write, monkeypatch):
+    monkeypatch.setattr(text, "_BLOCK", 1 << 20)
+    with pytest.raises(GraphError, match="a line is longer than 1 MiB"):
+        read_graph(write("a b 1\n" * 50_000 + "x" * (3 << 20)))
+
+
+def test_repeated_rows_are_named_by_line(write):
+    with pytest.raises(GraphError, match=r"^graph.txt, line 4 \('b' - 'a'\).*\(graph.txt, line 2\)"):
+        read_graph(write("# c\na b 1\nb c 1\nb a 2\n"), repeated="error")
+
+
+def test_what_is_no_file_is_refused(tmp_path):
+    with pytest.raises(GraphError, match=r"missing\.txt: no such file"):
+        read_graph(tmp_path / "missing.txt")
+    with pytest.raises(GraphError, match="this is a folder"):
+        read_graph(tmp_path)
+
+
+# Lists of nodes
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["id,label\nzoe,Zoe Z\nann,Ann\nbob,\ncid,C\ndot,D\n", "zoe\tZoe Z\nann\tAnn\nbob\t\ncid\tC\ndot\tD\n"],
+)
+def test_a_node_file_gives_order_labels_and_isolated_nodes(write, content):
+    nodes = write(content, "nodes.txt")
+    graph = read_graph(write(LAYOUTS["tabs"]), nodes=nodes)
+    assert graph.ids == ["zoe", "ann", "bob", "cid", "dot"]
+    assert graph.labels == {"zoe": "Zoe Z", "ann": "Ann", "bob": "", "cid": "C", "dot": "D"}
+    assert graph.policies == {"isolated_nodes": 1}
+    assert edges_of(graph) == edges_of(GRAPH)
+
+
+def test_node_lists_of_every_kind(write):
+    name = write(LAYOUTS["tabs"])
+    ids = ["dot", "cid", "bob", "ann", "New York"]
+    frame = pd.DataFrame({"node": ids, "label": range(5)})
+    pq.write_table(pa.Table.from_pandas(frame), "nodes.parquet")
+    expected = GRAPH.with_nodes(ids)
+    for nodes in (ids, write("\n".join(ids), "nodes.txt"), frame[["node"]], pa.table({"node": ids})):
+        graph = read_graph(name, nodes=nodes)
+        assert (graph, graph.labels) == (expected, None)
+    for nodes in (frame, pa.Table.from_pandas(frame), dict(zip(ids, range(5), strict=True)), "nodes.parquet"):
+        graph = read_graph(name, nodes=nodes)
+        assert (graph, graph.labels) == (expected, dict(zip(ids, range(5), strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("ann\nbob\ncid\n", "node 'dot' is not in the node list"),
+        ("ann,A\nbob,B\ncid,C\ndot,D\nann,E\n", "id 'ann' is given more than once"),
+        ("", "nodes.txt: nothing in it"),
+    ],
+)
+def test_bad_node_lists_are_refused(write, content, message):
+    with pytest.raises(GraphError, match=message):
+        read_graph(write(LAYOUTS["tabs"]), nodes=write(content, "nodes.txt"))
+    with pytest.raises(GraphError, match=r"absent\.txt: no such file"):
+        read_graph(write(LAYOUTS["tabs"]), nodes="absent.txt")
+
+
+# Parquet
+
+
+def test_parquet_keeps_types_and_finds_columns(write):
+    table = pa.table({"weight": [2.0, 1.5], "source": [7, 8], "target": pa.array([8, 9], pa.int32())})
+    pq.write_table(table, write(b"", "graph.parquet"))
+    graph = read_graph("graph.parquet")
+    assert graph.ids == [7, 8, 9]
+    assert all(type(node) is int for node in graph.ids)
+    assert graph.weights.tolist() == [2, 1.5]
+    assert read_graph("graph.parquet", weight=False).weights.tolist() == [1, 1]
+    text_table = pa.table({"a": pa.array(["ann", "bob", "ann"]).dictionary_encode(), "b": ["bob", "cid", "dot"]})
+    pq.write_table(text_table.append_column("n", [[2, 1.5, 3]]), "graph.parquet")
+    assert read_graph("graph.parquet") == GRAPH
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"a": ["x", None], "b": ["y", "z"]}, r"row 1 \(from 0\): an id is missing"),
+        ({"a": ["x"], "b": [1]}, "source ids are string, target ids int64"),
+        ({"a": ["x"], "b": ["y"], "weight": [None]}, "none"),
+        (
+            {"a": ["x", "y"], "b": ["y", "z"], "weight": [1.0, None]},
+            r"row 1 \(from 0\) \('y' - 'z'\): the weight is nan",
+        ),
+        (
+            {"a": ["x", "y"], "b": ["y", "z"], "weight": [1.0, -1.0]},
+            r"row 1 \(from 0\) \('y' - 'z'\): the weight is -1",
+        ),
+        ({"a": pa.array([], pa.string()), "b": pa.array([], pa.string())}, "nothing in it but a header"),
+        ({"a": ["x"]}, "one column"),
+    ],
+)
+def test_bad_parquet_is_refused(write, columns, message):
+    pq.write_table(pa.table(columns), write(b"", "graph.parquet"))
+    if message == "none":
+        assert read_graph("graph.parquet").weights.tolist() == [1]  # a column of nulls holds no numbers
+        return
+    with pytest.raises(GraphError, match=f"^graph.parquet.*{message}"):
+        read_graph("graph.parquet")
+
+
+def test_damaged_parquet_is_refused(write):
+    with pytest.raises(GraphError, match=r"^graph.parquet: the Parquet file is damaged"):
+        read_graph(write(b"PAR1 and no more", "graph.parquet"))
+
+
+# Matrix Market
+
+
+@pytest.mark.parametrize("layout", ["coordinate", "array"])
+@pytest.mark.parametrize("symmetry", ["symmetric", "general"])
+def test_matrix_market_as_scipy_writes_it(write, layout, symmetry):
+    matrix = np.array([[0, 2, 0, 1], [2, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0]], dtype=float)
+    scipy.io.mmwrite("graph.mtx", matrix if layout == "array" else sp.coo_array(matrix), symmetry=symmetry)
+    graph = read_graph("graph.mtx")
+    assert graph.ids == ["1", "2", "3", "4"]
+    assert np.array_equal(graph.adjacency().toarray(), matrix)
+    assert graph.policies == {"isolated_nodes": 1}
+    assert graph.isolated.tolist() == [False, False, True, False]
+    assert read_graph("graph.mtx", weight=False) == graph.unweighted()
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_asymmetric_matrix_market_is_summed_or_refused(write):
+    name = write("%%MatrixMarket matrix coordinate integer general\n% c\n3 3 4\n1 2 1\n2 1 2\n3 1 5\n2 2 9\n")
+    graph = read_graph(name)
+    assert edges_of(graph) == {("1", "2"): 3, ("1", "3"): 5}
+    assert graph.policies == {"self_loops_dropped": 1, "asymmetric_pairs_summed": 2}
+    with pytest.raises(GraphError, match=r"^graph.txt, line 4 \('1' - '2'\): the weight differs"):
+        read_graph(name, asymmetric="error")
+
+
+MATRICES = [
+    ("matrix coordinate real symmetric\n3 3 2\n2 1 1\n3 1 0\n", r"^graph.txt, line 4 \('.' - '.'\): the weight is 0;"),
+    ("matrix coordinate real general\n3 3 2\n2 1 1\n3 1 -1\n", r"^graph.txt, line 4 \('3' - '1'\): the weight is -1;"),
+    ("matrix coordinate real general\n3 3 2\n2 1 1\n3 x 1\n", r"^graph.txt: Line 4"),
+    ("matrix coordinate real general\n3 3 3\n2 1 1\n", r"^graph.txt: "),
+    ("matrix coordinate real general\n3 2 1\n2 1 1\n", r"^graph.txt: a square matrix is needed.*\(3, 2\)"),
+    ("matrix coordinate complex general\n3 3 1\n2 1 1 1\n", r"^graph.txt: the entries must be real"),
+    ("matrix nonsense\n", r"^graph.txt: "),
+]
+
+
+@pytest.mark.parametrize(("content", "message"), MATRICES)
+def test_bad_matrix_market_is_refused(write, content, message):
+    with pytest.raises(GraphError, match=message) as refused:
+        read_graph(write("%%MatrixMarket " + content))
+    assert "\n" not in str(refused.value)
+
+
+# Options that a format has no use for
+
+
+@pytest.mark.parametrize(
+    ("content", "options"),
+    [
+        ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", {"source": 0}),
+        ("%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n", {"weight": "w"}),
+        ("<graphml/>", {"delimiter": ","}),
+        ("<graphml/>", {"target": "x"}),
+        ("<graphml/>", {"weight": 2}),
+        (b"PAR1", {"header": True}),
+    ],
+)
+def test_options_that_do_not_apply_are_refused(write, content, options):
+    with pytest.raises(GraphError, match=next(iter(options))):
+        read_graph(write(content), **options)
+
+
+def test_progress_is_shown_on_a_terminal_only(write, monkeypatch):
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    for name in (write(LAYOUTS["tabs"]), write(gzip.compress(LAYOUTS["tabs"].encode()), "graph.gz")):
+        for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
+            monkeypatch.setattr(sys, "stderr", stream)
+            assert read_graph(name, progress=True) == GRAPH
+            assert ("Reading" in stream.getvalue()) == shown
+
+
+def test_networkx_reads_and_writes_the_same(write):
+    graph = nx.les_miserables_graph()
+    nx.write_weighted_edgelist(graph, "graph.txt", delimiter="\t")
+    assert read_graph("graph.txt").with_nodes(graph.nodes) == Graph.from_networkx(graph)
