@@ -1,0 +1,82 @@
+"""The reproductions run, on few seeds and iterations, and keep the paper's letter."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pytest
+import torch
+
+from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.paper import TARGETS, figure3, recipe, table1, timing
+
+pytest.importorskip("matplotlib", reason="drawing needs matplotlib, which is not installed")
+
+
+@pytest.fixture
+def short(monkeypatch):
+    """The authors' recipe, for a few iterations."""
+    settings = recipe.settings
+
+    def shortened(**options):
+        return {**settings(**options), "iterations": 40}
+
+    for module in (table1, figure3):
+        monkeypatch.setattr(module, "settings", shortened)
+    monkeypatch.setattr(figure3, "ITERATIONS", 40)
+    monkeypatch.setattr(figure3, "CLIPPED", {**figure3.CLIPPED, "iterations": 40})
+
+
+def test_table1_writes_its_figures(short, tmp_path, capsys):
+    figures = TARGETS["table1"].run(2, tmp_path / "t", False)
+    for geometry in ("R4", "Q4_0", "Q3_1", "Q2_2", "Q1_3", "Q0_4"):
+        for row in table1.ROWS:
+            assert {f"{geometry}_{row}_{part}" for part in ("mean", "std", "published")} <= set(figures)
+    assert all(np.isfinite(value) for value in figures.values())
+    assert figures["Q3_1_first_leader_published"] == 1.2
+    assert figures["norm_proxy_second_leader_published"] == 18.6
+    assert (tmp_path / "t" / "table1.png").stat().st_size > 10_000
+    with (tmp_path / "t" / "table1.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 24
+    assert float(rows[0]["mean"]) == figures["R4_first_leader_mean"]
+    out = capsys.readouterr().out
+    assert "x_0 kept at 1" in out
+    assert "[5.40 ± 1.10]" in out
+    with pytest.raises(ValueError, match="at least 2 seeds"):
+        TARGETS["table1"].run(1, tmp_path, True)
+
+
+def test_figure3_counts_satisfied_runs(short, tmp_path):
+    figures = TARGETS["figure3"].run(1, tmp_path, True)
+    assert len(figure3.SIGNATURES) == 8
+    assert {p + q + 1 for p, q in figure3.SIGNATURES} == {10}
+    assert all(0.0 <= v <= 1.0 for k, v in figures.items() if k.endswith("_satisfied"))
+    assert figures["gradient_paper_worst_d10_satisfied"] == 0.0
+    # Forty iterations are far too few for the paper's steps, while the default has thousands and few misses.
+    assert figures["chi_paper_Q5_4_satisfied"] == 0.0
+    assert figures["chi_controlled_Q5_4_satisfied"] == 1.0
+    assert (tmp_path / "figure3.png").stat().st_size > 10_000
+
+
+def test_timing_prints_the_paper_s_times(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(timing, "ITERATIONS", 200)
+    monkeypatch.setattr(timing, "_REFERENCE_ITERATIONS", 3)
+    figures = TARGETS["timing"].run(1, tmp_path, False)
+    assert figures["published_chi_i7_7700k_seconds"] == 182.0
+    assert 0 < figures["chi_seconds"] < figures["chi_reference_seconds"]
+    out = capsys.readouterr().out
+    assert "| paper: φ, Intel i7-7700K | 165 |" in out
+
+
+def test_the_cone_rule_is_the_scripts():
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x = M.origin()
+    for delta, near in ((1e-7, True), (1e-3, False)):
+        u = torch.tensor([0.0, 1.0, (1 + delta) ** 0.5, 0.0], dtype=torch.float64)
+        y = M.expmap(x, u)
+        excess = abs(M.inner(x, y).item() / -4.0 - 1.0)
+        expected = 2 * excess * 2.0 if near else M.dissimilarity(x, y).item()
+        assert recipe.cone_rule(M, x, y).item() == pytest.approx(expected, rel=1e-6)
+        assert (excess < 1e-5) == near
