@@ -300,3 +300,16 @@ def test_sectional_curvature_is_seen_by_transport_around_a_loop():
     change = (carried - u) / h**2
     assert abs(change[1].item()) == pytest.approx(0.25, rel=1e-2)
     assert change[[2, 3]].abs().max() < 1e-2
+
+
+def test_hessian_of_the_signed_square_at_coincident_points(manifold, generator):
+    # ½ σ(x, exp_x(t u)) = ½ t² ⟨u, u⟩: the second derivative at t = 0 is the metric itself.
+    x = manifold.random(generator=generator)
+    u = manifold.random_tangent(x, generator=generator)
+
+    def half(t):
+        return 0.5 * manifold.sqdist(x, manifold.geodesic(x, u, t))
+
+    zero = torch.zeros((), dtype=torch.float64)
+    second = torch.func.grad(torch.func.grad(half))(zero)
+    torch.testing.assert_close(second, manifold.sqnorm(u), rtol=1e-9, atol=1e-9)

@@ -11,10 +11,12 @@ from .manifold import (
     Check,
     Logarithm,
     Manifold,
+    check_count,
     check_dtype,
     check_finite,
     check_positive,
     check_size,
+    noise,
     validate,
 )
 
@@ -28,10 +30,7 @@ class Euclidean(Manifold):
 
     def __init__(self, d: int) -> None:
         super().__init__()
-        if isinstance(d, bool) or not isinstance(d, int):
-            raise TypeError(f"d must be an integer, got {d!r}")
-        if d < 1:
-            raise ValueError(f"d must be at least 1, got {d}")
+        check_count("d", d, 1)
         self.dim = self.ambient_dim = d
 
     def extra_repr(self) -> str:
@@ -153,9 +152,5 @@ class Euclidean(Manifold):
         device: torch.device | None = None,
     ) -> Tensor:
         """Points uniform in [-ε, ε]^d around 0."""
-        check_size(size)
-        check_dtype(dtype)
         check_positive("epsilon", epsilon)
-        source = device if generator is None else generator.device
-        uniform = torch.rand(*size, self.ambient_dim, dtype=dtype, device=source, generator=generator)
-        return epsilon * (2.0 * uniform.to(device or source) - 1.0)
+        return epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)

@@ -271,8 +271,7 @@ class Manifold(nn.Module, ABC):
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
         validate(self.ambient_dim, x=x)
-        device = x.device if generator is None else generator.device
-        z = torch.randn(x.shape, dtype=x.dtype, device=device, generator=generator).to(x.device)
+        z = noise(*x.shape, generator=generator, dtype=x.dtype, device=x.device)
         return self.proju(x, z * scale)
 
 
@@ -347,6 +346,31 @@ def check_dtype(dtype: torch.dtype) -> None:
     """Raise unless dtype is one of those supported."""
     if dtype not in _FLOATS:
         raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
+
+
+def noise(
+    *size: int,
+    uniform: bool = False,
+    generator: torch.Generator | None = None,
+    dtype: torch.dtype = torch.float64,
+    device: torch.device | None = None,
+) -> Tensor:
+    """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and moved to the device."""
+    check_size(size)
+    check_dtype(dtype)
+    source = device if generator is None else generator.device
+    draw = torch.rand if uniform else torch.randn
+    drawn = draw(*size, dtype=dtype, device=source, generator=generator).to(device or source)
+    return 2.0 * drawn - 1.0 if uniform else drawn
+
+
+def check_count(name: str, value: int, least: int) -> None:
+    """Raise unless value is an integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    if value < least:
+        rule = "not be negative" if least == 0 else f"be at least {least}"
+        raise ValueError(f"{name} must {rule}, got {value}")
 
 
 def check_positive(name: str, value: float, *, zero: bool = False) -> None:

@@ -14,6 +14,7 @@ from .manifold import (
     Check,
     Logarithm,
     Manifold,
+    check_count,
     check_dtype,
     check_finite,
     check_positive,
@@ -21,6 +22,7 @@ from .manifold import (
     default_tolerance,
     first_row,
     format_row,
+    noise,
     row_name,
     validate,
 )
@@ -66,11 +68,8 @@ class PseudoHyperboloid(Manifold):
 
     def __init__(self, p: int, q: int, beta: float = -1.0) -> None:
         super().__init__()
-        for name, value in (("p", p), ("q", q)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name} must be an integer, got {value!r}")
-            if value < 0:
-                raise ValueError(f"{name} must not be negative, got {value}")
+        check_count("p", p, 0)
+        check_count("q", q, 0)
         if p + q == 0:
             raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
         beta = float(beta)
@@ -445,11 +444,8 @@ class PseudoHyperboloid(Manifold):
         device: torch.device | None = None,
     ) -> Tensor:
         """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
-        check_size(size)
-        check_dtype(dtype)
         check_positive("scale", scale, zero=True)
-        source = device if generator is None else generator.device
-        z = torch.randn(*size, self.ambient_dim, dtype=dtype, device=source, generator=generator).to(device or source)
+        z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device)
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
         unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
         return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
@@ -468,16 +464,12 @@ class PseudoHyperboloid(Manifold):
         ``perturb_first=False`` keeps x_0 at √|β| before rescaling, as the authors' scripts do. ε must be small enough
         that every draw has ⟨z, z⟩ < 0.
         """
-        check_size(size)
-        check_dtype(dtype)
         check_positive("epsilon", epsilon)
         radius = math.sqrt(-self.beta.item())
         spread = math.sqrt(self.p) + float(perturb_first)
         if epsilon * spread >= radius:
             raise ValueError(f"epsilon must be below {radius / spread:.6g} so that ⟨z, z⟩ < 0, got {epsilon}")
-        source = device if generator is None else generator.device
-        uniform = torch.rand(*size, self.ambient_dim, dtype=dtype, device=source, generator=generator)
-        z = epsilon * (2.0 * uniform.to(device or source) - 1.0)
+        z = epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
         if not perturb_first:
             z[..., 0] = 0.0
         z[..., 0] += radius

@@ -7,7 +7,7 @@ import math
 import torch
 from torch import Tensor
 
-from .manifold import Check, Logarithm, Manifold, validate
+from .manifold import Check, Logarithm, Manifold, check_count, validate
 from .pseudo_hyperboloid import PseudoHyperboloid
 
 
@@ -21,13 +21,8 @@ class PseudoSphere(Manifold):
 
     def __init__(self, p: int, q: int, beta: float = 1.0) -> None:
         super().__init__()
-        for name, value in (("p", p), ("q", q)):
-            if isinstance(value, bool) or not isinstance(value, int):
-                raise TypeError(f"{name} must be an integer, got {value!r}")
-        if p < 1:
-            raise ValueError(f"p must be at least 1 for a pseudo-sphere, got {p}: ⟨x, x⟩ > 0 needs a space dimension")
-        if q < 0:
-            raise ValueError(f"q must not be negative, got {q}")
+        check_count("p", p, 1)  # ⟨x, x⟩ > 0 needs a space dimension
+        check_count("q", q, 0)
         beta = float(beta)
         if not (math.isfinite(beta) and beta > 0):
             raise ValueError(f"beta must be finite and positive, got {beta}; see PseudoHyperboloid for beta < 0")
