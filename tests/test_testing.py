@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from ultrahyperbolic import Euclidean, Logarithm, PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic import Euclidean, Logarithm, PseudoHyperboloid, PseudoSphere, checked
 from ultrahyperbolic.testing import check_gradient, check_manifold, properties, random_isometry
 
 
@@ -33,6 +33,12 @@ def test_flat_space(dtype):
 def test_indefinite_geometry_runs_every_property():
     report = check_manifold(PseudoHyperboloid(2, 1, -4.0))
     assert set(report.skipped) == {"one_sheet"}
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_small_samples_and_checked_manifolds(n):
+    assert check_manifold(PseudoHyperboloid(2, 1, -4.0), n=n).failed == {}
+    assert check_manifold(checked(PseudoHyperboloid(2, 1)), only=["homothety", "anti_isometry"]).failed == {}
 
 
 class ForgetsBetaInExp(PseudoHyperboloid):

@@ -313,3 +313,60 @@ def test_hessian_of_the_signed_square_at_coincident_points(manifold, generator):
     zero = torch.zeros((), dtype=torch.float64)
     second = torch.func.grad(torch.func.grad(half))(zero)
     torch.testing.assert_close(second, manifold.sqnorm(u), rtol=1e-9, atol=1e-9)
+
+
+def test_the_antipode_is_one_point_and_its_light_cone_is_not():
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x = M.random(generator=torch.Generator().manual_seed(0))
+    assert M.dist(x, -x).item() == pytest.approx(2 * math.pi)
+    assert M.sqdist(x, -x).item() == pytest.approx(-4 * math.pi**2)
+    ray = M.proju(x, torch.tensor([0.0, 1.0, 0.3, 2.0], dtype=torch.float64))
+    near = -M.expmap(x, 1e-6 * ray)
+    assert M.sqnorm(ray) > 0
+    assert M.dist(x, near).isnan(), "space-like from -x, however near, there is no geodesic from x"
+    assert M.dissimilarity(x, near).item() == pytest.approx(2 * (math.pi / 2 + 1), rel=1e-6)
+
+
+def test_a_ball_is_open(generator):
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x, y = M.random(200, generator=generator), M.random(200, generator=generator)
+    length = M.dist(x, y)
+    exists = length.isfinite()
+    assert not M.in_ball(x, y, length)[exists].any()
+    assert M.in_ball(x, y, length * (1 + 1e-9))[exists & (length > 0)].all()
+
+
+def test_tolerances_of_membership_are_tight_and_can_be_given():
+    M = PseudoHyperboloid(2, 1)
+    x = M.origin()
+    assert M.check_point(x * (1 + 2e-11)).ok
+    assert not M.check_point(x * (1 + 2e-10)).ok
+    assert M.check_point(x * (1 + 2e-10), tolerance=1e-8).ok
+    u = torch.tensor([0.0, 0.0, 1.0, 0.0], dtype=torch.float64)
+    assert M.check_tangent(x, u + 5e-11 * x).ok
+    assert not M.check_tangent(x, u + 2e-10 * x).ok
+    assert M.check_tangent(x, 1e-16 * x).ok, "what rounding leaves of a projection is not an error"
+    single = x.float()
+    assert M.check_point(single * (1 + 2e-5)).ok
+    assert not M.check_point(single * (1 + 2e-4)).ok
+
+
+def test_scales_of_sampling(generator):
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x = M.origin(4000)
+    u = M.random_tangent(x, scale=3.0, generator=generator)
+    assert u[:, 1:].std().item() == pytest.approx(3.0, rel=0.05)
+    assert (u[:, 0] == 0).all()
+
+
+def test_curvatures(manifold):
+    assert manifold.mean_curvature.item() == pytest.approx(abs(manifold.beta.item()) ** -0.5)
+    assert manifold.sectional_curvature.item() == pytest.approx(1 / manifold.beta.item())
+
+
+def test_retraction_is_phi_of_the_sum(manifold, generator):
+    x = manifold.random(5, generator=generator)
+    u = manifold.random_tangent(x, scale=0.3, generator=generator)
+    y = manifold.retr(x, u)
+    assert manifold.check_point(y).ok
+    torch.testing.assert_close(y[:, manifold.q + 1 :], (x + u)[:, manifold.q + 1 :])

@@ -127,6 +127,27 @@ def test_armijo_reports_failure_at_a_minimum_and_survives_infinities():
         armijo(cliff, y, value, y, M, first_step=0.0)
 
 
+def test_armijo_demands_a_sufficient_decrease():
+    # f = x_2² with a first step that overshoots to just below the start: strictly lower, but not by enough.
+    M = Euclidean(1)
+    x = torch.tensor([[1.0]], dtype=torch.float64)
+    calls = []
+
+    def f(x):
+        calls.append(x.item())
+        return x.square().sum()
+
+    overshooting = 0.99999  # lands at 1 - 2·0.99999, where f is 0.99996
+    found = armijo(f, x, 1.0, 2 * x, M, first_step=overshooting, sufficient=1e-3)
+    assert len(calls) == 2
+    assert found.step == pytest.approx(overshooting / 2)
+    assert found.value <= 1.0 - 1e-3 * found.step * 4.0
+    # A function that rises along -χ whatever the step gets no step at all.
+    up = armijo(lambda x: -x.sum(), x, -1.0, 2 * x, M)
+    assert up.step == 0.0
+    assert up.value == -1.0
+
+
 def test_one_step_is_algorithm_1(manifold, generator):
     x = manifold.random(6, generator=generator)
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
