@@ -8,6 +8,8 @@ import pytest
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid, datasets
+from ultrahyperbolic.cli import known
+from ultrahyperbolic.datasets import nouns
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
 
@@ -137,6 +139,12 @@ def test_datasets_tells_what_is_here_without_a_download(call, monkeypatch, tmp_p
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("ULTRAHYPERBOLIC_DATA", raising=False)
     assert not here("nips")
+    monkeypatch.setattr(nouns, "_folders", lambda: iter([tmp_path]))
+    assert not here("wordnet-mammals")
+    assert here("lesmis")
+    monkeypatch.setattr(known, "find_spec", lambda name: None)
+    assert not here("lesmis")
+    assert here("karate")
     (tmp_path / "nips_edges.txt").touch()
     monkeypatch.setenv("ULTRAHYPERBOLIC_DATA", str(tmp_path))
     assert here("nips")

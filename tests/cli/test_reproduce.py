@@ -85,16 +85,24 @@ def test_a_single_seed_may_be_refused_but_bugs_show(call, refuse, target):
         call("reproduce table1 --seeds 2")
 
 
+@pytest.fixture
+def listening():
+    """Ctrl-C as in a terminal: tests may be run where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
 def test_ctrl_c_ends_it_without_figures(call, target, monkeypatch):
     def interrupted(seeds: int | None, output: Path, quiet: bool) -> dict[str, float]:
         with contextlib.suppress(KeyboardInterrupt):  # as a training does, which returns its best so far
             os.kill(os.getpid(), signal.SIGINT)
         return {"R4_first_leader_mean": 99.0}
 
-    before = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr(target, "run", interrupted)
     result = call("reproduce table1 --json figures.json")
     assert result.exit_code == 130
     assert result.stderr == "interrupted: the results in out/table1 are not complete\n"
     assert not Path("figures.json").exists()
-    assert signal.getsignal(signal.SIGINT) is before
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

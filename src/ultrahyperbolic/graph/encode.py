@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import need
-from .fold import Ints, compiled
+from .fold import Ints
 
 Words = NDArray[np.uint64]
 
@@ -29,10 +29,6 @@ def encode_ends(first: Any, second: Any) -> tuple[Ints, Ints, Any]:
     """
     pa = need("pyarrow", "reading a table")
     is_text = pa.types.is_string(first.type)
-    loops = compiled(len(first)) if is_text else None
-    found: tuple[Ints, Ints, Any] | None = loops and loops.encode_text(pa, first, second)
-    if found:
-        return found
     encoded = _encode_short_text(pa, first, second) if is_text and len(first) > _FEW else None
     codes, ids = encoded or _encode_any(pa, first, second)
     return codes[:, 0], codes[:, 1], ids

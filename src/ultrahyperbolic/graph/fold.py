@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -26,7 +25,6 @@ Asymmetric = Literal["sum", "error"]
 Kind = Literal["list", "matrix", "undirected"]
 
 _MANY = 100_000  # rows from which sorting on all cores pays
-_COMPILED = 1_000_000  # rows from which compiled loops pay
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
 
 
@@ -49,21 +47,6 @@ class _Groups:
     keys: Ints
     weights: Floats
     rows: Ints
-
-
-def compiled(rows: int) -> Any:
-    """The compiled loops, or ``None`` where there are too few ``rows`` to pay for them, or numba cannot run."""
-    if rows < _COMPILED or sys.byteorder != "little":
-        return None
-    try:
-        import numba
-
-        if numba.config.DISABLE_JIT:
-            return None
-        from . import compiled as loops
-    except (ImportError, RuntimeError):  # RuntimeError: no folder to keep what was compiled in
-        return None
-    return loops
 
 
 def check_option(name: str, value: object, allowed: Any) -> None:
@@ -90,10 +73,6 @@ def fold(
     _check_weights(rows)
     counts = dict(rows.counts)
     n = len(rows.ids)
-    loops = compiled(len(rows.first))
-    found = loops and loops.fold_rows(rows.first, rows.second, rows.weights, n, kind, repeated, asymmetric)
-    if found:
-        return found[0], found[1], counts | found[2]
     if same := int((rows.first == rows.second).sum()):
         counts["self_loops_dropped"] = same
         rows = _take(rows, np.flatnonzero(rows.first != rows.second))

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .adapters import Adapters
 from .errors import GraphError, need
-from .fold import Asymmetric, Floats, Ints, Kind, Number, Repeated, Rows, compiled, fold, sorted_distinct
+from .fold import Asymmetric, Floats, Ints, Kind, Number, Repeated, Rows, fold, sorted_distinct
 from .ids import NodeIds
 
 
@@ -322,11 +322,8 @@ def _frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
 def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> dict[str, int]:
     """The policies, with the number of nodes that kept their row without an edge."""
     counts = {policy: count for policy, count in policies.items() if policy != "isolated_nodes"}
-    if loops := compiled(len(edges)):
-        alone = loops.without_edge(edges, n_nodes)
-    else:
-        alone = np.ones(n_nodes, dtype=bool)
-        alone[edges] = False
+    alone = np.ones(n_nodes, dtype=bool)
+    alone[edges] = False
     return counts | {"isolated_nodes": int(alone.sum())} if alone.any() else counts
 
 
