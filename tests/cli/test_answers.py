@@ -9,6 +9,7 @@ import torch
 
 from ultrahyperbolic import PseudoHyperboloid, datasets
 from ultrahyperbolic.cli import known
+from ultrahyperbolic.cli.output import print_table
 from ultrahyperbolic.datasets import nouns
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
@@ -16,6 +17,11 @@ from ultrahyperbolic.evaluation import evaluate
 
 def rows(text: str) -> list[list[str]]:
     return [line.split() for line in text.splitlines()]
+
+
+def test_columns_stand_in_line(capsys):
+    print_table(("node", "delta"), [("東京", "1.5"), ("a", "22.5")], right=("delta",))
+    assert capsys.readouterr().out == "node  delta\n東京    1.5\na      22.5\n"
 
 
 def test_rank_shows_the_top(call, club):

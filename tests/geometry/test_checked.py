@@ -76,3 +76,5 @@ def test_flat_errors():
     y = torch.tensor([[3.0, 4.0]], dtype=torch.float64)
     assert (E.dist(x, y).item(), E.dissimilarity(x, y).item()) == (5.0, 25.0)
     assert not E.check_point(x / 0).ok
+    assert (E.broken_dissimilarity(x, y).item(), E.extrinsic_dist(x, y).item()) == (5.0, 5.0)
+    assert E.smoothed_dissimilarity(x, y, 0.1).item() == pytest.approx((25.0**2 + 0.1**2) ** 0.25 - 0.1**0.5)
