@@ -194,3 +194,35 @@ def test_small_and_odd_graphs_train(graph):
     assert np.isfinite(embedding.points).all()
     # Training is chaotic in its last digits, and a star is hard: most orders must hold, whatever the processor.
     assert embedding.run["measures"]["violated_orders_all"] < 0.2
+
+
+def test_interrupted_before_the_first_chunk_ends(monkeypatch, tmp_path):
+    from ultrahyperbolic.embedding import NumbaEngine
+
+    def interrupted(self, state, iterations):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NumbaEngine, "advance", interrupted)
+    embedding = uh.embed(uh.datasets.karate(), quiet=True)
+    assert embedding.run["stopped"] == "interrupted"
+    assert embedding.run["best_loss"] is None
+    embedding.save(tmp_path / "e")
+    assert json.loads((tmp_path / "e" / "run.json").read_text())["iterations"] == 0
+
+
+def test_records_hold_no_infinities(club, tmp_path):
+    from ultrahyperbolic.embedding.embedding import write_record
+
+    write_record(tmp_path, {"loss": [1.0, float("inf"), float("nan")], "n": {"x": np.float64(2.0)}})
+    assert json.loads((tmp_path / "run.json").read_text()) == {"loss": [1.0, None, None], "n": {"x": 2.0}}
+    folder = club.save(tmp_path / "club")
+    (folder / "run.json").write_text("{")
+    with pytest.raises(ValueError, match=r"run\.json is damaged"):
+        uh.load(folder)
+
+
+def test_backends_and_seeds_that_cannot_be_are_refused():
+    with pytest.raises(ValueError, match="no broken geodesic of flat space"):
+        uh.embed(uh.datasets.karate(), flat=True, dissimilarity="broken_dissimilarity", backend="numba", quiet=True)
+    with pytest.raises(ValueError, match="below 2"):
+        TrainingConfig(seed=2**63)

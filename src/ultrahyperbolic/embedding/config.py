@@ -54,8 +54,8 @@ class TrainingConfig:
             raise ValueError(f"stop must be 'iterations' or 'ordered', got {self.stop!r}")
         if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 1:
             raise ValueError(f"iterations must be a positive integer, got {self.iterations!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise ValueError(f"seed must be a non-negative integer, got {self.seed!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed must be a non-negative integer below 2**63, got {self.seed!r}")
         for name in ("temperature", "epsilon", "max_step"):
             for value in getattr(self, name) or ():
                 check_positive(name, value)

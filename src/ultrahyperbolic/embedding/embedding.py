@@ -202,11 +202,14 @@ class Embedding:
             width = manifold.ambient_dim
             points = np.stack([table.column(f"x{k}").to_numpy() for k in range(width)], axis=1)
             ids = table.column("node").to_pylist()
+            if about["ids"] == "json":
+                ids = [_hashable(json.loads(node)) for node in ids]
         except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{path / TABLE} is not an embedding of this package: {error}") from None
-        if about["ids"] == "json":
-            ids = [_hashable(json.loads(node)) for node in ids]
-        record = json.loads((path / RECORD).read_text()) if (path / RECORD).exists() else {}
+        try:
+            record = json.loads((path / RECORD).read_text()) if (path / RECORD).exists() else {}
+        except ValueError as error:
+            raise ValueError(f"{path / RECORD} is damaged: {error}") from None
         return cls(ids, points, manifold, record)
 
 
@@ -223,8 +226,17 @@ def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
 
 def write_record(folder: Path, record: dict[str, Any]) -> None:
     """Write ``run.json``, whole or not at all."""
-    text = json.dumps(record, indent=2, default=_plain, allow_nan=False, ensure_ascii=False)
+    text = json.dumps(_without_infinities(record), indent=2, default=_plain, allow_nan=False, ensure_ascii=False)
     _replace(folder / RECORD, lambda target: Path(target).write_text(text + "\n", encoding="utf-8"))
+
+
+def _without_infinities(value: Any) -> Any:
+    """Nested lists and dictionaries with None for what JSON has no word for."""
+    if isinstance(value, dict):
+        return {key: _without_infinities(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _replace(path: Path, write: Any) -> None:

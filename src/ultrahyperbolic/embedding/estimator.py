@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 from ..evaluation import evaluate, violated_orders
 from ..graph import Graph, as_graph
@@ -206,6 +207,8 @@ def make_engine(
     on_cpu = torch.device(device or "cpu").type == "cpu"
     if backend == "numba" and not on_cpu:
         raise ValueError(f"backend 'numba' computes on the CPU, got device {device}")
+    if backend == "numba" and not NumbaEngine.supports(specs):
+        raise ValueError("backend 'numba' has no broken geodesic of flat space, where none breaks: use 'reference'")
     if backend != "reference" and on_cpu and NumbaEngine.supports(specs):
         if numba_available():
             import numba
@@ -259,7 +262,7 @@ def _finish(
         "graph": graph_record(graph),
         "loss": losses[::every].tolist(),
         "loss_every": every,
-        "best_loss": float(best_loss) if math.isfinite(best_loss) else float(losses[-1]),
+        "best_loss": _best(best_loss, losses),
         "best_iteration": int(best_at),
         "iterations": len(losses),
         "ordered_at": int(done_at) if done_at >= 0 else None,
@@ -268,6 +271,13 @@ def _finish(
         "timing": {"started": started, "seconds": outcome.seconds, "runs": len(state.points), "backend": backend},
     }
     return Embedding(graph.ids, points, manifold, record, graph)
+
+
+def _best(best: float, losses: NDArray[np.float64]) -> float | None:
+    """The best loss; the last one where the schedule never settled, None where no iteration was done."""
+    if math.isfinite(best):
+        return float(best)
+    return float(losses[-1]) if len(losses) else None
 
 
 def graph_record(graph: Graph) -> dict[str, Any]:

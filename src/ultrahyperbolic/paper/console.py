@@ -55,7 +55,7 @@ def pyplot() -> Any:
     try:
         import matplotlib
     except ImportError:
-        raise ValueError("drawing needs matplotlib: pip install 'ultrahyperbolic[figures]'") from None
+        raise ImportError("drawing needs matplotlib: pip install 'ultrahyperbolic[figures]'") from None
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
