@@ -203,3 +203,45 @@ def test_descent_step_compiles_without_graph_breaks(generator):
 def test_settings_are_checked(options, message):
     with pytest.raises(ValueError, match=message):
         DescentSettings(Euclidean(2), **{"lr": 0.1, **options})
+
+
+def test_momentum_is_carried_by_parallel_transport(manifold, generator):
+    x = manifold.random(6, scale=0.7, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    settings = DescentSettings(manifold, lr=0.2, momentum=0.9, max_step=0.5)
+    moved, state = descent_step(x, gradient, DescentState(), settings)
+    rgrad, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
+    move = -0.2 * chi
+    move = move * (0.5 / move.norm(dim=-1, keepdim=True)).clamp_max(1.0)
+    expected = manifold.transp_follow_expmap(x, move, rgrad)
+    torch.testing.assert_close(state.momentum, expected, rtol=1e-9, atol=1e-9)
+    assert (expected - manifold.proju(moved, rgrad)).abs().max() > 1e-3, "projecting is not transporting"
+    # The next step adds the new gradient to what was carried, and moves along P of the sum.
+    fresh = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    total = 0.9 * state.momentum + manifold.egrad2rgrad(moved, fresh)
+    move = -0.2 * manifold.precondition(moved, total)
+    move = move * (0.5 / move.norm(dim=-1, keepdim=True)).clamp_max(1.0)
+    again, _ = descent_step(moved, fresh, state, settings)
+    torch.testing.assert_close(again, manifold.expmap(moved, move), rtol=1e-8, atol=1e-8)
+
+
+def test_each_point_is_clipped_by_itself():
+    M = Euclidean(2)
+    x = torch.zeros(2, 2, dtype=torch.float64)
+    gradient = torch.tensor([[1e6, 0.0], [0.0, 1.0]], dtype=torch.float64)
+    moved, _ = descent_step(x, gradient, DescentState(), DescentSettings(M, lr=0.01, max_step=0.1))
+    torch.testing.assert_close(moved, torch.tensor([[-0.1, 0.0], [0.0, -0.01]], dtype=torch.float64))
+
+
+@pytest.mark.parametrize("momentum", [0.0, 0.9])
+def test_points_do_not_drift_off_the_manifold(manifold, momentum, generator):
+    x, state = manifold.random(20, generator=generator), DescentState()
+    settings = DescentSettings(manifold, lr=1e-2, momentum=momentum, max_step=0.02)
+    for _ in range(1000):
+        gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+        x, state = descent_step(x, gradient, state, settings)
+    drift = (manifold.sqnorm(x) - manifold.beta).abs() / x.square().sum(-1)
+    assert drift.max() < 2e-15
+    if momentum:
+        residual = manifold.inner(x, state.momentum).abs()
+        assert (residual <= 1e-13 * x.norm(dim=-1) * state.momentum.norm(dim=-1) * x.square().sum(-1)).all()
