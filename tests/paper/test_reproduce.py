@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import numpy as np
 import pytest
@@ -37,6 +38,7 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
     assert figures["Q3_1_first_leader_published"] == 1.2
     assert figures["norm_proxy_second_leader_published"] == 18.6
     assert (tmp_path / "t" / "table1.png").stat().st_size > 10_000
+    assert json.loads((tmp_path / "t" / "table1.json").read_text()) == figures
     with (tmp_path / "t" / "table1.csv").open() as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == 24

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -21,7 +22,9 @@ class Target:
     def run(self, seeds: int | None, output: Path, quiet: bool) -> Figures:
         """Compute, print, and write into the folder ``output``; the figures printed, under flat keys."""
         function: Callable[..., Figures] = getattr(import_module(f".{self.module}", __name__), self.function)
-        return function(seeds=seeds, output=output, quiet=quiet)
+        figures = function(seeds=seeds, output=output, quiet=quiet)
+        (output / f"{self.function}.json").write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        return figures
 
 
 TARGETS: dict[str, Target] = {
