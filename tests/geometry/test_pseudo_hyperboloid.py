@@ -370,3 +370,26 @@ def test_retraction_is_phi_of_the_sum(manifold, generator):
     y = manifold.retr(x, u)
     assert manifold.check_point(y).ok
     torch.testing.assert_close(y[:, manifold.q + 1 :], (x + u)[:, manifold.q + 1 :])
+
+
+def test_float32_gradients_are_finite_far_apart():
+    M = PseudoHyperboloid(2, 0)
+    o, u = M.origin(dtype=torch.float32), torch.tensor([0.0, 0.0, 1.0])
+    x, y = M.expmap(o, 10 * u).requires_grad_(), M.expmap(o, -10 * u)
+    for measure in (M.smoothed_dissimilarity, M.sqdist, M.dissimilarity, lambda x, y: M.logmap(x, y).vector.sum()):
+        assert torch.autograd.grad(measure(x, y), x)[0].isfinite().all()
+
+
+def test_numbers_may_change_under_compile(generator):
+    M = PseudoHyperboloid(2, 1)
+    x, y = M.random(4, generator=generator), M.random(4, generator=generator)
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda e: M.smoothed_dissimilarity(x, y, e), backend="eager", fullgraph=True)
+    for epsilon in (0.1, 0.2, 0.3):
+        torch.testing.assert_close(compiled(epsilon), M.smoothed_dissimilarity(x, y, epsilon))
+
+
+def test_a_check_is_true_or_false():
+    M = PseudoHyperboloid(2, 1)
+    assert M.check_point(M.origin())
+    assert not M.check_point(2 * M.origin())

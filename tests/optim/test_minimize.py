@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from ultrahyperbolic import Euclidean, PseudoHyperboloid, minimize
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, checked, minimize
 from ultrahyperbolic.optim import OntoManifold, optimize_through_phi
 
 
@@ -149,3 +149,27 @@ def test_optimisation_through_phi(setting):
     assert "weight" not in dict(table.named_parameters())
     with pytest.raises(ValueError, match="zero time part"):
         OntoManifold(M).right_inverse(torch.zeros(2, 5, dtype=torch.float64))
+
+
+def test_reflections_across_the_minimum_are_not_accepted_for_ever(generator):
+    M = PseudoHyperboloid(0, 3)
+    target, start = (M.random_near_pole(6, epsilon=0.2, generator=generator) for _ in range(2))
+    result = minimize(lambda x: (x - target).square().sum(), start, M)
+    assert result.converged
+    assert result.iterations < 100
+    assert result.value < 1e-12
+
+
+def test_a_failed_search_away_from_a_minimum_is_no_convergence(setting):
+    M, start, target = setting
+    wrong = minimize(lambda x: (x.detach() - target).square().sum() - (x - x.detach()).sum(), start, M)
+    assert not wrong.converged
+    assert "wrong gradient" in wrong.reason
+
+
+def test_adam_runs_on_a_checked_manifold(setting):
+    M, start, target = setting
+    result = minimize(
+        lambda x: (x - target).square().sum(), start, checked(M), method="adam", lr=0.01, max_iterations=5
+    )
+    assert result.value < result.history[0]

@@ -119,10 +119,10 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, x=x, gradient=gradient)
         return gradient
 
-    def precondition(self, x: Tensor, u: Tensor) -> Tensor:
-        """u."""
-        validate(self.ambient_dim, x=x, u=u)
-        return u
+    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
+        """z."""
+        validate(self.ambient_dim, x=x, z=z)
+        return z
 
     def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
         """0, repeated to [*size, d]."""

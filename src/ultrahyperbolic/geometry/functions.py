@@ -40,7 +40,8 @@ def cosh_sinhc_sqrt(z: Tensor, *, sign: int = 0) -> tuple[Tensor, Tensor]:
     """cosh √z and sinh √z / √z for any real z of shape [...]."""
     if sign > 0:
         z = z.clamp_min(0.0)  # far from the pole rounding may turn the sign of ⟨u, u⟩
-    cosh, sinhc = _horner(z, _COSH), _horner(z, _SINHC)
+    near = z.clamp(-_SERIES_RADIUS, _SERIES_RADIUS)  # the unused branch must not overflow
+    cosh, sinhc = _horner(near, _COSH), _horner(near, _SINHC)
     if sign >= 0:
         far = z > _SERIES_RADIUS
         angle = torch.where(far, z, 1.0).sqrt()
@@ -83,7 +84,7 @@ def angle(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
 
 def asinhc_sqrt(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
     """asinh √w / √w for w > -1, half the angle over its sine, with w and w̄ as in :func:`angle`."""
-    ratio = _horner(w, _ASINHC)
+    ratio = _horner(w.clamp(-_SERIES_RADIUS, _SERIES_RADIUS), _ASINHC)
     if sign >= 0:
         far = w > _SERIES_RADIUS
         square = torch.where(far, w, 1.0)

@@ -42,6 +42,9 @@ class Check(NamedTuple):
     reason: str
     """Why not, naming the row and the residual; empty when ``ok``."""
 
+    def __bool__(self) -> bool:
+        return self.ok
+
 
 class Manifold(nn.Module, ABC):
     """A manifold in R^d with closed-form geodesics.
@@ -233,8 +236,8 @@ class Manifold(nn.Module, ABC):
         """
 
     @abstractmethod
-    def precondition(self, x: Tensor, u: Tensor) -> Tensor:
-        """P_x u, the preconditioner that turns gradients into ascent directions."""
+    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
+        """P_x z, the preconditioner that turns gradients into ascent directions."""
 
     def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
         """χ: the tangent vector whose negative is a descent direction, from the Euclidean gradient [..., d]."""
@@ -375,5 +378,6 @@ def check_count(name: str, value: int, least: int) -> None:
 
 def check_positive(name: str, value: float, *, zero: bool = False) -> None:
     """Raise unless value is a finite positive (or, with ``zero``, non-negative) number."""
-    if isinstance(value, bool) or not math.isfinite(value) or value < 0 or (value == 0 and not zero):
+    # Comparisons alone, which torch.compile can follow when the number changes; NaN fails them all.
+    if isinstance(value, bool) or not (0.0 <= value < math.inf) or (value == 0.0 and not zero):
         raise ValueError(f"{name} must be a finite {'non-negative' if zero else 'positive'} number, got {value}")

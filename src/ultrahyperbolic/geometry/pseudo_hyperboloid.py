@@ -396,7 +396,7 @@ class PseudoHyperboloid(Manifold):
         """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""
         validate(self.ambient_dim, x=x)
         beta = float(beta)
-        if not (math.isfinite(beta) and beta < 0):
+        if not -math.inf < beta < 0:
             raise ValueError(f"beta must be finite and negative, got {beta}")
         return (abs(beta) / self._scale(x)).sqrt() * x
 
@@ -414,10 +414,10 @@ class PseudoHyperboloid(Manifold):
         validate(self.ambient_dim, x=x, gradient=gradient)
         return self._proju(x, self._flip(gradient))
 
-    def precondition(self, x: Tensor, u: Tensor) -> Tensor:
-        """P_x u = Π_x(G u): ⟨u, P_x u⟩ = ‖u‖² for tangent u, so P_x turns Df into χ."""
-        validate(self.ambient_dim, x=x, u=u)
-        return self._proju(x, self._flip(u))
+    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
+        """P_x z = Π_x(G z): ⟨u, P_x u⟩ = ‖u‖² for tangent u, so P_x turns Df into χ."""
+        validate(self.ambient_dim, x=x, z=z)
+        return self._proju(x, self._flip(z))
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; :meth:`precondition` applies it without forming it."""
@@ -435,7 +435,7 @@ class PseudoHyperboloid(Manifold):
         """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""
         check_size(size)
         check_dtype(dtype)
-        pole = torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device)
+        pole = torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device or self.beta.device)
         pole[..., 0] = self._scale(pole).sqrt()
         return pole
 
@@ -449,7 +449,7 @@ class PseudoHyperboloid(Manifold):
     ) -> Tensor:
         """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
         check_positive("scale", scale, zero=True)
-        z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device)
+        z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device or self.beta.device)
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
         unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
         return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
@@ -473,6 +473,7 @@ class PseudoHyperboloid(Manifold):
         spread = math.sqrt(self.p) + float(perturb_first)
         if epsilon * spread >= radius:
             raise ValueError(f"epsilon must be below {radius / spread:.6g} so that ⟨z, z⟩ < 0, got {epsilon}")
+        device = device or self.beta.device
         z = epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
         if not perturb_first:
             z[..., 0] = 0.0

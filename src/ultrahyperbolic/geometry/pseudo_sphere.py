@@ -125,9 +125,9 @@ class PseudoSphere(Manifold):
         """Π_x(G ∇f) (Eq. 11); -Df is **not** a descent direction."""
         return -self.image.egrad2rgrad(x.flip(-1), gradient.flip(-1)).flip(-1)
 
-    def precondition(self, x: Tensor, u: Tensor) -> Tensor:
-        """Π_x(G u)."""
-        return -self.image.precondition(x.flip(-1), u.flip(-1)).flip(-1)
+    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
+        """Π_x(G z)."""
+        return -self.image.precondition(x.flip(-1), z.flip(-1)).flip(-1)
 
     def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
         """The positive pole (0, …, 0, √β), repeated to [*size, d]."""

@@ -32,7 +32,7 @@ def armijo(
     manifold: Manifold,
     *,
     first_step: float = 1.0,
-    sufficient: float = 1e-4,
+    sufficient: float = 0.1,
     shrink: float = 0.5,
     max_trials: int = 80,
 ) -> LineSearch:

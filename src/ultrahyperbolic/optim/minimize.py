@@ -181,7 +181,7 @@ def _advance(
             found = armijo(run.function, run.points, run.value, run.gradient, run.manifold, first_step=step)
             run.evaluations += found.evaluations
             if found.step == 0.0:
-                return "no step decreases the function any further: converged to rounding", True
+                return _no_decrease(run)
             # Twice the accepted step comes next, so that the search can grow again.
             step = min(2.0 * found.step, 1e12)
             return None if run.move(found.points) else not_finite
@@ -203,6 +203,14 @@ def _advance(
         return None if run.move(points) else not_finite
 
     return descend
+
+
+def _no_decrease(run: _Run) -> tuple[str, bool]:
+    """Why no step was found: at a minimum rounding hides the decrease; elsewhere something is wrong."""
+    norm = run.gradient_norm
+    if norm <= torch.finfo(run.points.dtype).eps ** 0.4 * max(1.0, abs(run.value)):
+        return "no step decreases the function any further: converged to rounding", True
+    return f"no step decreases the function (gradient norm {norm:.3g}): not smooth here, or a wrong gradient", False
 
 
 def _check_arguments(
