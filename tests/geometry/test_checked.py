@@ -78,3 +78,14 @@ def test_flat_errors():
     assert not E.check_point(x / 0).ok
     assert (E.broken_dissimilarity(x, y).item(), E.extrinsic_dist(x, y).item()) == (5.0, 5.0)
     assert E.smoothed_dissimilarity(x, y, 0.1).item() == pytest.approx((25.0**2 + 0.1**2) ** 0.25 - 0.1**0.5)
+
+
+def test_overridden_methods_are_checked_too(generator):
+    class Careless(PseudoHyperboloid):
+        def expmap(self, x, u):
+            return x + u
+
+    M = checked(Careless(2, 1))
+    x = M.random(3, generator=generator)
+    with pytest.raises(ValueError, match=r"the result.* is off the manifold"):
+        M.expmap(x, M.random_tangent(x, generator=generator))

@@ -54,7 +54,8 @@ def _checked_class(base: type[Manifold]) -> Any:
         method = getattr(base, name)
         if name.startswith(("_", "assert_")) or name in _UNCHECKED or not inspect.isfunction(method):
             continue
-        if method.__module__.startswith(__package__):
+        # What the interface declares, wherever a subclass overrides it, and what our own classes add to it.
+        if name in vars(Manifold) or method.__module__.startswith(__package__):
             namespace[name] = _checking(name, method)
     return type(f"Checked{base.__name__}", (base,), namespace)
 
