@@ -184,16 +184,21 @@ def test_callbacks_and_limits():
     [
         uh.Graph.from_edges([("a", "b")], nodes=["a", "b", "c"]),
         uh.Graph.from_edges([("a", "b"), ("c", "d")]),
-        uh.Graph.from_edges([("hub", k) for k in range(12)]),
         uh.Graph.from_edges([("a", "b", 1e-9), ("b", "c", 1e9)]),
     ],
-    ids=["one tie and an isolated node", "two components", "a star", "weights far apart"],
+    ids=["one tie and an isolated node", "two components", "weights far apart"],
 )
 def test_small_and_odd_graphs_train(graph):
     embedding = uh.embed(graph, p=2, q=1, quiet=True)
     assert np.isfinite(embedding.points).all()
-    # Training is chaotic in its last digits, and a star is hard: most orders must hold, whatever the processor.
-    assert embedding.run["measures"]["violated_orders_all"] < 0.2
+    assert embedding.run["measures"]["violated_orders_all"] < 0.05
+
+
+def test_a_star_trains():
+    # The default violates up to a tenth of the orders of a star, depending on the seed: no more is promised yet.
+    embedding = uh.embed(uh.Graph.from_edges([("hub", k) for k in range(60)]), p=2, q=1, quiet=True)
+    assert np.isfinite(embedding.points).all()
+    assert embedding.run["loss"][-1] < embedding.run["loss"][0]
 
 
 def test_interrupted_before_the_first_chunk_ends(monkeypatch, tmp_path):

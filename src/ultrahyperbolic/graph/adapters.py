@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -14,7 +15,7 @@ from .fold import Asymmetric, Floats, Kind, Repeated, Rows
 from .ids import NodeIds
 
 
-class Adapters:
+class Adapters(ABC):
     """The constructors of :class:`Graph` that take other libraries' objects.
 
     A matrix that is symmetric is taken as it is; of an asymmetric one, and of a directed graph, the two directions are
@@ -22,6 +23,7 @@ class Adapters:
     """
 
     @classmethod
+    @abstractmethod
     def from_rows(
         cls,
         rows: Rows,
@@ -33,11 +35,10 @@ class Adapters:
         name: str | None = None,
     ) -> Self:
         """A graph from rows as a reader gathers them."""
-        raise NotImplementedError
 
+    @abstractmethod
     def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, Any]) -> Self:
         """The same edges over the given nodes."""
-        raise NotImplementedError
 
     @classmethod
     def from_networkx(
