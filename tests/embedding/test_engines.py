@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 import torch
@@ -67,29 +65,22 @@ def graphs():
 @pytest.mark.parametrize("tau", [1.0, 0.01, 1e-4])
 @pytest.mark.parametrize("graph", dict(graphs()).values(), ids=dict(graphs()))
 def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generator):
-    from ultrahyperbolic.pairs import numba as compiled
-
     pairs = RankedPairs.of(graph)
-    kinds = {"dissimilarity": 0, "broken_dissimilarity": 1, "smoothed_dissimilarity": 2, "cone_rule": 5}
     for p, q, beta in ((3, 1, -4.0), (2, 0, -0.25), (0, 3, -1.0), (1, 2, -1.0)):
         M = PseudoHyperboloid(p, q, beta)
         x = M.random(25, scale=0.7, generator=generator).requires_grad_()
         loss = RankingLoss(pairs, measure_of(M, measure, 0.1), tau)(x)
         expected = M.egrad2rgrad(x.detach(), torch.autograd.grad(loss, x)[0])
-        gradient, row, work = np.empty((25, M.ambient_dim)), np.empty(25), np.empty((3, pairs.n_edges))
-        signs = np.array([-1.0] * (q + 1) + [1.0] * p)
-        value, longest, shortest = compiled.loss_and_gradient(
-            x.detach().numpy(), signs, math.sqrt(-beta), False, kinds[measure], 0.1, tau, pairs.edges, pairs.weaker,
-            *pairs.neighbors, row, work, gradient,
-        )  # fmt: skip
-        assert value == pytest.approx(loss.item(), rel=1e-9, abs=1e-9)
+        engine = NumbaEngine(pairs, [spec(M, measure=measure, tau=tau, epsilon=0.1)])
+        found = engine.evaluate(BatchState.start([x.detach().numpy()]))
+        assert found.loss[0] == pytest.approx(loss.item(), rel=1e-9, abs=1e-9)
         # The two differ by a normal component, which the projection removes.
-        got = M.egrad2rgrad(x.detach(), torch.from_numpy(gradient))
+        got = M.egrad2rgrad(x.detach(), torch.from_numpy(found.gradient[0]))
         assert (got - expected).abs().max() <= 1e-7 * max(expected.abs().max().item(), 1e-6 / tau), (p, q)
         edges, nonedges = RankingLoss(pairs, measure_of(M, measure, 0.1), tau).distances(x.detach())
-        assert longest == pytest.approx(edges.max().item(), rel=1e-9)
+        assert found.longest[0] == pytest.approx(edges.max().item(), rel=1e-9)
         if len(nonedges):
-            assert shortest == pytest.approx(nonedges.min().item(), rel=1e-7, abs=1e-12)
+            assert found.shortest[0] == pytest.approx(nonedges.min().item(), rel=1e-7, abs=1e-12)
 
 
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
@@ -172,26 +163,6 @@ def test_the_outer_loop_stops_for_its_reasons():
     outcome = run(engine, state, 50, callback=interrupt)
     assert outcome.reason == "interrupted"
     assert np.isfinite(state.record[0, 0]), "the best so far is kept"
-
-
-def test_pruning_changes_nothing(monkeypatch, generator):
-    # A temperature so high that nothing is pruned, and one so low that almost all is: both equal the full sum.
-    from ultrahyperbolic.pairs import numba as compiled
-
-    M = PseudoHyperboloid(2, 2)
-    points = M.random(60, generator=generator)
-    offsets, neighbors = np.zeros(61, dtype=np.int64), np.empty(0, dtype=np.int64)
-    pairs = np.stack(np.triu_indices(60, 1), 1)
-    for kind, name in ((0, "dissimilarity"), (1, "broken_dissimilarity"), (2, "smoothed_dissimilarity")):
-        d = getattr(M, name)(points[pairs[:, 0]], points[pairs[:, 1]]).numpy()
-        for tau in (1.0, 1e-2, 1e-3):
-            gradient = np.empty((60, 5))
-            least, total = compiled._nonedge_pass(
-                points.numpy(), np.array([-1.0] * 3 + [1.0] * 2), 0.25, kind, 1.0, 0.1, tau, offsets, neighbors,
-                np.empty(60), gradient,
-            )  # fmt: skip
-            assert least == pytest.approx(d.min(), rel=1e-7, abs=1e-9)
-            assert total == pytest.approx(np.exp(-(d - d.min()) / tau).sum(), rel=1e-7)
 
 
 def test_specs_and_schedules_are_checked():

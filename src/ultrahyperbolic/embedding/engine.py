@@ -7,10 +7,12 @@ batch is that run alone, bit for bit. A schedule is data, so better schedules ne
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -23,6 +25,7 @@ from ..optim import DescentSettings, DescentState, descent_step
 Floats = NDArray[np.float64]
 Way = Literal["descent", "gradient", "phi"]
 Measure = Literal["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule"]
+Precision = Literal["float64", "float32"]
 WAYS: tuple[Way, ...] = ("descent", "gradient", "phi")
 MEASURES: tuple[Measure, ...] = ("dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule")
 
@@ -114,10 +117,27 @@ class BatchState:
         return self.record[:, 3] >= 0
 
 
+class Evaluation(NamedTuple):
+    """The objective of a batch where it stands."""
+
+    loss: Floats
+    """[B]"""
+    gradient: Floats
+    """[B, n, d] Euclidean, in the points."""
+    longest: Floats
+    """[B] the dissimilarity of the longest edge."""
+    shortest: Floats
+    """[B] that of the nearest other pair; NaN where it was not looked for."""
+
+
 class Engine(Protocol):
     """Advances a batch."""
 
     name: str
+
+    def evaluate(self, state: BatchState) -> Evaluation:
+        """The objective at the points of a batch, under the schedule of its iteration, without moving them."""
+        ...
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations], NaN where a run was done before."""
@@ -149,21 +169,38 @@ class ReferenceEngine:
         state.iteration += iterations
         return losses
 
+    def evaluate(self, state: BatchState) -> Evaluation:
+        """The objective where the batch stands, without moving it."""
+        found = Evaluation(*(np.zeros(shape) for shape in _evaluation_shapes(state)))
+        for run, spec in enumerate(self.specs):
+            points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
+            points.requires_grad_()
+            loss, edges, nonedges = self._objective(run, spec, points, state.iteration)
+            (gradient,) = torch.autograd.grad(loss, points)
+            found.loss[run] = float(loss.detach())
+            found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
+            found.longest[run], found.shortest[run] = _ends_of(edges, nonedges)
+        return found
+
+    def _objective(
+        self, run: int, spec: RunSpec, points: torch.Tensor, iteration: int
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The loss, and the dissimilarities of edges and of other pairs."""
+        objective, schedule = self._losses[run], spec.schedule
+        objective.temperature = float(schedule.temperature[iteration])
+        objective.dissimilarity = measure_of(spec.manifold, spec.measure, float(schedule.epsilon[iteration]))
+        edges, nonedges = objective.distances(points)
+        return objective.of_distances(edges, nonedges), edges.detach(), nonedges.detach()
+
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
         schedule, record, manifold = spec.schedule, state.record[run], spec.manifold
         width = manifold.ambient_dim
         held = state.free if spec.way == "phi" else state.points
         variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
         points = manifold.phi(variable) if spec.way == "phi" else variable
-        objective = self._losses[run]
-        objective.temperature = float(schedule.temperature[iteration])
-        objective.dissimilarity = measure_of(manifold, spec.measure, float(schedule.epsilon[iteration]))
-        edges, nonedges = objective.distances(points)
-        loss = objective.of_distances(edges, nonedges)
+        loss, edges, nonedges = self._objective(run, spec, points, iteration)
         value = float(loss.detach())
-        longest = float(edges.detach().max()) if len(edges) else -math.inf
-        shortest = float(nonedges.detach().min()) if len(nonedges) else math.inf
-        record[4:6] = longest, shortest
+        longest, shortest = record[4:6] = _ends_of(edges, nonedges)
         ordered = self.stop_when_ordered and longest < shortest
         hot = iteration < schedule.settled
         if ordered or hot or (iteration % self.best_every == 0 and value < record[0]):
@@ -193,42 +230,27 @@ class ReferenceEngine:
 
 @dataclass
 class NumbaEngine:
-    """The same as one compiled loop, each run on one thread."""
+    """The same compiled for the CPU.
+
+    Runs of a batch are given to threads, each run to one; where there are fewer runs than threads and the graph is
+    large, the slabs of one run's pass are. Results do not depend on it.
+    """
 
     pairs: RankedPairs
     specs: Sequence[RunSpec]
     best_every: int = 1
     stop_when_ordered: bool = False
+    threads: int | None = None
+    """As many as the machine has, unless given."""
+    precision: Precision = "float64"
+    """Of the pass over the pairs; points, edges and the loss are always float64."""
     name: str = "numba"
 
     def __post_init__(self) -> None:
-        from ..pairs import numba as compiled
-
-        self._advance = compiled.advance
-        kinds = {
-            (True, "dissimilarity"): compiled.GEODESIC,
-            (True, "broken_dissimilarity"): compiled.BROKEN,
-            (True, "smoothed_dissimilarity"): compiled.SMOOTHED,
-            (True, "cone_rule"): compiled.CONE_RULE,
-            (False, "dissimilarity"): compiled.FLAT_SQUARED,
-            (False, "smoothed_dissimilarity"): compiled.FLAT_SMOOTHED,
-            (False, "cone_rule"): compiled.FLAT_SQUARED,
-        }
-        ways = {"descent": compiled.ALONG_CHI, "gradient": compiled.ALONG_GRADIENT, "phi": compiled.THROUGH_PHI}
+        self._threads = self.threads or usable_threads()
         width = max(spec.manifold.ambient_dim for spec in self.specs)
-        curved = [isinstance(spec.manifold, PseudoHyperboloid) for spec in self.specs]
-        self._signs = np.stack([_signs(spec.manifold, width) for spec in self.specs])
-        self._radius = np.array([_radius(spec.manifold) for spec in self.specs])
-        self._flat = ~np.array(curved)
-        self._kind = np.array(
-            [kinds[is_curved, spec.measure] for is_curved, spec in zip(curved, self.specs, strict=True)]
-        )
-        self._way = np.array([ways[spec.way] for spec in self.specs])
-        schedules = [spec.schedule for spec in self.specs]
-        self._schedule = np.stack([np.stack([s.temperature, s.epsilon, s.step, s.clip]) for s in schedules])
-        self._drop_below = np.array([s.drop_below for s in schedules])
-        self._drop_factor = np.array([s.drop_factor for s in schedules])
-        self._settled = np.array([s.settled for s in schedules])
+        n, m, dtype = self.pairs.n_nodes, self.pairs.n_edges, np.dtype(self.precision).type
+        self._runs = [_CompiledRun(spec, n, m, width, dtype) for spec in self.specs]
 
     @staticmethod
     def supports(specs: Sequence[RunSpec]) -> bool:
@@ -237,16 +259,151 @@ class NumbaEngine:
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
-        losses = np.empty((len(self.specs), iterations))
-        window = self._schedule[:, :, state.iteration : state.iteration + iterations]
-        self._advance(
-            state.free, state.points, state.best, state.record, self._signs, self._radius, self._flat, self._kind,
-            self._way, np.ascontiguousarray(window), self._drop_below, self._drop_factor, self._settled,
-            self.best_every, self.stop_when_ordered, state.iteration, losses, self.pairs.edges, self.pairs.weaker,
-            *self.pairs.neighbors,
-        )  # fmt: skip
+        losses = np.full((len(self.specs), iterations), np.nan)
+        for number, run in enumerate(self._runs):
+            run.take(state, number)
+        with ThreadPoolExecutor(self._threads) as pool:
+            alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
+            if alone:
+                jobs = [
+                    pool.submit(self._advance_alone, run, state, losses[k], state.iteration)
+                    for k, run in enumerate(self._runs)
+                ]
+                for job in jobs:
+                    job.result()
+            else:
+                for k, run in enumerate(self._runs):
+                    self._advance_together(run, state, losses[k], state.iteration, pool)
+        for number, run in enumerate(self._runs):
+            run.give(state, number)
         state.iteration += iterations
         return losses
+
+    def evaluate(self, state: BatchState) -> Evaluation:
+        """The objective where the batch stands, without moving it."""
+        from ..objective.compiled import loss_and_gradient
+
+        found = Evaluation(*(np.zeros(shape) for shape in _evaluation_shapes(state)))
+        with ThreadPoolExecutor(self._threads) as pool:
+            for number, run in enumerate(self._runs):
+                run.take(state, number)
+                time, radius, flat, kind, _ = run.geometry
+                tau, epsilon, _, _ = run.schedule[:, state.iteration].tolist()
+                prepared = self._pass(run, tau, epsilon, pool)
+                scratch, gradient = run.scratch
+                found.loss[number], found.longest[number], found.shortest[number] = loss_and_gradient(
+                    run.points, time, radius, flat, kind, epsilon, tau, prepared, self.pairs.edges, self.pairs.weaker,
+                    run.work, scratch, gradient,
+                )  # fmt: skip
+                found.gradient[number, :, : run.width] = gradient.T
+        return found
+
+    def _advance_alone(self, run: _CompiledRun, state: BatchState, losses: Floats, first: int) -> None:
+        """Every iteration in one compiled loop."""
+        from . import compiled
+
+        window = np.ascontiguousarray(run.schedule[:, first : first + len(losses)])
+        compiled.advance(
+            run.points, run.pairs_points, run.free, run.best, run.record, *run.geometry, window, *run.stepping,
+            self.best_every, self.stop_when_ordered, first, losses, self.pairs.edges, self.pairs.weaker,
+            *self.pairs.neighbors, run.work,
+        )  # fmt: skip
+
+    def _advance_together(
+        self, run: _CompiledRun, state: BatchState, losses: Floats, first: int, pool: ThreadPoolExecutor
+    ) -> None:
+        """The slabs of each iteration on all threads."""
+        from . import compiled
+
+        for index in range(len(losses)):
+            if run.record[compiled.DONE_AT] >= 0:
+                return
+            tau, epsilon, step, clip = run.schedule[:, first + index].tolist()
+            prepared = self._pass(run, tau, epsilon, pool)
+            losses[index] = compiled.finish(
+                run.points, run.pairs_points, run.free, run.best, run.record, *run.geometry, tau, epsilon, step, clip,
+                *run.stepping, self.best_every, self.stop_when_ordered, first + index, prepared, self.pairs.edges,
+                self.pairs.weaker, run.work, *run.scratch,
+            )  # fmt: skip
+
+    def _pass(self, run: _CompiledRun, tau: float, epsilon: float, pool: ThreadPoolExecutor) -> tuple[Any, ...]:
+        """The pass over the pairs, its slabs on all threads; what they shared."""
+        from ..objective.compiled import scale_of
+        from ..pairs.numba import prepare, slab
+
+        time, radius, flat, kind, _ = run.geometry
+        offsets, neighbors = self.pairs.neighbors
+        prepared: tuple[Any, ...] = prepare(
+            run.pairs_points, time, scale_of(radius, flat), kind, radius, epsilon, tau, self.stop_when_ordered, offsets,
+            neighbors, run.work,
+        )  # fmt: skip
+        workers = min(self._threads, run.slabs)
+
+        def some(start: int) -> None:
+            for s in range(start, run.slabs, workers):
+                slab(run.pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, run.work, s)
+
+        list(pool.map(some, range(workers)))
+        return prepared
+
+
+class _CompiledRun:
+    """One run of a batch as the compiled functions take it: points [d, n], and room to work in."""
+
+    def __init__(self, spec: RunSpec, n: int, m: int, width: int, dtype: type) -> None:
+        from ..pairs import numba as pairs
+        from . import compiled
+
+        curved = isinstance(spec.manifold, PseudoHyperboloid)
+        kinds = {
+            "dissimilarity": pairs.GEODESIC if curved else pairs.FLAT_SQUARED,
+            "smoothed_dissimilarity": pairs.SMOOTHED if curved else pairs.FLAT_SMOOTHED,
+            "cone_rule": pairs.CONE_RULE if curved else pairs.FLAT_SQUARED,
+            "broken_dissimilarity": pairs.BROKEN,
+        }
+        ways = {"descent": compiled.ALONG_CHI, "gradient": compiled.ALONG_GRADIENT, "phi": compiled.THROUGH_PHI}
+        time = spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0
+        s = spec.schedule
+        self.geometry = (time, _radius(spec.manifold), not curved, kinds[spec.measure], ways[spec.way])
+        self.schedule = np.stack([s.temperature, s.epsilon, s.step, s.clip])
+        self.stepping = (s.drop_below, s.drop_factor, s.settled)
+        # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
+        self.width = spec.manifold.ambient_dim
+        self.work = pairs.workspace(n, self.width, dtype)
+        self.slabs = len(self.work.sums)
+        self.points, self.free, self.best = (np.empty((self.width, n)) for _ in range(3))
+        self.pairs_points: NDArray[Any] = np.empty((self.width, n), dtype)
+        self.record = np.empty(6)
+        self.scratch = (np.empty((6, m)), np.empty((self.width, n)))
+
+    def take(self, state: BatchState, number: int) -> None:
+        """Read this run from a batch."""
+        for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
+            mine[:] = theirs[number, :, : self.width].T
+        self.pairs_points[:] = self.points
+        self.record[:] = state.record[number]
+
+    def give(self, state: BatchState, number: int) -> None:
+        """Write it back."""
+        for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
+            theirs[number, :, : self.width] = mine.T
+        state.record[number] = self.record
+
+
+def _evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
+    batch = (len(state.points),)
+    return batch, state.points.shape, batch, batch
+
+
+def _ends_of(edges: torch.Tensor, nonedges: torch.Tensor) -> tuple[float, float]:
+    """The longest edge and the shortest other pair."""
+    longest = float(edges.detach().max()) if len(edges) else -math.inf
+    return longest, float(nonedges.detach().min()) if len(nonedges) else math.inf
+
+
+def usable_threads() -> int:
+    """How many threads this process may run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def measure_of(manifold: Manifold, measure: Measure, epsilon: float) -> Dissimilarity:
@@ -264,13 +421,6 @@ def measure_of(manifold: Manifold, measure: Measure, epsilon: float) -> Dissimil
 
 def _no_measure(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     raise AssertionError("the engine sets the dissimilarity of each iteration")
-
-
-def _signs(manifold: Manifold, width: int) -> Floats:
-    signs = np.ones(width)
-    if isinstance(manifold, PseudoHyperboloid):
-        signs[: manifold.q + 1] = -1.0
-    return signs
 
 
 def _radius(manifold: Manifold) -> float:

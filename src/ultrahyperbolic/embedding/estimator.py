@@ -211,11 +211,7 @@ def make_engine(
         raise ValueError("backend 'numba' has no broken geodesic of flat space, where none breaks: use 'reference'")
     if backend != "reference" and on_cpu and NumbaEngine.supports(specs):
         if numba_available():
-            import numba
-
-            most = int(numba.config.NUMBA_NUM_THREADS)  # type: ignore[attr-defined]  # set when imported
-            numba.set_num_threads(min(threads or most, most))
-            return NumbaEngine(pairs, specs, **options)
+            return NumbaEngine(pairs, specs, threads=threads, **options)
         if backend == "numba":
             raise ValueError("backend 'numba' needs the numba package, which is not installed")
         print("numba is not installed: training with torch, which is slower", file=sys.stderr)

@@ -1,0 +1,177 @@
+"""Iterations compiled for the CPU: loss, direction, exponential map, bookkeeping.
+
+Points are [d, n] here, coordinate after coordinate, which is what the pass over the pairs streams through. Everything a
+run needs is an argument, so one compilation serves every dimension, signature, dissimilarity and way to move.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..objective.compiled import loss_and_gradient, scale_of
+from ..pairs.numba import prepare, slab
+from ..pairs.numba.functions import jit
+
+# How points move: along χ, along Df, or through φ.
+ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI = range(3)
+
+# Columns of a run's record.
+BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST = range(6)
+
+
+@jit
+def finish(
+    points, pairs_points, free, best, record, time, radius, flat, kind, way, tau, epsilon, step, clip, drop_below,
+    drop_factor, settled, best_every, stop_when_ordered, iteration, prepared, edges, weaker, work, scratch, gradient,
+):  # fmt: skip
+    """What follows the pass over the pairs: the loss, which is returned, the record, and the move of every point."""
+    loss, longest, least = loss_and_gradient(
+        points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient
+    )
+    record[LONGEST], record[SHORTEST] = longest, least
+    if iteration < settled:
+        record[BEST_ITERATION] = iteration
+        _copy(points, best)
+    elif iteration % best_every == 0 and loss < record[BEST_LOSS]:
+        record[BEST_LOSS], record[BEST_ITERATION] = loss, iteration
+        _copy(points, best)
+    if stop_when_ordered and longest < least:
+        record[BEST_LOSS], record[BEST_ITERATION], record[DONE_AT] = loss, iteration, iteration
+        _copy(points, best)
+        return loss
+    if loss < drop_below:
+        record[DROPPED] = 1.0
+    if record[DROPPED] > 0.0:
+        step *= drop_factor
+    for i in range(points.shape[1]):
+        if flat:
+            _move_flat(points, gradient, i, step, clip)
+        elif way == THROUGH_PHI:
+            _pull_back(free, gradient, i, time, radius)
+            _move_flat(free, gradient, i, step, clip)
+            for k in range(len(points)):
+                points[k, i] = free[k, i]
+            _onto(points, i, time, radius)
+        else:
+            _move(points, gradient, i, time, radius, step, clip, way)
+    _copy(points, pairs_points)
+    return loss
+
+
+@jit
+def advance(
+    points, pairs_points, free, best, record, time, radius, flat, kind, way, schedule, drop_below, drop_factor, settled,
+    best_every, stop_when_ordered, first, losses, edges, weaker, offsets, neighbors, work,
+):  # fmt: skip
+    """``len(losses)`` iterations of one run on one thread; losses are NaN from when it was done."""
+    d, n = points.shape
+    scale = scale_of(radius, flat)
+    gradient, scratch = np.empty((d, n)), np.empty((6, len(edges)))
+    for index in range(len(losses)):
+        if record[DONE_AT] >= 0.0:
+            losses[index] = np.nan
+            continue
+        tau, epsilon, step, clip = schedule[:, index]
+        prepared = prepare(
+            pairs_points, time, scale, kind, radius, epsilon, tau, stop_when_ordered, offsets, neighbors, work
+        )
+        for s in range(len(work.sums)):
+            slab(pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s)
+        losses[index] = finish(
+            points, pairs_points, free, best, record, time, radius, flat, kind, way, tau, epsilon, step, clip,
+            drop_below, drop_factor, settled, best_every, stop_when_ordered, first + index, prepared, edges, weaker,
+            work, scratch, gradient,
+        )  # fmt: skip
+
+
+@jit
+def _copy(source, target):
+    for k in range(len(source)):
+        for i in range(source.shape[1]):
+            target[k, i] = source[k, i]
+
+
+@jit
+def _onto(points, i, time, radius):
+    """φ in place: the time part of point i rescaled."""
+    time_square, space_square = 0.0, 0.0
+    for k in range(len(points)):
+        if k < time:
+            time_square += points[k, i] * points[k, i]
+        else:
+            space_square += points[k, i] * points[k, i]
+    stretch = math.sqrt((radius * radius + space_square) / time_square)
+    for k in range(time):
+        points[k, i] *= stretch
+
+
+@jit
+def _move(points, g, i, time, radius, step, clip, way):
+    """Point i along -χ or -Df by the exponential map; g [d, n] is the Euclidean gradient, and is changed."""
+    d = len(points)
+    beta = -radius * radius
+    for _ in range(2 if way == ALONG_CHI else 1):
+        # Π_x(G g) = G g - (g · x / β) x.
+        along = 0.0
+        for k in range(d):
+            along += g[k, i] * points[k, i]
+        along /= beta
+        for k in range(d):
+            g[k, i] = (-g[k, i] if k < time else g[k, i]) - along * points[k, i]
+    factor = _step(g, i, step, clip)
+    square = 0.0
+    for k in range(d):
+        g[k, i] *= factor
+        square += (-g[k, i] if k < time else g[k, i]) * g[k, i]
+    z = -square / beta
+    if abs(z) < 1e-3:
+        # cosh √z and sinh √z / √z; the next terms are z⁵/10! and z⁵/11!.
+        cosh = 1.0 + z / 2.0 * (1.0 + z / 12.0 * (1.0 + z / 30.0 * (1.0 + z / 56.0)))
+        sinhc = 1.0 + z / 6.0 * (1.0 + z / 20.0 * (1.0 + z / 42.0 * (1.0 + z / 72.0)))
+    elif z > 0.0:
+        angle = math.sqrt(z)
+        cosh, sinhc = math.cosh(angle), math.sinh(angle) / angle
+    else:
+        angle = math.sqrt(-z)
+        cosh, sinhc = math.cos(angle), math.sin(angle) / angle
+    for k in range(d):
+        points[k, i] = cosh * points[k, i] + sinhc * g[k, i]
+    _onto(points, i, time, radius)
+
+
+@jit
+def _step(g, i, step, clip):
+    """The factor of the gradient of point i: -step, or what makes the move ``clip`` long if that is less."""
+    length = 0.0
+    for k in range(len(g)):
+        length += g[k, i] * g[k, i]
+    length = math.sqrt(length) * step
+    return -step if length <= clip else -step * clip / length
+
+
+@jit
+def _move_flat(points, g, i, step, clip):
+    factor = _step(g, i, step, clip)
+    for k in range(len(points)):
+        points[k, i] += factor * g[k, i]
+
+
+@jit
+def _pull_back(z, g, i, time, radius):
+    """The gradient in z of f(φ(z)) from the gradient g of f at φ(z), in place."""
+    time_square, space_square, along = 0.0, 0.0, 0.0
+    for k in range(len(z)):
+        if k < time:
+            time_square += z[k, i] * z[k, i]
+            along += g[k, i] * z[k, i]
+        else:
+            space_square += z[k, i] * z[k, i]
+    length, stretch = math.sqrt(time_square), math.sqrt(radius * radius + space_square)
+    along /= length
+    for k in range(len(z)):
+        if k < time:
+            g[k, i] = stretch / length * (g[k, i] - along * z[k, i] / length)
+        else:
+            g[k, i] += along * z[k, i] / stretch

@@ -1,0 +1,115 @@
+"""The ranking loss and its gradient, compiled: what the edges add to the pass over the other pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ..pairs.numba import combine, evaluate, kind_of_table
+from ..pairs.numba.functions import jit, smooth
+from ..pairs.numba.streaming import half_chord
+
+
+@jit
+def scale_of(radius, flat):
+    """What makes w of a squared chord."""
+    return 1.0 if flat else 0.25 / (radius * radius)
+
+
+@jit
+def loss_and_gradient(points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient):
+    """The loss from a finished pass, and its Euclidean gradient [d, n].
+
+    Also the dissimilarity of the longest edge and of the nearest other pair (NaN after a hot pass, which does not look
+    for it). ``scratch`` is [6, m].
+    """
+    scale = scale_of(radius, flat)
+    least, total = combine(tau, work, gradient)
+    values, slopes, pulls = scratch[0], scratch[1], scratch[2]
+    longest = edge_terms(
+        points, work.factors, time, kind, radius, epsilon, prepared, work.table, edges, scratch[3], values, slopes
+    )
+    loss, rest = rank(values, weaker, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
+    for e in range(len(edges)):
+        pulls[e] *= slopes[e]
+    for k in range(len(points)):
+        factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
+        for j in range(points.shape[1]):
+            gradient[k, j] *= -rest * factor
+        for e in range(len(edges)):
+            i, j = edges[e]
+            part = factor * pulls[e] * (points[k, i] - points[k, j])
+            gradient[k, i] += part
+            gradient[k, j] -= part
+    return loss, longest, (np.nan if prepared[0] else least)
+
+
+@jit
+def edge_terms(points, factors, time, kind, radius, epsilon, prepared, table, edges, w, values, slopes):
+    """Dissimilarities of the edges and their slopes in w, into values and slopes [m]; the longest."""
+    hot, reach, above, below = prepared
+    m = len(edges)
+    for e in range(m):
+        w[e] = half_chord(points, factors, time, edges[e, 0], edges[e, 1])
+    tabled = kind_of_table(kind, points.shape[1])
+    # The table of a hot pass holds exponentials: nothing is read from it here.
+    evaluate(
+        w, m, kind if hot else tabled, radius, epsilon, 0.0, False, table, 0.0 if hot else reach, 0 if hot else above,
+        0 if hot else below, values, slopes,
+    )  # fmt: skip
+    if tabled != kind and not hot:
+        smooth(values, slopes, m, epsilon, time == 0)
+    longest = -np.inf
+    for e in range(m):
+        longest = max(longest, values[e])
+    return longest
+
+
+@jit
+def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
+    """The loss; what it changes by with each edge's score -d/τ, negated, into pulls [m]; and for every non-edge.
+
+    Denominators Z are a running sum of exponentials over the capacity classes, from the non-edges up: ``below``, in
+    units of e^reference, the nearest pair that has entered. An edge adds its own term alone. Going down again,
+    ``above`` is Σ 1/Z over the stronger classes, in units of e^-reference: what is returned for the non-edges, in units
+    of the nearest of them. The arrays [m] own, inverse and references are scratch.
+    """
+    m = len(values)
+    reference, below, loss = (-least / tau if total > 0.0 else -np.inf), total, 0.0
+    start = 0
+    while start < m:
+        stop, nearest = start, reference
+        while stop < m and weaker[stop] == start:
+            score = -values[stop] / tau
+            excess = score - reference
+            nearest = max(nearest, score)
+            own[stop] = math.exp(excess)
+            if excess > 0.0:
+                loss += math.log1p(below * math.exp(-excess))
+            else:
+                loss += math.log(below + own[stop]) - excess
+            inverse[stop] = 1.0 / (below + own[stop])
+            pulls[stop] = below * inverse[stop]
+            references[stop] = reference
+            stop += 1
+        if nearest > reference:
+            below *= math.exp(reference - nearest)
+            reference = nearest
+            for e in range(start, stop):
+                own[e] = math.exp(-values[e] / tau - reference)
+        for e in range(start, stop):
+            below += own[e]
+        start = stop
+    above, stop = 0.0, m
+    while stop > 0:
+        start = weaker[stop - 1]
+        for e in range(start, stop):
+            pulls[e] -= above * own[e]
+        if references[start] < reference:
+            above *= math.exp(references[start] - reference)
+            reference = references[start]
+        for e in range(start, stop):
+            above += inverse[e]
+        stop = start
+    return loss, above

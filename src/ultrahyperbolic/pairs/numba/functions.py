@@ -1,0 +1,250 @@
+"""Dissimilarities as functions of the squared half chord w, their inverses, and tables of them.
+
+A pair enters the loss through w = ⟨x-y, x-y⟩ / 4|β| alone (for flat kinds, through its squared distance). Every
+dissimilarity is a monotone function of w on either side of the cone w = 0, which is what lets pairs be left out by
+comparing w with two bounds.
+
+A table holds a function and its slope as polynomials on 64 segments of every octave of |w|, for w > 0 and w < 0: the
+segment and the place within it are bits of w itself, so that looking up costs no logarithm, root or division.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+# Dissimilarities, by number; the names are those of the manifold's methods.
+GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE = range(6)
+
+# exp(-46) is below the unit roundoff squared: what is pruned cannot be seen in a sum.
+CUT = 46.0
+_HALF_PI = math.pi / 2
+# The authors' scripts replace the distance near the cone, |1 + ⟨x, y⟩| < 1e-5, by 2|1 + ⟨x, y⟩|, which is 4|w|.
+_CONE = 5e-6
+
+SEGMENT_BITS = 6
+SEGMENTS = 1 << SEGMENT_BITS
+DEGREE = 5
+# |w| below 2^-16 is left to the function itself: few pairs are so close, and the scripts' cone rule has a kink there.
+LOWEST_OCTAVE = -16
+# 2^48 half chords: 35 radii away.
+HIGHEST_OCTAVE = 48
+_FIRST = (1023 + LOWEST_OCTAVE) << SEGMENT_BITS
+# Interpolation at Chebyshev's nodes of [-1/2, 1/2].
+_NODES = 0.5 * np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
+_COEFFICIENTS = np.linalg.inv(np.vander(_NODES, increasing=True))
+
+# Without the interpreter's lock, so that slabs and runs can be given to threads.
+jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+# Loops that a compiler may turn into vector instructions: sums in any order, no NaN among the numbers.
+vectorized = numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "ninf", "nsz", "reassoc", "contract"})
+# The same with the order of additions kept, where rounding is the point.
+ordered = numba.njit(cache=True, error_model="numpy", fastmath={"nnan", "ninf", "nsz", "contract"})
+
+
+@intrinsic
+def bits(_, x):
+    """The bits of a double as an integer."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.IntType(64))
+
+    return types.int64(types.float64), generate
+
+
+@intrinsic
+def from_bits(_, x):
+    """The reverse of :func:`bits`."""
+
+    def generate(context, builder, signature, arguments):
+        return builder.bitcast(arguments[0], ir.DoubleType())
+
+    return types.float64(types.int64), generate
+
+
+@jit
+def _arc(w, radius):
+    """D_γ and its derivative in w."""
+    if w > 0.0:
+        root, stretch = math.sqrt(w), math.sqrt(1.0 + w)
+        # asinh √w, by a logarithm that keeps its digits for small w.
+        return 2.0 * radius * math.log1p(root + w / (1.0 + stretch)), radius / (root * stretch)
+    if w < -0.5:
+        return radius * (_HALF_PI - 1.0 - 2.0 * w), -2.0 * radius
+    if w < 0.0:
+        root = math.sqrt(-w)
+        return 2.0 * radius * math.asin(root), -radius / (root * math.sqrt(1.0 + w))
+    return 0.0, 0.0
+
+
+@jit
+def _smooth(square, slope, epsilon):
+    """(σ² + ε²)^¼ - √ε and its derivative, from σ and its derivative."""
+    h = math.sqrt(square * square + epsilon * epsilon)
+    root = math.sqrt(h)
+    return square * square / ((h + epsilon) * (root + math.sqrt(epsilon))), 0.5 * square / (h * root) * slope
+
+
+@jit
+def dissimilarity(w, kind, radius, epsilon):
+    """The dissimilarity numbered ``kind`` and its derivative in w."""
+    if kind == GEODESIC:
+        return _arc(w, radius)
+    if kind == SMOOTHED:
+        d, slope = _arc(w, radius)
+        if w > 0.0:
+            return _smooth(d * d, 2.0 * d * slope, epsilon)
+        if w < 0.0:
+            return _smooth(-d * d, -2.0 * d * slope, epsilon)
+        return 0.0, 0.0
+    if kind == FLAT_SQUARED:
+        return w, 1.0
+    if kind == FLAT_SMOOTHED:
+        return _smooth(w, 1.0, epsilon)
+    if kind == CONE_RULE:
+        if abs(w) < _CONE:
+            return 4.0 * radius * abs(w), 4.0 * radius * (1.0 if w > 0.0 else -1.0 if w < 0.0 else 0.0)
+        return _arc(w, radius)
+    # The broken geodesic.
+    if w >= -0.5:
+        return _arc(w, radius)
+    if w > -1.0:
+        return radius * (math.pi - 2.0 * math.asin(math.sqrt(1.0 + w))), -radius / math.sqrt(-w * (1.0 + w))
+    beyond = -1.0 - w
+    if beyond == 0.0:
+        return radius * math.pi, 0.0
+    root = math.sqrt(beyond)
+    return radius * (math.pi + 2.0 * math.asinh(root)), -radius / (root * math.sqrt(1.0 + beyond))
+
+
+@jit
+def bounds(limit, kind, radius, epsilon):
+    """Values (low, high) such that the dissimilarity of w exceeds ``limit`` outside [low, high]."""
+    if kind == FLAT_SQUARED:
+        return -1.0, limit
+    if kind in (FLAT_SMOOTHED, SMOOTHED):
+        # Invert the smoothing: σ = √((limit + √ε)⁴ - ε²) is ±D².
+        outer = (limit + math.sqrt(epsilon)) ** 4 - epsilon * epsilon
+        square = math.sqrt(max(outer, 0.0))
+        if kind == FLAT_SMOOTHED:
+            return -1.0, square * 1.0000001
+        limit = math.sqrt(square) * 1.0000001
+    angle = limit / radius
+    high = math.sinh(0.5 * min(angle, 1400.0)) ** 2 * 1.0000001
+    if kind == CONE_RULE:
+        high = max(high, min(0.25 * angle, _CONE))
+    if kind == BROKEN:
+        if angle >= math.pi:
+            low = -1.0 - math.sinh(0.5 * min(angle - math.pi, 1400.0)) ** 2 * 1.0000001
+        else:
+            low = -(math.sin(0.5 * angle) ** 2) * 1.0000001
+    elif angle > _HALF_PI:
+        low = 0.5 * (_HALF_PI - 1.0 - angle) * 1.0000001
+    else:
+        low = -(math.sin(0.5 * angle) ** 2) * 1.0000001
+    if kind == CONE_RULE:
+        low = min(low, -min(0.25 * angle, _CONE))
+    return low, high
+
+
+@jit
+def table_octaves(reach, kind):
+    """How many octaves of w > 0 and of w < 0 a table needs when no |w| exceeds ``reach``."""
+    above = 1
+    while above < HIGHEST_OCTAVE - LOWEST_OCTAVE and math.ldexp(1.0, LOWEST_OCTAVE + above) <= reach:
+        above += 1
+    if kind in (FLAT_SQUARED, FLAT_SMOOTHED):
+        return above, 0
+    if kind == BROKEN:
+        return above, min(above, -1 - LOWEST_OCTAVE)  # up to w = -1/2: at -1 the slope has a pole
+    return above, above
+
+
+@jit
+def fill_octave(table, octave, above, kind, radius, epsilon, tau):
+    """The segments of one octave: of w > 0 for ``octave`` below ``above``, of w < 0 from there on.
+
+    A row [2·(DEGREE + 1)] holds d and its slope; with ``tau`` positive, exp(-d/τ) and exp(-d/τ) times the slope.
+    """
+    sign, power = (1.0, octave) if octave < above else (-1.0, octave - above)
+    size = math.ldexp(1.0, LOWEST_OCTAVE + power)
+    values, slopes = np.empty(DEGREE + 1), np.empty(DEGREE + 1)
+    for segment in range(SEGMENTS):
+        for node in range(DEGREE + 1):
+            w = sign * size * (1.0 + (segment + 0.5 + _NODES[node]) / SEGMENTS)
+            values[node], slopes[node] = dissimilarity(w, kind, radius, epsilon)
+            if tau > 0.0:
+                values[node] = math.exp(-values[node] / tau)
+                slopes[node] *= values[node]
+        row = table[octave * SEGMENTS + segment]
+        for k in range(DEGREE + 1):
+            value, slope = 0.0, 0.0
+            for node in range(DEGREE + 1):
+                value += _COEFFICIENTS[k, node] * values[node]
+                slope += _COEFFICIENTS[k, node] * slopes[node]
+            row[k], row[DEGREE + 1 + k] = value, slope
+
+
+@ordered
+def look_up(table, above, below, w, count, values, slopes):
+    """Values and slopes at w[:count] from a table; how many lie outside it (theirs are then meaningless)."""
+    outside = 0
+    limit_above, limit_below = above << SEGMENT_BITS, below << SEGMENT_BITS
+    for j in range(count):
+        word = bits(np.float64(w[j]))
+        segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - _FIRST
+        negative = word < 0
+        limit = limit_below if negative else limit_above
+        if segment < 0 or segment >= limit:
+            outside += 1
+            segment = 0
+        elif negative:
+            segment += limit_above
+        # The bits below the segment, as a number of [-1/2, 1/2).
+        t = from_bits(((word << SEGMENT_BITS) & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000) - 1.5
+        # Unsigned, so that no index can count from the end.
+        row = table[np.uint64(segment)]
+        values[j] = row[0] + t * (row[1] + t * (row[2] + t * (row[3] + t * (row[4] + t * row[5]))))
+        slopes[j] = row[6] + t * (row[7] + t * (row[8] + t * (row[9] + t * (row[10] + t * row[11]))))
+    return outside
+
+
+@ordered
+def smooth(values, slopes, count, epsilon, flat):
+    """Distances (with ``flat``, squared ones) and their slopes in w into the smoothed ones, in place."""
+    offset = math.sqrt(epsilon)
+    for j in range(count):
+        square = values[j] if flat else values[j] * values[j]
+        h = math.sqrt(square * square + epsilon * epsilon)
+        root = math.sqrt(h)
+        slopes[j] *= (0.5 if flat else values[j]) * square / (h * root)
+        values[j] = square * square / ((h + epsilon) * (root + offset))
+
+
+@ordered
+def exponentials(values, count, least, rate, weights):
+    """exp((least - values)·rate) into weights[:count]; the argument may not exceed 700, and ends at -700."""
+    for j in range(count):
+        y = (least - values[j]) * rate
+        y = y if y > -700.0 else -700.0
+        # 2^k e^r with |r| <= log(2)/2: adding 1.5·2^52 leaves k in the last bits.
+        shifted = y * 1.4426950408889634 + 6755399441055744.0
+        k = shifted - 6755399441055744.0
+        r = (y - k * 0.6931471805599453) - k * 2.3190468138462996e-17
+        e = r * (1.0 / 39916800.0) + 1.0 / 3628800.0
+        e = e * r + 1.0 / 362880.0
+        e = e * r + 1.0 / 40320.0
+        e = e * r + 1.0 / 5040.0
+        e = e * r + 1.0 / 720.0
+        e = e * r + 1.0 / 120.0
+        e = e * r + 1.0 / 24.0
+        e = e * r + 1.0 / 6.0
+        e = e * r + 0.5
+        e = e * r + 1.0
+        e = e * r + 1.0
+        weights[j] = from_bits(bits(np.float64(e)) + (bits(np.float64(shifted)) << 52))
