@@ -106,7 +106,7 @@ def test_a_step_into_nonsense_is_taken_back(setting):
         ({"method": "newton"}, "method must be 'line_search', 'sgd' or 'adam', got 'newton'"),
         ({"lr": 0.1}, "chooses its own steps"),
         ({"method": "adam", "momentum": 0.9}, "momentum belongs to method='sgd'"),
-        ({"max_iterations": -1}, "max_iterations must be a non-negative integer"),
+        ({"max_iterations": -1}, "max_iterations must not be negative, got -1"),
         ({"gradient_tolerance": -1.0}, "gradient_tolerance must be"),
         ({"time_limit": 0.0}, "time_limit must be"),
         ({"x0": torch.ones(2, 5, dtype=torch.float64)}, r"x0\[0\] is off the manifold"),
