@@ -189,6 +189,7 @@ class Euclidean(Manifold):
         perturb_first: bool = True,
     ) -> Tensor:
         """Points uniform in [-ε, ε]^d around 0; ``perturb_first=False`` keeps the first coordinate at 0."""
+        check_size(size)
         check_positive("epsilon", epsilon)
         x = epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
         if not perturb_first:

@@ -154,6 +154,7 @@ class Manifold(nn.Module, ABC):
 
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A retraction: agrees with the exponential map to first order, without transcendental functions."""
+        validate(self.ambient_dim, x=x, u=u)
         return self.phi(x + u)
 
     # --- distances ----------------------------------------------------------------------------------------------

@@ -439,6 +439,7 @@ class PseudoHyperboloid(Manifold):
         device: torch.device | None = None,
     ) -> Tensor:
         """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
+        check_size(size)
         check_positive("scale", scale, zero=True)
         z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device or self.beta.device)
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
@@ -459,6 +460,7 @@ class PseudoHyperboloid(Manifold):
         ``perturb_first=False`` keeps x_0 at √|β| before rescaling, as the authors' scripts do. Draws with ⟨z, z⟩ >= 0,
         which nothing rescales onto the manifold, are drawn again; ε must be small enough that few are.
         """
+        check_size(size)
         check_positive("epsilon", epsilon)
         device = device or self.beta.device
 

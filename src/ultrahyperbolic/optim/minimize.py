@@ -245,6 +245,8 @@ def _check_arguments(
         raise ValueError("method='line_search' chooses its own steps: lr, momentum and max_step belong to the others")
     if method == "adam" and momentum != 0.0:
         raise ValueError("momentum belongs to method='sgd'; Adam has its own")
+    if lr is not None:
+        check_positive("lr", lr, zero=True)
     check_positive("gradient_tolerance", gradient_tolerance, zero=True)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
