@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 
+import mpmath
 import pytest
 import torch
 
@@ -464,3 +465,31 @@ def test_a_check_is_true_or_false():
     M = PseudoHyperboloid(2, 1)
     assert M.check_point(M.origin())
     assert not M.check_point(2 * M.origin())
+
+
+def test_the_smoothed_dissimilarity_does_not_overflow_in_float32():
+    M = PseudoHyperboloid(2, 1, -4.0)
+    for scale in (1e3, 1e6, 1e9):
+        z = torch.tensor([0.6, 0.8, 1.0, 0.0])
+        x = M.phi(scale * z).requires_grad_()
+        y = M.phi(scale * z * torch.tensor([-1.0, -1.0, 1.0, 1.0]))
+        smoothed, plain = M.smoothed_dissimilarity(x, y, 0.1), M.dissimilarity(x, y)
+        assert M.inner(x, y) > 0
+        assert smoothed.item() == pytest.approx(plain.item() - 0.1**0.5, rel=1e-6)
+        (gradient,) = torch.autograd.grad(smoothed, x)
+        assert gradient.isfinite().all()
+        assert gradient.abs().max() > 0
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 100.0])
+def test_the_smoothed_dissimilarity_keeps_its_digits(manifold, epsilon, generator):
+    x, y = manifold.random(200, generator=generator), manifold.random(200, generator=generator)
+    length = manifold.dissimilarity(x, y)
+    expected = []
+    with mpmath.workdps(60):
+        for value in length.tolist():
+            expected.append(
+                float(mpmath.root(mpmath.mpf(value) ** 4 + mpmath.mpf(epsilon) ** 2, 4) - mpmath.sqrt(epsilon))
+            )
+    expected = torch.tensor(expected, dtype=torch.float64)
+    torch.testing.assert_close(manifold.smoothed_dissimilarity(x, y, epsilon), expected, rtol=1e-13, atol=0)
