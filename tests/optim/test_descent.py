@@ -298,8 +298,7 @@ def test_carried_momentum_is_projected_onto_the_new_tangent_space(manifold, gene
     settings = DescentSettings(manifold, lr=1e-2, momentum=0.99, max_step=0.05)
     for _ in range(100):
         gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator).float()
-        step = descent_step(x, gradient, state, settings)
-        x, state = step
+        x, state = descent_step(x, gradient, state, settings)
     y, v = x.double(), state.momentum.double()
     normal = manifold.inner(y, v).abs() / (y.norm(dim=-1) * v.norm(dim=-1))
     assert normal.max() < 2e-6
