@@ -410,15 +410,15 @@ def section(figures: Figures, sizes: Sizes, threads: int) -> str:
         f"exponent of d over {tail} … {last}": "tail_exponent",
     }
     parts = [
-        f"`python benchmarks/geometry.py` (part of `make bench`; `--json FILE` for the figures, `--threads N`) measures, "
-        f"side by side in one run, float64, {sizes.points:,} points of ambient dimension 10, forward. `--docs docs` wrote "
-        f"this section with torch {torch.__version__} and geoopt {geoopt.__version__}, {threads} thread(s), "
+        "`python benchmarks/geometry.py` (part of `make bench`; `--json FILE` for the figures, `--threads N`) measures, "
+        f"side by side in one run, float64, {sizes.points:,} points of ambient dimension 10, forward. `--docs docs` "
+        f"wrote this section with torch {torch.__version__} and geoopt {geoopt.__version__}, {threads} thread(s), "
         f"{platform.machine()}.",
         "| ratio to geoopt, projections off | key | measured | bar |",
         "|---|---|---|---|",
         *(f"| {what} | `{key}` | {figures[key]:.2f} | {BARS.get(key, '–')} |" for what, key in ratios.items()),
-        f"The sphere's distance costs more because it is accurate: at a separation of {SEPARATION:g} its largest relative "
-        f"error is {figures['sphere_dist_error_nearby']:.1e}, and that of geoopt, which takes acos of a clamped scalar "
+        f"The sphere's distance costs more because it is accurate: at a separation of {SEPARATION:g} its largest "
+        f"relative error is {figures['sphere_dist_error_nearby']:.1e}, and that of geoopt, which takes acos of a clamped scalar "
         f"product, {figures['geoopt_sphere_dist_error_nearby']:.1e}.",
         "χ against the Gram–Schmidt direction of Gao, Lim & Ye (2018), time for one point:",
         "| | keys | χ | Gram–Schmidt |",
@@ -430,9 +430,9 @@ def section(figures: Figures, sizes: Sizes, threads: int) -> str:
         ),
         f"| µs at d = {last} | `chi_us_d{last}`, `gram_schmidt_us_d{last}` | {figures[f'chi_us_d{last}']:,.1f} | "
         f"{figures[f'gram_schmidt_us_d{last}']:,.0f} |",
-        f"The tail leaves out short rows, whose time is not that of the arithmetic. How far Gram–Schmidt drifts from an "
-        f"orthonormal basis depends on where it starts: at d = {last} the worst of {sizes.residual_points} points is off "
-        f"by {off['']} from random tangent vectors, by {off['classical_']} in the classical form, and by "
+        "The tail leaves out short rows, whose time is not that of the arithmetic. How far Gram–Schmidt drifts from an "
+        f"orthonormal basis depends on where it starts: at d = {last} the worst of {sizes.residual_points} points is "
+        f"off by {off['']} from random tangent vectors, by {off['classical_']} in the classical form, and by "
         f"{off['time_first_']} or {off['space_first_']} from the coordinate axes, time or space first.",
     ]
     lines = [part if part.startswith("|") else f"\n{textwrap.fill(part, 120)}\n" for part in parts]
