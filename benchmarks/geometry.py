@@ -410,16 +410,16 @@ def section(figures: Figures, sizes: Sizes, threads: int) -> str:
         f"exponent of d over {tail} … {last}": "tail_exponent",
     }
     parts = [
-        "`python benchmarks/geometry.py` (part of `make bench`; `--json FILE` for the figures, `--threads N`) measures, "
-        f"side by side in one run, float64, {sizes.points:,} points of ambient dimension 10, forward. `--docs docs` "
-        f"wrote this section with torch {torch.__version__} and geoopt {geoopt.__version__}, {threads} thread(s), "
+        "`python benchmarks/geometry.py` (part of `make bench`; `--json FILE` for the figures, `--threads N`) "
+        f"measures, side by side in one run, float64, {sizes.points:,} points of ambient dimension 10, forward. "
+        f"`--docs docs` wrote this section with torch {torch.__version__} and geoopt {geoopt.__version__}, {threads} thread(s), "
         f"{platform.machine()}.",
         "| ratio to geoopt, projections off | key | measured | bar |",
         "|---|---|---|---|",
         *(f"| {what} | `{key}` | {figures[key]:.2f} | {BARS.get(key, '–')} |" for what, key in ratios.items()),
         f"The sphere's distance costs more because it is accurate: at a separation of {SEPARATION:g} its largest "
-        f"relative error is {figures['sphere_dist_error_nearby']:.1e}, and that of geoopt, which takes acos of a clamped scalar "
-        f"product, {figures['geoopt_sphere_dist_error_nearby']:.1e}.",
+        f"relative error is {figures['sphere_dist_error_nearby']:.1e}, and that of geoopt, which takes "
+        f"acos of a clamped scalar product, {figures['geoopt_sphere_dist_error_nearby']:.1e}.",
         "χ against the Gram–Schmidt direction of Gao, Lim & Ye (2018), time for one point:",
         "| | keys | χ | Gram–Schmidt |",
         "|---|---|---|---|",
