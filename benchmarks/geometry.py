@@ -412,8 +412,8 @@ def section(figures: Figures, sizes: Sizes, threads: int) -> str:
     parts = [
         "`python benchmarks/geometry.py` (part of `make bench`; `--json FILE` for the figures, `--threads N`) "
         f"measures, side by side in one run, float64, {sizes.points:,} points of ambient dimension 10, forward. "
-        f"`--docs docs` wrote this section with torch {torch.__version__} and geoopt {geoopt.__version__}, {threads} thread(s), "
-        f"{platform.machine()}.",
+        f"`--docs docs` wrote this section with torch {torch.__version__} and geoopt {geoopt.__version__}, "
+        f"{threads} thread(s), {platform.machine()}.",
         "| ratio to geoopt, projections off | key | measured | bar |",
         "|---|---|---|---|",
         *(f"| {what} | `{key}` | {figures[key]:.2f} | {BARS.get(key, '–')} |" for what, key in ratios.items()),

@@ -23,7 +23,7 @@ from ultrahyperbolic.optim import (
     descent_step,
     optimize_through_phi,
 )
-from ultrahyperbolic.testing import check_gradient, check_manifold
+from ultrahyperbolic.testing import check_gradient, check_manifold, random_isometry
 
 M, S, E = PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 2, 4.0), Euclidean(5)
 C = checked(M)
@@ -243,7 +243,12 @@ NUMBERS = [
     (lambda: minimize(total, x, M, time_limit="x"), TypeError, "time_limit must be a finite positive number, got 'x'"),
     (lambda: minimize(total, x, M, gradient_tolerance=NAN), ValueError, "gradient_tolerance must be a finite non-negative number, got nan"),
     (lambda: minimize(total, x, M, max_iterations=2.5), TypeError, "max_iterations must be an integer, got 2.5"),
+    (lambda: armijo("f", x, 0.0, x, M), TypeError, "function must be callable, got 'f'"),
+    (lambda: through_phi(x.clone(), 3), ValueError, "name must be that of a parameter of Module, got 3"),
     # the battery
+    (lambda: check_gradient(None, x, M), TypeError, "function must be callable, got None"),
+    (lambda: random_isometry("M"), TypeError, "manifold must be a Manifold, got str"),
+    (lambda: random_isometry(M, boost=NAN), ValueError, "boost must be a finite non-negative number, got nan"),
     (lambda: check_manifold("M"), TypeError, "manifold must be a Manifold, got str"),
     (lambda: check_manifold(M, n=0), ValueError, "n must be at least 1, got 0"),
     (lambda: check_manifold(M, dtype=torch.int64), TypeError, "dtype must be torch.float32 or torch.float64, got torch.int64"),

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 
 from .geometry import Manifold
-from .geometry.arguments import check_count, check_dtype, validate
+from .geometry.arguments import check_callable, check_count, check_dtype, check_positive, validate
 from .geometry.manifold import MEASURES, require_manifold
 
 __all__ = ["ManifoldReport", "check_gradient", "check_manifold", "properties", "random_isometry"]
@@ -110,6 +110,7 @@ def check_gradient(
     For a random tangent direction u at x [..., d] in float64: if autograd's gradient of ``function`` is right, the
     first-order Taylor remainder shrinks like t². A function that is linear along geodesics passes with slope infinity.
     """
+    check_callable("function", function)
     require_manifold(manifold)
     validate(manifold.ambient_dim, x=x)
     generator = torch.Generator(device=x.device).manual_seed(seed)
@@ -133,6 +134,8 @@ def check_gradient(
 
 def random_isometry(manifold: Manifold, *, generator: torch.Generator | None = None, boost: float = 0.5) -> Tensor:
     """A random matrix [d, d] that preserves ⟨·,·⟩ and the manifold, orthochronous where that is one sheet of two."""
+    require_manifold(manifold)
+    check_positive("boost", boost, zero=True)
     metric = _metric(manifold)
     d, negative = manifold.ambient_dim, metric < 0
     noise = torch.randn(d, d, dtype=torch.float64, generator=generator)

@@ -9,7 +9,7 @@ import mpmath
 import pytest
 import torch
 
-from ultrahyperbolic import PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
 
 
 def test_letters_of_the_paper():
@@ -275,11 +275,15 @@ METHODS = [
     ("psi_inverse", "x"), ("projx", "x"), ("egrad2rgrad", "xu"), ("descent_direction", "xu"), ("preconditioner", "x"),
     ("norm", "u"), ("causal_character", "u"),
 ]  # fmt: skip
+KINDS = [
+    *(PseudoHyperboloid(*signature, -4.0) for signature in ((3, 0), (0, 3), (2, 1))),
+    PseudoSphere(2, 1, 4.0),
+    Euclidean(4),
+]
 
 
-@pytest.mark.parametrize("signature", [(3, 0), (0, 3), (2, 1)], ids=str)
-def test_everything_compiles_without_graph_breaks(signature):
-    M = PseudoHyperboloid(*signature, -4.0)
+@pytest.mark.parametrize("M", KINDS, ids=lambda M: M._label())
+def test_everything_compiles_without_graph_breaks(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
     for name, letters in METHODS:
@@ -304,9 +308,8 @@ def test_everything_compiles_with_inductor(signature):
         torch.testing.assert_close(compiled(*given), method(*given), rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
-@pytest.mark.parametrize("signature", [(3, 0), (0, 3), (2, 1)], ids=str)
-def test_everything_maps_with_vmap(signature):
-    M = PseudoHyperboloid(*signature, -4.0)
+@pytest.mark.parametrize("M", KINDS, ids=lambda M: M._label())
+def test_everything_maps_with_vmap(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
     for name, letters in METHODS:

@@ -98,7 +98,7 @@ def format_row(row: Tensor) -> str:
     return f"({', '.join(values)}{', …' if row.numel() > 8 else ''})"
 
 
-# --- numbers ----------------------------------------------------------------------------------------------------
+# --- numbers and functions --------------------------------------------------------------------------------------
 
 
 def is_number(value: object) -> bool:
@@ -150,6 +150,12 @@ def check_count(name: str, value: int, least: int) -> int:
         rule = "not be negative" if least == 0 else f"be at least {least}"
         raise ValueError(f"{name} must {rule}, got {count}")
     return count
+
+
+def check_callable(name: str, value: object) -> None:
+    """Raise unless value can be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be callable, got {value!r}")
 
 
 def check_size(size: tuple[int, ...]) -> None:

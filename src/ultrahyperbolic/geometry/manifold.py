@@ -282,8 +282,12 @@ class Manifold(nn.Module, ABC):
         generator: torch.Generator | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
+        perturb_first: bool = True,
     ) -> Tensor:
-        """The paper's start: the origin with coordinates perturbed uniformly in [-ε, ε], rescaled onto the manifold."""
+        """The paper's start: the origin with coordinates perturbed uniformly in [-ε, ε], rescaled onto the manifold.
+
+        ``perturb_first=False`` leaves the origin's own coordinate alone before rescaling.
+        """
 
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""

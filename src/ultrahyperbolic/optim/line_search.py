@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.arguments import as_number, check_count, check_fraction, check_positive, validate
+from ..geometry.arguments import as_number, check_callable, check_count, check_fraction, check_positive, validate
 from ..geometry.manifold import require_manifold
 from .descent import DescentSettings, DescentState, descent_step
 
@@ -43,6 +43,7 @@ def armijo(
     ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), so a step is found unless rounding hides the
     decrease; trials where f is not finite are shortened like any other. The function never increases.
     """
+    check_callable("function", function)
     require_manifold(manifold)
     validate(manifold.ambient_dim, points=points, gradient=gradient)
     value = as_number("value", value)

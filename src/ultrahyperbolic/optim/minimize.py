@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.arguments import check_count, check_positive
+from ..geometry.arguments import check_callable, check_count, check_positive
 from ..geometry.manifold import require_manifold
 from .descent import DescentSettings, DescentState, descent_step
 from .line_search import armijo
@@ -87,7 +87,9 @@ def minimize(
 
     Ctrl-C stops and returns the best point so far.
     """
-    _check_callables(function, callback)
+    check_callable("function", function)
+    if callback is not None:
+        check_callable("callback", callback)
     require_manifold(manifold)
     max_iterations = check_count("max_iterations", max_iterations, 0)
     _check_arguments(method, lr, momentum, max_step, gradient_tolerance, time_limit)
@@ -222,13 +224,6 @@ def _no_decrease(run: _Run) -> tuple[str, bool]:
     if norm <= torch.finfo(run.points.dtype).eps ** 0.4 * max(1.0, abs(run.value)):
         return "no step decreases the function any further: converged to rounding", True
     return f"no step decreases the function (gradient norm {norm:.3g}): not smooth here, or a wrong gradient", False
-
-
-def _check_callables(function: object, callback: object) -> None:
-    if not callable(function):
-        raise TypeError(f"function must be callable, got {function!r}")
-    if callback is not None and not callable(callback):
-        raise TypeError(f"callback must be callable, got {callback!r}")
 
 
 def _check_arguments(

@@ -45,7 +45,7 @@ def optimize_through_phi(module: nn.Module, name: str, manifold: Manifold) -> nn
     """
     if not isinstance(module, nn.Module):
         raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")
-    if not isinstance(getattr(module, name, None), Tensor):
+    if not isinstance(name, str) or not isinstance(getattr(module, name, None), Tensor):
         raise ValueError(f"name must be that of a parameter of {type(module).__name__}, got {name!r}")
     require_manifold(manifold)
     manifold.assert_projectable(getattr(module, name).detach(), name=name)
