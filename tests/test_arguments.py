@@ -205,6 +205,7 @@ NUMBERS = [
             (lambda K=Kind: K([parameter()], "M"), TypeError, "manifold must be a Manifold, got str"),
             (lambda K=Kind: K([{"params": [parameter()], "manifold": 3}], M), TypeError, "manifold of group 0 must be a Manifold, got int"),
             (lambda K=Kind: K([parameter(), parameter(2 * x)], M), ValueError, "params[1] of group 0[0] is off the manifold"),
+            (lambda K=Kind: K([("nodes.weight", parameter(2 * x))], M), ValueError, "nodes.weight[0] is off the manifold"),
             (lambda K=Kind: K([parameter(x[:, :4])], M), ValueError, "params[0] of group 0 must have 5 coordinates"),
             (lambda K=Kind: K([parameter(x.half())], M), TypeError, "params[0] of group 0 must be float32 or float64, got torch.float16"),
             (lambda K=Kind: K([parameter()], M, lr="x"), TypeError, "lr must be a finite non-negative number, got 'x'"),

@@ -137,6 +137,7 @@ def test_a_state_of_another_geometry_is_refused():
         ({"beta": torch.tensor(math.nan)}, "beta must be finite and negative, got nan"),
         (PseudoHyperboloid(2, 2, -0.3).state_dict(), "p and q are 3 and 1 here, and the state is of 2, 2"),
         ({"beta": torch.ones(2)}, "size mismatch for beta"),
+        ({"beta": "x"}, 'While copying the parameter named "beta"'),
     ):
         with pytest.raises(RuntimeError, match=message):
             M.load_state_dict(state)

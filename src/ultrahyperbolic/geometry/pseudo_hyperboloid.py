@@ -105,7 +105,7 @@ class PseudoHyperboloid(Manifold):
         found, beta = metadata.get("signature", (self.p, self.q)), state_dict.get(f"{prefix}beta", self.beta)
         if tuple(found) != (self.p, self.q):
             errors.append(f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, {found[1]}")
-        elif beta.numel() == 1 and not -math.inf < beta.item() < 0:
+        elif isinstance(beta, Tensor) and beta.numel() == 1 and not -math.inf < beta.item() < 0:
             errors.append(f"{prefix}beta must be finite and negative, got {beta.item()}")
         else:
             super()._load_from_state_dict(state_dict, prefix, metadata, *rest)

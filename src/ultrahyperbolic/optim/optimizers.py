@@ -39,8 +39,9 @@ class ManifoldOptimizer(Optimizer, ABC):
             require_manifold(group["manifold"], f"manifold of group {number}")
             self._settings(group)
             _check_lr(group["lr"])
-            for index, param in enumerate(group["params"]):
-                group["manifold"].assert_point(param.detach(), name=f"params[{index}] of group {number}")
+            names = group.get("param_names") or [f"params[{i}] of group {number}" for i in range(len(group["params"]))]
+            for name, param in zip(names, group["params"], strict=True):
+                group["manifold"].assert_point(param.detach(), name=name)
         except BaseException:
             self.param_groups.pop()
             raise
