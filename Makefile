@@ -37,6 +37,7 @@ bench: $(READY)
 
 docs: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --docs docs
+	$(BIN)/python benchmarks/geometry.py --docs docs
 
 clean:
 	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

@@ -100,7 +100,22 @@ class WrongSlopeBelowTheEquator(PseudoHyperboloid):
         return torch.where(inner <= 0, super().dissimilarity(x, y), radius * math.pi / 2 + inner)
 
 
+class LogarithmWithAFavouriteAxis(PseudoHyperboloid):
+    """Wrong along an axis that no isometry respects."""
+
+    def logmap(self, x, y):
+        vector, exists = super().logmap(x, y)
+        return Logarithm(vector * (1.0 + 1e-4 * torch.eye(self.ambient_dim, dtype=x.dtype)[-1]), exists)
+
+
+class ForgetsTheSignOfSquares(PseudoHyperboloid):
+    def sqnorm(self, u, *, keepdim=False):
+        return super().sqnorm(u, keepdim=keepdim).abs()
+
+
 MUTANTS = [
+    (LogarithmWithAFavouriteAxis, (3, 1), "isometry_invariance"),
+    (ForgetsTheSignOfSquares, (3, 1), "definiteness"),
     (ForgetsBetaInExp, (3, 1), "geodesic_equation"),
     (ProjectsInsteadOfTransporting, (3, 1), "transport"),
     (ClampsTheLogarithm, (3, 1), "image_of_exp"),
@@ -168,3 +183,16 @@ def test_check_gradient_measures_the_taylor_slope(manifold, generator):
 @pytest.mark.parametrize("signature", [(4, 0), (0, 4), (3, 1)], ids=str)
 def test_the_battery_passes_on_cuda(signature, dtype):
     check_manifold(PseudoHyperboloid(*signature, -4.0).cuda(), dtype=dtype, device="cuda")
+
+
+@pytest.mark.parametrize("signature", [(20, 1), (10, 1), (50, 0), (1, 20), (1, 1), (0, 1), (1, 0)], ids=str)
+def test_lopsided_signatures(signature, dtype):
+    check_manifold(PseudoHyperboloid(*signature, -0.25), dtype=dtype)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+def test_check_gradient_on_cuda():
+    M = PseudoHyperboloid(3, 1, -4.0).cuda()
+    ok, slope = check_gradient(lambda x: x.pow(3).sum(), M.random(3), M)
+    assert ok
+    assert slope == pytest.approx(2.0, abs=0.1)

@@ -21,7 +21,8 @@ import torch
 from torch import Tensor
 
 from .geometry import Manifold
-from .geometry.manifold import MEASURES
+from .geometry.arguments import check_callable, check_count, check_dtype, check_positive, validate
+from .geometry.manifold import MEASURES, require_manifold
 
 __all__ = ["ManifoldReport", "check_gradient", "check_manifold", "properties", "random_isometry"]
 
@@ -77,6 +78,9 @@ def check_manifold(
     raises : bool
         Raise ``AssertionError`` listing the failures, or only report them.
     """
+    require_manifold(manifold)
+    check_dtype(dtype)
+    n = check_count("n", n, 1)
     unknown = set(only or ()) - set(_PROPERTIES)
     if unknown:
         raise ValueError(f"no property called {', '.join(sorted(unknown))}; there are {', '.join(_PROPERTIES)}")
@@ -106,13 +110,16 @@ def check_gradient(
     For a random tangent direction u at x [..., d] in float64: if autograd's gradient of ``function`` is right, the
     first-order Taylor remainder shrinks like t². A function that is linear along geodesics passes with slope infinity.
     """
+    check_callable("function", function)
+    require_manifold(manifold)
+    validate(manifold.ambient_dim, x=x)
     generator = torch.Generator(device=x.device).manual_seed(seed)
     u = manifold.random_tangent(x.detach(), generator=generator)
     variable = x.detach().clone().requires_grad_()
     value = function(variable)
     (gradient,) = torch.autograd.grad(value, variable)
     slope = manifold.inner(manifold.egrad2rgrad(x.detach(), gradient), u).sum()
-    times = torch.logspace(-5, -2, 16, dtype=torch.float64)
+    times = torch.logspace(-5, -2, 16, dtype=torch.float64, device=x.device)
     with torch.no_grad():
         reached = torch.stack([function(manifold.geodesic(x.detach(), u, float(t))).double() for t in times])
     remainder = (reached - value.detach() - times * slope).abs()
@@ -127,6 +134,8 @@ def check_gradient(
 
 def random_isometry(manifold: Manifold, *, generator: torch.Generator | None = None, boost: float = 0.5) -> Tensor:
     """A random matrix [d, d] that preserves ⟨·,·⟩ and the manifold, orthochronous where that is one sheet of two."""
+    require_manifold(manifold)
+    check_positive("boost", boost, zero=True)
     metric = _metric(manifold)
     d, negative = manifold.ambient_dim, metric < 0
     noise = torch.randn(d, d, dtype=torch.float64, generator=generator)
@@ -189,8 +198,8 @@ class _Sample:
     def tangents(self, x: Tensor, length: float = 0.5) -> Tensor:
         """Tangent vectors of Euclidean length about ``length`` times the radius."""
         u = self.manifold.random_tangent(x, generator=self.generator)
-        scaled: Tensor = u * (length * self.radius / u.norm(dim=-1, keepdim=True))
-        return scaled
+        # Projected again: little may be left of a normal vector, and scaling enlarges its rounding.
+        return self.manifold.proju(x, u * (length * self.radius / u.norm(dim=-1, keepdim=True)))
 
     def gradients(self, x: Tensor) -> Tensor:
         return torch.randn(x.shape, dtype=torch.float64, generator=self.generator).to(x)
@@ -507,20 +516,28 @@ def isometry_invariance(s: _Sample) -> None:
     u = s.tangents(x)
     moved = M.expmap(turned_x, u @ matrix.T)
     s.close(moved, M.expmap(x, u) @ matrix.T, "exp does not commute with isometries", growth.unsqueeze(-1), s.radius)
+    vector, exists = M.logmap(x, y)
+    turned, still = M.logmap(turned_x, turned_y)
+    near_antipode = 1.0 if s.beta is None else 1.0 / (1.0 + M.inner(x, y) / s.beta).clamp_min(1e-6)
+    scale = growth * near_antipode * s.radius
+    both = exists & still
+    s.close(turned[both], (vector @ matrix.T)[both], "log does not commute with isometries", scale[both].unsqueeze(-1))
+    clear = True if s.beta is None else (1.0 + M.inner(x, y) / s.beta).abs() > 1e-3 * growth.sqrt()
+    _demand((exists == still) | ~torch.as_tensor(clear), "log exists before an isometry and not after, or the reverse")
 
 
 @_property
 def homothety(s: _Sample) -> None:
-    """Scaling a pseudo-hyperboloid to another β scales its lengths by √(β'/β)."""
-    s.curved()
+    """Scaling a manifold to another β scales its lengths by √(β'/β)."""
+    beta = 3.0 * s.curved()
     M: Any = s.manifold
     if not hasattr(M, "homothety"):
         raise _Skip("the manifold has no homothety")
     x, y = s.points(), s.points()
-    from .geometry import PseudoHyperboloid
+    from .geometry import PseudoHyperboloid, PseudoSphere
 
-    other = PseudoHyperboloid(M.p, M.q, 3.0 * float(s.beta or 0.0)).to(s.device)
-    a, b = M.homothety(x, 3.0 * float(s.beta or 0.0)), M.homothety(y, 3.0 * float(s.beta or 0.0))
+    other = (PseudoHyperboloid if beta < 0 else PseudoSphere)(M.p, M.q, beta).to(s.device)
+    a, b = M.homothety(x, beta), M.homothety(y, beta)
     _demand(other.check_point(a).ok, "the homothety misses its target")
     s.close(other.dissimilarity(a, b).square(), 3.0 * M.dissimilarity(x, y).square(), "lengths do not scale",
             s.condition(x, y), s.radius**2 * 16 + M.dissimilarity(x, y).double().square())  # fmt: skip
@@ -562,8 +579,9 @@ def phi_and_psi(s: _Sample) -> None:
     if not hasattr(M, "psi"):
         return
     split = M.psi(x)
-    unit = split[..., : M.q + 1]
-    s.close(unit.square().sum(-1), 1.0, "the first part of ψ(x) is not on the unit sphere")
+    if s.beta is not None:
+        unit = split[..., : s.q + 1] if s.beta < 0 else split[..., -(s.q + 1) :]
+        s.close(unit.square().sum(-1), 1.0, "the directions of ψ(x) are not on the unit sphere")
     s.close(M.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.condition(x).unsqueeze(-1), s.radius)
 
 
@@ -586,22 +604,17 @@ def definiteness(s: _Sample) -> None:
     """⟨·,·⟩ is definite on tangent spaces for q = 0 or p = 0 only."""
     M, x = s.manifold, s.points()
     s.curved()
-    u = M.random_tangent(s.points(512), generator=s.generator)
-    square = M.sqnorm(u) * s.signature_sign
-    positive, negative = bool((square > 0).any()), bool((square < 0).any())
-    _demand(
-        positive == (s.p > 0), "space-like tangent vectors where there should be none, or none where there should be"
-    )
-    _demand(
-        negative == (s.q > 0), "time-like tangent vectors where there should be none, or none where there should be"
-    )
-    character = M.causal_character(u)
-    _demand(character == torch.sign(M.sqnorm(u)).to(torch.int8), "causal_character is not the sign of ⟨u, u⟩")
-    if s.p > 0 and s.q > 0:
-        _demand(
-            M.causal_character(_causal_tangents(s, x)["null"], tolerance=1e-4) == 0,
-            "causal_character misses null vectors",
-        )
+    made = _causal_tangents(s, x)
+    for causal, sign in (("space-like", s.signature_sign), ("time-like", -s.signature_sign)):
+        if causal in made:
+            _demand(M.sqnorm(made[causal]).sign() == sign, f"⟨u, u⟩ of {causal} tangent vectors has the wrong sign")
+            _demand(M.causal_character(made[causal]) == sign, f"causal_character misses {causal} vectors")
+    if "null" in made:
+        _demand(M.causal_character(made["null"], tolerance=1e-4) == 0, "causal_character misses null vectors")
+    else:
+        u = M.random_tangent(x, generator=s.generator)
+        definite = s.signature_sign if s.p > 0 else -s.signature_sign
+        _demand(M.sqnorm(u).sign() == definite, "⟨·,·⟩ is not definite for q = 0 or p = 0")
 
 
 @_property
@@ -672,10 +685,12 @@ def descent(s: _Sample) -> None:
 @_property
 def finite_gradients(s: _Sample) -> None:
     """Gradients are never NaN or infinite; 0 by convention at x = y, on the cone and, for d_γ, at the antipode."""
-    x = s.points()
+    M, x = s.manifold, s.points()
     pairs = {"x = y": x.clone()}
     if s.beta is not None:
         pairs["far"] = s.points(scale=3.0)
+        if s.p > 0:
+            pairs["10√|β| away"] = M.geodesic(x, _causal_tangents(s, x)["space-like"], 10.0)
         if s.q > 0:
             pairs["the antipode"] = -x
     if s.p > 0 and s.q > 0 and s.beta is not None:
@@ -697,15 +712,21 @@ def _gradients(s: _Sample, name: str, x: Tensor, y: Tensor) -> tuple[Tensor, ...
     if name == "norm":
         result = M.norm(a - b)
     elif name == "expmap":
-        result = M.expmap(a, M.proju(a, b - a))
+        result = M.expmap(a, _short(s, M.proju(a, b - a)))
     elif name == "transp_follow_expmap":
-        result = M.transp_follow_expmap(a, M.proju(a, b - a), M.proju(a, b))
+        result = M.transp_follow_expmap(a, _short(s, M.proju(a, b - a)), M.proju(a, b))
     elif name == "logmap":
         vector, exists = M.logmap(a, b)
         result = torch.where(exists.unsqueeze(-1), vector, torch.zeros_like(vector))
     else:
         result = getattr(M, name)(a, b).nan_to_num(0.0)
     return torch.autograd.grad(result.sum(), (a, b), materialize_grads=True)
+
+
+def _short(s: _Sample, u: Tensor) -> Tensor:
+    """u, no longer than 8√|β|: cosh of what joins far points, projected, is beyond every float."""
+    length: Tensor = u.detach().norm(dim=-1, keepdim=True)
+    return u * (8.0 * s.radius / length.clamp_min(8.0 * s.radius))
 
 
 def _zero_on_cone(s: _Sample) -> None:

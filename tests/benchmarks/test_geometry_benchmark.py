@@ -62,3 +62,26 @@ def test_gram_schmidt_bases_are_orthonormal_in_small_dimensions(figures: dict[st
 
 def test_exponents_are_there(figures: dict[str, float]) -> None:
     assert {"chi_exponent", "gram_schmidt_exponent", "threads", "points"} <= figures.keys()
+    assert {"chi_tail_exponent", "gram_schmidt_tail_exponent"} <= figures.keys()
+
+
+def test_exponents_are_fitted_over_all_dimensions(figures: dict[str, float]) -> None:
+    for name in ("chi", "gram_schmidt"):
+        times = [math.log(figures[f"{name}_us_d{d}"]) for d in DIMENSIONS]
+        # d doubles from each to the next, so the least-squares slope is half the logarithm of last over first.
+        assert figures[f"{name}_exponent"] == pytest.approx((times[-1] - times[0]) / (2 * math.log(2)))
+
+
+def test_the_section_of_the_docs_is_written_between_its_marks(tmp_path: Path) -> None:
+    page = tmp_path / "performance.md"
+    marks = "<!-- geometry: written by benchmarks/geometry.py -->", "<!-- end of geometry -->"
+    page.write_text(f"before\n{marks[0]}\nold\n{marks[1]}\nafter\n")
+    command = [sys.executable, str(SCRIPT), "--quick", "--docs", str(tmp_path)]
+    assert subprocess.run(command, capture_output=True, check=False).returncode == 0
+    before, section = page.read_text().split(marks[0])
+    section, after = section.split(marks[1])
+    assert (before, after) == ("before\n", "\nafter\n")
+    assert "old" not in section
+    assert "`gram_schmidt_exponent`" in section
+    page.write_text("no marks")
+    assert b"lacks the marks" in subprocess.run(command, capture_output=True, check=False).stderr

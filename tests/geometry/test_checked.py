@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 
 import pytest
 import torch
 
-from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere, checked
+from ultrahyperbolic import Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
 from ultrahyperbolic.testing import check_manifold
 
 
@@ -89,3 +91,60 @@ def test_overridden_methods_are_checked_too(generator):
     x = M.random(3, generator=generator)
     with pytest.raises(ValueError, match=r"the result.* is off the manifold"):
         M.expmap(x, M.random_tangent(x, generator=generator))
+
+
+@pytest.mark.parametrize("plain", [PseudoHyperboloid(2, 1, -0.3), PseudoSphere(2, 1), Euclidean(3)], ids=str)
+def test_checked_manifolds_pickle_and_copy(plain):
+    M = checked(plain)
+    for twin in (pickle.loads(pickle.dumps(M)), copy.deepcopy(M)):
+        assert type(twin) is type(M)
+        assert twin._label() == M._label()
+        with pytest.raises(ValueError, match="x is not finite"):
+            twin.norm(twin.dist(twin.origin() * math.nan, twin.origin()))
+    assert copy.deepcopy(M)._plain is not plain
+
+
+class OffTheTangentSpace(PseudoHyperboloid):
+    """Wrong in every vector that it returns, by a multiple of the normal."""
+
+    def proju(self, x, z):
+        return super().proju(x, z) + 1e-3 * x
+
+    def logmap(self, x, y):
+        vector, exists = super().logmap(x, y)
+        return Logarithm(vector + 1e-3 * x, exists)
+
+    def transp(self, x, y, v):
+        return super().transp(x, y, v) + 1e-3 * y
+
+    def transp_follow_expmap(self, x, u, v):
+        return super().transp_follow_expmap(x, u, v) + 1e-3 * self.expmap(x, u)
+
+    def expmap_transp(self, x, u, v):
+        y, carried = super().expmap_transp(x, u, v)
+        return y, carried + 1e-3 * y
+
+    def egrad2rgrad(self, x, gradient):
+        return super().egrad2rgrad(x, gradient) + 1e-3 * x
+
+
+def test_vectors_that_come_out_are_checked(generator):
+    plain = PseudoHyperboloid(2, 1, -4.0)
+    x = plain.random(6, scale=0.5, generator=generator)
+    u = plain.random_tangent(x, scale=0.5, generator=generator)
+    y = plain.expmap(x, u)
+    calls = {"proju": (x, u), "logmap": (x, y), "transp": (x, y, u), "transp_follow_expmap": (x, u, u),
+             "expmap_transp": (x, u, u), "egrad2rgrad": (x, u)}  # fmt: skip
+    for name, arguments in calls.items():
+        getattr(checked(plain), name)(*arguments)
+        with pytest.raises(ValueError, match=rf"^{name}: .*the resulting vector\[0\] is not tangent"):
+            getattr(checked(OffTheTangentSpace(2, 1, -4.0)), name)(*arguments)
+
+
+def test_missing_geodesics_are_no_error(generator):
+    M = checked(PseudoHyperboloid(2, 1, -4.0))
+    x = M.random(6, generator=generator)
+    u = M.random_tangent(x, scale=0.1, generator=generator)
+    beyond = -M.expmap(x, u)
+    assert M.logmap(x, beyond).vector.shape == M.transp(x, beyond, u).shape
+    assert not M.logmap(x, beyond).exists.all()

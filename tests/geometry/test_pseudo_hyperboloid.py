@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import math
 
+import mpmath
 import pytest
 import torch
 
-from ultrahyperbolic import PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
 
 
 def test_letters_of_the_paper():
@@ -106,7 +108,6 @@ def test_membership_is_relative_to_the_size_of_the_point():
 def test_beta_is_a_buffer_that_to_and_state_dict_see():
     M = PseudoHyperboloid(3, 1, -0.3)
     assert list(M.state_dict()) == ["beta"]
-    assert M.to(torch.float32).beta.dtype == torch.float32
     other = PseudoHyperboloid(3, 1, -2.0)
     other.load_state_dict(PseudoHyperboloid(3, 1, -0.3).state_dict())
     assert other.beta.item() == -0.3
@@ -114,6 +115,50 @@ def test_beta_is_a_buffer_that_to_and_state_dict_see():
     assert other.check_point(x).ok
     model = torch.nn.ModuleDict({"manifold": M, "layer": torch.nn.Linear(2, 2)})
     assert "manifold.beta" in model.state_dict()
+
+
+@pytest.mark.parametrize("make", [PseudoHyperboloid, lambda p, q, beta: PseudoSphere(p, q, -beta)])
+@pytest.mark.parametrize("change", ["float", "half", "double", "bfloat16"])
+def test_no_change_of_dtype_rounds_beta(make, change):
+    M = make(3, 1, -0.3)
+    before = M.beta.item()
+    model = torch.nn.ModuleDict({"manifold": M, "layer": torch.nn.Linear(2, 2)})
+    getattr(model, change)()
+    assert model["layer"].weight.dtype == torch.nn.Linear(2, 2).to(getattr(torch, change)).weight.dtype
+    assert (M.beta.dtype, M.beta.item()) == (torch.float64, before)
+    assert M.to(torch.float32).random(2, dtype=torch.float32).dtype == torch.float32
+    assert M.to("meta").beta.device.type == "meta"
+
+
+def test_a_state_of_another_geometry_is_refused():
+    M = PseudoHyperboloid(3, 1, -2.0)
+    for state, message in (
+        ({"beta": torch.tensor(1.0)}, "beta must be finite and negative, got 1.0"),
+        ({"beta": torch.tensor(math.nan)}, "beta must be finite and negative, got nan"),
+        (PseudoHyperboloid(2, 2, -0.3).state_dict(), "p and q are 3 and 1 here, and the state is of 2, 2"),
+        ({"beta": torch.ones(2)}, "size mismatch for beta"),
+        ({"beta": "x"}, 'While copying the parameter named "beta"'),
+    ):
+        with pytest.raises(RuntimeError, match=message):
+            M.load_state_dict(state)
+        assert M.beta.item() == -2.0
+    with pytest.raises(RuntimeError, match=r"image\.p and q are 2 and 2 here, and the state is of 3, 1"):
+        PseudoSphere(3, 1).load_state_dict(PseudoSphere(2, 2).state_dict())
+    M.load_state_dict({"beta": torch.tensor(-0.5, dtype=torch.float32)}, assign=True)
+    assert (M.beta.item(), M.beta.dtype) == (-0.5, torch.float64)
+    buffer = io.BytesIO()
+    torch.save(PseudoHyperboloid(2, 2).state_dict(), buffer)
+    buffer.seek(0)
+    with pytest.raises(RuntimeError, match="the state is of 2, 2"):
+        M.load_state_dict(torch.load(buffer, weights_only=True))
+
+
+def test_all_digits_of_beta_are_shown():
+    assert repr(PseudoHyperboloid(2, 1, -1.0000001)) == "PseudoHyperboloid(p=2, q=1, beta=-1.0000001)"
+    assert (
+        repr(PseudoSphere(2, 1, 0.3))
+        == "PseudoSphere(\n  p=2, q=1, beta=0.3\n  (image): PseudoHyperboloid(p=2, q=1, beta=-0.3)\n)"
+    )
 
 
 def test_single_float32_points_stay_float32():
@@ -175,8 +220,20 @@ def test_the_paper_s_start():
     assert (ratio.abs().max() > 0.1).item(), "x_0 is perturbed too"
     again = M.random_near_pole(1000, generator=torch.Generator().manual_seed(0))
     assert torch.equal(x, again)
-    with pytest.raises(ValueError, match=r"epsilon must be below 0.366025 so that ⟨z, z⟩ < 0, got 0.5"):
-        M.random_near_pole(3, epsilon=0.5)
+
+
+def test_draws_that_cannot_be_rescaled_are_drawn_again():
+    M = PseudoHyperboloid(3, 1, -4.0)
+    wide = M.random_near_pole(500, epsilon=1.9, generator=torch.Generator().manual_seed(0))
+    assert M.check_point(wide).ok
+    raw = 1.9 * (2 * torch.rand(500, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) - 1)
+    raw[:, 0] += 2.0
+    good = M.sqnorm(raw) < 0
+    assert 0 < good.sum() < 500
+    torch.testing.assert_close(wide[good], M.projx(raw[good]))
+    assert PseudoHyperboloid(81, 1).check_point(PseudoHyperboloid(81, 1).random_near_pole(100, epsilon=0.1)).ok
+    with pytest.raises(ValueError, match=r"epsilon must be so small that ⟨z, z⟩ < 0 for most draws, got 1.5"):
+        PseudoHyperboloid(81, 1).random_near_pole(3, epsilon=1.5)
 
 
 def test_random_points_are_spread(manifold, generator):
@@ -202,8 +259,14 @@ def test_sigma_and_the_pseudo_sphere():
     for arguments, message in (((0, 2), "p must be at least 1"), ((2, -1), "q must not"), ((2, 1, -1.0), "positive")):
         with pytest.raises(ValueError, match=message):
             PseudoSphere(*arguments)
-    with pytest.raises(ValueError, match="its image under σ"):
+    with pytest.raises(ValueError, match=r"x\[0\] is off the manifold: ⟨x, x⟩ = 16 instead of beta = 4 "):
         S.assert_point(2 * S.random(3))
+    with pytest.raises(ValueError, match=r"u is not tangent: \|⟨x, u⟩\| = 4 instead of 0"):
+        S.assert_tangent(S.origin(), S.origin())
+    with pytest.raises(ValueError, match=r"z\[0\] has a zero space part \(its last 2 coordinates\)"):
+        S.assert_projectable(torch.eye(5, dtype=torch.float64))
+    with pytest.raises(ValueError, match="x is on the lower sheet: x_3 = -1, and for p = 1"):
+        PseudoSphere(1, 2).assert_point(-PseudoSphere(1, 2).origin())
 
 
 METHODS = [
@@ -213,11 +276,15 @@ METHODS = [
     ("psi_inverse", "x"), ("projx", "x"), ("egrad2rgrad", "xu"), ("descent_direction", "xu"), ("preconditioner", "x"),
     ("norm", "u"), ("causal_character", "u"),
 ]  # fmt: skip
+KINDS = [
+    *(PseudoHyperboloid(*signature, -4.0) for signature in ((3, 0), (0, 3), (2, 1))),
+    PseudoSphere(2, 1, 4.0),
+    Euclidean(4),
+]
 
 
-@pytest.mark.parametrize("signature", [(3, 0), (0, 3), (2, 1)], ids=str)
-def test_everything_compiles_without_graph_breaks(signature):
-    M = PseudoHyperboloid(*signature, -4.0)
+@pytest.mark.parametrize("M", KINDS, ids=lambda M: M._label())
+def test_everything_compiles_without_graph_breaks(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
     for name, letters in METHODS:
@@ -242,9 +309,8 @@ def test_everything_compiles_with_inductor(signature):
         torch.testing.assert_close(compiled(*given), method(*given), rtol=1e-9, atol=1e-9, equal_nan=True)
 
 
-@pytest.mark.parametrize("signature", [(3, 0), (0, 3), (2, 1)], ids=str)
-def test_everything_maps_with_vmap(signature):
-    M = PseudoHyperboloid(*signature, -4.0)
+@pytest.mark.parametrize("M", KINDS, ids=lambda M: M._label())
+def test_everything_maps_with_vmap(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}
     for name, letters in METHODS:
@@ -347,8 +413,18 @@ def test_tolerances_of_membership_are_tight_and_can_be_given():
     assert not M.check_tangent(x, u + 2e-10 * x).ok
     assert M.check_tangent(x, 1e-16 * x).ok, "what rounding leaves of a projection is not an error"
     single = x.float()
-    assert M.check_point(single * (1 + 2e-5)).ok
-    assert not M.check_point(single * (1 + 2e-4)).ok
+    assert M.check_point(single * (1 + 5e-6)).ok
+    assert not M.check_point(single * (1 + 2e-5)).ok
+    assert not M.check_tangent(single, u.float() + 5e-5 * single).ok
+
+
+def test_single_precision_passes_membership_in_many_dimensions(generator):
+    for M in (PseudoHyperboloid(500, 1), PseudoHyperboloid(1, 500), PseudoHyperboloid(256, 256, -0.25)):
+        x = M.random(50, generator=generator, dtype=torch.float32)
+        u = M.random_tangent(x, scale=0.1, generator=generator)
+        assert M.check_point(x).ok
+        assert M.check_tangent(x, u).ok
+        assert M.check_point(M.expmap(x, u * (0.5 / u.norm(dim=-1, keepdim=True)))).ok
 
 
 def test_scales_of_sampling(generator):
@@ -393,3 +469,31 @@ def test_a_check_is_true_or_false():
     M = PseudoHyperboloid(2, 1)
     assert M.check_point(M.origin())
     assert not M.check_point(2 * M.origin())
+
+
+def test_the_smoothed_dissimilarity_does_not_overflow_in_float32():
+    M = PseudoHyperboloid(2, 1, -4.0)
+    for scale in (1e3, 1e6, 1e9):
+        z = torch.tensor([0.6, 0.8, 1.0, 0.0])
+        x = M.phi(scale * z).requires_grad_()
+        y = M.phi(scale * z * torch.tensor([-1.0, -1.0, 1.0, 1.0]))
+        smoothed, plain = M.smoothed_dissimilarity(x, y, 0.1), M.dissimilarity(x, y)
+        assert M.inner(x, y) > 0
+        assert smoothed.item() == pytest.approx(plain.item() - 0.1**0.5, rel=1e-6)
+        (gradient,) = torch.autograd.grad(smoothed, x)
+        assert gradient.isfinite().all()
+        assert gradient.abs().max() > 0
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 0.1, 100.0])
+def test_the_smoothed_dissimilarity_keeps_its_digits(manifold, epsilon, generator):
+    x, y = manifold.random(200, generator=generator), manifold.random(200, generator=generator)
+    length = manifold.dissimilarity(x, y)
+    expected = []
+    with mpmath.workdps(60):
+        for value in length.tolist():
+            expected.append(
+                float(mpmath.root(mpmath.mpf(value) ** 4 + mpmath.mpf(epsilon) ** 2, 4) - mpmath.sqrt(epsilon))
+            )
+    expected = torch.tensor(expected, dtype=torch.float64)
+    torch.testing.assert_close(manifold.smoothed_dissimilarity(x, y, epsilon), expected, rtol=1e-13, atol=0)

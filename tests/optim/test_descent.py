@@ -245,3 +245,60 @@ def test_points_do_not_drift_off_the_manifold(manifold, momentum, generator):
     if momentum:
         residual = manifold.inner(x, state.momentum).abs()
         assert (residual <= 1e-13 * x.norm(dim=-1) * state.momentum.norm(dim=-1) * x.square().sum(-1)).all()
+
+
+@pytest.mark.parametrize(("dtype", "size"), [(torch.float64, 1e200), (torch.float32, 1e30), (torch.float64, 1e308)])
+def test_moves_whose_square_overflows_are_shortened_not_dropped(dtype, size):
+    gradient = torch.tensor([[size, -size], [1.0, 0.0], [0.0, 0.0]], dtype=dtype)
+    settings = DescentSettings(Euclidean(2), lr=1.0, max_step=0.5)
+    moved, _ = descent_step(torch.zeros_like(gradient), gradient, DescentState(), settings)
+    expected = torch.tensor([[-(0.125**0.5), 0.125**0.5], [-0.5, 0.0], [0.0, 0.0]], dtype=dtype)
+    torch.testing.assert_close(moved, expected)
+
+
+@pytest.mark.parametrize("bad", [float("inf"), float("nan")])
+@pytest.mark.parametrize("options", [{}, {"momentum": 0.9}, {"momentum": 0.9, "second_moment": 0.99}], ids=str)
+@pytest.mark.parametrize("max_step", [None, 0.1])
+def test_a_point_without_a_finite_gradient_stays_and_the_others_move(manifold, bad, options, max_step, generator):
+    x = manifold.random(4, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    settings = DescentSettings(manifold, lr=1e-3, max_step=max_step, **options)
+    before, state = descent_step(x, gradient, DescentState(), settings)
+    spoilt = gradient.clone()
+    spoilt[1, 2] = bad
+    after, later = descent_step(before, spoilt, state, settings)
+    expected, reference = descent_step(before, gradient, state, settings)
+    rest = [0, 2, 3]
+    torch.testing.assert_close(after[1], before[1], rtol=1e-14, atol=1e-14)
+    torch.testing.assert_close(after[rest], expected[rest], rtol=0, atol=0)
+    assert (after[rest] != before[rest]).any(-1).all()
+    for name in ("momentum", "second_moment"):
+        moments = [getattr(s, name) for s in (state, later, reference)]
+        if moments[0] is not None:
+            torch.testing.assert_close(moments[1][1], moments[0][1], rtol=1e-12, atol=1e-12)
+            torch.testing.assert_close(moments[1][rest], moments[2][rest], rtol=0, atol=0)
+    first, fresh = descent_step(x, spoilt, DescentState(), settings)
+    assert first.isfinite().all()
+    assert all(moment is None or moment.isfinite().all() for moment in fresh[1:])
+
+
+def test_a_second_moment_that_overflows_is_not_kept():
+    settings = DescentSettings(Euclidean(1), lr=0.1, second_moment=0.9)
+    x = torch.zeros(1, 1, dtype=torch.float64)
+    held, state = descent_step(x, torch.full_like(x, 1e200), DescentState(), settings)
+    assert held.item() == 0.0
+    moved, _ = descent_step(held, torch.ones_like(x), state, settings)
+    assert moved.item() < 0
+
+
+def test_carried_momentum_is_projected_onto_the_new_tangent_space(manifold, generator):
+    # Transport leaves what rounding makes of ⟨x, v⟩, and in float32 and far from the pole that is much: with nothing to
+    # remove it, it would be carried from step to step.
+    x, state = manifold.random(50, scale=3.0, generator=generator, dtype=torch.float32), DescentState()
+    settings = DescentSettings(manifold, lr=1e-2, momentum=0.99, max_step=0.05)
+    for _ in range(100):
+        gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator).float()
+        x, state = descent_step(x, gradient, state, settings)
+    y, v = x.double(), state.momentum.double()
+    normal = manifold.inner(y, v).abs() / (y.norm(dim=-1) * v.norm(dim=-1))
+    assert normal.max() < 2e-6

@@ -106,7 +106,7 @@ def test_a_step_into_nonsense_is_taken_back(setting):
         ({"method": "newton"}, "method must be 'line_search', 'sgd' or 'adam', got 'newton'"),
         ({"lr": 0.1}, "chooses its own steps"),
         ({"method": "adam", "momentum": 0.9}, "momentum belongs to method='sgd'"),
-        ({"max_iterations": -1}, "max_iterations must be a non-negative integer"),
+        ({"max_iterations": -1}, "max_iterations must not be negative, got -1"),
         ({"gradient_tolerance": -1.0}, "gradient_tolerance must be"),
         ({"time_limit": 0.0}, "time_limit must be"),
         ({"x0": torch.ones(2, 5, dtype=torch.float64)}, r"x0\[0\] is off the manifold"),
@@ -173,3 +173,30 @@ def test_adam_runs_on_a_checked_manifold(setting):
         lambda x: (x - target).square().sum(), start, checked(M), method="adam", lr=0.01, max_iterations=5
     )
     assert result.value < result.history[0]
+
+
+def test_meeting_the_tolerance_at_the_last_iteration_is_convergence(setting):
+    M, start, target = setting
+
+    def f(x):
+        return (x - target).square().sum()
+
+    free = minimize(f, start, M, gradient_tolerance=1e-3)
+    last = minimize(f, start, M, gradient_tolerance=1e-3, max_iterations=free.iterations)
+    assert (last.converged, last.reason) == (True, free.reason)
+    assert last.reason.startswith("gradient norm ")
+    short = minimize(f, start, M, gradient_tolerance=1e-3, max_iterations=free.iterations - 1)
+    assert (short.converged, short.reason) == (False, f"reached max_iterations = {free.iterations - 1}")
+
+
+def test_what_happens_to_a_module_does_not_reach_the_manifold(setting):
+    M, start, _ = setting
+    table = torch.nn.Embedding(6, 5, dtype=torch.float64)
+    table.weight.data = start.clone()
+    optimize_through_phi(table, "weight", M)
+    table.float()
+    assert table.weight.dtype == torch.float32
+    state = {name: torch.tensor(-9.0) if name.endswith("beta") else value for name, value in table.state_dict().items()}
+    table.load_state_dict(state)
+    assert PseudoHyperboloid(3, 1, -9.0).check_point(table.weight.detach()).ok
+    assert (M.beta.item(), M.beta.dtype) == (-4.0, torch.float64)

@@ -209,3 +209,42 @@ def test_float32_parameters_train_in_float32(generator):
     losses = train(PseudoRiemannianAdam([x], M, lr=1e-2), x, lambda x: loss(x.double()), 50)
     assert x.dtype == torch.float32
     assert losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("wrong", [{"manifold": "Q31"}, {"lr": "x"}, {"lr": -1.0}])
+def test_a_group_that_is_refused_leaves_nothing_behind(wrong, generator):
+    M = PseudoHyperboloid(3, 1)
+    optimizer = PseudoRiemannianSGD([torch.nn.Parameter(M.random(4, generator=generator))], M)
+    with pytest.raises((TypeError, ValueError)):
+        optimizer.add_param_group({"params": [torch.nn.Parameter(M.random(4, generator=generator))], **wrong})
+    assert len(optimizer.param_groups) == 1
+
+    class Interrupted(PseudoHyperboloid):
+        def check_point(self, x, *, tolerance=None):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.add_param_group({"params": [torch.nn.Parameter(M.random(4))], "manifold": Interrupted(3, 1)})
+    assert len(optimizer.param_groups) == 1
+
+
+def test_states_of_nearly_the_same_geometry_are_told_apart(generator):
+    M, other = PseudoHyperboloid(3, 1, -1.0), PseudoHyperboloid(3, 1, -1.0000001)
+    first = PseudoRiemannianSGD([torch.nn.Parameter(M.random(4, generator=generator))], M)
+    second = PseudoRiemannianSGD([torch.nn.Parameter(other.random(4, generator=generator))], other)
+    with pytest.raises(ValueError, match=r"belongs to .*beta=-1\), this optimiser's to .*beta=-1\.0000001\)"):
+        second.load_state_dict(first.state_dict())
+
+
+def test_an_infinite_gradient_does_not_reach_the_parameters(generator):
+    M = PseudoHyperboloid(3, 1)
+    for kind in BOTH:
+        x = torch.nn.Parameter(M.random(4, generator=generator))
+        start = x.detach().clone()
+        optimizer = kind([x], M, lr=1e-2)
+        x.grad = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+        x.grad[2, 0] = float("inf")
+        optimizer.step()
+        assert M.check_point(x.detach()).ok
+        moved = (x.detach() - start).norm(dim=-1) > 1e-6
+        assert moved.tolist() == [True, True, False, True]

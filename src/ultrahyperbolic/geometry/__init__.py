@@ -1,8 +1,9 @@
 """The manifolds: pseudo-hyperboloids, pseudo-spheres and flat space, with one interface."""
 
+from .arguments import Check
 from .checked import checked
 from .flat import Euclidean
-from .manifold import Check, Logarithm, Manifold
+from .manifold import Logarithm, Manifold
 from .pseudo_hyperboloid import PseudoHyperboloid
 from .pseudo_sphere import PseudoSphere
 

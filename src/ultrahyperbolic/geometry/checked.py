@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
-from functools import wraps
+from functools import cache, wraps
 from typing import Any
 
+import torch
 from torch import Tensor
 
-from .manifold import Manifold, check_finite
+from .arguments import check_finite, is_number
+from .manifold import Manifold, require_manifold
 
-# Methods that return points; together with the argument names they say what must hold before and after a call.
-_RETURN_POINTS = frozenset({"geodesic", "expmap", "retr", "phi", "projx", "origin", "random", "random_near_pole"})
+# What must hold of results; what must hold of arguments their names say.
+_RETURN_POINTS = frozenset(
+    {"geodesic", "expmap", "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole"}
+)
+_RETURN_TANGENTS = frozenset({"proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent"})
 _UNCHECKED = frozenset({"check_point", "check_tangent", "check_projectable"})
 _PROJECTIONS = frozenset({"phi", "psi"})
 
@@ -21,9 +27,9 @@ def checked(manifold: Manifold) -> Any:
     """The same manifold with every value checked: points on it, vectors tangent, nothing NaN.
 
     ``x`` and ``y`` must be points, ``u`` and ``v`` tangent vectors at ``x`` (finite where there is no ``x``),
-    everything else finite; what comes out must be on the manifold. A violation raises ``ValueError`` with the method,
-    the argument, the row and the residual. It reads values back, so it is slow and not for ``torch.compile``: meant for
-    debugging and for entry points.
+    everything else finite; points that come out must be on the manifold, vectors tangent where they belong. A violation
+    raises ``ValueError`` with the method, the argument, the row and the residual. It reads values back, so it is slow
+    and not for ``torch.compile``: meant for debugging and for entry points.
 
     >>> from ultrahyperbolic import PseudoHyperboloid
     >>> M = checked(PseudoHyperboloid(3, 1))
@@ -32,11 +38,11 @@ def checked(manifold: Manifold) -> Any:
         ...
     ValueError: expmap: PseudoHyperboloid(p=3, q=1, beta=-1): u is not tangent: |⟨x, u⟩| = 1 instead of 0 ...
     """
-    if not isinstance(manifold, Manifold):
-        raise TypeError(f"manifold must be a Manifold, got {type(manifold).__name__}")
+    require_manifold(manifold)
     return _checked_class(type(manifold))._wrap(manifold)
 
 
+@cache
 def _checked_class(base: type[Manifold]) -> Any:
     """A subclass of ``base`` whose public methods check their arguments and results."""
 
@@ -49,7 +55,15 @@ def _checked_class(base: type[Manifold]) -> Any:
     def _label(self: Any) -> str:
         return str(self._plain._label())
 
-    namespace: dict[str, Any] = {"_wrap": classmethod(_wrap), "_label": _label, "__doc__": base.__doc__}
+    def __reduce__(self: Any) -> tuple[Any, ...]:  # noqa: N807 - pickles and copies are wrapped anew
+        return checked, (self._plain,)
+
+    namespace: dict[str, Any] = {
+        "_wrap": classmethod(_wrap),
+        "_label": _label,
+        "__reduce__": __reduce__,
+        "__doc__": base.__doc__,
+    }
     for name in dir(base):
         method = getattr(base, name)
         if name.startswith(("_", "assert_")) or name in _UNCHECKED or not inspect.isfunction(method):
@@ -70,10 +84,7 @@ def _checking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
         try:
             _check_arguments(plain, name, arguments)
             result = getattr(plain, name)(*args, **kwargs)
-            if name in _RETURN_POINTS:
-                plain.assert_point(result, name="the result")
-            elif name == "expmap_transp":
-                plain.assert_point(result[0], name="the resulting point")
+            _check_result(plain, name, arguments, result)
         except ValueError as error:
             raise ValueError(f"{name}: {error}") from None
         return result
@@ -84,6 +95,8 @@ def _checking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
 def _check_arguments(manifold: Manifold, method: str, arguments: dict[str, Any]) -> None:
     base = arguments.get("x")
     for name, value in arguments.items():
+        if is_number(value) and math.isnan(value):
+            raise ValueError(f"{name} is not a number, got {value}")
         if not isinstance(value, Tensor):
             continue
         if name in ("x", "y"):
@@ -96,3 +109,27 @@ def _check_arguments(manifold: Manifold, method: str, arguments: dict[str, Any])
             finite = check_finite(name, value.unsqueeze(-1) if value.dim() == 0 else value)
             if not finite.ok:
                 raise ValueError(finite.reason)
+
+
+def _check_result(manifold: Manifold, method: str, arguments: dict[str, Any], result: Any) -> None:
+    x, y = arguments.get("x"), arguments.get("y")
+    if method in _RETURN_POINTS:
+        manifold.assert_point(result, name="the result")
+    elif method in _RETURN_TANGENTS:
+        _assert_tangent(manifold, x, result)
+    elif method == "expmap_transp":
+        manifold.assert_point(result[0], name="the resulting point")
+        _assert_tangent(manifold, *result)
+    elif method == "transp_follow_expmap":
+        _assert_tangent(manifold, manifold.expmap(arguments["x"], arguments["u"]), result)
+    elif method == "logmap":
+        _assert_tangent(manifold, x, result.vector, result.exists)
+    elif method == "transp":
+        _assert_tangent(manifold, y, result, manifold.logmap(arguments["x"], arguments["y"]).exists)
+
+
+def _assert_tangent(manifold: Manifold, x: Any, vector: Tensor, exists: Tensor | None = None) -> None:
+    """Raise unless the vectors are tangent at x; where no geodesic exists they are NaN and say nothing."""
+    if exists is not None:
+        vector = torch.where(exists.unsqueeze(-1), vector, 0.0)
+    manifold.assert_tangent(x, vector, name="the resulting vector")

@@ -31,19 +31,26 @@ def extended_angle(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
     return torch.where(w >= -0.5, angle(w, w_bar, sign=sign), _linear(w))
 
 
-def extended_signed_square(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
-    """±D_γ², with the sign of w."""
-    if sign > 0:
-        return signed_square(w, w_bar, sign=sign)
-    return torch.where(w >= -0.5, signed_square(torch.where(w_bar > 0, w, 0.0), w_bar, sign=sign), -_linear(w).square())
-
-
 def _linear(w: Tensor) -> Tensor:
     """π/2 + ⟨x, y⟩/|β|."""
     return math.pi / 2 - 1.0 - 2.0 * w
 
 
 def smooth(square: Tensor, epsilon: float) -> Tensor:
-    """(σ² + ε²)^¼ - √ε of a signed square σ, written without cancellation."""
-    radius = (square.square() + epsilon * epsilon).sqrt()
-    return square.square() / ((radius + epsilon) * (radius.sqrt() + math.sqrt(epsilon)))
+    """(σ² + ε²)^¼ - √ε of a signed square σ, written without cancellation and without squaring σ."""
+    radius = torch.hypot(square, torch.full_like(square, epsilon))
+    return (square / (radius + epsilon)) * (square / (radius.sqrt() + math.sqrt(epsilon)))
+
+
+def extended_smooth(w: Tensor, w_bar: Tensor, scale: Tensor, epsilon: float, *, sign: int = 0) -> Tensor:
+    """(σ² + ε²)^¼ - √ε of σ = ±|β| D_γ², with scale = |β|."""
+    if sign > 0:
+        return smooth(signed_square(w, w_bar, sign=sign) * scale, epsilon)
+    near = w >= -0.5
+    square = signed_square(torch.where(w_bar > 0, w, 0.0), w_bar, sign=sign)
+    # Beyond, D_γ grows like ⟨x, y⟩ and its square overflows: with a = √ε/D_γ and g = (1 + a⁴)^¼ the value is
+    # D_γ (g - a) = D_γ/((g + a)(g² + a²)).
+    length = _linear(torch.where(near, -0.5, w)) * scale.sqrt()
+    a = math.sqrt(epsilon) / length
+    g = (1.0 + a.square().square()).sqrt().sqrt()
+    return torch.where(near, smooth(square * scale, epsilon), length / ((g + a) * (g.square() + a.square())))

@@ -6,23 +6,26 @@ import torch
 from torch import Tensor
 
 from . import dissimilarity as _dissimilarity
-from .functions import safe_sqrt
-from .manifold import (
+from .arguments import (
     Check,
-    Logarithm,
-    Manifold,
+    as_number,
     check_count,
     check_dtype,
     check_finite,
     check_positive,
     check_size,
-    noise,
     validate,
+    validate_scalars,
 )
+from .functions import safe_sqrt
+from .manifold import Logarithm, Manifold, default_tolerance, noise
 
 
 class Euclidean(Manifold):
     """R^d with the dot product. Tangent vectors are ambient vectors and every projection is the identity.
+
+    It has the methods of :class:`PseudoHyperboloid`, of which it is the limit β → -∞: code written for the one runs on
+    the other. What is returned is never an argument itself.
 
     ``dist`` is the Euclidean distance; ``dissimilarity`` is its **square**, which is what the paper's flat baseline
     minimises and sums.
@@ -30,12 +33,21 @@ class Euclidean(Manifold):
 
     def __init__(self, d: int) -> None:
         super().__init__()
-        check_count("d", d, 1)
-        self.dim = self.ambient_dim = d
+        self.dim = self.ambient_dim = check_count("d", d, 1)
 
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
         return f"d={self.ambient_dim}"
+
+    @property
+    def sectional_curvature(self) -> Tensor:
+        """0."""
+        return torch.zeros((), dtype=torch.float64)
+
+    @property
+    def mean_curvature(self) -> Tensor:
+        """0."""
+        return torch.zeros((), dtype=torch.float64)
 
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
         """u · v."""
@@ -45,21 +57,24 @@ class Euclidean(Manifold):
     def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
         """Whether every row is finite: every finite vector is a point (``tolerance`` is not needed here)."""
         validate(self.ambient_dim, x=x)
+        default_tolerance(x.dtype, tolerance)
         return check_finite("x", x)
 
     def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
         """Whether every row is finite: every finite vector is tangent (``tolerance`` is not needed here)."""
         validate(self.ambient_dim, x=x, u=u)
+        default_tolerance(x.dtype, tolerance)
         return check_finite("u", u)
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """z."""
         validate(self.ambient_dim, x=x, z=z)
-        return z
+        return _fresh(z, x)
 
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
         """x + t u."""
         validate(self.ambient_dim, x=x, u=u)
+        validate_scalars("t", t, x=x, u=u)
         return x + (t.to(u.dtype).unsqueeze(-1) if isinstance(t, Tensor) else t) * u
 
     def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
@@ -71,12 +86,12 @@ class Euclidean(Manifold):
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         """v."""
         validate(self.ambient_dim, x=x, y=y, v=v)
-        return v
+        return _fresh(v, x, y)
 
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """v."""
         validate(self.ambient_dim, x=x, u=u, v=v)
-        return v
+        return _fresh(v, x, u)
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
         """‖x - y‖²."""
@@ -104,25 +119,46 @@ class Euclidean(Manifold):
         """‖x - y‖."""
         return self.dist(x, y)
 
+    def psi(self, x: Tensor) -> Tensor:
+        """x: flat space needs no other coordinates."""
+        validate(self.ambient_dim, x=x)
+        return x.clone()
+
+    def psi_inverse(self, z: Tensor) -> Tensor:
+        """z."""
+        validate(self.ambient_dim, z=z)
+        return z.clone()
+
     def phi(self, z: Tensor) -> Tensor:
         """z."""
         validate(self.ambient_dim, z=z)
-        return z
+        return z.clone()
 
     def projx(self, z: Tensor) -> Tensor:
         """z."""
         validate(self.ambient_dim, z=z)
-        return z
+        return z.clone()
+
+    def homothety(self, x: Tensor, beta: float) -> Tensor:
+        """x: flat space has no β to change."""
+        validate(self.ambient_dim, x=x)
+        as_number("beta", beta)
+        return x.clone()
+
+    def anti_isometry(self, x: Tensor) -> Tensor:
+        """None: it would turn the sign of a definite metric, onto a space with time dimensions alone."""
+        validate(self.ambient_dim, x=x)
+        raise ValueError(f"the anti-isometry needs a time dimension to map to, got flat space of d = {self.dim}")
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """The gradient itself."""
         validate(self.ambient_dim, x=x, gradient=gradient)
-        return gradient
+        return _fresh(gradient, x)
 
     def precondition(self, x: Tensor, z: Tensor) -> Tensor:
         """z."""
         validate(self.ambient_dim, x=x, z=z)
-        return z
+        return _fresh(z, x)
 
     def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
         """0, repeated to [*size, d]."""
@@ -150,7 +186,18 @@ class Euclidean(Manifold):
         generator: torch.Generator | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
+        perturb_first: bool = True,
     ) -> Tensor:
-        """Points uniform in [-ε, ε]^d around 0."""
+        """Points uniform in [-ε, ε]^d around 0; ``perturb_first=False`` keeps the first coordinate at 0."""
+        check_size(size)
         check_positive("epsilon", epsilon)
-        return epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+        x = epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+        if not perturb_first:
+            x[..., 0] = 0.0
+        return x
+
+
+def _fresh(vector: Tensor, *others: Tensor) -> Tensor:
+    """A copy of the vector, broadcast against the others."""
+    shape = torch.broadcast_shapes(vector.shape, *(other.shape for other in others))  # type: ignore[no-untyped-call]
+    return vector.expand(shape).clone()

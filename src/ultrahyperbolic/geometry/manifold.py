@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from abc import ABC, abstractmethod
 from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from .arguments import (
+    Check,
+    check_count,
+    check_dtype,
+    check_size,
+    validate,
+    validate_scalars,
+)
+from .arguments import check_finite as check_finite  # what other rooms read here
+from .arguments import check_positive as check_positive
 from .functions import safe_sqrt
 
 Measure = Literal["dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist"]
@@ -20,9 +29,8 @@ MEASURES: tuple[Measure, ...] = (
     "extrinsic_dist",
 )
 
-_FLOATS = (torch.float32, torch.float64)
 # Residuals are judged relative to ‖x‖² (points) or ‖x‖‖u‖ (tangents), the size of the terms that cancel in them.
-_TOLERANCE = {torch.float32: 1e-4, torch.float64: 1e-10}
+_TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-10}
 _CDIST_ELEMENTS = 1 << 22
 
 
@@ -33,17 +41,6 @@ class Logarithm(NamedTuple):
     """Tangent vectors [..., d]; NaN where no geodesic joins the points."""
     exists: Tensor
     """Booleans [...]: whether a geodesic joins the points."""
-
-
-class Check(NamedTuple):
-    """What the ``check_*`` methods return."""
-
-    ok: bool
-    reason: str
-    """Why not, naming the row and the residual; empty when ``ok``."""
-
-    def __bool__(self) -> bool:
-        return self.ok
 
 
 class Manifold(nn.Module, ABC):
@@ -80,7 +77,9 @@ class Manifold(nn.Module, ABC):
         Null means |⟨u, u⟩| <= tolerance · ‖u‖²; the default tolerance is 8 times the unit roundoff times d.
         """
         square = self.sqnorm(u)
-        if tolerance is None:
+        if tolerance is not None:
+            check_positive("tolerance", tolerance, zero=True)
+        else:
             tolerance = 8 * self.ambient_dim * torch.finfo(u.dtype).eps / 2
         null = square.abs() <= tolerance * u.square().sum(-1)
         return torch.where(null, torch.zeros_like(square), square.sign()).to(torch.int8)
@@ -102,14 +101,17 @@ class Manifold(nn.Module, ABC):
 
     def assert_point(self, x: Tensor, *, name: str = "x", tolerance: float | None = None) -> None:
         """Raise ``ValueError`` naming the first row of x that is not on the manifold, and its residual."""
+        validate(self.ambient_dim, **{name: x})
         self._assert(self.check_point(x, tolerance=tolerance), "x", name)
 
     def assert_tangent(self, x: Tensor, u: Tensor, *, name: str = "u", tolerance: float | None = None) -> None:
         """Raise ``ValueError`` naming the first row of u that is not tangent at x, and its residual."""
+        validate(self.ambient_dim, **{"x": x, name: u})
         self._assert(self.check_tangent(x, u, tolerance=tolerance), "u", name)
 
     def assert_projectable(self, z: Tensor, *, name: str = "z") -> None:
         """Raise ``ValueError`` naming the first row of z at which :meth:`phi` is not defined."""
+        validate(self.ambient_dim, **{name: z})
         self._assert(self.check_projectable(z), "z", name)
 
     def _assert(self, check: Check, letter: str, name: str) -> None:
@@ -152,6 +154,7 @@ class Manifold(nn.Module, ABC):
 
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A retraction: agrees with the exponential map to first order, without transcendental functions."""
+        validate(self.ambient_dim, x=x, u=u)
         return self.phi(x + u)
 
     # --- distances ----------------------------------------------------------------------------------------------
@@ -182,7 +185,11 @@ class Manifold(nn.Module, ABC):
 
     def in_ball(self, x: Tensor, y: Tensor, radius: float | Tensor) -> Tensor:
         """Whether y lies in the ball {y : dist(x, y) < radius} around x (booleans [...]; False where no geodesic)."""
-        return self.dist(x, y) < radius
+        length = self.dist(x, y)
+        validate_scalars("radius", radius, x=x, y=y)
+        if not isinstance(radius, Tensor) and radius != radius:
+            raise ValueError(f"radius must not be NaN, got {radius}")
+        return length < radius
 
     def cdist(
         self,
@@ -199,13 +206,14 @@ class Manifold(nn.Module, ABC):
         ``block_rows`` at a time (by default as many as keep temporaries near 32 MiB in float64).
         """
         y = x if y is None else y
-        validate(self.ambient_dim, broadcast=False, x=x, y=y)
+        validate(self.ambient_dim, x=x)
+        validate(self.ambient_dim, y=y)
         if x.dim() != 2 or y.dim() != 2:
             raise ValueError(f"cdist takes x [n, d] and y [m, d], got shapes {tuple(x.shape)} and {tuple(y.shape)}")
         if measure not in MEASURES:
             raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")
-        if block_rows is not None and block_rows < 1:
-            raise ValueError(f"block_rows must be at least 1, got {block_rows}")
+        if block_rows is not None:
+            block_rows = check_count("block_rows", block_rows, 1)
         function = getattr(self, measure)
         options: dict[str, float] = {}
         if epsilon is not None:
@@ -239,6 +247,12 @@ class Manifold(nn.Module, ABC):
     def precondition(self, x: Tensor, z: Tensor) -> Tensor:
         """P_x z, the preconditioner that turns gradients into ascent directions."""
 
+    def preconditioner(self, x: Tensor) -> Tensor:
+        """P_x as symmetric matrices [..., d, d]; :meth:`precondition` applies it without forming it."""
+        validate(self.ambient_dim, x=x)
+        identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
+        return self.precondition(x.unsqueeze(-2), identity)
+
     def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
         """χ: the tangent vector whose negative is a descent direction, from the Euclidean gradient [..., d]."""
         return self.precondition(x, self.egrad2rgrad(x, gradient))
@@ -268,87 +282,33 @@ class Manifold(nn.Module, ABC):
         generator: torch.Generator | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
+        perturb_first: bool = True,
     ) -> Tensor:
-        """The paper's start: the origin with coordinates perturbed uniformly in [-ε, ε], rescaled onto the manifold."""
+        """The paper's start: the origin with coordinates perturbed uniformly in [-ε, ε], rescaled onto the manifold.
+
+        ``perturb_first=False`` leaves the origin's own coordinate alone before rescaling.
+        """
 
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
         validate(self.ambient_dim, x=x)
+        check_positive("scale", scale, zero=True)
         z = noise(*x.shape, generator=generator, dtype=x.dtype, device=x.device)
         return self.proju(x, z * scale)
 
 
-def validate(dim: int, *, broadcast: bool = True, **tensors: Tensor) -> None:
-    """Raise unless all tensors are [..., dim], of one supported float dtype, and broadcast against each other."""
-    first: str | None = None
-    for name, tensor in tensors.items():
-        if not isinstance(tensor, Tensor):
-            raise TypeError(f"{name} must be a torch.Tensor [..., {dim}], got {type(tensor).__name__}")
-        if tensor.dtype not in _FLOATS:
-            raise TypeError(f"{name} must be float32 or float64, got {tensor.dtype}; convert it with {name}.double()")
-        if tensor.dim() == 0 or tensor.shape[-1] != dim:
-            raise ValueError(
-                f"{name} must have {dim} coordinates in its last dimension, got shape {tuple(tensor.shape)}"
-            )
-        if first is None:
-            first = name
-        elif tensor.dtype != tensors[first].dtype:
-            raise TypeError(
-                f"{first} is {tensors[first].dtype} and {name} is {tensor.dtype}: convert one of them, "
-                "dtypes are never mixed silently"
-            )
-        elif broadcast and not _broadcastable(tensors[first].shape, tensor.shape):
-            raise ValueError(
-                f"{first} {tuple(tensors[first].shape)} and {name} {tuple(tensor.shape)} do not broadcast: "
-                "sizes must be equal or 1, from the right"
-            )
-
-
-def _broadcastable(a: torch.Size, b: torch.Size) -> bool:
-    return all(m == n or m == 1 or n == 1 for m, n in zip(reversed(a), reversed(b), strict=False))
-
-
 def default_tolerance(dtype: torch.dtype, tolerance: float | None) -> float:
     """The given tolerance, or the one that suits the dtype."""
-    return _TOLERANCE[dtype] if tolerance is None else tolerance
+    if tolerance is None:
+        return _TOLERANCE[dtype]
+    check_positive("tolerance", tolerance, zero=True)
+    return tolerance
 
 
-def check_finite(name: str, tensor: Tensor) -> Check:
-    """The first row of a tensor [..., d] that holds NaN or infinity, if any."""
-    finite = tensor.isfinite().all(-1)
-    if finite.all():
-        return Check(True, "")
-    row = first_row(~finite)
-    return Check(False, f"{row_name(name, row)} is not finite: {format_row(tensor[row])}")
-
-
-def first_row(bad: Tensor) -> tuple[int, ...]:
-    """Index of the first True of a boolean tensor [...]."""
-    return tuple(int(i) for i in bad.nonzero()[0])
-
-
-def row_name(name: str, row: tuple[int, ...]) -> str:
-    """``x[3]``, or ``x`` for a single point."""
-    return f"{name}[{', '.join(map(str, row))}]" if row else name
-
-
-def format_row(row: Tensor) -> str:
-    """The first coordinates of a vector, for messages."""
-    values = [f"{value:.6g}" for value in row.detach().flatten()[:8].tolist()]
-    return f"({', '.join(values)}{', …' if row.numel() > 8 else ''})"
-
-
-def check_size(size: tuple[int, ...]) -> None:
-    """Raise unless size is a tuple of non-negative integers."""
-    for n in size:
-        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise ValueError(f"size must be non-negative integers, got {size}")
-
-
-def check_dtype(dtype: torch.dtype) -> None:
-    """Raise unless dtype is one of those supported."""
-    if dtype not in _FLOATS:
-        raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}")
+def require_manifold(value: object, name: str = "manifold") -> None:
+    """Raise unless value is a manifold."""
+    if not isinstance(value, Manifold):
+        raise TypeError(f"{name} must be a Manifold, got {type(value).__name__}")
 
 
 def noise(
@@ -361,23 +321,9 @@ def noise(
     """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and moved to the device."""
     check_size(size)
     check_dtype(dtype)
+    if generator is not None and not isinstance(generator, torch.Generator):
+        raise TypeError(f"generator must be a torch.Generator, got {generator!r}")
     source = device if generator is None else generator.device
     draw = torch.rand if uniform else torch.randn
     drawn = draw(*size, dtype=dtype, device=source, generator=generator).to(device or source)
     return 2.0 * drawn - 1.0 if uniform else drawn
-
-
-def check_count(name: str, value: int, least: int) -> None:
-    """Raise unless value is an integer of at least ``least``."""
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    if value < least:
-        rule = "not be negative" if least == 0 else f"be at least {least}"
-        raise ValueError(f"{name} must {rule}, got {value}")
-
-
-def check_positive(name: str, value: float, *, zero: bool = False) -> None:
-    """Raise unless value is a finite positive (or, with ``zero``, non-negative) number."""
-    # Comparisons alone, which torch.compile can follow when the number changes; NaN fails them all.
-    if isinstance(value, bool) or not (0.0 <= value < math.inf) or (value == 0.0 and not zero):
-        raise ValueError(f"{name} must be a finite {'non-negative' if zero else 'positive'} number, got {value}")

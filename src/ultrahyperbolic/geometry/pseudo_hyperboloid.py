@@ -3,29 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
 
 from . import dissimilarity as _dissimilarity
-from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
-from .manifold import (
+from . import membership
+from .arguments import (
     Check,
-    Logarithm,
-    Manifold,
+    as_number,
     check_count,
     check_dtype,
-    check_finite,
     check_positive,
     check_size,
-    default_tolerance,
-    first_row,
-    format_row,
-    noise,
-    row_name,
+    format_number,
     validate,
+    validate_scalars,
 )
+from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
+from .manifold import Logarithm, Manifold, default_tolerance, noise
+
+_REDRAWS = 100
 
 
 class _Pair(NamedTuple):
@@ -54,7 +54,8 @@ class PseudoHyperboloid(Manifold):
     p, q : int
         Non-negative, not both 0.
     beta : float
-        Negative; the sectional curvature is 1/β. Kept as a buffer, so ``.to`` and ``state_dict`` see it.
+        Negative; the sectional curvature is 1/β. Kept as a float64 buffer: ``state_dict`` holds it, ``.to`` moves it to
+        devices, and no change of dtype rounds it.
 
     Examples
     --------
@@ -68,12 +69,11 @@ class PseudoHyperboloid(Manifold):
 
     def __init__(self, p: int, q: int, beta: float = -1.0) -> None:
         super().__init__()
-        check_count("p", p, 0)
-        check_count("q", q, 0)
+        p, q = check_count("p", p, 0), check_count("q", q, 0)
         if p + q == 0:
             raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
-        beta = float(beta)
-        if not (math.isfinite(beta) and beta < 0):
+        beta = as_number("beta", beta)
+        if not -math.inf < beta < 0:
             raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")
         self.p, self.q = p, q
         self.dim, self.ambient_dim = p + q, p + q + 1
@@ -83,7 +83,33 @@ class PseudoHyperboloid(Manifold):
 
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
-        return f"p={self.p}, q={self.q}, beta={self.beta.item():g}"
+        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}"
+
+    # --- β as a buffer ------------------------------------------------------------------------------------------
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """β follows the device and keeps its digits: ``.float()`` is about the points, whose dtype results have."""
+        beta = self.beta
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if not beta.is_meta:
+            self.beta = beta.to(self.beta.device)
+        return self
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        getattr(destination, "_metadata", {}).setdefault(prefix[:-1], {})["signature"] = (self.p, self.q)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, metadata: Any, *rest: Any) -> None:
+        """Refuse β >= 0 and, where the state says which it was of, another signature."""
+        *_, errors = rest
+        found, beta = metadata.get("signature", (self.p, self.q)), state_dict.get(f"{prefix}beta", self.beta)
+        if tuple(found) != (self.p, self.q):
+            errors.append(f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, {found[1]}")
+        elif isinstance(beta, Tensor) and beta.numel() == 1 and not -math.inf < beta.item() < 0:
+            errors.append(f"{prefix}beta must be finite and negative, got {beta.item()}")
+        else:
+            super()._load_from_state_dict(state_dict, prefix, metadata, *rest)
+            self.beta = self.beta.double()
 
     # --- curvature ----------------------------------------------------------------------------------------------
 
@@ -98,8 +124,8 @@ class PseudoHyperboloid(Manifold):
         return self.beta.abs().rsqrt()
 
     def _scale(self, like: Tensor) -> Tensor:
-        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points)."""
-        return self.beta.to(like.dtype).abs()
+        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and where it is."""
+        return self.beta.to(like).abs()
 
     # --- the metric ---------------------------------------------------------------------------------------------
 
@@ -125,69 +151,33 @@ class PseudoHyperboloid(Manifold):
     # --- membership ---------------------------------------------------------------------------------------------
 
     def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
-        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_0 > 0 for q = 0 (default 1e-10, float32 1e-4)."""
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_0 > 0 for q = 0 (default 1e-10, float32 2e-5)."""
         validate(self.ambient_dim, x=x)
-        finite = check_finite("x", x)
-        if not finite.ok:
-            return finite
         tolerance = default_tolerance(x.dtype, tolerance)
-        square = self._inner(x, x).squeeze(-1)
-        residual = (square - self.beta.to(x.dtype)).abs()
-        off = residual > tolerance * torch.maximum(x.square().sum(-1), self._scale(x))
-        if off.any():
-            row = first_row(off)
-            return Check(
-                False,
-                f"{row_name('x', row)} is off the manifold: ⟨x, x⟩ = {square[row].item():.9g} instead of beta = "
-                f"{self.beta.item():g} (residual {residual[row].item():.3g}, tolerance {tolerance:g}·‖x‖²); "
-                "projx or phi maps it back",
-            )
-        if self.q == 0 and (x[..., 0] <= 0).any():
-            row = first_row(x[..., 0] <= 0)
-            return Check(
-                False,
-                f"{row_name('x', row)} is on the lower sheet: x_0 = {x[row][0].item():.6g}, "
-                "and for q = 0 the manifold is the upper sheet x_0 > 0",
-            )
-        return Check(True, "")
+        check = membership.all_finite(x=x)
+        if check.ok:
+            check = membership.on_quadric(x, self._inner(x, x).squeeze(-1), self.beta.item(), tolerance)
+        if check.ok and self.q == 0:
+            check = membership.on_sheet(x, 0, "for q = 0 the manifold is the upper sheet")
+        return check
 
     def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
-        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 1e-4); x itself is not checked.
+        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked.
 
         What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be all there is of u.
         """
         validate(self.ambient_dim, x=x, u=u)
-        for name, tensor in (("x", x), ("u", u)):
-            finite = check_finite(name, tensor)
-            if not finite.ok:
-                return finite
         tolerance = default_tolerance(x.dtype, tolerance)
-        residual = self._inner(x, u).squeeze(-1).abs()
-        size = x.norm(dim=-1)
-        off = residual > tolerance * size * u.norm(dim=-1) + 4.0 * torch.finfo(x.dtype).eps * size.square()
-        if off.any():
-            row = first_row(off)
-            return Check(
-                False,
-                f"{row_name('u', row)} is not tangent: |⟨x, u⟩| = {residual[row].item():.3g} instead of 0 "
-                f"(tolerance {tolerance:g}·‖x‖‖u‖); proju projects it",
-            )
-        return Check(True, "")
+        check = membership.all_finite(x=x, u=u)
+        return membership.tangent(x, u, self._inner(x, u).squeeze(-1), tolerance) if check.ok else check
 
     def check_projectable(self, z: Tensor) -> Check:
         """Whether the time part of every row is nonzero, as :meth:`phi` needs for q >= 1."""
-        finite = super().check_projectable(z)
-        if not finite.ok or self.q == 0:
-            return finite
-        zero = (z[..., : self.q + 1] == 0).all(-1)
-        if zero.any():
-            row = first_row(zero)
-            return Check(
-                False,
-                f"{row_name('z', row)} has a zero time part (its first {self.q + 1} coordinates), "
-                f"where phi is not defined: {format_row(z[row])}",
-            )
-        return Check(True, "")
+        check = super().check_projectable(z)
+        if not check.ok or self.q == 0:
+            return check
+        which = f"time part (its first {self.q + 1} coordinates)"
+        return membership.part_nonzero(z, z[..., : self.q + 1], which)
 
     # --- geodesics ----------------------------------------------------------------------------------------------
 
@@ -202,6 +192,7 @@ class PseudoHyperboloid(Manifold):
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
         """γ_{x→u}(t) (Eq. 5): cosh, straight or cos as u is space-like, null or time-like; t broadcasts as [...]."""
         validate(self.ambient_dim, x=x, u=u)
+        validate_scalars("t", t, x=x, u=u)
         if isinstance(t, Tensor):
             u = t.to(u.dtype).unsqueeze(-1) * u
         elif t != 1.0:
@@ -347,8 +338,8 @@ class PseudoHyperboloid(Manifold):
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
         validate(self.ambient_dim, x=x, y=y)
         check_positive("epsilon", epsilon)
-        square = _dissimilarity.extended_signed_square(*self._w(x, y), sign=self._sign)
-        return _dissimilarity.smooth(square.squeeze(-1) * self._scale(x), epsilon)
+        smoothed = _dissimilarity.extended_smooth(*self._w(x, y), self._scale(x), epsilon, sign=self._sign)
+        return smoothed.squeeze(-1)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
         """d_q(x, y) = √|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the chord."""
@@ -395,7 +386,7 @@ class PseudoHyperboloid(Manifold):
     def homothety(self, x: Tensor, beta: float) -> Tensor:
         """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""
         validate(self.ambient_dim, x=x)
-        beta = float(beta)
+        beta = as_number("beta", beta)
         if not -math.inf < beta < 0:
             raise ValueError(f"beta must be finite and negative, got {beta}")
         return (abs(beta) / self._scale(x)).sqrt() * x
@@ -448,6 +439,7 @@ class PseudoHyperboloid(Manifold):
         device: torch.device | None = None,
     ) -> Tensor:
         """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
+        check_size(size)
         check_positive("scale", scale, zero=True)
         z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device or self.beta.device)
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
@@ -465,20 +457,27 @@ class PseudoHyperboloid(Manifold):
     ) -> Tensor:
         """The paper's start: the pole with every coordinate moved uniformly in [-ε, ε], rescaled onto the manifold.
 
-        ``perturb_first=False`` keeps x_0 at √|β| before rescaling, as the authors' scripts do. ε must be small enough
-        that every draw has ⟨z, z⟩ < 0.
+        ``perturb_first=False`` keeps x_0 at √|β| before rescaling, as the authors' scripts do. Draws with ⟨z, z⟩ >= 0,
+        which nothing rescales onto the manifold, are drawn again; ε must be small enough that few are.
         """
+        check_size(size)
         check_positive("epsilon", epsilon)
-        radius = math.sqrt(-self.beta.item())
-        spread = math.sqrt(self.p) + float(perturb_first)
-        if epsilon * spread >= radius:
-            raise ValueError(f"epsilon must be below {radius / spread:.6g} so that ⟨z, z⟩ < 0, got {epsilon}")
         device = device or self.beta.device
-        z = epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
-        if not perturb_first:
-            z[..., 0] = 0.0
-        z[..., 0] += radius
-        return self.projx(z)
+
+        def draw(*shape: int) -> Tensor:
+            z = epsilon * noise(*shape, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+            if not perturb_first:
+                z[..., 0] = 0.0
+            z[..., 0] += self._scale(z).sqrt()
+            return z
+
+        z = draw(*size)
+        for _ in range(_REDRAWS):
+            bad = self._inner(z, z).squeeze(-1) >= 0
+            if not bad.any():
+                return self.projx(z)
+            z[bad] = draw(int(bad.sum()))
+        raise ValueError(f"epsilon must be so small that ⟨z, z⟩ < 0 for most draws, got {epsilon}")
 
 
 def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:

@@ -7,7 +7,9 @@ import math
 import torch
 from torch import Tensor
 
-from .manifold import Check, Logarithm, Manifold, check_count, validate
+from . import membership
+from .arguments import Check, as_number, check_count, format_number, validate
+from .manifold import Logarithm, Manifold, default_tolerance
 from .pseudo_hyperboloid import PseudoHyperboloid
 
 
@@ -21,10 +23,9 @@ class PseudoSphere(Manifold):
 
     def __init__(self, p: int, q: int, beta: float = 1.0) -> None:
         super().__init__()
-        check_count("p", p, 1)  # ⟨x, x⟩ > 0 needs a space dimension
-        check_count("q", q, 0)
-        beta = float(beta)
-        if not (math.isfinite(beta) and beta > 0):
+        p, q = check_count("p", p, 1), check_count("q", q, 0)  # ⟨x, x⟩ > 0 needs a space dimension
+        beta = as_number("beta", beta)
+        if not 0 < beta < math.inf:
             raise ValueError(f"beta must be finite and positive, got {beta}; see PseudoHyperboloid for beta < 0")
         self.p, self.q = p, q
         self.image = PseudoHyperboloid(q + 1, p - 1, -beta)
@@ -40,94 +41,131 @@ class PseudoSphere(Manifold):
         """1/β."""
         return 1.0 / self.beta
 
+    @property
+    def mean_curvature(self) -> Tensor:
+        """β^(-1/2), with respect to the unit normal field -x/√β."""
+        return self.beta.rsqrt()
+
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
-        return f"p={self.p}, q={self.q}, beta={self.beta.item():g}"
+        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}"
 
     def anti_isometry(self, x: Tensor) -> Tensor:
         """σ(x), on the pseudo-hyperboloid ``self.image``."""
-        validate(self.ambient_dim, x=x)
-        return x.flip(-1)
+        return self._turn(x=x)[0]
+
+    def _turn(self, **tensors: Tensor) -> list[Tensor]:
+        """σ of every tensor, checked by the name it has here."""
+        validate(self.ambient_dim, **tensors)
+        return [tensor.flip(-1) for tensor in tensors.values()]
 
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
         """⟨u, v⟩_q (Eq. 1), with no base point."""
-        return -self.image.inner(u.flip(-1), v.flip(-1), keepdim=keepdim)
+        return -self.image.inner(*self._turn(u=u, v=v), keepdim=keepdim)
 
     def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
-        """As for the image σ(x), whose ⟨·,·⟩ has the other sign."""
-        return self._explain(self.image.check_point(x.flip(-1), tolerance=tolerance))
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_{q+1} > 0 for p = 1 (default 1e-10, float32 2e-5)."""
+        validate(self.ambient_dim, x=x)
+        tolerance = default_tolerance(x.dtype, tolerance)
+        check = membership.all_finite(x=x)
+        if check.ok:
+            check = membership.on_quadric(x, self.inner(x, x), self.beta.item(), tolerance)
+        if check.ok and self.p == 1:
+            check = membership.on_sheet(x, self.ambient_dim - 1, "for p = 1 the manifold is the upper sheet")
+        return check
 
     def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
-        """As for the image σ(x)."""
-        return self._explain(self.image.check_tangent(x.flip(-1), u.flip(-1), tolerance=tolerance))
+        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked."""
+        validate(self.ambient_dim, x=x, u=u)
+        tolerance = default_tolerance(x.dtype, tolerance)
+        check = membership.all_finite(x=x, u=u)
+        return membership.tangent(x, u, self.inner(x, u), tolerance) if check.ok else check
 
     def check_projectable(self, z: Tensor) -> Check:
         """Whether the space part of every row is nonzero, as :meth:`phi` needs for p >= 2."""
-        return self._explain(self.image.check_projectable(z.flip(-1)))
-
-    def _explain(self, check: Check) -> Check:
-        return check if check.ok else Check(False, f"{check.reason} (said of its image under σ on {self.image})")
+        check = super().check_projectable(z)
+        if not check.ok or self.p == 1:
+            return check
+        return membership.part_nonzero(z, z[..., self.q + 1 :], f"space part (its last {self.p} coordinates)")
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """z - ⟨z, x⟩ x / β (Eq. 3)."""
-        return self.image.proju(x.flip(-1), z.flip(-1)).flip(-1)
+        return self.image.proju(*self._turn(x=x, z=z)).flip(-1)
 
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
         """cos, straight or cosh as u is space-like, null or time-like."""
-        return self.image.geodesic(x.flip(-1), u.flip(-1), t).flip(-1)
+        x, u = self._turn(x=x, u=u)
+        return self.image.geodesic(x, u, t).flip(-1)
 
     def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
         """The velocity of the geodesic from x to y, which exists where ⟨x, y⟩ > -β."""
-        vector, exists = self.image.logmap(x.flip(-1), y.flip(-1))
+        vector, exists = self.image.logmap(*self._turn(x=x, y=y))
         return Logarithm(vector.flip(-1), exists)
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to y along their geodesic; NaN where there is none."""
-        return self.image.transp(x.flip(-1), y.flip(-1), v.flip(-1)).flip(-1)
+        return self.image.transp(*self._turn(x=x, y=y, v=v)).flip(-1)
 
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to expmap(x, u)."""
-        return self.image.transp_follow_expmap(x.flip(-1), u.flip(-1), v.flip(-1)).flip(-1)
+        return self.image.transp_follow_expmap(*self._turn(x=x, u=u, v=v)).flip(-1)
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
         """±d_γ², positive for space-like pairs."""
-        return -self.image.sqdist(x.flip(-1), y.flip(-1))
+        return -self.image.sqdist(*self._turn(x=x, y=y))
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
         """Length of the geodesic, π√β at the antipode, NaN where there is none."""
-        return self.image.dist(x.flip(-1), y.flip(-1))
+        return self.image.dist(*self._turn(x=x, y=y))
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ of the images (Eq. 9)."""
-        return self.image.dissimilarity(x.flip(-1), y.flip(-1))
+        return self.image.dissimilarity(*self._turn(x=x, y=y))
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ, or the length of the geodesic broken at -x."""
-        return self.image.broken_dissimilarity(x.flip(-1), y.flip(-1))
+        return self.image.broken_dissimilarity(*self._turn(x=x, y=y))
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """D_γ of the images, smoothed on the light cone."""
-        return self.image.smoothed_dissimilarity(x.flip(-1), y.flip(-1), epsilon)
+        x, y = self._turn(x=x, y=y)
+        return self.image.smoothed_dissimilarity(x, y, epsilon)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
         """√|⟨x-y, x-y⟩| (Eq. 4)."""
-        return self.image.extrinsic_dist(x.flip(-1), y.flip(-1))
+        return self.image.extrinsic_dist(*self._turn(x=x, y=y))
+
+    def psi(self, x: Tensor) -> Tensor:
+        """σ ψ(σ(x)) = (t/√β, s/‖s‖) ∈ R^{q+1} × S^{p-1} of x = (t, s); for p = 1 the last coordinate is 1."""
+        return self.image.psi(*self._turn(x=x)).flip(-1)
+
+    def psi_inverse(self, z: Tensor) -> Tensor:
+        """The inverse of :meth:`psi`, √β (v, √(1 + ‖v‖²) u) for v ∈ R^{q+1} and u ∈ S^{p-1}."""
+        return self.image.psi_inverse(*self._turn(z=z)).flip(-1)
 
     def phi(self, z: Tensor) -> Tensor:
         """The time part is kept, the space part rescaled."""
-        return self.image.phi(z.flip(-1)).flip(-1)
+        return self.image.phi(*self._turn(z=z)).flip(-1)
 
     def projx(self, z: Tensor) -> Tensor:
         """Radial rescaling; NaN unless ⟨z, z⟩ > 0."""
-        return self.image.projx(z.flip(-1)).flip(-1)
+        return self.image.projx(*self._turn(z=z)).flip(-1)
+
+    def homothety(self, x: Tensor, beta: float) -> Tensor:
+        """√(beta/β) x, on the pseudo-sphere of the same signature with ``beta``; lengths scale alike."""
+        validate(self.ambient_dim, x=x)
+        beta = as_number("beta", beta)
+        if not 0 < beta < math.inf:
+            raise ValueError(f"beta must be finite and positive, got {beta}")
+        return self.image.homothety(x, -beta)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """Π_x(G ∇f) (Eq. 11); -Df is **not** a descent direction."""
-        return -self.image.egrad2rgrad(x.flip(-1), gradient.flip(-1)).flip(-1)
+        return -self.image.egrad2rgrad(*self._turn(x=x, gradient=gradient)).flip(-1)
 
     def precondition(self, x: Tensor, z: Tensor) -> Tensor:
         """Π_x(G z)."""
-        return -self.image.precondition(x.flip(-1), z.flip(-1)).flip(-1)
+        return -self.image.precondition(*self._turn(x=x, z=z)).flip(-1)
 
     def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
         """The positive pole (0, …, 0, √β), repeated to [*size, d]."""
@@ -151,8 +189,9 @@ class PseudoSphere(Manifold):
         generator: torch.Generator | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
+        perturb_first: bool = True,
     ) -> Tensor:
-        """σ of points near the pole of the image."""
+        """σ of points near the pole of the image; ``perturb_first`` is about its pole's coordinate, here the last."""
         return self.image.random_near_pole(
-            *size, epsilon=epsilon, generator=generator, dtype=dtype, device=device
+            *size, epsilon=epsilon, generator=generator, dtype=dtype, device=device, perturb_first=perturb_first
         ).flip(-1)

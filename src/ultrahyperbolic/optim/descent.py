@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.manifold import check_positive
+from ..geometry.arguments import check_fraction, check_positive, validate
+from ..geometry.manifold import require_manifold
 
 Direction = Literal["descent", "gradient"]
 
@@ -20,7 +21,7 @@ class DescentSettings:
 
     manifold: Manifold
     lr: float | Tensor
-    """Step size η; a tensor must broadcast against the points [..., d]."""
+    """Step size η; a tensor must broadcast against the points [..., d], and its values are not read here."""
     direction: Direction = "descent"
     """``"descent"`` for χ; ``"gradient"`` for the pseudo-Riemannian gradient, which does not descend in general."""
     momentum: float = 0.0
@@ -33,13 +34,14 @@ class DescentSettings:
     """Longest move of a point; longer ones are shortened to it, in the same direction."""
 
     def __post_init__(self) -> None:
+        require_manifold(self.manifold)
         if not isinstance(self.lr, Tensor):
             check_positive("lr", self.lr, zero=True)
         if self.direction not in ("descent", "gradient"):
             raise ValueError(f"direction must be 'descent' or 'gradient', got {self.direction!r}")
-        for name, decay in (("momentum", self.momentum), ("second_moment", self.second_moment)):
-            if decay is not None and not 0.0 <= decay < 1.0:
-                raise ValueError(f"{name} must be in [0, 1), got {decay}")
+        check_fraction("momentum", self.momentum)
+        if self.second_moment is not None:
+            check_fraction("second_moment", self.second_moment)
         check_positive("eps", self.eps, zero=True)
         if self.max_step is not None:
             check_positive("max_step", self.max_step)
@@ -64,18 +66,41 @@ def descent_step(
     positive diagonal D, and turned into the direction Π_x(G D Df), which is χ (Eq. 14) for D = 1 and ascends for every
     positive D: ⟨Df, Π_x(G D Df)⟩ = Dfᵀ D Df. The points follow the exponential map of its negative; what is carried to
     the next step is parallel-transported along. Pure: no argument is modified.
+
+    A point whose gradient is not finite, or whose move or moments overflow, stays where it is with what it carries:
+    nothing would be gained by making it NaN, and the other points move on.
     """
+    _check_step(points, gradient, state, settings)
     manifold = settings.manifold
-    average, scaled, state = _average(manifold.egrad2rgrad(points, gradient), state, settings)
+    average, scaled, new = _average(manifold.egrad2rgrad(points, gradient), state, settings)
     if settings.direction == "descent":
         scaled = manifold.precondition(points, scaled)
     move = _shorten(-settings.lr * scaled, settings.max_step)
+    finite = move.isfinite().all(-1, keepdim=True)
+    if new.second_moment is not None:
+        finite = finite & new.second_moment.isfinite().all(-1, keepdim=True)
+        new = new._replace(second_moment=_where(finite, new.second_moment, state.second_moment))
+    move = _where(finite, move, None)
     if average is None:
         # φ removes the drift that rounding leaves, with a relative change of the order of the roundoff.
-        return manifold.phi(manifold.expmap(points, move)), state
-    moved, carried = manifold.expmap_transp(points, move, average)
+        return manifold.phi(manifold.expmap(points, move)), new
+    moved, carried = manifold.expmap_transp(points, move, _where(finite, average, state.momentum))
     moved = manifold.phi(moved)
-    return moved, state._replace(momentum=manifold.proju(moved, carried))
+    return moved, new._replace(momentum=manifold.proju(moved, carried))
+
+
+def _check_step(points: Tensor, gradient: Tensor, state: DescentState, settings: DescentSettings) -> None:
+    for name, value, kind in (("state", state, DescentState), ("settings", settings, DescentSettings)):
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
+    tensors = {"points": points, "gradient": gradient}
+    tensors |= {name: moment for name, moment in zip(state._fields[1:], state[1:], strict=True) if moment is not None}
+    validate(settings.manifold.ambient_dim, **tensors)
+
+
+def _where(condition: Tensor, value: Tensor, otherwise: Tensor | None) -> Tensor:
+    """Value where the condition holds, elsewhere what there was before: nothing, at first."""
+    return torch.where(condition, value, 0.0 if otherwise is None else otherwise)
 
 
 def _average(
@@ -100,6 +125,8 @@ def _average(
 def _shorten(move: Tensor, longest: float | None) -> Tensor:
     if longest is None:
         return move
-    length = move.norm(dim=-1, keepdim=True)
-    shortening: Tensor = longest * length.clamp_min(longest).reciprocal()
-    return move * shortening
+    # Relative to its largest coordinate no move is so long that its square overflows.
+    largest = move.abs().amax(-1, keepdim=True)
+    unit = move / largest.clamp_min(torch.finfo(move.dtype).tiny)
+    length = unit.norm(dim=-1, keepdim=True).clamp_min(1.0)
+    return torch.where(largest * length > longest, unit * (longest / length), move)

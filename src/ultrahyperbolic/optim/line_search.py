@@ -9,7 +9,8 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.manifold import check_positive
+from ..geometry.arguments import as_number, check_callable, check_count, check_fraction, check_positive, validate
+from ..geometry.manifold import require_manifold
 from .descent import DescentSettings, DescentState, descent_step
 
 
@@ -42,9 +43,15 @@ def armijo(
     ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), so a step is found unless rounding hides the
     decrease; trials where f is not finite are shortened like any other. The function never increases.
     """
+    check_callable("function", function)
+    require_manifold(manifold)
+    validate(manifold.ambient_dim, points=points, gradient=gradient)
+    value = as_number("value", value)
     check_positive("first_step", first_step)
-    if not 0.0 < sufficient < 1.0 or not 0.0 < shrink < 1.0:
-        raise ValueError(f"sufficient and shrink must be in (0, 1), got {sufficient} and {shrink}")
+    for name, fraction in (("sufficient", sufficient), ("shrink", shrink)):
+        check_fraction(name, fraction)
+        check_positive(name, fraction)
+    max_trials = check_count("max_trials", max_trials, 0)
     slope = manifold.egrad2rgrad(points, gradient).square().sum().item()
     step = first_step
     for trial in range(1, max_trials + 1):

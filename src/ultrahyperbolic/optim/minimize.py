@@ -12,7 +12,8 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.manifold import check_positive
+from ..geometry.arguments import check_callable, check_count, check_positive
+from ..geometry.manifold import require_manifold
 from .descent import DescentSettings, DescentState, descent_step
 from .line_search import armijo
 
@@ -86,7 +87,12 @@ def minimize(
 
     Ctrl-C stops and returns the best point so far.
     """
-    _check_arguments(method, lr, momentum, max_step, max_iterations, gradient_tolerance, time_limit)
+    check_callable("function", function)
+    if callback is not None:
+        check_callable("callback", callback)
+    require_manifold(manifold)
+    max_iterations = check_count("max_iterations", max_iterations, 0)
+    _check_arguments(method, lr, momentum, max_step, gradient_tolerance, time_limit)
     manifold.assert_point(x0, name="x0")
     run = _Run(function, x0.detach().clone(), manifold)
     advance = _advance(run, method, lr, momentum, max_step)
@@ -96,7 +102,7 @@ def minimize(
         try:
             for iteration in range(1, max_iterations + 1):
                 if run.gradient_norm <= gradient_tolerance:
-                    reason, converged = f"gradient norm {run.gradient_norm:.3g} <= {gradient_tolerance:g}", True
+                    reason, converged = _within(run, gradient_tolerance)
                     break
                 stop = advance()
                 if stop is not None:
@@ -110,7 +116,8 @@ def minimize(
                     reason = f"reached time_limit = {time_limit:g} s"
                     break
             else:
-                converged = run.gradient_norm <= gradient_tolerance
+                if run.gradient_norm <= gradient_tolerance:
+                    reason, converged = _within(run, gradient_tolerance)
         except KeyboardInterrupt:
             reason = "interrupted"
     return MinimizeResult(
@@ -148,7 +155,9 @@ class _Run:
                 raise ValueError(f"function must return a scalar tensor, got {shape}")
             if not value.requires_grad:
                 raise ValueError("function must return a tensor that depends on its argument through autograd")
-            (gradient,) = torch.autograd.grad(value.reshape(()), variable)
+            (gradient,) = torch.autograd.grad(value.reshape(()), variable, allow_unused=True)
+        if gradient is None:
+            raise ValueError("function must depend on its argument, and autograd finds that it does not use it")
         return float(value.detach()), gradient
 
     @property
@@ -205,6 +214,10 @@ def _advance(
     return descend
 
 
+def _within(run: _Run, tolerance: float) -> tuple[str, bool]:
+    return f"gradient norm {run.gradient_norm:.3g} <= {tolerance:g}", True
+
+
 def _no_decrease(run: _Run) -> tuple[str, bool]:
     """Why no step was found: at a minimum rounding hides the decrease; elsewhere something is wrong."""
     norm = run.gradient_norm
@@ -218,7 +231,6 @@ def _check_arguments(
     lr: float | None,
     momentum: float,
     max_step: float | None,
-    max_iterations: int,
     gradient_tolerance: float,
     time_limit: float | None,
 ) -> None:
@@ -228,8 +240,8 @@ def _check_arguments(
         raise ValueError("method='line_search' chooses its own steps: lr, momentum and max_step belong to the others")
     if method == "adam" and momentum != 0.0:
         raise ValueError("momentum belongs to method='sgd'; Adam has its own")
-    if isinstance(max_iterations, bool) or not isinstance(max_iterations, int) or max_iterations < 0:
-        raise ValueError(f"max_iterations must be a non-negative integer, got {max_iterations!r}")
+    if lr is not None:
+        check_positive("lr", lr, zero=True)
     check_positive("gradient_tolerance", gradient_tolerance, zero=True)
     if time_limit is not None:
         check_positive("time_limit", time_limit)

@@ -11,6 +11,8 @@ from torch import Tensor
 from torch.optim import Optimizer
 
 from ..geometry import Manifold
+from ..geometry.arguments import check_fraction
+from ..geometry.manifold import require_manifold
 from .descent import DescentSettings, DescentState, Direction, descent_step
 
 
@@ -22,8 +24,7 @@ class ManifoldOptimizer(Optimizer, ABC):
     """
 
     def __init__(self, params: Iterable[Any], manifold: Manifold, defaults: dict[str, Any]) -> None:
-        if not isinstance(manifold, Manifold):
-            raise TypeError(f"manifold must be a Manifold, got {type(manifold).__name__}")
+        require_manifold(manifold)
         super().__init__(params, {"manifold": manifold, **defaults})
 
     @abstractmethod
@@ -31,15 +32,17 @@ class ManifoldOptimizer(Optimizer, ABC):
         """What a parameter group asks of the descent step."""
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add parameters, checking that every row is a point of the group's manifold."""
+        """Add parameters, checking that every row is a point of the group's manifold; all of them or none."""
         super().add_param_group(param_group)
-        group = self.param_groups[-1]
+        group, number = self.param_groups[-1], len(self.param_groups) - 1
         try:
+            require_manifold(group["manifold"], f"manifold of group {number}")
             self._settings(group)
-            for index, param in enumerate(group["params"]):
-                name = f"params[{index}] of group {len(self.param_groups) - 1}"
+            _check_lr(group["lr"])
+            names = group.get("param_names") or [f"params[{i}] of group {number}" for i in range(len(group["params"]))]
+            for name, param in zip(names, group["params"], strict=True):
                 group["manifold"].assert_point(param.detach(), name=name)
-        except (TypeError, ValueError):
+        except BaseException:
             self.param_groups.pop()
             raise
 
@@ -177,11 +180,26 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         super().__init__(params, manifold, {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step})
 
     def _settings(self, group: dict[str, Any]) -> DescentSettings:
+        mean, square = _check_betas(group["betas"])
         return DescentSettings(
             manifold=group["manifold"],
             lr=group["lr"],
-            momentum=group["betas"][0],
-            second_moment=group["betas"][1],
+            momentum=mean,
+            second_moment=square,
             eps=group["eps"],
             max_step=group["max_step"],
         )
+
+
+def _check_lr(lr: float | Tensor) -> None:
+    """Raise for a tensor with negative, infinite or NaN values; numbers are checked with the other settings."""
+    if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):
+        raise ValueError(f"lr must be finite and non-negative, got {lr}")
+
+
+def _check_betas(betas: Any) -> tuple[float, float]:
+    if not isinstance(betas, tuple | list) or len(betas) != 2:
+        raise ValueError(f"betas must be two numbers in [0, 1), got {betas!r}")
+    for index, beta in enumerate(betas):
+        check_fraction(f"betas[{index}]", beta)
+    return betas[0], betas[1]

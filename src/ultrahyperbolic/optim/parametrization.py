@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import copy
+
 from torch import Tensor, nn
 from torch.nn.utils import parametrize
 
 from ..geometry import Manifold
+from ..geometry.manifold import require_manifold
 
 
 class OntoManifold(nn.Module):
-    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z): any torch optimiser then moves z freely."""
+    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z): any torch optimiser then moves z freely.
+
+    It keeps a copy of the manifold: what happens to the module (``.to``, ``load_state_dict``) does not reach yours.
+    """
 
     def __init__(self, manifold: Manifold) -> None:
         super().__init__()
-        self.manifold = manifold
+        require_manifold(manifold)
+        self.manifold = copy.deepcopy(manifold)
 
     def forward(self, z: Tensor) -> Tensor:
         """φ(z)."""
@@ -36,5 +43,11 @@ def optimize_through_phi(module: nn.Module, name: str, manifold: Manifold) -> nn
     True
     >>> adam = torch.optim.Adam(nodes.parameters())
     """
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")
+    if not isinstance(name, str) or not isinstance(getattr(module, name, None), Tensor):
+        raise ValueError(f"name must be that of a parameter of {type(module).__name__}, got {name!r}")
+    require_manifold(manifold)
+    manifold.assert_projectable(getattr(module, name).detach(), name=name)
     parametrize.register_parametrization(module, name, OntoManifold(manifold))
     return module

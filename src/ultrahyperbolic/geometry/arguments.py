@@ -1,0 +1,171 @@
+"""What every method says of its arguments: the argument, the rule it breaks and the value it has."""
+
+from __future__ import annotations
+
+import math
+import operator
+from numbers import Real
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+
+_FLOATS = (torch.float32, torch.float64)
+
+
+class Check(NamedTuple):
+    """What the ``check_*`` methods return."""
+
+    ok: bool
+    reason: str
+    """Why not, naming the row and the residual; empty when ``ok``."""
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+
+# --- tensors ----------------------------------------------------------------------------------------------------
+
+
+def validate(dim: int, **tensors: Tensor) -> None:
+    """Raise unless all tensors are [..., dim], of one supported float dtype, and broadcast against each other."""
+    seen: dict[str, Tensor] = {}
+    for name, tensor in tensors.items():
+        if not isinstance(tensor, Tensor):
+            raise TypeError(f"{name} must be a torch.Tensor [..., {dim}], got {type(tensor).__name__}")
+        if tensor.dtype not in _FLOATS:
+            raise TypeError(f"{name} must be float32 or float64, got {tensor.dtype}; .double() converts it")
+        if tensor.dim() == 0 or tensor.shape[-1] != dim:
+            raise ValueError(
+                f"{name} must have {dim} coordinates in its last dimension, got shape {tuple(tensor.shape)}"
+            )
+        for earlier, other in seen.items():
+            if tensor.dtype != other.dtype:
+                raise TypeError(
+                    f"{earlier} is {other.dtype} and {name} is {tensor.dtype}: convert one of them, "
+                    "dtypes are never mixed silently"
+                )
+            if not _broadcastable(other.shape, tensor.shape):
+                raise ValueError(
+                    f"{earlier} {tuple(other.shape)} and {name} {tuple(tensor.shape)} do not broadcast: "
+                    "sizes must be equal or 1, from the right"
+                )
+        seen[name] = tensor
+
+
+def validate_scalars(name: str, value: Tensor | float, **tensors: Tensor) -> None:
+    """Raise unless value is a number, or a real tensor [...] that broadcasts against tensors [..., d]."""
+    if not isinstance(value, Tensor):
+        if not is_number(value):
+            raise TypeError(f"{name} must be a number or a tensor [...], got {value!r}")
+        return
+    if value.dtype == torch.bool or value.is_complex():
+        raise TypeError(f"{name} must be a number or a tensor [...] of real numbers, got {value.dtype}")
+    for other, tensor in tensors.items():
+        if not _broadcastable(value.shape, tensor.shape[:-1]):
+            raise ValueError(
+                f"{name} {tuple(value.shape)} does not broadcast against the rows of {other} "
+                f"{tuple(tensor.shape)}: sizes must be equal or 1, from the right"
+            )
+
+
+def _broadcastable(a: torch.Size, b: torch.Size) -> bool:
+    return all(m == n or m == 1 or n == 1 for m, n in zip(reversed(a), reversed(b), strict=False))
+
+
+def check_finite(name: str, tensor: Tensor) -> Check:
+    """The first row of a tensor [..., d] that holds NaN or infinity, if any."""
+    finite = tensor.isfinite().all(-1)
+    if finite.all():
+        return Check(True, "")
+    row = first_row(~finite)
+    return Check(False, f"{row_name(name, row)} is not finite: {format_row(tensor[row])}")
+
+
+def first_row(bad: Tensor) -> tuple[int, ...]:
+    """Index of the first True of a boolean tensor [...]."""
+    return tuple(int(i) for i in bad.nonzero()[0])
+
+
+def row_name(name: str, row: tuple[int, ...]) -> str:
+    """``x[3]``, or ``x`` for a single point."""
+    return f"{name}[{', '.join(map(str, row))}]" if row else name
+
+
+def format_row(row: Tensor) -> str:
+    """The first coordinates of a vector, for messages."""
+    values = [f"{value:.6g}" for value in row.detach().flatten()[:8].tolist()]
+    return f"({', '.join(values)}{', …' if row.numel() > 8 else ''})"
+
+
+# --- numbers and functions --------------------------------------------------------------------------------------
+
+
+def is_number(value: object) -> bool:
+    """Whether value is a real number, of Python or NumPy; booleans are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def as_number(name: str, value: Any) -> float:
+    """Value as a float; raise unless it is a real number or a tensor that holds one."""
+    if isinstance(value, Tensor) and value.numel() == 1 and not value.is_complex():
+        return float(value)
+    if not is_number(value):
+        raise TypeError(f"{name} must be a number, got {value!r}")
+    return float(value)
+
+
+def format_number(value: float) -> str:
+    """All digits of a number and no more: -4, -0.3."""
+    return repr(value).removesuffix(".0")
+
+
+def check_positive(name: str, value: float, *, zero: bool = False) -> None:
+    """Raise unless value is a finite positive (or, with ``zero``, non-negative) number."""
+    rule = f"{name} must be a finite {'non-negative' if zero else 'positive'} number"
+    # Comparisons alone, which torch.compile can follow when the number changes; NaN fails them all.
+    if not is_number(value):
+        raise TypeError(f"{rule}, got {value!r}")
+    if not (0.0 <= value < math.inf) or (value == 0.0 and not zero):
+        raise ValueError(f"{rule}, got {value}")
+
+
+def check_fraction(name: str, value: float) -> None:
+    """Raise unless value is a number in [0, 1)."""
+    if not is_number(value):
+        raise TypeError(f"{name} must be a number in [0, 1), got {value!r}")
+    if not 0.0 <= value < 1.0:
+        raise ValueError(f"{name} must be in [0, 1), got {value}")
+
+
+def check_count(name: str, value: int, least: int) -> int:
+    """Value as an int; raise unless it is an integer of at least ``least``."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    try:
+        count = operator.index(value)
+    except TypeError:  # a tensor that is not one integer
+        raise TypeError(f"{name} must be an integer, got {value!r}") from None
+    if count < least:
+        rule = "not be negative" if least == 0 else f"be at least {least}"
+        raise ValueError(f"{name} must {rule}, got {count}")
+    return count
+
+
+def check_callable(name: str, value: object) -> None:
+    """Raise unless value can be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be callable, got {value!r}")
+
+
+def check_size(size: tuple[int, ...]) -> None:
+    """Raise unless size is a tuple of non-negative integers."""
+    for n in size:
+        if isinstance(n, bool) or not hasattr(n, "__index__") or n < 0:
+            raise ValueError(f"size must be non-negative integers, got {size}")
+
+
+def check_dtype(dtype: torch.dtype) -> None:
+    """Raise unless dtype is one of those supported."""
+    if dtype not in _FLOATS:
+        raise TypeError(f"dtype must be torch.float32 or torch.float64, got {dtype}")

@@ -1,0 +1,69 @@
+"""The checks of points and vectors on {x : ⟨x, x⟩ = β}, for both signs of β; each names the first row that fails."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .arguments import Check, check_finite, first_row, format_number, format_row, row_name
+
+_OK = Check(True, "")
+
+
+def all_finite(**tensors: Tensor) -> Check:
+    """Whether every row of every tensor is finite."""
+    for name, tensor in tensors.items():
+        finite = check_finite(name, tensor)
+        if not finite.ok:
+            return finite
+    return _OK
+
+
+def on_quadric(x: Tensor, square: Tensor, beta: float, tolerance: float) -> Check:
+    """|⟨x, x⟩ - β| <= tolerance · max(‖x‖², |β|), with square = ⟨x, x⟩ [...]."""
+    residual = (square - beta).abs()
+    off = residual > tolerance * x.square().sum(-1).clamp_min(abs(beta))
+    if not off.any():
+        return _OK
+    row = first_row(off)
+    return Check(
+        False,
+        f"{row_name('x', row)} is off the manifold: ⟨x, x⟩ = {square[row].item():.9g} instead of beta = "
+        f"{format_number(beta)} (residual {residual[row].item():.3g}, tolerance {tolerance:g}·‖x‖²); "
+        "projx or phi maps it back",
+    )
+
+
+def on_sheet(x: Tensor, axis: int, rule: str) -> Check:
+    """x_axis > 0, where that coordinate tells the two sheets apart."""
+    lower = x[..., axis] <= 0
+    if not lower.any():
+        return _OK
+    row = first_row(lower)
+    return Check(
+        False,
+        f"{row_name('x', row)} is on the lower sheet: x_{axis} = {x[row][axis].item():.6g}, and {rule} x_{axis} > 0",
+    )
+
+
+def tangent(x: Tensor, u: Tensor, product: Tensor, tolerance: float) -> Check:
+    """|⟨x, u⟩| <= tolerance · ‖x‖‖u‖ + 8 u ‖x‖², with product = ⟨x, u⟩ [...]."""
+    residual, size = product.abs(), x.norm(dim=-1)
+    off = residual > tolerance * size * u.norm(dim=-1) + 4.0 * torch.finfo(x.dtype).eps * size.square()
+    if not off.any():
+        return _OK
+    row = first_row(off)
+    return Check(
+        False,
+        f"{row_name('u', row)} is not tangent: |⟨x, u⟩| = {residual[row].item():.3g} instead of 0 "
+        f"(tolerance {tolerance:g}·‖x‖‖u‖); proju projects it",
+    )
+
+
+def part_nonzero(z: Tensor, part: Tensor, which: str) -> Check:
+    """Whether no row of ``part``, some coordinates of z, vanishes."""
+    zero = (part == 0).all(-1)
+    if not zero.any():
+        return _OK
+    row = first_row(zero)
+    return Check(False, f"{row_name('z', row)} has a zero {which}, where phi is not defined: {format_row(z[row])}")

@@ -1,0 +1,64 @@
+"""Flat space has the interface of the curved ones."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
+
+
+def public(kind):
+    return {name for name in dir(kind) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("kind", [Euclidean, PseudoSphere])
+def test_every_public_name_of_the_pseudo_hyperboloid_is_there(kind):
+    assert public(PseudoHyperboloid) <= public(kind)
+    for name in public(PseudoHyperboloid) - public(torch.nn.Module):
+        ours, theirs = getattr(PseudoHyperboloid, name), getattr(kind, name)
+        assert isinstance(ours, property) == isinstance(theirs, property), name
+        if inspect.isfunction(ours):
+            assert list(inspect.signature(ours).parameters) == list(inspect.signature(theirs).parameters), name
+
+
+def test_what_is_returned_is_fresh_and_broadcast(generator):
+    E = Euclidean(3)
+    x, y, v = E.random(4, 1, generator=generator), E.random(5, generator=generator), E.random(generator=generator)
+    calls = {
+        "proju": (x, v), "precondition": (x, v), "egrad2rgrad": (x, v), "descent_direction": (x, v),
+        "transp": (x, y, v), "transp_follow_expmap": (x, y, v), "phi": (v,), "projx": (v,), "psi": (v,),
+        "psi_inverse": (v,),
+    }  # fmt: skip
+    for name, arguments in calls.items():
+        result = getattr(E, name)(*arguments)
+        shape = torch.broadcast_shapes(*(argument.shape for argument in arguments))
+        assert result.shape == shape, name
+        torch.testing.assert_close(result, v.expand(shape), rtol=0, atol=0)
+        before = v.clone()
+        result += 1.0
+        assert torch.equal(v, before), name
+    moved, carried = E.expmap_transp(x, y, v)
+    assert moved.shape == carried.shape == (4, 5, 3)
+    assert E.homothety(v, -2.0) is not v
+
+
+def test_the_limits_of_the_curved_quantities():
+    E = Euclidean(3)
+    assert (E.sectional_curvature.item(), E.mean_curvature.item()) == (0.0, 0.0)
+    x = E.random(2)
+    assert torch.equal(E.preconditioner(x), torch.eye(3, dtype=torch.float64).expand(2, 3, 3))
+    assert (E.random_near_pole(4, perturb_first=False)[:, 0] == 0).all()
+
+
+def test_the_pseudo_sphere_s_matrices_and_homothety(generator):
+    S = PseudoSphere(2, 2, 4.0)
+    x, z = S.random(4, generator=generator), torch.randn(4, 5, dtype=torch.float64, generator=generator)
+    torch.testing.assert_close((S.preconditioner(x) @ z.unsqueeze(-1)).squeeze(-1), S.precondition(x, z))
+    assert PseudoSphere(2, 2, 9.0).check_point(S.homothety(x, 9.0)).ok
+    assert S.mean_curvature.item() == 0.5
+    torch.testing.assert_close(S.psi_inverse(S.psi(x)), x)
+    still = S.random_near_pole(4, perturb_first=False, generator=generator)
+    assert ((still / still[:, -1:])[:, :-1].abs() <= 0.05).all()
