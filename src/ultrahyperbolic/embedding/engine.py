@@ -171,7 +171,7 @@ class ReferenceEngine:
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""
-        found = Evaluation(*(np.zeros(shape) for shape in _evaluation_shapes(state)))
+        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         for run, spec in enumerate(self.specs):
             points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
             points.requires_grad_()
@@ -283,7 +283,7 @@ class NumbaEngine:
         """The objective where the batch stands, without moving it."""
         from ..objective.compiled import loss_and_gradient
 
-        found = Evaluation(*(np.zeros(shape) for shape in _evaluation_shapes(state)))
+        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         with ThreadPoolExecutor(self._threads) as pool:
             for number, run in enumerate(self._runs):
                 run.take(state, number)
@@ -364,7 +364,7 @@ class _CompiledRun:
         ways = {"descent": compiled.ALONG_CHI, "gradient": compiled.ALONG_GRADIENT, "phi": compiled.THROUGH_PHI}
         time = spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0
         s = spec.schedule
-        self.geometry = (time, _radius(spec.manifold), not curved, kinds[spec.measure], ways[spec.way])
+        self.geometry = (time, radius_of(spec.manifold), not curved, kinds[spec.measure], ways[spec.way])
         self.schedule = np.stack([s.temperature, s.epsilon, s.step, s.clip])
         self.stepping = (s.drop_below, s.drop_factor, s.settled)
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
@@ -390,7 +390,7 @@ class _CompiledRun:
         state.record[number] = self.record
 
 
-def _evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
+def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
     batch = (len(state.points),)
     return batch, state.points.shape, batch, batch
 
@@ -423,7 +423,7 @@ def _no_measure(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
     raise AssertionError("the engine sets the dissimilarity of each iteration")
 
 
-def _radius(manifold: Manifold) -> float:
+def radius_of(manifold: Manifold) -> float:
     return math.sqrt(-manifold.beta.item()) if isinstance(manifold, PseudoHyperboloid) else 1.0
 
 
