@@ -67,7 +67,9 @@ def test_long_ids_that_share_a_hash_are_told_apart(monkeypatch):
     monkeypatch.setattr(compiled, "make_keys", collide)
     rows = [("a", "b" * 16), ("b" * 16, "c" * 16), ("a", "c" * 15 + "d")]
     first, second = columns(rows)
-    blocks = encode.encode_blocks([0], lambda _: encode.Block(*map(encode.texts_of_arrow, (first.chunk(0), second.chunk(0))), None))
+    blocks = encode.encode_blocks(
+        [0], lambda _: encode.Block(*map(encode.texts_of_arrow, (first.chunk(0), second.chunk(0))), None)
+    )
     assert blocks is None
     assert encode_all(monkeypatch, first, second, few=0) == by_hand(rows)
 

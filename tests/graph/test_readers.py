@@ -268,7 +268,9 @@ def test_random_files_are_read_as_by_hand(write, monkeypatch, rule, alphabet, se
     assert graph.policies == counts
 
 
-@pytest.mark.parametrize("number", ["7", "007", "0.1", "2.50", "123456789012.25", "1e3", "12345678901234567", ".5", "5."])
+@pytest.mark.parametrize(
+    "number", ["7", "007", "0.1", "2.50", "123456789012.25", "1e3", "12345678901234567", ".5", "5."]
+)
 def test_numbers_are_read_to_the_last_bit(write, number):
     assert read_graph(write(f"a,b,{number}\nb,c,1\n")).weights[0] == float(number)
 

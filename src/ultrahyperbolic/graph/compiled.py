@@ -16,10 +16,10 @@ _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 _NEWLINE, _DOT, _ZERO, _NINE = (ord(letter) for letter in "\n.09")
 _SHORT = 15  # bytes of an id that is its own key
-_EXACT_DIGITS = 15  # of a decimal number that is one exact division of two floats
+_EXACT_DIGITS = np.uint64(15)  # of a decimal number that is one exact division of two floats
 _DIGIT_BITS = 10  # of a key, sorted by in one pass
 _DIGITS = 1 << _DIGIT_BITS
-_POWERS = 10.0 ** np.arange(_EXACT_DIGITS + 1)
+_POWERS = 10.0 ** np.arange(16)
 _ONE, _EIGHT, _HALF, _TOP = (np.uint64(k) for k in (1, 8, 32, 56))
 _M1, _M2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
@@ -27,16 +27,17 @@ _M1, _M2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 @_jit
 def _decimal(text, start, end):
     """The number that digits, and perhaps a dot among them, write; NaN for any other text."""
-    if end - start > _EXACT_DIGITS or text[start] == _DOT or text[end - 1] == _DOT or start == end:
+    if end - start > _EXACT_DIGITS or start == end or text[start] == _DOT or text[end - _ONE] == _DOT:
         return np.nan
     digits, decimals, dots = np.int64(0), 0, 0
-    for at in range(start, end):
-        letter = np.int64(text[at])
-        if letter == _DOT and dots == 0:
-            dots = 1
-        elif _ZERO <= letter <= _NINE:
+    while start < end:
+        letter = np.int64(text[start])
+        start += _ONE
+        if _ZERO <= letter <= _NINE:
             digits = 10 * digits + (letter - _ZERO)
             decimals += dots
+        elif letter == _DOT and dots == 0:
+            dots = 1
         else:
             return np.nan
     return digits / _POWERS[decimals]
@@ -44,31 +45,31 @@ def _decimal(text, start, end):
 
 @_jit
 def split_lines(text, delimiter, width, first, second, third, spans, weights):
-    """Where the ids in columns ``first`` and ``second`` begin and end [rows, 2, 2], and the weights in ``third``.
+    """Where the ids in columns ``first`` and ``second`` begin and end [2, 2, rows], and the weights in ``third``.
 
     Returns the number of rows, or -1 where a line is not plain: other columns, other numbers, control characters.
     ``text`` ends with a line break, and ``third`` is -1 where there are no weights.
     """
-    row = at = 0
-    while at < len(text):
+    row, at = 0, np.uint64(0)  # an index without a sign is not looked at for being negative
+    while at < np.uint64(len(text)):
         if text[at] == _NEWLINE:
-            at += 1
+            at += _ONE
             continue
         for column in range(width):
             start = at
             while text[at] >= 32 and text[at] != delimiter:
-                at += 1
+                at += _ONE
             if text[at] != (delimiter if column < width - 1 else _NEWLINE):
                 return -1
             if column == first:
-                spans[row, 0, 0], spans[row, 0, 1] = start, at
+                spans[0, 0, row], spans[0, 1, row] = start, at
             if column == second:
-                spans[row, 1, 0], spans[row, 1, 1] = start, at
+                spans[1, 0, row], spans[1, 1, row] = start, at
             if column == third:
                 weights[row] = _decimal(text, start, at)
                 if np.isnan(weights[row]):
                     return -1
-            at += 1
+            at += _ONE
         row += 1
     return row
 

@@ -49,7 +49,7 @@ def encode_ends(first: Any, second: Any) -> tuple[Ints, Ints, Any]:
     pa = need("pyarrow", "reading a table")
     if pa.types.is_string(first.type) and len(first) > _FEW and compiled_loops() is not None:
         batches = pa.table([first, second], names=["first", "second"]).to_batches()
-        encoded = encode_blocks(batches, lambda batch: Block(*map(texts_of_arrow, batch.columns), None))
+        encoded = encode_blocks(batches, _block_of_arrow)
         if encoded is not None:
             return encoded[0], encoded[1], encoded[3]
     return _encode_any(pa, first, second)
@@ -71,9 +71,7 @@ def _encode_any(pa: Any, first: Any, second: Any) -> tuple[Ints, Ints, Any]:
     return rank[codes[0]], rank[codes[1]], ids.take(pa.array(order))
 
 
-def encode_blocks(
-    blocks: Iterable[Raw], load: Callable[[Raw], Block]
-) -> tuple[Ints, Ints, Floats | None, Any] | None:
+def encode_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> tuple[Ints, Ints, Floats | None, Any] | None:
     """Positions of both ends, the weights, and the ids, of a large table that comes in blocks.
 
     Blocks are loaded on all cores and numbered one after the other. Returns ``None`` where two ids share a hash.
@@ -88,7 +86,7 @@ def encode_blocks(
         block = load(raw)
         keys = np.empty((len(block.first.starts), 2, 2), dtype=np.uint64)
         is_hashed = False
-        for column, (letters, starts, ends) in enumerate(block[:2]):
+        for column, (letters, starts, ends) in enumerate((block.first, block.second)):
             # An overlapping view with an element at every byte: the eight bytes from there on.
             words = np.ndarray(max(len(letters) - 7, 0), dtype="<u8", buffer=letters, strides=(1,))
             is_hashed |= loops.make_keys(letters, words, starts, ends, keys[:, column])
@@ -105,7 +103,9 @@ def encode_blocks(
         known = texts_of_arrow(ids)
 
         def agrees(rows: tuple[Block, NDArray[np.int32]]) -> bool:
-            return all(loops.same_ids(*rows[0][column], rows[1][:, column], *known) for column in range(2))
+            (first, second, _), numbers = rows
+            same = loops.same_ids
+            return bool(same(*first, numbers[:, 0], *known) and same(*second, numbers[:, 1], *known))
 
         if not all(pool.map(agrees, hashed)):
             return None
@@ -124,7 +124,14 @@ def texts_of_arrow(strings: Any) -> Texts:
     """The ids in an Arrow array of strings without nulls."""
     _, offset_buffer, letters = strings.buffers()
     offsets = np.frombuffer(offset_buffer or bytes(4), dtype=np.int32)[strings.offset :][: len(strings) + 1]
-    return Texts(np.frombuffer(letters or b"", dtype=np.uint8), offsets[:-1], offsets[1:])
+    texts = Texts(np.frombuffer(letters or b"", dtype=np.uint8), offsets[:-1], offsets[1:])
+    for part in texts:
+        part.flags.writeable = False
+    return texts
+
+
+def _block_of_arrow(batch: Any) -> Block:
+    return Block(texts_of_arrow(batch.column(0)), texts_of_arrow(batch.column(1)), None)
 
 
 class _Numbering:
@@ -133,7 +140,7 @@ class _Numbering:
     def __init__(self, loops: Any) -> None:
         self._loops = loops
         self._used = 0
-        self._table = np.zeros((1 << 16, 3), dtype=np.uint64)
+        self._table = np.zeros((1 << 19, 3), dtype=np.uint64)
         self._ids: list[Any] = []
 
     def number(self, block: Block, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
@@ -143,7 +150,7 @@ class _Numbering:
         codes, fresh = np.empty(len(keys), dtype=np.int32), np.empty(len(keys), dtype=np.int32)
         before, self._used = self._used, self._loops.number_keys(keys, self._table, self._used, codes, fresh)
         fresh = fresh[: self._used - before]
-        lengths = np.stack([texts.ends - texts.starts for texts in block[:2]], axis=1).ravel()[fresh]
+        lengths = np.stack([ends - starts for _, starts, ends in (block.first, block.second)], axis=1).ravel()[fresh]
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
         letters = np.empty(offsets[-1], dtype=np.uint8)
         self._loops.copy_ids(*block.first[:2], *block.second[:2], fresh, offsets, letters)
@@ -159,7 +166,7 @@ class _Numbering:
         """Two thirds of the table may be full."""
         size = len(self._table)
         while 2 * size < 3 * (self._used + more):
-            size *= 2
+            size *= 4
         if size > len(self._table):
             entries = self._table[self._table[:, 2] > 0]
             keys = np.empty((self._used, 2), dtype=np.uint64)

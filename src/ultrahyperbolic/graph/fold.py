@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from .errors import GraphError, compiled_loops
 from .ids import NodeIds
-from .merge import Floats, Ints, merge_rows
 
 Number = TypeVar("Number", np.int64, np.float64)
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 Repeated = Literal["sum", "max", "first", "error"]
 Asymmetric = Literal["sum", "error"]
@@ -199,6 +200,8 @@ def _fold_many(
     rows: Rows, kind: Kind, repeated: Repeated, asymmetric: Asymmetric
 ) -> tuple[Ints, Floats, dict[str, int]] | None:
     """:func:`fold` of many rows by compiled loops; ``None`` without them, and where something must be refused."""
+    from .merge import merge_rows
+
     loops = compiled_loops()
     if loops is None or (kind == "matrix" and repeated != "sum"):
         return None

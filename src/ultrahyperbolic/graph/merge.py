@@ -8,10 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from .fold import Floats, Ints
 
 _BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
 
@@ -37,6 +35,9 @@ def merge_rows(loops: Any, first: Ints, second: Ints, weights: Floats, n_nodes: 
     They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is sorted and merged apart.
     ``loops`` is the module of compiled loops. Returns ``None`` where 64 bits cannot hold a row.
     """
+    first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
+    weights = np.ascontiguousarray(weights).view()
+    weights.flags.writeable = False  # as columns of a table are: what is compiled for one layout serves all
     threads = os.cpu_count() or 1
     node_bits = max(n_nodes - 1, 1).bit_length()
     top_bits = min(max(len(first).bit_length() - _BUCKET_BITS, 1), 2 * node_bits)
@@ -81,7 +82,9 @@ def merge_rows(loops: Any, first: Ints, second: Ints, weights: Floats, n_nodes: 
             a, b = bounds[k : k + 2]
             out = slice(starts[a], starts[b])
             layout = a, shift, node_bits, place_bits, code
-            facts: tuple[int, int] = loops.merge_buckets(packed, dealt, cuts[a : b + 1], *layout, edges[out], merged[out])
+            facts: tuple[int, int] = loops.merge_buckets(
+                packed, dealt, cuts[a : b + 1], *layout, edges[out], merged[out]
+            )
             return facts
 
         both, equal = np.sum(list(pool.map(merge, groups)), axis=0).tolist()

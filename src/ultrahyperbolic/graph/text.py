@@ -15,7 +15,7 @@ import numpy as np
 from .columns import ENDS, fold_name
 from .encode import Block, Texts, encode_blocks, texts_of_arrow
 from .errors import GraphError, compiled_loops, need
-from .merge import Floats, Ints
+from .fold import Floats, Ints
 
 WHITESPACE = "whitespace"
 
@@ -84,8 +84,12 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
     if not lines:
         raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
     candidates = [delimiter] if delimiter else [*_DELIMITERS, *([] if nodes else [WHITESPACE])]
-    tables = {candidate: _split(lines, candidate, path) for candidate in candidates}
-    delimiter = max(candidates, key=lambda candidate: _regularity(candidate, tables[candidate]))
+    tables: dict[str, list[list[str]]] = {}
+    for candidate in candidates:
+        tables[candidate] = _split(lines, candidate, path)
+        if _regularity(candidate, tables[candidate])[:2] == (1, True):
+            break  # nothing is more regular than a tab in every line
+    delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
     table = tables[delimiter]
     if not whole and len(table) > 1:
         table.pop()  # a quoted field may go on
@@ -160,7 +164,7 @@ def read_encoded(
         return Block(first, second, None if weight is None else columns[2].to_numpy())
 
     try:
-        encoded = encode_blocks(enumerate(lines.blocks()), load)
+        encoded = encode_blocks(enumerate(block for block in lines.blocks() if block and not block.isspace()), load)
     except _QuoteFoundError:
         return None
     except (pa.ArrowInvalid, OSError) as error:
@@ -191,12 +195,13 @@ def _split_plain(loops: Any, dialect: Dialect, data: bytes, ids: tuple[int, int]
         return None
     letters = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
     rows = data.count(b"\n") + 1
-    spans, weights = np.empty((rows, 2, 2), dtype=np.int32), np.empty(rows if weight is not None else 0)
+    spans, weights = np.empty((2, 2, rows), dtype=np.int32), np.empty(rows if weight is not None else 0)
     third = -1 if weight is None else weight
     rows = loops.split_lines(letters, ord(dialect.letter), dialect.width, *ids, third, spans, weights)
     if rows < 0:
         return None
-    first, second = (Texts(letters, spans[:rows, end, 0], spans[:rows, end, 1]) for end in range(2))
+    spans.flags.writeable = False
+    first, second = (Texts(letters, *ends[:, :rows]) for ends in spans)
     return Block(first, second, None if weight is None else weights[:rows])
 
 
@@ -233,18 +238,20 @@ class _CleanLines(io.RawIOBase):
     def blocks(self) -> Iterator[bytes]:
         """All clean lines, many at a time."""
         rest = b""  # the beginning of a line whose end is not yet read
-        while data := rest + (block := self._stream.read(_BLOCK - len(rest))):
+        while block := self._stream.read(_BLOCK - len(rest)):
             self._advance(len(block))
-            end = data.rfind(b"\n") + 1 if block else len(data)
-            if end == 0 and len(data) >= _BLOCK:
+            end = block.rfind(b"\n") + 1
+            if end == 0 and len(rest) + len(block) >= _BLOCK:
                 raise GraphError(f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: no list of edges")
-            clean, rest = self._clean(data[:end]), data[end:]
-            if clean and not clean.isspace():
-                yield clean
+            if end:
+                yield self._clean(b"".join((rest, memoryview(block)[:end])))
+            rest = block[end:] if end else rest + block
+        yield self._clean(rest)
 
     def read(self, size: int = -1) -> bytes:
         """The next clean bytes, at most ``size``; none at the end of the file."""
-        self._ready = self._ready or next(self._blocks, b"")
+        while not self._ready and (block := next(self._blocks, None)) is not None:
+            self._ready = block
         size = len(self._ready) if size < 0 else size
         ready, self._ready = self._ready[:size], self._ready[size:]
         return ready
