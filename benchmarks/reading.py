@@ -5,8 +5,8 @@
 The file is a TSV with text ids, ten edges a node, heavy-tailed degrees and whole weights, its rows in random order.
 pandas parses the table and stops there; ``read_graph`` also numbers the ids and sorts and merges the edges. Every
 measurement runs in a process of its own; the readers take turns, and the fastest of the repetitions counts. Each reads
-a file of a million edges first: libraries are loaded by then, and the loops of ``read_graph`` compiled (once, and kept
-on disk). How long that took is printed as ``warm_up``, the fastest again.
+a file of at most a million edges first: by then its libraries are loaded, and the loops of ``read_graph`` compiled,
+which happens once and is kept on disk. How long that first file took, the fastest again, is ``warm_up``.
 ``low_memory=False`` makes pandas 3.1 and later read with one thread, as earlier versions always do.
 """
 
@@ -88,7 +88,7 @@ def main() -> None:
     best = dict.fromkeys(_READERS, float("inf"))
     with tempfile.TemporaryDirectory() as folder:
         warm_up, path = Path(folder, "warm-up.tsv"), Path(folder, "edges.tsv")
-        write_edges(warm_up, 1_000_000)
+        write_edges(warm_up, min(arguments.edges, 1_000_000))
         write_edges(path, arguments.edges)
         figures["file_mib"] = round(path.stat().st_size / 2**20, 1)
         for _ in range(arguments.repeats):

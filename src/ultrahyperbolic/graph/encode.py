@@ -16,7 +16,7 @@ from .fold import Floats, Ints
 
 Raw = TypeVar("Raw")
 
-_FEW = 200_000  # rows below which loading the compiled loops takes longer than doing without them
+_FEW = 500_000  # rows below which loading the compiled loops takes longer than doing without them
 
 
 class Texts(NamedTuple):
@@ -150,7 +150,8 @@ class _Numbering:
         codes, fresh = np.empty(len(keys), dtype=np.int32), np.empty(len(keys), dtype=np.int32)
         before, self._used = self._used, self._loops.number_keys(keys, self._table, self._used, codes, fresh)
         fresh = fresh[: self._used - before]
-        lengths = np.stack([ends - starts for _, starts, ends in (block.first, block.second)], axis=1).ravel()[fresh]
+        rows, is_second = np.divmod(fresh, 2)
+        lengths = np.where(is_second, *(texts.ends[rows] - texts.starts[rows] for texts in (block.second, block.first)))
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
         letters = np.empty(offsets[-1], dtype=np.uint8)
         self._loops.copy_ids(*block.first[:2], *block.second[:2], fresh, offsets, letters)

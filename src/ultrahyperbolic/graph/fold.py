@@ -22,7 +22,7 @@ Asymmetric = Literal["sum", "error"]
 # graph, where the two directions are C and its transpose. "undirected": rows whose direction means nothing.
 Kind = Literal["list", "matrix", "undirected"]
 
-_MANY = 200_000  # rows from which loading the compiled loops pays
+_MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
 
 
