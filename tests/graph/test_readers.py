@@ -16,19 +16,22 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, encode, fold, read_graph, readers, text
+from ultrahyperbolic.graph import Graph, GraphError, encode, errors, fold, read_graph, readers, text
 
 EDGES = [("ann", "bob", 2.0), ("bob", "cid", 1.5), ("ann", "dot", 3.0)]
 GRAPH = Graph.from_edges(EDGES)
 
 
-@pytest.fixture(autouse=True, params=["as a small file", "as a large file"])
+@pytest.fixture(autouse=True, params=["small", "large", "large, without numba"])
 def way(request, monkeypatch):
-    """Files are read twice: as the small ones they are, and by the compiled loops for large ones."""
-    if request.param == "as a large file":
+    """Files are read as the small ones they are, by the compiled loops for large ones, and as large ones without."""
+    if request.param != "small":
         monkeypatch.setattr(readers, "_LARGE", 0)
         monkeypatch.setattr(encode, "_FEW", 0)
         monkeypatch.setattr(fold, "_MANY", 0)
+    if request.param == "large, without numba":
+        monkeypatch.setitem(sys.modules, "numba", None)
+        monkeypatch.setattr(errors, "find_spec", lambda name: None)
 
 
 @pytest.fixture
