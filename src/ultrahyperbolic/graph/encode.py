@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, TypeVar
@@ -41,6 +40,12 @@ class _Keyed(NamedTuple):
     is_hashed: bool  # whether some of them are hashes
 
 
+class _Numbered(NamedTuple):
+    codes: NDArray[np.int32]  # [rows, 2]
+    weights: Floats | None
+    hashed: Block | None  # the ids, where they are still to be compared
+
+
 def encode_ends(first: Any, second: Any) -> tuple[Ints, Ints, Any]:
     """Positions of both ends [m], and the Arrow array of the distinct ids in order of appearance, row by row.
 
@@ -74,13 +79,11 @@ def _encode_any(pa: Any, first: Any, second: Any) -> tuple[Ints, Ints, Any]:
 def encode_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> tuple[Ints, Ints, Floats | None, Any] | None:
     """Positions of both ends, the weights, and the ids, of a large table that comes in blocks.
 
-    Blocks are loaded on all cores and numbered one after the other. Returns ``None`` where two ids share a hash.
+    Blocks are loaded on all cores and numbered one after the other, while more are read. Returns ``None`` where two ids
+    share a hash.
     """
     loops = compiled_loops()
     numbering = _Numbering(loops)
-    weights: list[Floats] = []
-    codes: list[NDArray[np.int32]] = []
-    hashed: list[tuple[Block, NDArray[np.int32]]] = []
 
     def prepare(raw: Raw) -> _Keyed:
         block = load(raw)
@@ -92,31 +95,38 @@ def encode_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> tuple[
             is_hashed |= loops.make_keys(letters, words, starts, ends, keys[:, column])
         return _Keyed(block, keys.reshape(-1, 2), is_hashed)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for block, keys, is_hashed in _in_order(pool, prepare, blocks):
-            codes.append(numbering.number(block, keys))
-            if block.weights is not None:
-                weights.append(block.weights)
-            if is_hashed:
-                hashed.append((block, codes[-1]))
+    def number(prepared: Future[_Keyed]) -> _Numbered:
+        block, keys, is_hashed = prepared.result()
+        return _Numbered(numbering.number(block, keys), block.weights, block if is_hashed else None)
+
+    ahead = 2 * (os.cpu_count() or 1)  # blocks in memory at a time
+    with ThreadPoolExecutor(os.cpu_count()) as pool, ThreadPoolExecutor(1) as in_order:
+        waiting: list[Future[_Numbered]] = []
+        for raw in blocks:
+            waiting.append(in_order.submit(number, pool.submit(prepare, raw)))
+            if len(waiting) > ahead:
+                waiting[-ahead].result()
+        parts = [future.result() for future in waiting]
         ids = numbering.ids()
         known = texts_of_arrow(ids)
 
-        def agrees(rows: tuple[Block, NDArray[np.int32]]) -> bool:
-            (first, second, _), numbers = rows
-            same = loops.same_ids
-            return bool(same(*first, numbers[:, 0], *known) and same(*second, numbers[:, 1], *known))
+        def agrees(part: _Numbered) -> bool:
+            if part.hashed is None:
+                return True
+            ends = zip((part.hashed.first, part.hashed.second), part.codes.T, strict=True)
+            return all(loops.same_ids(*texts, codes, *known) for texts, codes in ends)
 
-        if not all(pool.map(agrees, hashed)):
+        if not all(pool.map(agrees, parts)):
             return None
-        cuts = np.concatenate(([0], np.cumsum([len(part) for part in codes], dtype=np.int64))).tolist()
+        cuts = np.concatenate(([0], np.cumsum([len(part.codes) for part in parts], dtype=np.int64))).tolist()
         first, second = np.empty(cuts[-1], dtype=np.int64), np.empty(cuts[-1], dtype=np.int64)
 
         def place(k: int) -> None:
             rows = slice(cuts[k], cuts[k + 1])
-            first[rows], second[rows] = codes[k].T
+            first[rows], second[rows] = parts[k].codes.T
 
-        list(pool.map(place, range(len(codes))))
+        list(pool.map(place, range(len(parts))))
+    weights = [part.weights for part in parts if part.weights is not None]
     return first, second, np.concatenate(weights) if weights else None, ids
 
 
@@ -175,14 +185,3 @@ class _Numbering:
             self._table = np.zeros((size, 3), dtype=np.uint64)
             spare = np.empty((2, len(keys)), dtype=np.int32)
             self._loops.number_keys(keys, self._table, 0, *spare)
-
-
-def _in_order(pool: ThreadPoolExecutor, work: Callable[[Raw], _Keyed], tasks: Iterable[Raw]) -> Iterable[_Keyed]:
-    """``pool.map``, a few tasks ahead and no more."""
-    ahead: deque[Future[_Keyed]] = deque()
-    for task in tasks:
-        ahead.append(pool.submit(work, task))
-        if len(ahead) > 2 * (os.cpu_count() or 1):
-            yield ahead.popleft().result()
-    while ahead:
-        yield ahead.popleft().result()
