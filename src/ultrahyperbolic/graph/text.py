@@ -194,7 +194,7 @@ def _split_plain(loops: Any, dialect: Dialect, data: bytes, ids: tuple[int, int]
     if not dialect.letter.isascii() or not _is_utf8(data):
         return None
     letters = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
-    rows = data.count(b"\n") + 1
+    rows = np.count_nonzero(letters == ord("\n"))
     spans, weights = np.empty((2, 2, rows), dtype=np.int32), np.empty(rows if weight is not None else 0)
     third = -1 if weight is None else weight
     rows = loops.split_lines(letters, ord(dialect.letter), dialect.width, *ids, third, spans, weights)
