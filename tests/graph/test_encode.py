@@ -59,9 +59,9 @@ def test_ids_of_any_length_are_encoded(monkeypatch, size):
 def test_long_ids_that_share_a_hash_are_told_apart(monkeypatch):
     make_keys = compiled.make_keys
 
-    def collide(letters, words, starts, ends, keys):
-        is_hashed = make_keys(letters, words, starts, ends, keys)
-        keys[ends - starts > 15] = 1
+    def collide(letters, words, starts, ends, column, keys):
+        is_hashed = make_keys(letters, words, starts, ends, column, keys)
+        keys[ends - starts > 15, column] = 1
         return is_hashed
 
     monkeypatch.setattr(compiled, "make_keys", collide)

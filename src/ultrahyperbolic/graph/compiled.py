@@ -75,10 +75,10 @@ def split_lines(text, delimiter, width, first, second, third, spans, weights):
 
 
 @_jit
-def make_keys(text, words, starts, ends, keys):
-    """Two words for each id, ``words`` being those at every byte: up to 15 bytes, the id itself and its length.
+def make_keys(text, words, starts, ends, column, keys):
+    """Two words for each id of a column, ``keys`` [rows, 2, 2]: up to 15 bytes, the id itself and its length.
 
-    A longer id gives a hash. Returns whether there is one.
+    A longer id gives a hash. Returns whether there is one. ``words`` are those that begin at each byte of the text.
     """
     hashed = False
     for row in range(len(starts)):
@@ -105,7 +105,7 @@ def make_keys(text, words, starts, ends, keys):
             else:
                 low, high = words[start], words[start + 8] & ((_ONE << np.uint64(8 * length - 64)) - _ONE)
             high |= np.uint64(length) << _TOP
-        keys[row, 0], keys[row, 1] = low, high
+        keys[row, column, 0], keys[row, column, 1] = low, high
     return hashed
 
 
@@ -142,12 +142,12 @@ def copy_ids(letters0, starts0, letters1, starts1, positions, offsets, out):
 
 
 @_jit
-def same_ids(letters, starts, ends, codes, known_letters, known_starts, known_ends):
-    """Whether every id is, byte by byte, the known one of its code."""
+def same_ids(letters, starts, ends, column, codes, known_letters, known_starts, known_ends):
+    """Whether every id of a column is, byte by byte, the known one of its code."""
     for row in range(len(starts)):
-        start, known = starts[row], known_starts[codes[row]]
+        start, known = starts[row], known_starts[codes[row, column]]
         length = ends[row] - start
-        if known_ends[codes[row]] - known != length:
+        if known_ends[codes[row, column]] - known != length:
             return False
         for at in range(length):
             if letters[start + at] != known_letters[known + at]:

@@ -90,9 +90,11 @@ def encode_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> tuple[
         keys = np.empty((len(block.first.starts), 2, 2), dtype=np.uint64)
         is_hashed = False
         for column, (letters, starts, ends) in enumerate((block.first, block.second)):
+            if len(letters) < 16:
+                letters = np.frombuffer(letters.tobytes().ljust(16, b"\0"), dtype=np.uint8)
             # An overlapping view with an element at every byte: the eight bytes from there on.
-            words = np.ndarray(max(len(letters) - 7, 0), dtype="<u8", buffer=letters, strides=(1,))
-            is_hashed |= loops.make_keys(letters, words, starts, ends, keys[:, column])
+            words = np.ndarray(len(letters) - 7, dtype="<u8", buffer=letters, strides=(1,))
+            is_hashed |= loops.make_keys(letters, words, starts, ends, column, keys)
         return _Keyed(block, keys.reshape(-1, 2), is_hashed)
 
     def number(prepared: Future[_Keyed]) -> _Numbered:
@@ -113,8 +115,8 @@ def encode_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> tuple[
         def agrees(part: _Numbered) -> bool:
             if part.hashed is None:
                 return True
-            ends = zip((part.hashed.first, part.hashed.second), part.codes.T, strict=True)
-            return all(loops.same_ids(*texts, codes, *known) for texts, codes in ends)
+            sides = enumerate((part.hashed.first, part.hashed.second))
+            return all(loops.same_ids(*texts, column, part.codes, *known) for column, texts in sides)
 
         if not all(pool.map(agrees, parts)):
             return None
