@@ -30,10 +30,21 @@ def test_importing_loads_torch_and_numpy_only():
     code = (
         "import sys, torch, numpy; before = set(sys.modules)\n"
         "import ultrahyperbolic, ultrahyperbolic.testing\n"
+        "[getattr(ultrahyperbolic, name) for name in ultrahyperbolic.__all__ if name != 'UltrahyperbolicEmbedding']\n"
         f"print([name for name in {heavy.split()!r} if name in set(sys.modules) - before])"
     )
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert result.stdout.strip() == "[]"
+
+
+def test_every_public_name_is_there():
+    import ultrahyperbolic
+
+    assert all(hasattr(ultrahyperbolic, name) for name in ultrahyperbolic.__all__)
+    assert set(ultrahyperbolic.__all__) <= set(dir(ultrahyperbolic))
+    assert ultrahyperbolic.geometry.PseudoHyperboloid is ultrahyperbolic.PseudoHyperboloid
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = ultrahyperbolic.nothing
 
 
 def test_the_version_is_the_distribution_s():

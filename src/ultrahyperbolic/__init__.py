@@ -1,12 +1,17 @@
 """Geometry, optimisation and graph embedding on pseudo-hyperboloids."""
 
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from . import datasets, evaluation, optim
-from .embedding import Embedding, TrainingConfig, embed
-from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
-from .graph import Graph, GraphError, as_graph, read_graph
-from .optim import MinimizeResult, minimize
+if TYPE_CHECKING:
+    from . import datasets, evaluation, optim
+    from .embedding import Embedding, TrainingConfig, embed
+    from .embedding.sklearn import UltrahyperbolicEmbedding
+    from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
+    from .graph import Graph, GraphError, as_graph, read_graph
+    from .optim import MinimizeResult, minimize
+
+    load = Embedding.load
 
 __version__ = "0.1.0"
 __all__ = [
@@ -33,13 +38,29 @@ __all__ = [
     "read_graph",
 ]
 
-load = Embedding.load
+_HOMES = {
+    ".embedding": ("Embedding", "TrainingConfig", "embed"),
+    ".embedding.sklearn": ("UltrahyperbolicEmbedding",),
+    ".geometry": (
+        "Check", "Euclidean", "Logarithm", "Manifold", "PseudoHyperboloid", "PseudoSphere", "checked",
+    ),
+    ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
+    ".optim": ("MinimizeResult", "minimize"),
+}  # fmt: skip
+_ROOMS = ("datasets", "embedding", "evaluation", "geometry", "graph", "objective", "optim", "pairs", "paper", "testing")
 
 
 def __getattr__(name: str) -> Any:
-    """The scikit-learn estimator, imported when it is asked for."""
-    if name == "UltrahyperbolicEmbedding":
-        from .embedding.sklearn import UltrahyperbolicEmbedding
-
-        return UltrahyperbolicEmbedding
+    """Public names, imported when they are first asked for: the command's help need not wait for torch."""
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
+    if name == "load":
+        return import_module(".embedding", __name__).Embedding.load
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(import_module(home, __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -8,9 +8,8 @@ import pytest
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid, datasets
-from ultrahyperbolic.cli import known
 from ultrahyperbolic.cli.output import print_table
-from ultrahyperbolic.datasets import nouns
+from ultrahyperbolic.datasets import networkx_graphs, nouns
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
 
@@ -148,7 +147,7 @@ def test_datasets_tells_what_is_here_without_a_download(call, monkeypatch, tmp_p
     monkeypatch.setattr(nouns, "_folders", lambda: iter([tmp_path]))
     assert not here("wordnet-mammals")
     assert here("lesmis")
-    monkeypatch.setattr(known, "find_spec", lambda name: None)
+    monkeypatch.setattr(networkx_graphs, "find_spec", lambda name: None)
     assert not here("lesmis")
     assert here("karate")
     (tmp_path / "nips_edges.txt").touch()

@@ -40,6 +40,22 @@ def test_names_and_their_lines():
         datasets.load("club")
 
 
+def test_what_is_available(monkeypatch, tmp_path):
+    for variable in ("WNSEARCHDIR", "WNHOME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("ULTRAHYPERBOLIC_DATA", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert datasets.available("karate")
+    assert datasets.available("lesmis")
+    assert not datasets.available("nips")
+    (tmp_path / "data").mkdir()
+    for name, file in (("nips", "nips_edges.txt"), ("wordnet-mammals", "data.noun")):
+        (tmp_path / "data" / file).touch()
+        assert datasets.available(name)
+    with pytest.raises(GraphError, match="no data set 'club'"):
+        datasets.available("club")
+
+
 def test_load_calls_the_loader(monkeypatch):
     monkeypatch.setitem(datasets._KNOWN, "nips", ("a line", lambda: "the graph"))
     assert datasets.load("nips") == "the graph"

@@ -6,6 +6,8 @@ import json
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -97,6 +99,27 @@ def test_ids_survive_the_disk(ids, tmp_path):
     embedding = uh.embed(graph, p=2, q=1, iterations=4, quiet=True)
     embedding.save(tmp_path / "e")
     assert list(uh.load(tmp_path / "e").ids) == ids
+
+
+def test_delta_is_read_and_not_summed_again(club, tmp_path, monkeypatch):
+    from ultrahyperbolic.embedding import embedding
+
+    folder = club.save(tmp_path / "club")
+    monkeypatch.setattr(embedding, "row_sums", None)
+    loaded = uh.load(folder)
+    assert np.array_equal(loaded.delta, club.delta)
+    assert np.array_equal(loaded.rank, club.rank)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0, None, "far"])
+def test_a_delta_that_cannot_be_is_refused(club, tmp_path, bad):
+    folder = club.save(tmp_path / "club")
+    table = pq.read_table(folder / "embedding.parquet")
+    column = pa.array(["far"] * 34) if bad == "far" else pa.array([bad, *club.delta[1:].tolist()], pa.float64())
+    table = table.set_column(table.column_names.index("delta"), "delta", column)
+    pq.write_table(table, folder / "embedding.parquet")
+    with pytest.raises(ValueError, match="is not an embedding of this package"):
+        uh.load(folder)
 
 
 def test_bad_folders_are_named(tmp_path, club):

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import encode
+from ultrahyperbolic.graph import compiled, encode
 
 # Letters that look alike in words of eight bytes: zeros, the mark of the end, and lengths around the edges of words.
 LETTERS = st.sampled_from(["a", "b", "\0", "\x80", "é", "aaaaaaa", "aaaaaaaa"])
@@ -27,39 +29,55 @@ def columns(rows, cuts=(0,)):
     )
 
 
-@settings(deadline=None, max_examples=50)
+def encode_all(monkeypatch, first, second, few):
+    monkeypatch.setattr(encode, "_FEW", few)
+    i, j, ids = encode.encode_ends(first, second)
+    return [list(row) for row in zip(i.tolist(), j.tolist(), strict=True)], ids.to_pylist()
+
+
+@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS, st.integers(0, 40))
-def test_both_ways_of_encoding_number_ids_as_they_appear(rows, cut):
-    expected = by_hand(rows)
-    first, second = columns(rows, (0, min(cut, len(rows))))
-    for way in (encode._encode_any, encode._encode_short_text):
-        codes, ids = way(pa, first, second)
-        assert (codes.tolist(), ids.to_pylist()) == expected
+def test_both_ways_of_encoding_number_ids_as_they_appear(monkeypatch, rows, cut):
+    both = columns(rows, (0, min(cut, len(rows))))
+    for few in (0, len(rows)):
+        assert encode_all(monkeypatch, *both, few) == by_hand(rows)
 
 
-def test_slices_of_arrays_are_encoded_as_themselves():
+def test_slices_of_arrays_are_encoded_as_themselves(monkeypatch):
     first, second = columns([("x", "y"), ("abcdefgh", "b"), ("b", "abcdefghi")])
-    codes, ids = encode._encode_short_text(pa, first.slice(1), second.slice(1))
-    assert codes.tolist() == [[0, 1], [1, 2]]
-    assert ids.to_pylist() == ["abcdefgh", "b", "abcdefghi"]
+    encoded = encode_all(monkeypatch, first.slice(1), second.slice(1), few=0)
+    assert encoded == ([[0, 1], [1, 2]], ["abcdefgh", "b", "abcdefghi"])
 
 
-def test_ids_that_share_a_hash_are_told_apart(monkeypatch):
-    monkeypatch.setattr(encode, "_FEW", 0)
-    monkeypatch.setattr(encode, "_hash", lambda words: np.zeros(words.shape[1], dtype=np.uint64))
+@pytest.mark.parametrize("size", [15, 16, 17, 24, 200])
+def test_ids_of_any_length_are_encoded(monkeypatch, size):
+    ids = ["x" * size, "x" * (size - 1), "y" + "x" * (size - 1), "x" * (size - 1) + "y", "x" * (size + 1), "x\0", "x"]
+    rows = list(product(ids, ids))
+    assert encode_all(monkeypatch, *columns(rows), few=0) == by_hand(rows)
+
+
+def test_long_ids_that_share_a_hash_are_told_apart(monkeypatch):
+    make_keys = compiled.make_keys
+
+    def collide(letters, words, starts, ends, column, keys):
+        is_hashed = make_keys(letters, words, starts, ends, column, keys)
+        keys[ends - starts > 15, column] = 1
+        return is_hashed
+
+    monkeypatch.setattr(compiled, "make_keys", collide)
+    rows = [("a", "b" * 16), ("b" * 16, "c" * 16), ("a", "c" * 15 + "d")]
+    first, second = columns(rows)
+    blocks = encode.encode_blocks(
+        [0], lambda _: encode.Block(*map(encode.texts_of_arrow, (first.chunk(0), second.chunk(0))), None)
+    )
+    assert blocks is None
+    assert encode_all(monkeypatch, first, second, few=0) == by_hand(rows)
+
+
+def test_without_numba_ids_are_encoded_by_arrow(monkeypatch):
+    monkeypatch.setattr(encode, "compiled_loops", lambda: None)
     rows = [("a", "b"), ("b", "c"), ("a", "c")]
-    assert encode._encode_short_text(pa, *columns(rows)) is None
-    i, j, ids = encode.encode_ends(*columns(rows))
-    assert ([list(row) for row in zip(i.tolist(), j.tolist(), strict=True)], ids.to_pylist()) == by_hand(rows)
-
-
-@pytest.mark.parametrize("size", [40, 41, 200])
-def test_long_ids_are_encoded_too(monkeypatch, size):
-    monkeypatch.setattr(encode, "_FEW", 0)
-    rows = [("x" * size, "x" * (size - 1)), ("x" * (size - 1), "y")]
-    assert (encode._encode_short_text(pa, *columns(rows)) is None) == (size > encode._LONGEST)
-    i, j, ids = encode.encode_ends(*columns(rows))
-    assert ([list(row) for row in zip(i.tolist(), j.tolist(), strict=True)], ids.to_pylist()) == by_hand(rows)
+    assert encode_all(monkeypatch, *columns(rows), few=0) == by_hand(rows)
 
 
 def test_other_types_and_no_rows():
@@ -71,14 +89,10 @@ def test_other_types_and_no_rows():
     assert (len(i), len(j), len(ids)) == (0, 0, 0)
 
 
-def test_many_ids_are_encoded_on_all_cores():
+def test_the_table_of_ids_grows(monkeypatch):
     rng = np.random.default_rng(1)
-    names = np.array([f"n{k}" for k in range(5_000)])
-    ends = rng.integers(0, len(names), (30_000, 2))
-    first, second = (pa.chunked_array([names[column].tolist()]) for column in ends.T)
-    assert len(first) > encode._FEW
-    i, j, ids = encode.encode_ends(first, second)
-    words = np.array(ids.to_pylist())
-    assert np.array_equal(words[i], names[ends[:, 0]])
-    assert np.array_equal(words[j], names[ends[:, 1]])
-    assert ids.to_pylist() == list(dict.fromkeys(names[ends].ravel().tolist()))
+    names = [f"n{k}" for k in range(100_000)]
+    rows = [(names[i], names[j]) for i, j in rng.integers(0, len(names), (150_000, 2)).tolist()]
+    encoded, ids = encode_all(monkeypatch, *columns(rows, range(0, len(rows), 10_000)), few=0)
+    assert ids == list(dict.fromkeys(end for row in rows for end in row))
+    assert [(ids[i], ids[j]) for i, j in encoded] == rows

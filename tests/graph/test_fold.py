@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, fold
+from ultrahyperbolic.graph import Graph, GraphError, compiled, fold
+from ultrahyperbolic.graph.merge import merge_rows
 
 N = 6
 WEIGHTS = st.integers(1, 4)
@@ -55,7 +56,7 @@ def oracle(rows, rule):
 @given(ROWS, st.sampled_from(["sum", "max", "first"]), st.booleans())
 def test_an_edge_list_follows_its_policy(rows, rule, many):
     few = fold._MANY
-    fold._MANY = 1 if many else few  # the sort on all cores, too
+    fold._MANY = 1 if many else few  # the compiled loops, too
     try:
         graph = graph_of(rows, repeated=rule)
     finally:
@@ -155,14 +156,44 @@ def test_unknown_policies_are_refused(option):
         graph_of([], **{option: "mean"})
 
 
-@pytest.mark.parametrize("top", [50, 2**20, 2**62])
-def test_the_sort_on_all_cores_is_a_stable_argsort(monkeypatch, top):
-    monkeypatch.setattr(fold, "_MANY", 1)
+@pytest.mark.parametrize("kind", ["list", "matrix", "undirected"])
+@pytest.mark.parametrize("rule", ["sum", "max", "first", "error"])
+@pytest.mark.parametrize("layout", ["any", "once", "both ways", "a star"])
+def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
     rng = np.random.default_rng(0)
-    keys = rng.integers(0, top, 20_000)
-    sorted_keys, order = fold._stable_sort(keys)
-    assert np.array_equal(order, np.argsort(keys, kind="stable"))
-    assert np.array_equal(sorted_keys, np.sort(keys))
+    first, second = rng.integers(0, 700, (2, 60_000))
+    weights = rng.integers(1, 9, len(first)).astype(np.float64)
+    if layout == "a star":
+        first[:] = 3
+    if layout in ("once", "both ways"):
+        pairs = fold.sorted_distinct(1000 * np.minimum(first, second) + np.maximum(first, second))
+        first, second = np.divmod(pairs[pairs // 1000 != pairs % 1000], 1000)
+        weights = weights[: len(first)]
+    if layout == "both ways":
+        first, second = np.concatenate((first, second)), np.concatenate((second, first))
+        weights = np.tile(weights, 2)
+    rows = fold.Rows(first, second, weights, fold.NodeIds(range(700)), lambda row: f"row {row}", {"seen": 1})
+
+    def result(many):
+        monkeypatch.setattr(fold, "_MANY", many)
+        try:
+            edges, weights, counts = fold.fold(rows, kind=kind, repeated=rule, asymmetric="sum")
+            return edges.tolist(), weights.tolist(), counts
+        except GraphError as error:
+            return str(error)
+
+    assert result(1) == result(10**9)
+
+
+def test_rows_that_do_not_fit_into_64_bits_are_merged_without_the_loops(monkeypatch):
+    ids = fold.NodeIds(range(2**31))
+    ends = np.array([2**31 - 1, 5, 2**31 - 1]), np.array([5, 2**31 - 1, 7])
+    rows = fold.Rows(*ends, None, ids, str)
+    monkeypatch.setattr(fold, "_MANY", 1)
+    assert merge_rows(compiled, *ends, np.ones(3), len(ids), "sum") is None
+    edges, weights, _ = fold.fold(rows, kind="list")
+    assert edges.tolist() == [[5, 2**31 - 1], [7, 2**31 - 1]]
+    assert weights.tolist() == [2, 1]
 
 
 def test_distinct_values():

@@ -13,13 +13,25 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, encode, read_graph, text
+from ultrahyperbolic.graph import Graph, GraphError, encode, errors, fold, read_graph, readers, text
 
 EDGES = [("ann", "bob", 2.0), ("bob", "cid", 1.5), ("ann", "dot", 3.0)]
 GRAPH = Graph.from_edges(EDGES)
+
+
+@pytest.fixture(autouse=True, params=["small", "large", "large, without numba"])
+def way(request, monkeypatch):
+    """Files are read as the small ones they are, by the compiled loops for large ones, and as large ones without."""
+    if request.param != "small":
+        monkeypatch.setattr(readers, "_LARGE", 0)
+        monkeypatch.setattr(encode, "_FEW", 0)
+        monkeypatch.setattr(fold, "_MANY", 0)
+    if request.param == "large, without numba":
+        monkeypatch.setitem(sys.modules, "numba", None)
+        monkeypatch.setattr(errors, "find_spec", lambda name: None)
 
 
 @pytest.fixture
@@ -190,10 +202,10 @@ def test_comment_letters_may_be_ids(write):
 
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_characters="\ufeff"), max_size=6)
-IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%")
+IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%<")  # "<" begins GraphML
 
 
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(IDS, IDS, st.integers(1, 9)), min_size=1, max_size=12),
     st.sampled_from([",", "\t", ";", "|"]),
@@ -208,9 +220,62 @@ def test_what_the_csv_module_writes_comes_back(tmp_path_factory, rows, delimiter
     path.write_bytes(out.getvalue().encode())
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(text, "_BLOCK", block)
-        patch.setattr(encode, "_FEW", 0)
         graph = read_graph(path, delimiter=delimiter, header=False, weight=2, comments="")
     assert graph == Graph.from_edges(rows)
+
+
+def read_by_hand(path, rule):
+    """The same with the csv module and dictionaries: ids, weights by pair, and how often each policy was applied."""
+    with open(path, newline="") as file:
+        rows = [(a.strip(), b.strip(), float(w)) for a, b, w in csv.reader(file, delimiter="\t")]
+    ids = {node: k for k, node in enumerate(dict.fromkeys(end for row in rows for end in row[:2]))}
+    combine = {"sum": sum, "max": max, "first": lambda weights: weights[0]}[rule]
+    past = {"sum": "summed", "max": "max_taken", "first": "first_taken"}[rule]
+    one_way, pairs = {}, {}
+    for a, b, w in rows:
+        if a != b:
+            one_way.setdefault((ids[a], ids[b]), []).append(w)
+    for (i, j), weights in one_way.items():
+        pairs.setdefault((min(i, j), max(i, j)), []).append(combine(weights))
+    counts = {
+        "self_loops_dropped": sum(a == b for a, b, _ in rows),
+        f"repeated_rows_{past}": sum(len(weights) - 1 for weights in one_way.values()),
+        f"reversed_rows_{past}": sum(len(weights) - 1 for weights in pairs.values()),
+    }
+    edges = {pair: combine(weights) for pair, weights in sorted(pairs.items())}
+    return list(ids), edges, {policy: count for policy, count in counts.items() if count}
+
+
+@pytest.mark.parametrize("rule", ["sum", "max", "first"])
+@pytest.mark.parametrize("alphabet", ["plain", "quoted", "blanks", "long", "letters"])
+@pytest.mark.parametrize("seed", range(3))
+def test_random_files_are_read_as_by_hand(write, monkeypatch, rule, alphabet, seed):
+    rng = np.random.default_rng(seed)
+    name = {
+        "plain": lambda k: f"{k:0{k % 18 + 1}d}",
+        "quoted": lambda k: f'"{k}\n\t{k}"' if k % 7 == 0 else str(k),
+        "blanks": lambda k: " " * (k % 3) + f"n{k // 3}" + " " * (k % 2),
+        "long": lambda k: f"https://example.org/{'x' * (k % 9)}/{k}",
+        "letters": lambda k: "é☃𝄞"[k % 3] * (k % 7 + 1) + str(k),
+    }[alphabet]
+    weights = [f"{w:.{digits}f}" for w, digits in zip(rng.uniform(1, 9, 3000), rng.integers(0, 18, 3000), strict=True)]
+    ends = rng.integers(0, 60 * (seed + 1), (3000, 2)).tolist()
+    rows = "\n".join(f"{name(i)}\t{name(j)}\t{w}" for (i, j), w in zip(ends, weights, strict=True))
+    monkeypatch.setattr(text, "_BLOCK", 5_000)
+    path = write(rows)
+    graph = read_graph(path, header=False, repeated=rule)
+    ids, edges, counts = read_by_hand(path, rule)
+    assert list(graph.ids) == ids
+    assert [tuple(edge) for edge in graph.edges.tolist()] == list(edges)
+    assert graph.weights.tolist() == pytest.approx(list(edges.values()), rel=1e-15)
+    assert graph.policies == counts
+
+
+@pytest.mark.parametrize(
+    "number", ["7", "007", "0.1", "2.50", "123456789012.25", "1e3", "12345678901234567", ".5", "5."]
+)
+def test_numbers_are_read_to_the_last_bit(write, number):
+    assert read_graph(write(f"a,b,{number}\nb,c,1\n")).weights[0] == float(number)
 
 
 # Text: what is refused

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -101,6 +101,7 @@ Examples:
   ultrahyperbolic evaluate out/karate --graph karate --json"""
 
 
+@opt.reads_graph
 def evaluate(
     folder: opt.Folder,
     graph: Annotated[
@@ -108,16 +109,8 @@ def evaluate(
         typer.Option("--graph", metavar="GRAPH", show_default=False, help="The graph to measure by: file or data set."),
     ],
     as_json: opt.Json = False,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    source: opt.Source = None,
-    target: opt.Target = None,
-    weight: opt.Weight = None,
-    unweighted: opt.Unweighted = False,
-    comments: opt.Comments = None,
-    nodes: opt.Nodes = None,
-    repeated: opt.Repeated = None,
-    asymmetric: opt.Asymmetric = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Measure an embedding by a graph, with cheap baselines beside it.
 
@@ -126,9 +119,6 @@ def evaluate(
     those of the embedding. docs/measures.md says what each measure is.
     """
     embedding = open_embedding(folder)
-    reading = opt.reading(
-        delimiter, header, source, target, weight, unweighted, comments, nodes, repeated, asymmetric
-    )  # fmt: skip
     read = find_graph(graph, reading, quiet=as_json)
     data = _aligned(read, embedding, folder)
 

@@ -37,6 +37,7 @@ def _option(panel: str, *names: str, **settings: Any) -> Any:
     return typer.Option(*names, rich_help_panel=panel, show_default=False, **settings)
 
 
+@opt.reads_graph
 def embed(
     graph: opt.GraphArgument,
     signature: Annotated[
@@ -102,16 +103,8 @@ def embed(
     overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
     quiet: Annotated[bool, _option(_RESULT, "--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
-    delimiter: opt.Delimiter = None,
-    header: opt.Header = None,
-    source: opt.Source = None,
-    target: opt.Target = None,
-    weight: opt.Weight = None,
-    unweighted: opt.Unweighted = False,
-    comments: opt.Comments = None,
-    nodes: opt.Nodes = None,
-    repeated: opt.Repeated = None,
-    asymmetric: opt.Asymmetric = None,
+    *,
+    reading: dict[str, Any],
 ) -> None:
     """Embed a graph: stronger ties shorter than weaker ones.
 
@@ -134,9 +127,6 @@ def embed(
         "stop": stop,
     }
     _check_machine(device, backend, time_limit)
-    reading = opt.reading(
-        delimiter, header, source, target, weight, unweighted, comments, nodes, repeated, asymmetric
-    )  # fmt: skip
     data = find_graph(graph, reading, quiet=quiet)
     with refusing(GraphError):
         data.require_trainable()

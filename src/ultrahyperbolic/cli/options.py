@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -67,9 +70,17 @@ Asymmetric = Annotated[
 
 
 def reading(
-    delimiter: str | None, header: bool | None, source: str | None, target: str | None, weight: str | None,
-    unweighted: bool, comments: str | None, nodes: Path | None, repeated: str | None, asymmetric: str | None,
-) -> dict[str, Any]:  # fmt: skip
+    delimiter: Delimiter = None,
+    header: Header = None,
+    source: Source = None,
+    target: Target = None,
+    weight: Weight = None,
+    unweighted: Unweighted = False,
+    comments: Comments = None,
+    nodes: Nodes = None,
+    repeated: Repeated = None,
+    asymmetric: Asymmetric = None,
+) -> dict[str, Any]:
     """The options of ``read_graph`` that were given."""
     if unweighted and weight is not None:
         raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
@@ -85,6 +96,22 @@ def reading(
         "asymmetric": asymmetric,
     }
     return {name: value for name, value in given.items() if value is not None}
+
+
+def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of :func:`reading`, whose result becomes its parameter ``reading``."""
+    options = inspect.signature(reading, eval_str=True).parameters
+    own = dict(inspect.signature(command, eval_str=True).parameters)
+    del own["reading"]
+
+    @functools.wraps(command)
+    def with_options(**given: Any) -> None:
+        command(**{name: given[name] for name in own}, reading=reading(**{name: given[name] for name in options}))
+
+    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (own | dict(options)).values()]
+    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_options
 
 
 def _column(text: str | None) -> str | int | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..graph import Graph, GraphError
+from . import coauthors, networkx_graphs, nouns
 from .coauthors import nips
 from .networkx_graphs import davis, lesmis
 from .nouns import wordnet
 from .zachary import karate, karate_matrix
 
-__all__ = ["davis", "karate", "karate_matrix", "lesmis", "load", "names", "nips", "wordnet"]
+__all__ = ["available", "davis", "karate", "karate_matrix", "lesmis", "load", "names", "nips", "wordnet"]
 
 _KNOWN: dict[str, tuple[str, Callable[[], Graph]]] = {
     "karate": ("Zachary's karate club: 34 members, 78 friendships, weighted", karate),
@@ -18,6 +19,13 @@ _KNOWN: dict[str, tuple[str, Callable[[], Graph]]] = {
     "davis": ("Davis's Southern women: 18 women at 14 events, 89 ties (needs networkx)", davis),
     "wordnet-mammals": ("WordNet's mammals: 1,182 synsets, 6,542 hypernym pairs (needs WordNet's data.noun)", wordnet),
     "nips": ("NIPS 1988-2003: 2,715 co-authors, 4,733 ties, weighted (downloaded once)", nips),
+}
+# Those that need a file or a library, and whether it is there.
+_NEEDS: dict[str, Callable[[], bool]] = {
+    "lesmis": networkx_graphs.available,
+    "davis": networkx_graphs.available,
+    "wordnet-mammals": nouns.available,
+    "nips": coauthors.available,
 }
 
 
@@ -36,6 +44,20 @@ def load(name: str) -> Graph:
     >>> load("karate")
     Graph(n_nodes=34, n_edges=78, source='karate')
     """
+    _check(name)
+    return _KNOWN[name][1]()
+
+
+def available(name: str) -> bool:
+    """Whether :func:`load` can load a graph without a download or an installation.
+
+    >>> available("karate")
+    True
+    """
+    _check(name)
+    return name not in _NEEDS or _NEEDS[name]()
+
+
+def _check(name: str) -> None:
     if name not in _KNOWN:
         raise GraphError(f"no data set {name!r}: there are {', '.join(_KNOWN)}")
-    return _KNOWN[name][1]()

@@ -52,12 +52,10 @@ def nips(path: str | os.PathLike[str] | None = None, *, weighted: bool = True) -
 
 def _find() -> Path:
     """The file, from the data folder or the cache, downloaded where it is in neither."""
-    folder = os.environ.get(DATA_FOLDER)
-    if folder and (there := Path(folder, _FILE)).exists():
-        return _verified(there, there.read_bytes())
+    for file in _places():
+        if file.exists():
+            return _verified(file, file.read_bytes())
     cached = _cache_folder() / _FILE
-    if cached.exists():
-        return _verified(cached, cached.read_bytes())
     try:
         with urllib.request.urlopen(_URL, timeout=_TIMEOUT) as response:
             content = response.read(_SIZE + 1)
@@ -76,6 +74,16 @@ def _find() -> Path:
     except OSError as error:
         raise GraphError(f"nips: cannot write {cached}: {error}; set {DATA_FOLDER} or give a path") from None
     return cached
+
+
+def available() -> bool:
+    """Whether the file is in the data folder or in the cache."""
+    return any(file.exists() for file in _places())
+
+
+def _places() -> list[Path]:
+    folder = os.environ.get(DATA_FOLDER)
+    return [*([Path(folder, _FILE)] if folder else []), _cache_folder() / _FILE]
 
 
 def _cache_folder() -> Path:

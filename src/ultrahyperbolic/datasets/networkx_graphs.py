@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
+
 from ..graph import Graph
 from ..graph.errors import need
+
+
+def available() -> bool:
+    """Whether networkx is installed."""
+    return find_spec("networkx") is not None
 
 
 def lesmis() -> Graph:

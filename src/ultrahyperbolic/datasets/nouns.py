@@ -111,6 +111,11 @@ def _closure(below: Ints, above: Ints, n: int) -> tuple[Ints, Ints]:
     return synset, hypernym
 
 
+def available() -> bool:
+    """Whether WordNet's file is found where :func:`wordnet` looks for it."""
+    return any((folder / _FILE).is_file() for folder in _folders())
+
+
 def _find(path: str | os.PathLike[str] | None) -> Path:
     if path is not None:
         file = Path(path)

@@ -201,6 +201,9 @@ class Embedding:
             manifold = manifold_from(about["manifold"])
             width = manifold.ambient_dim
             points = np.stack([table.column(f"x{k}").to_numpy() for k in range(width)], axis=1)
+            delta = np.array(table.column("delta").to_numpy(), dtype=np.float64)
+            if not (np.isfinite(delta) & (delta >= 0)).all():
+                raise ValueError("delta, a sum of distances, must be finite and not negative")
             ids = table.column("node").to_pylist()
             if about["ids"] == "json":
                 ids = [_hashable(json.loads(node)) for node in ids]
@@ -210,7 +213,9 @@ class Embedding:
             record = json.loads((path / RECORD).read_text()) if (path / RECORD).exists() else {}
         except ValueError as error:
             raise ValueError(f"{path / RECORD} is damaged: {error}") from None
-        return cls(ids, points, manifold, record)
+        embedding = cls(ids, points, manifold, record)
+        vars(embedding)["delta"] = delta  # where cached_property keeps it: sums over all pairs are not taken again
+        return embedding
 
 
 def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:

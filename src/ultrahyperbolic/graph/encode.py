@@ -1,25 +1,49 @@
-"""From columns of ids to positions: Arrow columns become integers in the order in which the ids first appear."""
+"""From ids to positions: integers in the order in which the ids first appear."""
 
 from __future__ import annotations
 
 import os
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import need
-from .fold import Ints
+from .errors import compiled_loops, need
+from .fold import Floats, Ints
 
-Words = NDArray[np.uint64]
+Raw = TypeVar("Raw")
 
-# What a word keeps of the bytes it was read from, and its mark of the end, for -1 (ended before), 0, ..., 8 bytes left.
-_KEPT = np.array([0, *((1 << 8 * k) - 1 for k in range(9))], dtype=np.uint64)
-_END = np.array([0, *(0x80 << 8 * k for k in range(8)), 0], dtype=np.uint64)
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-_LONGEST = 40  # bytes of an id (a UUID has 36); the words of all rows are held at once
-_FEW = 20_000  # rows below which it does not pay either
+_FEW = 500_000  # rows below which loading the compiled loops takes longer than doing without them
+
+
+class Texts(NamedTuple):
+    """Ids of some rows: bytes, and where in them each id begins and ends."""
+
+    letters: NDArray[np.uint8]
+    starts: NDArray[np.int32]
+    ends: NDArray[np.int32]
+
+
+class Block(NamedTuple):
+    """Some rows of a table: the ids of both ends, and the weights, or ``None`` where all are 1."""
+
+    first: Texts
+    second: Texts
+    weights: Floats | None
+
+
+class _Keyed(NamedTuple):
+    block: Block
+    keys: NDArray[np.uint64]  # [2 · rows, 2] two words an id, row by row
+    is_hashed: bool  # whether some of them are hashes
+
+
+class _Numbered(NamedTuple):
+    codes: NDArray[np.int32]  # [rows, 2]
+    weights: Floats | None
+    hashed: Block | None  # the ids, where they are still to be compared
 
 
 def encode_ends(first: Any, second: Any) -> tuple[Ints, Ints, Any]:
@@ -28,132 +52,138 @@ def encode_ends(first: Any, second: Any) -> tuple[Ints, Ints, Any]:
     ``first`` and ``second`` are ``pyarrow.ChunkedArray`` of one type and without nulls.
     """
     pa = need("pyarrow", "reading a table")
-    is_text = pa.types.is_string(first.type)
-    encoded = _encode_short_text(pa, first, second) if is_text and len(first) > _FEW else None
-    codes, ids = encoded or _encode_any(pa, first, second)
-    return codes[:, 0], codes[:, 1], ids
+    if pa.types.is_string(first.type) and len(first) > _FEW and compiled_loops() is not None:
+        batches = pa.table([first, second], names=["first", "second"]).to_batches()
+        encoded = encode_blocks(batches, _block_of_arrow)
+        if encoded is not None:
+            return encoded[0], encoded[1], encoded[3]
+    return _encode_any(pa, first, second)
 
 
-def _encode_any(pa: Any, first: Any, second: Any) -> tuple[Ints, Any]:
-    """Codes [m, 2] and ids, by Arrow's dictionary."""
+def _encode_any(pa: Any, first: Any, second: Any) -> tuple[Ints, Ints, Any]:
+    """The same for ids of any type, by Arrow's dictionary."""
     both = pa.chunked_array([*first.chunks, *second.chunks], type=first.type).dictionary_encode()
     both = both.unify_dictionaries()
     ids = both.chunk(0).dictionary if both.num_chunks else pa.array([], type=first.type)
     flat = np.concatenate([np.empty(0, dtype=np.int64), *(chunk.indices.to_numpy() for chunk in both.chunks)])
-    codes = flat.astype(np.int64).reshape(2, -1).T
+    codes = flat.astype(np.int64).reshape(2, -1)
     appearance = np.empty(len(ids), dtype=np.int64)
     # Of repeated positions numpy keeps the last write, so running backwards keeps the first appearance.
-    appearance[codes.ravel()[::-1]] = np.arange(codes.size)[::-1]
+    appearance[codes.T.ravel()[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(appearance)
     rank = np.empty(len(ids), dtype=np.int64)
     rank[order] = np.arange(len(ids))
-    return rank[codes], ids.take(pa.array(order))
+    return rank[codes[0]], rank[codes[1]], ids.take(pa.array(order))
 
 
-def _encode_short_text(pa: Any, first: Any, second: Any) -> tuple[Ints, Any] | None:
-    """The same for short strings, several times faster: by 64-bit hashes, on all cores, and every row checked after.
+def encode_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> tuple[Ints, Ints, Floats | None, Any] | None:
+    """Positions of both ends, the weights, and the ids, of a large table that comes in blocks.
 
-    A look-up in a table of a million strings misses the cache three times; hashes dealt out by their first byte make
-    tables that fit into it. Returns ``None`` where an id is long, or where two ids share a hash.
+    Blocks are loaded on all cores and numbered one after the other, while more are read. Returns ``None`` where two ids
+    share a hash.
     """
-    batches = pa.table([first, second], names=["first", "second"]).to_batches()
-    ends = np.cumsum([len(batch) for batch in batches])
-    slices = [slice(end - len(batch), end) for batch, end in zip(batches, ends, strict=True)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        words = list(pool.map(lambda batch: (_words(batch.column(0)), _words(batch.column(1))), batches))
-        hashes = np.empty((len(first), 2), dtype=np.uint64)
+    loops = compiled_loops()
+    numbering = _Numbering(loops)
 
-        def hash_batch(k: int) -> bool:
-            for column, found in enumerate(words[k]):
-                if found is None:
-                    return False
-                hashes[slices[k], column] = _hash(found)
-            return True
+    def prepare(raw: Raw) -> _Keyed:
+        block = load(raw)
+        keys = np.empty((len(block.first.starts), 2, 2), dtype=np.uint64)
+        is_hashed = False
+        for column, (letters, starts, ends) in enumerate((block.first, block.second)):
+            if len(letters) < 16:
+                letters = np.frombuffer(letters.tobytes().ljust(16, b"\0"), dtype=np.uint8)
+            # An overlapping view with an element at every byte: the eight bytes from there on.
+            words = np.ndarray(len(letters) - 7, dtype="<u8", buffer=letters, strides=(1,))
+            is_hashed |= loops.make_keys(letters, words, starts, ends, column, keys)
+        return _Keyed(block, keys.reshape(-1, 2), is_hashed)
 
-        if not all(pool.map(hash_batch, range(len(batches)))):
+    def number(prepared: Future[_Keyed]) -> _Numbered:
+        block, keys, is_hashed = prepared.result()
+        return _Numbered(numbering.number(block, keys), block.weights, block if is_hashed else None)
+
+    ahead = 2 * (os.cpu_count() or 1)  # blocks in memory at a time
+    with ThreadPoolExecutor(os.cpu_count()) as pool, ThreadPoolExecutor(1) as in_order:
+        waiting: list[Future[_Numbered]] = []
+        for raw in blocks:
+            waiting.append(in_order.submit(number, pool.submit(prepare, raw)))
+            if len(waiting) > ahead:
+                waiting[-ahead].result()
+        parts = [future.result() for future in waiting]
+        ids = numbering.ids()
+        known = texts_of_arrow(ids)
+
+        def agrees(part: _Numbered) -> bool:
+            if part.hashed is None:
+                return True
+            sides = enumerate((part.hashed.first, part.hashed.second))
+            return all(loops.same_ids(*texts, column, part.codes, *known) for column, texts in sides)
+
+        if not all(pool.map(agrees, parts)):
             return None
-        codes, example = _encode_hashes(pa, hashes.ravel(), pool)
-        codes = codes.reshape(-1, 2)
-        row, column = np.divmod(example, 2)
-        strings = pa.chunked_array([*first.chunks, *second.chunks])
-        ids = strings.take(pa.array(column * len(first) + row)).combine_chunks()
-        known = _words(ids)
+        cuts = np.concatenate(([0], np.cumsum([len(part.codes) for part in parts], dtype=np.int64))).tolist()
+        first, second = np.empty(cuts[-1], dtype=np.int64), np.empty(cuts[-1], dtype=np.int64)
 
-        def agrees(k: int) -> bool:
-            return all(
-                np.array_equal(mine, every.take(codes[slices[k], column]))
-                for column, found in enumerate(words[k])
-                for mine, every in zip(found, known, strict=False)  # type: ignore[arg-type]
-            )
+        def place(k: int) -> None:
+            rows = slice(cuts[k], cuts[k + 1])
+            first[rows], second[rows] = parts[k].codes.T
 
-        return (codes, ids) if all(pool.map(agrees, range(len(batches)))) else None
+        list(pool.map(place, range(len(parts))))
+    weights = [part.weights for part in parts if part.weights is not None]
+    return first, second, np.concatenate(weights) if weights else None, ids
 
 
-def _encode_hashes(pa: Any, hashes: Words, pool: ThreadPoolExecutor) -> tuple[Ints, Ints]:
-    """Codes of the hashes in order of appearance, and the position at which each code first appears."""
-    first_byte = (hashes >> np.uint64(56)).astype(np.uint8)
-    order = np.argsort(first_byte, kind="stable")
-    cuts = np.concatenate(([0], np.cumsum(np.bincount(first_byte, minlength=256))))
-
-    def encode(k: int) -> tuple[NDArray[np.int32], Ints]:
-        positions = order[cuts[k] : cuts[k + 1]]
-        table = pa.array(hashes[positions]).dictionary_encode()
-        local = table.indices.to_numpy()
-        appearance = np.empty(len(table.dictionary), dtype=np.int64)
-        appearance[local[::-1]] = positions[::-1]
-        return local, appearance
-
-    parts = list(pool.map(encode, range(256)))
-    appearances = np.concatenate([appearance for _, appearance in parts])
-    by_appearance = np.argsort(appearances)
-    rank = np.empty(len(by_appearance), dtype=np.int64)
-    rank[by_appearance] = np.arange(len(by_appearance))
-    starts = np.cumsum([0, *(len(appearance) for _, appearance in parts)])
-    codes = np.empty(len(hashes), dtype=np.int64)
-
-    def place(k: int) -> None:
-        codes[order[cuts[k] : cuts[k + 1]]] = rank[starts[k] : starts[k + 1]][parts[k][0]]
-
-    list(pool.map(place, range(256)))
-    return codes, appearances[by_appearance]
+def texts_of_arrow(strings: Any) -> Texts:
+    """The ids in an Arrow array of strings without nulls."""
+    _, offset_buffer, letters = strings.buffers()
+    offsets = np.frombuffer(offset_buffer or bytes(4), dtype=np.int32)[strings.offset :][: len(strings) + 1]
+    texts = Texts(np.frombuffer(letters or b"", dtype=np.uint8), offsets[:-1], offsets[1:])
+    for part in texts:
+        part.flags.writeable = False
+    return texts
 
 
-def _words(strings: Any) -> Words | None:
-    """The letters of each string in words of 8 bytes [words, rows]: one byte 0x80 marks the end, zeros follow.
-
-    ``None`` where a string is longer than ``_LONGEST``.
-    """
-    _, offset_buffer, letters_buffer = strings.buffers()
-    offsets = np.frombuffer(offset_buffer, dtype=np.int32)[strings.offset : strings.offset + len(strings) + 1]
-    lengths = np.diff(offsets)
-    shortest, longest = (int(lengths.min()), int(lengths.max())) if len(lengths) else (0, 0)
-    if longest > _LONGEST:
-        return None
-    count = longest // 8 + 1
-    start, end = int(offsets[0]), int(offsets[-1])
-    letters = np.zeros(end - start + 8 * count, dtype=np.uint8)
-    if end > start:
-        letters[: end - start] = np.frombuffer(letters_buffer, dtype=np.uint8)[start:end]
-    # One overlapping view with an element at every byte, so that each string is one element of it.
-    anywhere = np.ndarray(end - start + 1, dtype=f"V{8 * count}", buffer=letters, strides=(1,))
-    gathered = anywhere[offsets[:-1] - start].view("<u8").reshape(-1, count)
-    words = np.empty((count, len(lengths)), dtype=np.uint64)
-    for k in range(count):
-        if shortest >= 8 * (k + 1):
-            words[k] = gathered[:, k]
-        else:
-            left = np.clip(lengths - (8 * k - 1), 0, 9)
-            np.bitwise_and(gathered[:, k], _KEPT[left], out=words[k])
-            words[k] |= _END[left]
-    return words
+def _block_of_arrow(batch: Any) -> Block:
+    return Block(texts_of_arrow(batch.column(0)), texts_of_arrow(batch.column(1)), None)
 
 
-def _hash(words: Words) -> Words:
-    """64 bits a string. A word of zeros adds nothing, so that the longest string of a batch does not matter."""
-    mixed = np.zeros(words.shape[1], dtype=np.uint64)
-    for k, word in enumerate(words):
-        part = word * (_MULTIPLIER + np.uint64(2 * k))
-        part ^= part >> np.uint64(32)
-        part *= _MULTIPLIER
-        mixed += part
-    return mixed
+class _Numbering:
+    """Ids and their numbers, in the order in which they appear."""
+
+    def __init__(self, loops: Any) -> None:
+        self._loops = loops
+        self._used = 0
+        self._table = np.zeros((1 << 19, 3), dtype=np.uint64)
+        self._ids: list[Any] = []
+
+    def number(self, block: Block, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The numbers [rows, 2] of the ids of a block."""
+        pa = need("pyarrow", "reading a table")
+        self._make_room(len(keys))
+        codes, fresh = np.empty(len(keys), dtype=np.int32), np.empty(len(keys), dtype=np.int32)
+        before, self._used = self._used, self._loops.number_keys(keys, self._table, self._used, codes, fresh)
+        fresh = fresh[: self._used - before]
+        rows, is_second = np.divmod(fresh, 2)
+        lengths = np.where(is_second, *(texts.ends[rows] - texts.starts[rows] for texts in (block.second, block.first)))
+        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
+        letters = np.empty(offsets[-1], dtype=np.uint8)
+        self._loops.copy_ids(*block.first[:2], *block.second[:2], fresh, offsets, letters)
+        self._ids.append(pa.StringArray.from_buffers(len(fresh), pa.py_buffer(offsets), pa.py_buffer(letters)))
+        return codes.reshape(-1, 2)
+
+    def ids(self) -> Any:
+        """The Arrow array of the ids."""
+        pa = need("pyarrow", "reading a table")
+        return pa.concat_arrays([pa.array([], pa.string()), *self._ids])
+
+    def _make_room(self, more: int) -> None:
+        """Two thirds of the table may be full."""
+        size = len(self._table)
+        while 2 * size < 3 * (self._used + more):
+            size *= 4
+        if size > len(self._table):
+            entries = self._table[self._table[:, 2] > 0]
+            keys = np.empty((self._used, 2), dtype=np.uint64)
+            keys[entries[:, 2].astype(np.int64) - 1] = entries[:, :2]
+            self._table = np.zeros((size, 3), dtype=np.uint64)
+            spare = np.empty((2, len(keys)), dtype=np.int32)
+            self._loops.number_keys(keys, self._table, 0, *spare)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from importlib.util import find_spec
 from typing import Any
 
 
@@ -27,3 +28,8 @@ def need(module: str, purpose: str) -> Any:
         if error.name is None or error.name.partition(".")[0] != package:
             raise
         raise ImportError(f"{purpose} needs {package}, which is not installed: pip install {package}") from None
+
+
+def compiled_loops() -> Any:
+    """The module of compiled loops, imported now; ``None`` where numba is missing."""
+    return None if find_spec("numba") is None else importlib.import_module(f"{__package__}.compiled")

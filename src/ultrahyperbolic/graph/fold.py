@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .errors import GraphError
+from .errors import GraphError, compiled_loops
 from .ids import NodeIds
 
 Number = TypeVar("Number", np.int64, np.float64)
@@ -24,7 +22,7 @@ Asymmetric = Literal["sum", "error"]
 # graph, where the two directions are C and its transpose. "undirected": rows whose direction means nothing.
 Kind = Literal["list", "matrix", "undirected"]
 
-_MANY = 100_000  # rows from which sorting on all cores pays
+_MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
 
 
@@ -71,6 +69,8 @@ def fold(
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
     _check_weights(rows)
+    if len(rows.first) >= _MANY and (folded := _fold_many(rows, kind, repeated, asymmetric)) is not None:
+        return folded
     counts = dict(rows.counts)
     n = len(rows.ids)
     if same := int((rows.first == rows.second).sum()):
@@ -84,9 +84,9 @@ def fold(
     keys *= 2
     if kind != "undirected":
         keys += first > second
-    keys, order = _stable_sort(keys)
+    order = np.argsort(keys, kind="stable")
     with np.errstate(over="ignore"):
-        directed = _Groups(keys, weights[order], order)
+        directed = _Groups(keys[order], weights[order], order)
         pairs = _gather(directed, repeated, counts, "repeated_rows", lambda a, b: _refuse(rows, a, b))
         pairs.keys[:] >>= 1  # the two directions of a pair now have one key
         if kind == "matrix":
@@ -196,36 +196,34 @@ def _symmetrise(
     return _Groups(pairs.keys[starts], sums, pairs.rows[starts])
 
 
-def _stable_sort(keys: Ints) -> tuple[Ints, Ints]:
-    """The sorted keys and their order, ``argsort(keys, kind="stable")``, on all cores.
+def _fold_many(
+    rows: Rows, kind: Kind, repeated: Repeated, asymmetric: Asymmetric
+) -> tuple[Ints, Floats, dict[str, int]] | None:
+    """:func:`fold` of many rows by compiled loops; ``None`` without them, and where something must be refused."""
+    from .merge import merge_rows
 
-    A plain sort is several times faster than an argsort, so the range of keys is cut into parts, and each part sorted
-    as integers that hold the key above and the row below; where 64 bits cannot hold both, argsort it is.
-    """
-    rows = len(keys)
-    parts = 4 * (os.cpu_count() or 1)
-    row_bits = rows.bit_length()
-    if rows < _MANY or max(np.diff(cuts := _cuts(keys, parts)).tolist()).bit_length() + row_bits > 64:
-        order = np.argsort(keys, kind="stable")
-        return keys[order], order
-
-    def sort(part: int) -> tuple[Ints, Ints]:
-        chosen = np.flatnonzero((keys >= cuts[part]) & (keys < cuts[part + 1]))
-        packed = (keys[chosen] - cuts[part]).view(np.uint64)
-        packed <<= np.uint64(row_bits)
-        packed |= chosen.view(np.uint64)
-        packed.sort()
-        order = packed & np.uint64((1 << row_bits) - 1)
-        packed >>= np.uint64(row_bits)
-        return packed.view(np.int64) + cuts[part], order.view(np.int64)
-
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        done = list(pool.map(sort, range(parts)))
-    return np.concatenate([part[0] for part in done]), np.concatenate([part[1] for part in done])
-
-
-def _cuts(keys: Ints, parts: int) -> Ints:
-    """Where to cut the keys into parts of about one size: [parts + 1]."""
-    sample = np.sort(keys[:: len(keys) // 5_000 + 1])
-    inner = sample[np.arange(1, parts) * len(sample) // parts]
-    return np.concatenate(([0], inner, [keys.max() + 1]))
+    loops = compiled_loops()
+    if loops is None or (kind == "matrix" and repeated != "sum"):
+        return None
+    first, second = rows.first, rows.second
+    if kind == "undirected":
+        first, second = np.minimum(first, second), np.maximum(first, second)
+    weights = np.ones(len(first)) if rows.weights is None else rows.weights
+    merged = merge_rows(loops, first, second, weights, len(rows.ids), repeated)
+    if merged is None or not np.isfinite(merged.weights).all():
+        return None
+    once = merged.both_equal == len(merged.edges)
+    is_merged = bool(merged.repeated or (kind == "list" and merged.both and not once))
+    if (repeated == "error" and is_merged) or (kind == "matrix" and asymmetric == "error" and not once):
+        return None
+    found = {"self_loops_dropped": merged.self_loops}
+    found |= {f"repeated_rows_{_PAST[repeated]}": merged.repeated} if merged.repeated else {}
+    if kind == "matrix" and not once:
+        found["asymmetric_pairs_summed"] = len(merged.edges) - merged.both_equal
+    elif kind == "list" and once:
+        found["reversed_rows_merged"] = len(merged.edges)
+    elif kind == "list" and merged.both:
+        found[f"reversed_rows_{_PAST[repeated]}"] = merged.both
+    if once and repeated == "sum":
+        merged.weights[:] /= 2  # each direction holds all of it
+    return merged.edges, merged.weights, rows.counts | {policy: count for policy, count in found.items() if count}

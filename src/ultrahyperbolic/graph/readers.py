@@ -19,10 +19,12 @@ from .fold import Asymmetric, Ints, Repeated, Rows, check_option
 from .graph import Graph
 from .graphml import read_graphml
 from .ids import NodeIds
-from .text import Dialect, compression, line_of_row, open_bytes, raw_lines, read_columns, sniff
+from .text import Dialect, compression, line_of_row, open_bytes, raw_lines, read_columns, read_encoded, sniff
 
 Path = str | os.PathLike[str]
 Nodes = Path | Iterable[Hashable] | Mapping[Hashable, Any]
+
+_LARGE = 16 << 20  # bytes of text from which loading the compiled loops pays
 
 
 def read_graph(
@@ -148,10 +150,15 @@ def _read_text(
         weight=weight,
         where=dialect.path,
     )
-    columns, comment_lines = read_columns(dialect, (first, second), third, advance=advance)
-    weights = columns[2].to_numpy() if third is not None else None
-    i, j, ids = encode_ends(columns[0], columns[1])
-    del columns
+    is_large = os.path.getsize(dialect.path) >= _LARGE
+    encoded = read_encoded(dialect, (first, second), third, advance=advance) if is_large else None
+    if encoded is None:
+        columns, comment_lines = read_columns(dialect, (first, second), third, advance=advance)
+        weights = columns[2].to_numpy() if third is not None else None
+        i, j, ids = encode_ends(columns[0], columns[1])
+        del columns
+    else:
+        i, j, weights, ids, comment_lines = encoded
     i, j, ids = _trim(i, j, ids)
     counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
     rows = Rows(i, j, weights, NodeIds(ids), lambda row: f"{dialect.path}, line {line_of_row(dialect, row)}", counts)

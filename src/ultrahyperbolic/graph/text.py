@@ -10,8 +10,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from .columns import ENDS, fold_name
-from .errors import GraphError, need
+from .encode import Block, Texts, encode_blocks, texts_of_arrow
+from .errors import GraphError, compiled_loops, need
+from .fold import Floats, Ints
 
 WHITESPACE = "whitespace"
 
@@ -80,8 +84,12 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
     if not lines:
         raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
     candidates = [delimiter] if delimiter else [*_DELIMITERS, *([] if nodes else [WHITESPACE])]
-    tables = {candidate: _split(lines, candidate, path) for candidate in candidates}
-    delimiter = max(candidates, key=lambda candidate: _regularity(candidate, tables[candidate]))
+    tables: dict[str, list[list[str]]] = {}
+    for candidate in candidates:
+        tables[candidate] = _split(lines, candidate, path)
+        if _regularity(candidate, tables[candidate])[:2] == (1, True):
+            break  # nothing is more regular than a tab in every line
+    delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
     table = tables[delimiter]
     if not whole and len(table) > 1:
         table.pop()  # a quoted field may go on
@@ -116,26 +124,92 @@ def read_columns(
 
     ``advance`` is told how many bytes were read, for a progress bar.
     """
-    pa, pa_csv = need("pyarrow", "reading a text file"), need("pyarrow.csv", "reading a text file")
-    names = [f"c{k}" for k in range(dialect.width)]
-    types = {names[k]: pa.string() for k in ids} | ({} if weight is None else {names[weight]: pa.float64()})
+    pa = need("pyarrow", "reading a text file")
     lines = _CleanLines(dialect, advance)
     try:
-        table = pa_csv.read_csv(
-            pa.BufferReader(lines.read_all_quoted()) if dialect.quoted else pa.PythonFile(lines, mode="r"),
-            read_options=pa_csv.ReadOptions(
-                column_names=names, block_size=_BLOCK, skip_rows_after_names=int(dialect.header is not None)
-            ),
-            parse_options=pa_csv.ParseOptions(delimiter=dialect.letter, newlines_in_values=dialect.quoted),
-            convert_options=pa_csv.ConvertOptions(
-                include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False
-            ),
-        )
+        source = pa.BufferReader(lines.read_all_quoted()) if dialect.quoted else pa.PythonFile(lines, mode="r")
+        columns = _parse(dialect, source, ids, weight, has_header=dialect.header is not None)
     except _QuoteFoundError:
         return read_columns(replace(dialect, quoted=True), ids, weight, advance=advance)
     except (pa.ArrowInvalid, OSError) as error:
         raise _diagnosis(dialect, ids, weight, error) from None
-    return table.columns, lines.comment_lines
+    return columns, lines.comment_lines
+
+
+def read_encoded(
+    dialect: Dialect,
+    ids: tuple[int, int],
+    weight: int | None = None,
+    *,
+    advance: Callable[[int], object] = lambda _: None,
+) -> tuple[Ints, Ints, Floats | None, Any, int] | None:
+    """Positions of both ends, weights, distinct ids, and how many comment lines were skipped, of a large file.
+
+    Blocks of lines are split and their ids numbered by compiled loops on all cores; a block that is not plain goes
+    through Arrow. Returns ``None`` for what needs :func:`read_columns`: a file with quotes, or without numba.
+    """
+    pa, loops = need("pyarrow", "reading a text file"), compiled_loops()
+    if dialect.quoted or loops is None:
+        return None
+    lines = _CleanLines(dialect, advance)
+
+    def load(numbered: tuple[int, bytes]) -> Block:
+        number, data = numbered
+        has_header = number == 0 and dialect.header is not None
+        block = None if has_header else _split_plain(loops, dialect, data, ids, weight)
+        if block is not None:
+            return block
+        columns = _parse(dialect, pa.BufferReader(data), ids, weight, has_header=has_header)
+        first, second = (texts_of_arrow(pa.concat_arrays(column.chunks)) for column in columns[:2])
+        return Block(first, second, None if weight is None else columns[2].to_numpy())
+
+    try:
+        encoded = encode_blocks(enumerate(block for block in lines.blocks() if block and not block.isspace()), load)
+    except _QuoteFoundError:
+        return None
+    except (pa.ArrowInvalid, OSError) as error:
+        raise _diagnosis(dialect, ids, weight, error) from None
+    return None if encoded is None else (*encoded, lines.comment_lines)
+
+
+def _parse(dialect: Dialect, source: Any, ids: Sequence[int], weight: int | None, *, has_header: bool) -> list[Any]:
+    """The columns of clean lines, by Arrow."""
+    pa, csv_ = need("pyarrow", "reading a text file"), need("pyarrow.csv", "reading a text file")
+    names = [f"c{k}" for k in range(dialect.width)]
+    types = {names[k]: pa.string() for k in ids} | ({} if weight is None else {names[weight]: pa.float64()})
+    table = csv_.read_csv(
+        source,
+        read_options=csv_.ReadOptions(column_names=names, block_size=_BLOCK, skip_rows_after_names=int(has_header)),
+        parse_options=csv_.ParseOptions(delimiter=dialect.letter, newlines_in_values=dialect.quoted),
+        convert_options=csv_.ConvertOptions(
+            include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False
+        ),
+    )
+    columns: list[Any] = table.columns
+    return columns
+
+
+def _split_plain(loops: Any, dialect: Dialect, data: bytes, ids: tuple[int, int], weight: int | None) -> Block | None:
+    """Rows of lines with nothing special in them; ``None`` where there is."""
+    if not dialect.letter.isascii() or not _is_utf8(data):
+        return None
+    letters = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
+    rows = np.count_nonzero(letters == ord("\n"))
+    spans, weights = np.empty((2, 2, rows), dtype=np.int32), np.empty(rows if weight is not None else 0)
+    third = -1 if weight is None else weight
+    rows = loops.split_lines(letters, ord(dialect.letter), dialect.width, *ids, third, spans, weights)
+    if rows < 0:
+        return None
+    spans.flags.writeable = False
+    first, second = (Texts(letters, *ends[:, :rows]) for ends in spans)
+    return Block(first, second, None if weight is None else weights[:rows])
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        return data.isascii() or bool(data.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 def line_of_row(dialect: Dialect, row: int) -> int:
@@ -154,25 +228,30 @@ class _CleanLines(io.RawIOBase):
         self._advance = advance
         self._stream = open_bytes(dialect.path)
         self._comment = _comment_pattern(dialect.comments)
-        self._rest = b""  # the beginning of a line whose end is not yet read
+        self._blocks = self.blocks()
         self._ready = b""
         self._at_start = True
 
     def readable(self) -> bool:
         return True
 
+    def blocks(self) -> Iterator[bytes]:
+        """All clean lines, many at a time."""
+        rest = b""  # the beginning of a line whose end is not yet read
+        while block := self._stream.read(_BLOCK - len(rest)):
+            self._advance(len(block))
+            end = block.rfind(b"\n") + 1
+            if end == 0 and len(rest) + len(block) >= _BLOCK:
+                raise GraphError(f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: no list of edges")
+            if end:
+                yield self._clean(b"".join((rest, memoryview(block)[:end])))
+            rest = block[end:] if end else rest + block
+        yield self._clean(rest)
+
     def read(self, size: int = -1) -> bytes:
         """The next clean bytes, at most ``size``; none at the end of the file."""
-        while not self._ready:
-            block = self._stream.read(_BLOCK - len(self._rest))
-            self._advance(len(block))
-            data = self._rest + block
-            if not data:
-                return b""
-            end = data.rfind(b"\n") + 1 if block else len(data)
-            if end == 0 and len(data) >= _BLOCK:
-                raise GraphError(f"{self._dialect.path}: a line is longer than {_BLOCK >> 20} MiB: no list of edges")
-            self._ready, self._rest = self._clean(data[:end]), data[end:]
+        while not self._ready and (block := next(self._blocks, None)) is not None:
+            self._ready = block
         size = len(self._ready) if size < 0 else size
         ready, self._ready = self._ready[:size], self._ready[size:]
         return ready

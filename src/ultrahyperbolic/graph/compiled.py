@@ -1,0 +1,255 @@
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+# (numba infers the types when it compiles)
+"""The long loops over a large edge list, compiled: splitting lines, numbering ids, dealing out and merging rows.
+
+Every loop releases the interpreter's lock, so that threads run several at once.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+
+SUM, MAX, FIRST = range(3)
+
+_jit = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+_NEWLINE, _DOT, _ZERO, _NINE = (ord(letter) for letter in "\n.09")
+_SHORT = 15  # bytes of an id that is its own key
+_EXACT_DIGITS = np.uint64(15)  # of a decimal number that is one exact division of two floats
+_DIGIT_BITS = 10  # of a key, sorted by in one pass
+_DIGITS = 1 << _DIGIT_BITS
+_POWERS = 10.0 ** np.arange(16)
+_ONE, _EIGHT, _HALF, _TOP = (np.uint64(k) for k in (1, 8, 32, 56))
+_M1, _M2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+
+
+@_jit
+def _decimal(text, start, end):
+    """The number that digits, and perhaps a dot among them, write; NaN for any other text."""
+    if end - start > _EXACT_DIGITS or start == end or text[start] == _DOT or text[end - _ONE] == _DOT:
+        return np.nan
+    digits, decimals, dots = np.int64(0), 0, 0
+    while start < end:
+        letter = np.int64(text[start])
+        start += _ONE
+        if _ZERO <= letter <= _NINE:
+            digits = 10 * digits + (letter - _ZERO)
+            decimals += dots
+        elif letter == _DOT and dots == 0:
+            dots = 1
+        else:
+            return np.nan
+    return digits / _POWERS[decimals]
+
+
+@_jit
+def split_lines(text, delimiter, width, first, second, third, spans, weights):
+    """Where the ids in columns ``first`` and ``second`` begin and end [2, 2, rows], and the weights in ``third``.
+
+    Returns the number of rows, or -1 where a line is not plain: other columns, other numbers, control characters.
+    ``text`` ends with a line break, and ``third`` is -1 where there are no weights.
+    """
+    row, at = 0, np.uint64(0)  # an index without a sign is not looked at for being negative
+    while at < np.uint64(len(text)):
+        if text[at] == _NEWLINE:
+            at += _ONE
+            continue
+        for column in range(width):
+            start = at
+            while text[at] >= 32 and text[at] != delimiter:
+                at += _ONE
+            if text[at] != (delimiter if column < width - 1 else _NEWLINE):
+                return -1
+            if column == first:
+                spans[0, 0, row], spans[0, 1, row] = start, at
+            if column == second:
+                spans[1, 0, row], spans[1, 1, row] = start, at
+            if column == third:
+                weights[row] = _decimal(text, start, at)
+                if np.isnan(weights[row]):
+                    return -1
+            at += _ONE
+        row += 1
+    return row
+
+
+@_jit
+def make_keys(text, words, starts, ends, column, keys):
+    """Two words for each id of a column, ``keys`` [rows, 2, 2]: up to 15 bytes, the id itself and its length.
+
+    A longer id gives a hash. Returns whether there is one. ``words`` are those that begin at each byte of the text.
+    """
+    hashed = False
+    for row in range(len(starts)):
+        start, end = np.int64(starts[row]), np.int64(ends[row])
+        length = end - start
+        low = high = np.uint64(0)
+        if length > _SHORT:
+            hashed = True
+            low, high = np.uint64(length), _M2
+            for at in range(start, end, 8):
+                word = words[min(at, end - 8)]
+                low = (low ^ word) * _M1
+                low ^= low >> _HALF
+                high = (high + word) * _M2
+                high ^= high >> _HALF
+            high |= np.uint64(255) << _TOP
+        else:
+            if start + 16 > len(text):
+                for k in range(length - 1, -1, -1):
+                    high = (high << _EIGHT) | (low >> _TOP)
+                    low = (low << _EIGHT) | np.uint64(text[start + k])
+            elif length < 8:
+                low = words[start] & ((_ONE << np.uint64(8 * length)) - _ONE)
+            else:
+                low, high = words[start], words[start + 8] & ((_ONE << np.uint64(8 * length - 64)) - _ONE)
+            high |= np.uint64(length) << _TOP
+        keys[row, column, 0], keys[row, column, 1] = low, high
+    return hashed
+
+
+@_jit
+def number_keys(keys, table, used, codes, fresh):
+    """The number of each key, counted as they appear; ``fresh`` is where the new ones do. Returns how many are known.
+
+    ``table`` is a table of hashes [a power of 2, 3] that is not full: two words of a key, and its number from 1.
+    """
+    before, mask = used, np.uint64(len(table) - 1)
+    for k in range(len(keys)):
+        low, high = keys[k, 0], keys[k, 1]
+        mixed = low * _M1
+        mixed = (mixed ^ (mixed >> _HALF) ^ high) * _M2
+        slot = (mixed ^ (mixed >> _HALF)) & mask
+        while table[slot, 2] != 0 and (table[slot, 0] != low or table[slot, 1] != high):
+            slot = (slot + _ONE) & mask
+        if table[slot, 2] == 0:
+            fresh[used - before] = k
+            used += 1
+            table[slot, 0], table[slot, 1], table[slot, 2] = low, high, used
+        codes[k] = np.int64(table[slot, 2]) - 1
+    return used
+
+
+@_jit
+def copy_ids(letters0, starts0, letters1, starts1, positions, offsets, out):
+    """The bytes of the ids at ``positions``, which count both ends of the first row, of the second, and so on."""
+    for k in range(len(positions)):
+        row, is_second = positions[k] >> 1, positions[k] & 1
+        letters, start = (letters1, starts1[row]) if is_second else (letters0, starts0[row])
+        for at in range(offsets[k + 1] - offsets[k]):
+            out[offsets[k] + at] = letters[start + at]
+
+
+@_jit
+def same_ids(letters, starts, ends, column, codes, known_letters, known_starts, known_ends):
+    """Whether every id of a column is, byte by byte, the known one of its code."""
+    for row in range(len(starts)):
+        start, known = starts[row], known_starts[codes[row, column]]
+        length = ends[row] - start
+        if known_ends[codes[row, column]] - known != length:
+            return False
+        for at in range(length):
+            if letters[start + at] != known_letters[known + at]:
+                return False
+    return True
+
+
+@_jit
+def count_rows(first, second, node_bits, bucket_shift, counts):
+    """How many rows go to each bucket, and how many are self-loops."""
+    loops = 0
+    for row in range(len(first)):
+        i, j = first[row], second[row]
+        if i == j:
+            loops += 1
+        else:
+            counts[((min(i, j) << node_bits) | max(i, j)) >> bucket_shift] += 1
+    return loops
+
+
+@_jit
+def deal_rows(first, second, weights, node_bits, bucket_shift, place_bits, begins, places, packed, dealt):
+    """Write each row and its weight to its bucket: the rest of its pair, whether it is reversed, and its place there.
+
+    ``begins`` is where each bucket begins, and ``places`` where these rows go on in it.
+    """
+    rest = (np.int64(1) << bucket_shift) - 1
+    for row in range(len(first)):
+        i, j = first[row], second[row]
+        if i != j:
+            pair = (min(i, j) << node_bits) | max(i, j)
+            bucket = pair >> bucket_shift
+            at = places[bucket]
+            packed[at] = (2 * (pair & rest) + (i > j)) << place_bits | (at - begins[bucket])
+            dealt[at] = weights[row]
+            places[bucket] += 1
+
+
+@_jit
+def sort_buckets(packed, spare, cuts, place_bits, key_bits, pairs):
+    """Sort each bucket by its keys, digit by digit; rows of one key stay in order. ``pairs`` counts its edges."""
+    counts = np.empty(_DIGITS + 1, dtype=np.int64)
+    for bucket in range(len(cuts) - 1):
+        rows = packed[cuts[bucket] : cuts[bucket + 1]]
+        here, there = rows, spare[: len(rows)]
+        for shift in range(place_bits, place_bits + key_bits, _DIGIT_BITS):
+            counts[:] = 0
+            for k in range(len(here)):
+                counts[((here[k] >> shift) & (_DIGITS - 1)) + 1] += 1
+            for digit in range(_DIGITS):
+                counts[digit + 1] += counts[digit]
+            for k in range(len(here)):
+                digit = (here[k] >> shift) & (_DIGITS - 1)
+                there[counts[digit]] = here[k]
+                counts[digit] += 1
+            here, there = there, here
+        rows[:] = here
+        pairs[bucket] = len(rows) > 0
+        for k in range(1, len(rows)):
+            pairs[bucket] += rows[k] >> (place_bits + 1) != rows[k - 1] >> (place_bits + 1)
+
+
+@_jit
+def _merge_one_way(packed, k, place_bits, weights, rule):
+    """The weight of the rows with one key from ``k`` on, and where the next key begins."""
+    place = (np.int64(1) << place_bits) - 1
+    key = packed[k] >> place_bits
+    total = weights[packed[k] & place]
+    k += 1
+    while k < len(packed) and packed[k] >> place_bits == key:
+        weight = weights[packed[k] & place]
+        if rule == SUM:
+            total += weight
+        elif rule == MAX:
+            total = max(total, weight)
+        k += 1
+    return total, k
+
+
+@_jit
+def merge_buckets(packed, weights, cuts, first_bucket, bucket_shift, node_bits, place_bits, rule, edges, merged):
+    """The edges of sorted buckets and their weights. Returns how many pairs go both ways, and with one weight."""
+    place, node = (np.int64(1) << place_bits) - 1, (np.int64(1) << node_bits) - 1
+    out = both = even = 0
+    for bucket in range(len(cuts) - 1):
+        rows, values = packed[cuts[bucket] : cuts[bucket + 1]], weights[cuts[bucket] : cuts[bucket + 1]]
+        k = 0
+        while k < len(rows):
+            begin, pair = rows[k] & place, rows[k] >> (place_bits + 1)
+            weight, k = _merge_one_way(rows, k, place_bits, values, rule)
+            if k < len(rows) and rows[k] >> (place_bits + 1) == pair:
+                is_later = rows[k] & place > begin
+                other, k = _merge_one_way(rows, k, place_bits, values, rule)
+                both += 1
+                even += weight == other
+                if rule == SUM:
+                    weight += other
+                elif rule == MAX:
+                    weight = max(weight, other)
+                elif not is_later:
+                    weight = other
+            pair += (first_bucket + bucket) << bucket_shift
+            edges[out, 0], edges[out, 1], merged[out] = pair >> node_bits, pair & node, weight
+            out += 1
+    return both, even
