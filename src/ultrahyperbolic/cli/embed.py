@@ -88,13 +88,19 @@ def embed(
         _option(_TRAINING, "--stop", help="ordered: also stop once every tie is shorter than every non-tie."),
     ] = None,
     device: Annotated[
-        str | None, _option(_TRAINING, "--device", help="Where the reference backend computes, such as cuda.")
+        str | None,
+        _option(_TRAINING, "--device", help="cpu or cuda; cuda if not said where there is one and the graph is large."),
     ] = None,
     backend: Annotated[
-        Literal["auto", "numba", "reference"], _option(_TRAINING, "--backend", help="Compiled (numba), or torch.")
+        Literal["auto", "numba", "triton", "reference"],
+        _option(_TRAINING, "--backend", help="Compiled: numba on the CPU, triton on CUDA; reference: torch."),
     ] = "auto",
     threads: Annotated[
         int | None, _option(_TRAINING, "--threads", min=1, help="CPU threads; results do not depend on it.")
+    ] = None,
+    precision: Annotated[
+        Literal["float64", "float32"] | None,
+        _option(_TRAINING, "--precision", help="Of the pass over pairs; float64 on the CPU, float32 on CUDA."),
     ] = None,
     output: Annotated[
         Path | None,
@@ -126,7 +132,7 @@ def embed(
         "dissimilarity": None if dissimilarity is None else MEASURES[dissimilarity],
         "stop": stop,
     }
-    _check_machine(device, backend, time_limit)
+    _check_machine(device, backend, precision, time_limit)
     data = find_graph(graph, reading, quiet=quiet)
     with refusing(GraphError):
         data.require_trainable()
@@ -137,7 +143,13 @@ def embed(
     with refusing(ValueError, TypeError):
         config = configure(data, **geometry, seed=seed, preset=preset, **chosen)
     folder = _begin(output or Path("out") / graph_name(graph), data, config, overwrite=overwrite)
-    machine = {"device": device, "backend": backend, "threads": threads, "time_limit": time_limit}
+    machine = {
+        "device": device,
+        "backend": backend,
+        "threads": threads,
+        "precision": precision,
+        "time_limit": time_limit,
+    }
     embedding = _train(data, config, quiet=quiet, **machine)
     measured = _keep(embedding, data, folder)
     if as_json:
@@ -167,19 +179,27 @@ def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dic
     return found
 
 
-def _check_machine(device: str | None, backend: str, time_limit: float | None) -> None:
+def _check_machine(device: str | None, backend: str, precision: str | None, time_limit: float | None) -> None:
     if time_limit is not None and not time_limit > 0:
         raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")
-    if device is None:
+    if backend == "reference" and precision == "float32":
+        raise Refused("--precision float32 is of the backends numba and triton: leave --backend reference out")
+    if device is None and backend != "triton":
         return
     import torch
 
+    if backend == "triton" and not torch.cuda.is_available():
+        raise Refused("--backend triton needs a CUDA device, and torch finds none")
+    if device is None:
+        return
     try:
         kind = torch.empty(0, device=device).device.type
     except (RuntimeError, AssertionError) as error:
         raise Refused(f"--device {device}: {reason(error).partition('.')[0].splitlines()[0]}") from None
     if backend == "numba" and kind != "cpu":
         raise Refused(f"--backend numba computes on the CPU: leave --device {device} out")
+    if backend == "triton" and kind != "cuda":
+        raise Refused(f"--backend triton computes on CUDA: leave --device {device} out")
     if kind == "meta":
         raise Refused(f"--device {device}: nothing is computed there")
 

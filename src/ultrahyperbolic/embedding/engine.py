@@ -11,7 +11,6 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
@@ -391,6 +390,7 @@ class _CompiledRun:
 
 
 def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
+    """The shapes of the arrays of an :class:`Evaluation`."""
     batch = (len(state.points),)
     return batch, state.points.shape, batch, batch
 
@@ -424,9 +424,5 @@ def _no_measure(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
 
 
 def radius_of(manifold: Manifold) -> float:
+    """√|β|; 1 for flat space."""
     return math.sqrt(-manifold.beta.item()) if isinstance(manifold, PseudoHyperboloid) else 1.0
-
-
-def numba_available() -> bool:
-    """Whether the compiled engine can be used."""
-    return find_spec("numba") is not None

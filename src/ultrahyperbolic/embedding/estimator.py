@@ -7,7 +7,7 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -16,15 +16,14 @@ from numpy.typing import NDArray
 from ..evaluation import evaluate, violated_orders
 from ..graph import Graph, as_graph
 from ..objective import RankedPairs
+from .backends import Backend, available, make_engine
 from .config import Stop, TrainingConfig
 from .embedding import Embedding
-from .engine import BatchState, Engine, Measure, NumbaEngine, ReferenceEngine, Way, numba_available
+from .engine import BatchState, Measure, Precision, Way
 from .run import Callback, Outcome, Progress, run
 
 if TYPE_CHECKING:
     from types import TracebackType
-
-Backend = Literal["auto", "numba", "reference"]
 
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
@@ -54,6 +53,7 @@ def embed(
     device: str | torch.device | None = None,
     backend: Backend = "auto",
     threads: int | None = None,
+    precision: Precision | None = None,
     quiet: bool = False,
     callback: Callback | None = None,
 ) -> Embedding:
@@ -91,11 +91,14 @@ def embed(
     stop : "iterations" or "ordered", optional
         ``"ordered"`` also stops once every connected pair is closer than every unconnected one.
     device : str, optional
-        Where the reference backend computes, such as ``"cuda"``.
-    backend : "auto", "numba" or "reference"
-        The compiled loop where it can be used, or torch.
+        ``"cpu"`` or ``"cuda"``; by default the CPU, or CUDA where there is one and the graph is large.
+    backend : "auto", "numba", "triton" or "reference"
+        By default the fastest that the device has: numba's loops on the CPU, Triton's kernels on CUDA, torch elsewhere.
     threads : int, optional
         CPU threads; results do not depend on it.
+    precision : "float64" or "float32", optional
+        Of the pass over the pairs; points and edges are always float64. By default float64 with numba and float32 with
+        Triton.
     quiet : bool
         No progress bar and no notes.
     callback : callable, optional
@@ -119,6 +122,7 @@ def embed(
     }  # fmt: skip
     config = configure(graph, p=p, q=q, dim=dim, flat=flat, beta=beta, seed=seed, preset=preset, **chosen)
     options: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "time_limit": time_limit}
+    options["precision"] = precision
     (embedding,) = embed_many(graph, [config], quiet=quiet, callback=callback, **options)
     return embedding
 
@@ -157,6 +161,7 @@ def embed_many(
     device: str | torch.device | None = None,
     backend: Backend = "auto",
     threads: int | None = None,
+    precision: Precision | None = None,
     time_limit: float | None = None,
     measures: bool = True,
     quiet: bool = True,
@@ -168,7 +173,7 @@ def embed_many(
     if len(lengths) != 1 or len({(c.stop, c.best_every) for c in configs}) != 1:
         raise ValueError("the trainings of a batch must agree on iterations, stop and best_every")
     pairs = RankedPairs.of(graph)
-    engine = make_engine(pairs, configs, device=device, backend=backend, threads=threads)
+    engine = make_engine(pairs, configs, device=device, backend=backend, threads=threads, precision=precision)
     state = BatchState.start([config.start(graph.n_nodes) for config in configs])
     if not quiet and any(config.preset == "paper" for config in configs):
         _say_differences()
@@ -184,40 +189,6 @@ def embed_many(
         _finish(graph, config, state, outcome, number, engine.name, started, measures=measures)
         for number, config in enumerate(configs)
     ]
-
-
-def make_engine(
-    pairs: RankedPairs,
-    configs: Sequence[TrainingConfig],
-    *,
-    device: str | torch.device | None = None,
-    backend: Backend = "auto",
-    threads: int | None = None,
-) -> Engine:
-    """The engine for a batch: compiled on the CPU where possible, torch elsewhere."""
-    specs = [config.spec() for config in configs]
-    options: dict[str, Any] = {
-        "best_every": configs[0].best_every,
-        "stop_when_ordered": configs[0].stop == "ordered",
-    }
-    if backend not in ("auto", "numba", "reference"):
-        raise ValueError(f"backend must be 'auto', 'numba' or 'reference', got {backend!r}")
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ValueError(f"threads must be a positive integer, got {threads!r}")
-    on_cpu = torch.device(device or "cpu").type == "cpu"
-    if backend == "numba" and not on_cpu:
-        raise ValueError(f"backend 'numba' computes on the CPU, got device {device}")
-    if backend == "numba" and not NumbaEngine.supports(specs):
-        raise ValueError("backend 'numba' has no broken geodesic of flat space, where none breaks: use 'reference'")
-    if backend != "reference" and on_cpu and NumbaEngine.supports(specs):
-        if numba_available():
-            return NumbaEngine(pairs, specs, threads=threads, **options)
-        if backend == "numba":
-            raise ValueError("backend 'numba' needs the numba package, which is not installed")
-        print("numba is not installed: training with torch, which is slower", file=sys.stderr)
-    if threads is not None:
-        torch.set_num_threads(threads)
-    return ReferenceEngine(pairs, specs, device=torch.device(device or "cpu"), **options)
 
 
 def _geometry(p: int | None, q: int | None, dim: int | None, flat: bool) -> dict[str, Any]:
@@ -294,7 +265,7 @@ def versions() -> dict[str, str]:
 
     found = {"ultrahyperbolic": __version__, "python": platform.python_version(), "torch": torch.__version__}
     found["numpy"] = np.__version__
-    if numba_available():
+    if available("numba"):
         import numba
 
         found["numba"] = numba.__version__

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..datasets import karate
 from ..embedding import BatchState, TrainingConfig
-from ..embedding.estimator import make_engine
+from ..embedding.backends import make_engine
 from ..objective import RankedPairs
 from . import Figures
 from .console import Console

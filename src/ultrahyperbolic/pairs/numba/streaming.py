@@ -303,8 +303,8 @@ def _mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
 
 @jit
 def _tile(
-    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below, offsets, neighbors, cursor,
-    i, rows, start, count, state, tiles, gradient, first,
+    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below, offsets,
+    neighbors, cursor, i, rows, start, count, state, tiles, gradient, first,
 ):  # fmt: skip
     """The pairs of ``rows`` rows from i on with ``count`` columns from ``start`` > i on.
 
@@ -360,8 +360,8 @@ def _tile(
 
 @jit
 def _rows(
-    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below, offsets, neighbors, first,
-    last, sums, tiles, gradient,
+    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below, offsets,
+    neighbors, first, last, sums, tiles, gradient,
 ):  # fmt: skip
     """The pairs of the rows from ``first`` to ``last`` with all later nodes, into ``sums`` and ``gradient``."""
     n = points.shape[1]
@@ -382,8 +382,8 @@ def _rows(
         while start < n:
             count = min(TILE, n - start)
             _tile(
-                points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below, offsets,
-                neighbors, cursor, i, rows, start, count, state, tiles, gradient, first,
+                points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below,
+                offsets, neighbors, cursor, i, rows, start, count, state, tiles, gradient, first,
             )  # fmt: skip
             start += count
         i += rows
@@ -472,6 +472,7 @@ def slab(points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors,
     """
     hot, reach, above, below = prepared
     _rows(
-        points, work.factors, work.tile_factors, time, kind, radius, epsilon, tau, work.cut[0], hot, work.table, reach, above, below,
-        offsets, neighbors, work.slabs[s], work.slabs[s + 1], work.sums[s], work.tiles[s], work.gradients[s],
+        points, work.factors, work.tile_factors, time, kind, radius, epsilon, tau, work.cut[0], hot, work.table, reach,
+        above, below, offsets, neighbors, work.slabs[s], work.slabs[s + 1], work.sums[s], work.tiles[s],
+        work.gradients[s],
     )  # fmt: skip

@@ -1,0 +1,312 @@
+"""The kernels of the pass over all pairs, and of the dissimilarities of single pairs, on a CUDA device."""
+
+from __future__ import annotations
+
+import math
+
+import triton
+import triton.language as tl
+
+# Dissimilarities, by number, as for the CPU.
+GEODESIC = tl.constexpr(0)
+BROKEN = tl.constexpr(1)
+SMOOTHED = tl.constexpr(2)
+FLAT_SQUARED = tl.constexpr(3)
+FLAT_SMOOTHED = tl.constexpr(4)
+CONE_RULE = tl.constexpr(5)
+
+_QUARTER = tl.constexpr(math.pi / 2 - 1.0)
+_PI = tl.constexpr(math.pi)
+_LOG2_E = tl.constexpr(math.log2(math.e))
+_TWO_LOG_2 = tl.constexpr(2.0 * math.log(2.0))
+# |1 + ⟨x, y⟩| < 1e-5 is where the authors' scripts replace the distance by 4|w|.
+_CONE = tl.constexpr(5e-6)
+
+
+@triton.jit
+def _log2(x, FAST: tl.constexpr):
+    if FAST:
+        return tl.inline_asm_elementwise(
+            "lg2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    return tl.log2(x)
+
+
+@triton.jit
+def _rsqrt(x, FAST: tl.constexpr):
+    if FAST:
+        return tl.inline_asm_elementwise(
+            "rsqrt.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    return 1.0 / tl.sqrt(x)
+
+
+@triton.jit
+def _exp2(x, FAST: tl.constexpr):
+    if FAST:
+        return tl.inline_asm_elementwise(
+            "ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+        )
+    return tl.exp2(x)
+
+
+@triton.jit
+def _unit_arc(w, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr):
+    """2·asinh √w for w > 0 and 2·asin √-w for -1/2 <= w < 0, and the slope in w; any number below -1/2."""
+    size = tl.abs(w)
+    inverse = _rsqrt(tl.maximum(size, 1e-37), FAST)
+    root = size * inverse
+    one = tl.maximum(1.0 + w, 0.25)
+    inverse_stretch = _rsqrt(one, FAST)
+    stretch = one * inverse_stretch
+    # Half the angle: sinh²(θ/2) = w / 2(1 + √(1 + w)), of either sign.
+    half = _rsqrt(2.0 + 2.0 * stretch, FAST)
+    v = w * half * half
+    series = tl.zeros_like(w) + COEFFICIENTS[len(COEFFICIENTS) - 1]
+    for k in tl.static_range(len(COEFFICIENTS) - 1):
+        series = series * v + COEFFICIENTS[len(COEFFICIENTS) - 2 - k]
+    near = 4.0 * root * half * series
+    far = _log2(root + stretch, FAST) * _TWO_LOG_2
+    slope = inverse * inverse_stretch
+    slope = tl.where(w > 0.0, slope, -slope)
+    # At the cone the slope is 0 by convention.
+    return tl.where(w > 0.5, far, near), tl.where(size > 1e-37, slope, 0.0)
+
+
+@triton.jit
+def dissimilarity(w, radius, epsilon, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr):
+    """The dissimilarity numbered KIND and its slope in w (for flat kinds w is the squared distance)."""
+    if KIND == FLAT_SQUARED:
+        value = w
+        slope = tl.zeros_like(w) + 1.0
+    elif KIND == FLAT_SMOOTHED:
+        square = w * w + epsilon * epsilon
+        inverse = _rsqrt(square, FAST)
+        h = square * inverse
+        inverse_root = _rsqrt(h, FAST)
+        value = w * w / ((h + epsilon) * (h * inverse_root + tl.sqrt(epsilon)))
+        slope = 0.5 * w * inverse * inverse_root
+    elif KIND == BROKEN:
+        beyond = w < -0.5
+        value, slope = _unit_arc(tl.where(beyond, -1.0 - w, w), COEFFICIENTS, FAST)
+        # Past a quarter turn the geodesic goes on through the antipode: π - 2 asin √(1+w), then π + 2 asinh √(-1-w).
+        value = tl.where(beyond, tl.where(w > -1.0, -value, value) + _PI, value)
+        slope = tl.where(beyond, tl.where(w > -1.0, slope, -slope), slope)
+        value = radius * value
+        slope = radius * slope
+    else:
+        value, slope = _unit_arc(w, COEFFICIENTS, FAST)
+        linear = w < -0.5
+        value = radius * tl.where(linear, -2.0 * w + _QUARTER, value)
+        slope = radius * tl.where(linear, -2.0, slope)
+        if KIND == CONE_RULE:
+            cone = tl.abs(w) < _CONE
+            value = tl.where(cone, 4.0 * radius * tl.abs(w), value)
+            slope = tl.where(cone, tl.where(w > 0.0, 4.0, tl.where(w < 0.0, -4.0, 0.0)) * radius, slope)
+        if KIND == SMOOTHED:
+            square = value * value
+            sum_square = square * square + epsilon * epsilon
+            inverse = _rsqrt(sum_square, FAST)
+            h = sum_square * inverse
+            inverse_root = _rsqrt(h, FAST)
+            slope = slope * value * square * inverse * inverse_root
+            value = square * square / ((h + epsilon) * (h * inverse_root + tl.sqrt(epsilon)))
+    return value, slope
+
+
+@triton.jit
+def _half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr):
+    """w of rows x with columns, and the differences of their coordinates.
+
+    Where all runs have TIME time coordinates, signs are known to the compiler; else (-1) they are read. With one time
+    coordinate and float64, its difference is made of those of the space coordinates, which lose no digits.
+    """
+    t = ()
+    w = tl.zeros_like(x[0] + tl.load(points + columns, mask=columns < n, other=0.0)[None, :])
+    along = w
+    for k in tl.static_range(D):
+        y = tl.load(points + k * n + columns, mask=columns < n, other=0.0)[None, :]
+        difference = x[k] - y
+        t = t + (difference,)
+        if TIME < 0:
+            w += (tl.load(factors + k) * difference) * difference
+        elif k >= TIME:
+            w += difference * difference
+            if TIME == 1 and x[0].dtype == tl.float64:
+                along += difference * (x[k] + y)
+        elif TIME != 1 or x[0].dtype != tl.float64:
+            w -= difference * difference
+    if TIME == 1 and x[0].dtype == tl.float64:
+        along /= x[0] + tl.load(points + columns, mask=columns < n, other=1.0)[None, :]
+        w -= along * along
+    if TIME >= 0:
+        w *= tl.abs(tl.load(factors))
+    return w, t
+
+
+@triton.jit
+def _is_edge(bitmap, words, rows, columns):
+    word = tl.load(bitmap + rows[:, None] * words + (columns // 32)[None, :])
+    return (word >> (columns % 32)[None, :]) & 1
+
+
+@triton.jit
+def nearest_kernel(
+    points, factors, n, bitmap, words, list_columns, list_rows, list_starts, list_stops, found, splits, tiles,
+    D: tl.constexpr, TIME: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BITMAP: tl.constexpr,
+):  # fmt: skip
+    """The least w >= 0 and the greatest w < 0 among a program's pairs, into found [B, blocks, splits, 2]."""
+    block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    rows = block * BM + tl.arange(0, BM)
+    points += run * D * n
+    factors += run * D
+    x = ()
+    for k in tl.static_range(D):
+        x = x + (tl.load(points + k * n + rows, mask=rows < n, other=1.0)[:, None],)
+    above = tl.full([BM, BN], float("inf"), points.dtype.element_ty)
+    below = tl.full([BM, BN], float("-inf"), points.dtype.element_ty)
+    if not BITMAP:
+        at = tl.load(list_starts + block * splits + split)
+        stop = tl.load(list_stops + block * splits + split)
+    # A pair is met once, or twice near the diagonal: tiles left of it are skipped.
+    begin = tl.maximum(split * tiles, block * BM // BN)
+    for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN))):
+        columns = tile * BN + tl.arange(0, BN)
+        w, _t = _half_chords(x, points, n, columns, factors, D, TIME)
+        if BITMAP:
+            out = _is_edge(bitmap, words, rows, columns) != 0
+        else:
+            out = (columns >= n)[None, :] | (rows >= n)[:, None]
+            while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
+                hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
+                out = out | hit
+                at += 1
+        above = tl.minimum(above, tl.where(out | (w < 0.0), float("inf"), w))
+        below = tl.maximum(below, tl.where(out | (w >= 0.0), float("-inf"), w))
+    at_found = found + ((run * tl.num_programs(0) + block) * splits + split) * 2
+    tl.store(at_found, tl.min(tl.min(above, 1), 0).to(tl.float64))
+    tl.store(at_found + 1, tl.max(tl.max(below, 1), 0).to(tl.float64))
+
+
+@triton.jit
+def least_kernel(
+    found, count, schedule, total_iterations, iterations, radius, least,
+    KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, SIZE: tl.constexpr,
+):  # fmt: skip
+    """The dissimilarity of the nearest pair from what the programs found: least [B]."""
+    run = tl.program_id(0)
+    above = tl.full([SIZE], float("inf"), tl.float64)
+    below = tl.full([SIZE], float("-inf"), tl.float64)
+    for start in range(0, count, SIZE):
+        at = start + tl.arange(0, SIZE)
+        above = tl.minimum(above, tl.load(found + (run * count + at) * 2, mask=at < count, other=float("inf")))
+        below = tl.maximum(below, tl.load(found + (run * count + at) * 2 + 1, mask=at < count, other=float("-inf")))
+    nearest_above, nearest_below = tl.min(above, 0), tl.max(below, 0)
+    epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + tl.load(iterations + run))
+    r = tl.load(radius + run)
+    # Both as one vector: the functions take blocks.
+    side = tl.arange(0, 2)
+    w = tl.where(side == 0, nearest_above, nearest_below)
+    exists = tl.abs(w) < float("inf")
+    value, _slope = dissimilarity(tl.where(exists, w, 1.0), r, epsilon, KIND, COEFFICIENTS, False)
+    tl.store(least + run, tl.min(tl.where(exists, value, float("inf")), 0))
+
+
+@triton.jit
+def pass_kernel(
+    points, factors, radius, n, schedule, total_iterations, iterations, least, bitmap, words, list_columns, list_rows,
+    list_starts, list_stops, sums, gradient, splits, tiles,
+    D: tl.constexpr, TIME: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BITMAP: tl.constexpr, KIND: tl.constexpr,
+    COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
+    """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…) (∂d/∂w) (x_i - x_j)
+    over its columns for each of its rows, into gradient [B, splits, D, n].
+    """
+    block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    real = points.dtype.element_ty
+    rows = block * BM + tl.arange(0, BM)
+    points += run * D * n
+    factors += run * D
+    step = tl.load(iterations + run)
+    rate = (1.0 / tl.load(schedule + run * 4 * total_iterations + step) * _LOG2_E).to(real)
+    epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
+    nearest = tl.load(least + run).to(real)
+    r = tl.load(radius + run).to(real)
+    x, pulls = (), ()
+    for k in tl.static_range(D):
+        x = x + (tl.load(points + k * n + rows, mask=rows < n, other=1.0)[:, None],)
+        pulls = pulls + (tl.zeros([BM, BN], real),)
+    total = tl.zeros([BM, BN], real)
+    if not BITMAP:
+        at = tl.load(list_starts + block * splits + split)
+        stop = tl.load(list_stops + block * splits + split)
+    for tile in range(split * tiles, min((split + 1) * tiles, tl.cdiv(n, BN))):
+        columns = tile * BN + tl.arange(0, BN)
+        w, t = _half_chords(x, points, n, columns, factors, D, TIME)
+        if BITMAP:
+            out = _is_edge(bitmap, words, rows, columns) != 0
+        else:
+            out = (columns >= n)[None, :] | (rows >= n)[:, None]
+            while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
+                hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
+                out = out | hit
+                at += 1
+        value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
+        # At most 1 but for rounding; an edge may be nearer, and is then left out.
+        weight = tl.where(out, 0.0, _exp2(tl.minimum((nearest - value) * rate, 64.0), FAST))
+        total += weight
+        weight *= slope
+        added = ()
+        for k in tl.static_range(D):
+            added = added + (pulls[k] + weight * t[k],)
+        pulls = added
+    tl.store(sums + (run * tl.num_programs(0) + block) * splits + split, tl.sum(tl.sum(total.to(tl.float64), 1), 0))
+    gradient += (run * splits + split) * D * n
+    for k in tl.static_range(D):
+        tl.store(gradient + k * n + rows, tl.sum(pulls[k], 1), mask=rows < n)
+
+
+@triton.jit
+def log_add(a, b):
+    """log(exp a + exp b); -∞ where both are."""
+    most = tl.maximum(a, b)
+    return most + tl.log(1.0 + tl.exp(tl.minimum(a, b) - tl.where(most == float("-inf"), 0.0, most)))
+
+
+@triton.jit
+def edges_kernel(
+    points, factors, times, radius, n, edges, m, chunks, schedule, total_iterations, iterations, values, slopes,
+    running, chunk_sums, chunk_longest,
+    D: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr,
+):  # fmt: skip
+    """Dissimilarities of the edges and their slopes in w, float64 [B, m].
+
+    Of each chunk of SIZE edges the running log-sum-exp of -d/τ, [B, m], its last value, and the longest edge.
+    """
+    chunk, run = tl.program_id(0), tl.program_id(1)
+    points += run * D * n
+    factors += run * D
+    e = chunk * SIZE + tl.arange(0, SIZE)
+    inside = e < m
+    i = tl.load(edges + 2 * e, mask=inside, other=0)
+    j = tl.load(edges + 2 * e + 1, mask=inside, other=1)
+    w = tl.zeros([SIZE], tl.float64)
+    along = tl.zeros([SIZE], tl.float64)
+    for k in tl.static_range(D):
+        x = tl.load(points + k * n + i, mask=inside, other=1.0)
+        y = tl.load(points + k * n + j, mask=inside, other=2.0)
+        w += tl.where((k == 0) & (tl.load(times + run) == 1), 0.0, tl.load(factors + k) * (x - y) * (x - y))
+        along += tl.where(k == 0, 0.0, (x - y) * (x + y))
+    # One time coordinate: its difference from those of the space coordinates, as in the pass.
+    along /= tl.load(points + i, mask=inside, other=1.0) + tl.load(points + j, mask=inside, other=1.0)
+    w += tl.where(tl.load(times + run) == 1, tl.load(factors) * along * along, 0.0)
+    step = tl.load(iterations + run)
+    tau = tl.load(schedule + run * 4 * total_iterations + step)
+    epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step)
+    value, slope = dissimilarity(w, tl.load(radius + run), epsilon, KIND, COEFFICIENTS, False)
+    tl.store(values + run * m + e, value, mask=inside)
+    tl.store(slopes + run * m + e, slope, mask=inside)
+    total = tl.associative_scan(tl.where(inside, -value / tau, float("-inf")), 0, log_add)
+    tl.store(running + run * m + e, total, mask=inside)
+    tl.store(chunk_sums + run * chunks + chunk, tl.max(total, 0))
+    tl.store(chunk_longest + run * chunks + chunk, tl.max(tl.where(inside, value, float("-inf")), 0))

@@ -1,0 +1,110 @@
+"""The CUDA engine against the reference: on a GPU where there is one, else under Triton's interpreter."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+import torch
+from backends import MANIFOLDS, compare, conditioning, random_pairs, spec_of, spread_points
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
+from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule
+from ultrahyperbolic.objective import RankedPairs
+
+pytest.importorskip("triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines")
+
+from ultrahyperbolic.embedding.cuda import TritonEngine
+from ultrahyperbolic.pairs import triton as passes
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+DOUBLE = functools.partial(TritonEngine, device=DEVICE, precision="float64")
+SINGLE = functools.partial(TritonEngine, device=DEVICE, precision="float32")
+KARATE = RankedPairs.of(datasets.karate())
+
+
+@pytest.mark.parametrize(("capacities", "tau"), [("tied", 0.01), ("distinct", 1.0), ("one", 0.1)])
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
+def test_smoothed_value_and_gradient(manifold, capacities, tau):
+    pairs, points = random_pairs(70, capacities), spread_points(manifold, 70)
+    assert max(compare(DOUBLE, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-10
+    assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-4
+
+
+@pytest.mark.parametrize("tau", [0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str)
+def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
+    pairs, points = random_pairs(60, "tied"), spread_points(manifold, 60, seed=1)
+    bound = 64 * conditioning(pairs, manifold, "dissimilarity", tau, points)
+    assert max(compare(DOUBLE, pairs, manifold, "dissimilarity", tau, points)) <= bound
+
+
+@pytest.mark.parametrize("measure", ["broken_dissimilarity", "cone_rule"])
+def test_the_other_dissimilarities(measure):
+    manifold = PseudoHyperboloid(2, 2)
+    pairs, points = random_pairs(60, "tied"), spread_points(manifold, 60)
+    assert max(compare(DOUBLE, pairs, manifold, measure, 0.1, points)) <= 1e-9
+
+
+def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
+    manifold = PseudoHyperboloid(3, 1)
+    pairs, points = random_pairs(130, "tied", degree=20), spread_points(manifold, 130)
+    spec, state = spec_of(manifold, "smoothed_dissimilarity", 0.1), BatchState.start([points.numpy()])
+    by_bitmap = DOUBLE(pairs, [spec]).evaluate(state)
+    monkeypatch.setattr(passes, "BITMAP_NODES", 0)
+    by_lists = DOUBLE(pairs, [spec]).evaluate(state)
+    assert by_bitmap.loss == by_lists.loss
+    assert np.array_equal(by_bitmap.gradient, by_lists.gradient)
+
+
+@pytest.mark.parametrize(("pairs", "why"), [(40, "complete"), (12, "a single edge")])
+def test_graphs_without_non_edges_or_with_one_edge(pairs, why):
+    n = pairs
+    i, j = np.triu_indices(n, 1)
+    edges = np.stack((i, j), 1) if why == "complete" else np.array([[3, 7]])
+    weaker = np.repeat(np.arange(0, len(edges), 10), 10)[: len(edges)]
+    ranked = RankedPairs(n, edges, weaker)
+    manifold = PseudoHyperboloid(3, 1)
+    assert max(compare(DOUBLE, ranked, manifold, "smoothed_dissimilarity", 0.1, spread_points(manifold, n))) <= 1e-10
+
+
+@pytest.mark.parametrize("way", ["descent", "gradient", "phi"])
+def test_iterations_equal_the_reference(way):
+    manifold = PseudoHyperboloid(3, 1, -4.0)
+    schedule = Schedule.constant(10, temperature=0.05, step=1e-2, clip=0.01, epsilon=0.1)
+    specs = [RunSpec(manifold, schedule, "smoothed_dissimilarity", way)]
+    start = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+    states = [BatchState.start([start]) for _ in range(2)]
+    losses = [
+        e(KARATE, specs, best_every=2).advance(s, 4) for e, s in zip((DOUBLE, ReferenceEngine), states, strict=True)
+    ]
+    np.testing.assert_allclose(*losses, rtol=1e-10)
+    for field in ("points", "free", "best", "record"):
+        np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
+
+
+def test_run_k_of_a_batch_is_that_run_alone():
+    manifolds = [PseudoHyperboloid(3, 1), PseudoHyperboloid(4, 0, -4.0), Euclidean(4), PseudoHyperboloid(3, 1, -4.0)]
+    specs = [spec_of(m, "smoothed_dissimilarity", 0.02 * (k + 1)) for k, m in enumerate(manifolds)]
+    starts = [
+        m.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy() for m in manifolds
+    ]
+    together = BatchState.start(starts)
+    losses = DOUBLE(KARATE, specs).advance(together, 2)
+    for k, manifold in enumerate(manifolds):
+        alone = BatchState.start([starts[k]])
+        assert np.array_equal(DOUBLE(KARATE, [specs[k]]).advance(alone, 2)[0], losses[k])
+        assert np.array_equal(alone.points[0], together.points[k][:, : manifold.ambient_dim])
+
+
+def test_a_run_stops_once_every_edge_is_shorter():
+    manifold = Euclidean(2)
+    pairs = RankedPairs(4, np.array([[0, 1], [2, 3]]), np.zeros(2, dtype=np.int64))
+    points = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [5.1, 0.0]])
+    state = BatchState.start([points])
+    specs = [spec_of(manifold, "dissimilarity", 0.1)]
+    losses = DOUBLE(pairs, specs, stop_when_ordered=True).advance(state, 3)
+    assert state.record[0, 3] == 0
+    assert np.isnan(losses[0, 1:]).all()
+    assert np.array_equal(state.points[0], points)
