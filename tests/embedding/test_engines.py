@@ -188,3 +188,31 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
     losses = cooling.advance(state, 15)
     assert state.record[0, 0] == losses[0, 4:].min()
     assert state.record[0, 1] == 9 + np.argmin(losses[0, 4:])
+
+
+def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():
+    # Steps far too long for this temperature: without the way back the loss ends high above its best.
+    M = PseudoHyperboloid(3, 1)
+    specs = [spec(M, "dissimilarity", iterations=1000, tau=0.01, step=2e-5), spec(M, iterations=1000)]
+    starts = [start(M, 34, 0), start(M, 34, 0)]
+    free, guarded = BatchState.start(starts), BatchState.start(starts)
+    wild = run(NumbaEngine(KARATE, specs), free, 1000)
+    tamed = run(NumbaEngine(KARATE, specs), guarded, 1000, step_back=True)
+    assert tamed.steps_back[0] > 0
+    assert guarded.record[0, 6] == 0.5 ** tamed.steps_back[0]
+    assert tamed.losses[0, -1] < wild.losses[0, -1]
+    assert tamed.steps_back[1] == 0, "a run that behaves is left alone"
+    assert np.array_equal(wild.losses[1], tamed.losses[1])
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+@pytest.mark.parametrize("way", ["descent", "phi"])
+@pytest.mark.parametrize("step", [1e-3, 1e100, 1e300])
+def test_points_that_would_go_nowhere_stay(engine, way, step):
+    # Losses of points that are no numbers would be no losses, and could pass for the best.
+    M = PseudoHyperboloid(3, 1)
+    state = BatchState.start([start(M, 34, 0)])
+    engine(KARATE, [spec(M, "dissimilarity", way, tau=0.01, step=step)]).advance(state, 10)
+    assert np.isfinite(state.points).all()
+    assert np.isfinite(state.free).all()
+    assert M.check_point(torch.from_numpy(state.points[0]), tolerance=0.1 * float((state.points**2).sum(-1).max()))

@@ -13,12 +13,13 @@ import numpy as np
 from ..objective.compiled import loss_and_gradient, scale_of
 from ..pairs.numba import prepare, slab
 from ..pairs.numba.functions import jit
+from .engine import FARTHEST
 
 # How points move: along χ, along Df, or through φ.
 ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI = range(3)
 
 # Columns of a run's record.
-BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST = range(6)
+BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(7)
 
 
 @jit
@@ -45,17 +46,23 @@ def finish(
         record[DROPPED] = 1.0
     if record[DROPPED] > 0.0:
         step *= drop_factor
+    step *= record[STEP_SCALE]
     for i in range(points.shape[1]):
+        # The gradient of a point becomes its next place; where that would be nowhere, the point stays.
         if flat:
             _move_flat(points, gradient, i, step, clip)
         elif way == THROUGH_PHI:
             _pull_back(free, gradient, i, time, radius)
             _move_flat(free, gradient, i, step, clip)
-            for k in range(len(points)):
-                points[k, i] = free[k, i]
-            _onto(points, i, time, radius)
+            if _is_somewhere(gradient, i, time, radius):
+                for k in range(len(points)):
+                    free[k, i] = gradient[k, i]
+                _onto(gradient, i, time, radius)
         else:
             _move(points, gradient, i, time, radius, step, clip, way)
+        if _is_somewhere(gradient, i, time, radius):
+            for k in range(len(points)):
+                points[k, i] = gradient[k, i]
     _copy(points, pairs_points)
     return loss
 
@@ -109,7 +116,7 @@ def _onto(points, i, time, radius):
 
 @jit
 def _move(points, g, i, time, radius, step, clip, way):
-    """Point i along -χ or -Df by the exponential map; g [d, n] is the Euclidean gradient, and is changed."""
+    """Point i along -χ or -Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
     d = len(points)
     beta = -radius * radius
     for _ in range(2 if way == ALONG_CHI else 1):
@@ -137,8 +144,19 @@ def _move(points, g, i, time, radius, step, clip, way):
         angle = math.sqrt(-z)
         cosh, sinhc = math.cos(angle), math.sin(angle) / angle
     for k in range(d):
-        points[k, i] = cosh * points[k, i] + sinhc * g[k, i]
-    _onto(points, i, time, radius)
+        g[k, i] = cosh * points[k, i] + sinhc * g[k, i]
+    _onto(g, i, time, radius)
+
+
+@jit
+def _is_somewhere(points, i, time, radius):
+    """Whether point i is finite, has a time part if it should, and is so near that float64 can tell the manifold."""
+    time_square, square = 0.0, 0.0
+    for k in range(len(points)):
+        square += points[k, i] * points[k, i]
+        if k < time:
+            time_square += points[k, i] * points[k, i]
+    return square < FARTHEST * radius * radius and (time == 0 or time_square > 0.0)
 
 
 @jit
@@ -155,7 +173,7 @@ def _step(g, i, step, clip):
 def _move_flat(points, g, i, step, clip):
     factor = _step(g, i, step, clip)
     for k in range(len(points)):
-        points[k, i] += factor * g[k, i]
+        g[k, i] = points[k, i] + factor * g[k, i]
 
 
 @jit

@@ -44,6 +44,8 @@ class TrainingConfig:
     perturb_first: bool = True
     """Whether the first coordinate starts at random too; the authors' scripts start it at 1."""
     stop: Stop = "iterations"
+    step_back: bool = True
+    """Whether a run that was thrown off goes back to its best points and on with half the step."""
 
     def __post_init__(self) -> None:
         if self.dissimilarity not in MEASURES:

@@ -37,7 +37,7 @@ from .cuda_kernels import (
     pulls_kernel,
     step_kernel,
 )
-from .engine import BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes, radius_of
+from .engine import FARTHEST, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes, radius_of
 
 # Nodes of a program of the step, and how many of their edges or partial gradients it reads at once.
 _NODES, _ENTRIES = 8, 32
@@ -160,14 +160,14 @@ class _Group:
             array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width].swapaxes(1, 2))
             mine.copy_(torch.from_numpy(array))
         self.pair_points.copy_(self.points)
-        self.record[:, :6] = torch.from_numpy(state.record[self.numbers]).to(self.device)
+        self.record[:, :7] = torch.from_numpy(state.record[self.numbers]).to(self.device)
         self.iterations.fill_(state.iteration)
 
     def give(self, state: BatchState) -> None:
         """Write them back."""
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             theirs[self.numbers, :, : self.width] = mine.cpu().numpy().swapaxes(1, 2)
-        state.record[self.numbers] = self.record[:, :6].cpu().numpy()
+        state.record[self.numbers] = self.record[:, :7].cpu().numpy()
 
     def advance(self, iterations: int) -> Floats:
         """Iterations on the device; their losses [runs, iterations]."""
@@ -241,7 +241,7 @@ class _Group:
             self.points, self.pair_points, self.free, self.best, self.gradient, passes.gradient, passes.splits,
             self.rest, self.pulls, self.offsets, self.incident, self.others, self.factors, self.times, self.radius,
             self.rules, self.record, self.schedule, self.schedule.shape[-1], self.iterations, passes.n, self.m,
-            D=self.width, NODES=nodes, ENTRIES=_ENTRIES, FLAT=self.flat, WAY=self.way, MOVE=move, num_warps=2,
+            FARTHEST, D=self.width, NODES=nodes, ENTRIES=_ENTRIES, FLAT=self.flat, WAY=self.way, MOVE=move, num_warps=2,
         )  # fmt: skip
 
     def evaluate(self, found: Evaluation) -> None:

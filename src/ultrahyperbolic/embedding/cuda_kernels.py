@@ -18,9 +18,10 @@ _DROPPED = tl.constexpr(2)
 _DONE_AT = tl.constexpr(3)
 _LONGEST = tl.constexpr(4)
 _SHORTEST = tl.constexpr(5)
-_KEEP = tl.constexpr(6)
-_MOVES = tl.constexpr(7)
-RECORD_WIDTH = tl.constexpr(8)
+_STEP_SCALE = tl.constexpr(6)
+_KEEP = tl.constexpr(7)
+_MOVES = tl.constexpr(8)
+RECORD_WIDTH = tl.constexpr(9)
 
 
 @triton.jit
@@ -173,6 +174,17 @@ def _onto(x, time, radius, D: tl.constexpr):
 
 
 @triton.jit
+def _is_somewhere(x, time, radius, farthest, D: tl.constexpr):
+    """Whether points are finite, have a time part if they should, and are so near that float64 can tell where."""
+    square = tl.zeros_like(x[0])
+    time_square = tl.zeros_like(x[0])
+    for k in tl.static_range(D):
+        square += x[k] * x[k]
+        time_square += tl.where(k < time, x[k] * x[k], 0.0)
+    return (square < farthest * radius * radius) & (tl.where(time == 0, 1.0, time_square) > 0.0)
+
+
+@triton.jit
 def _clipped(g, step, clip, D: tl.constexpr):
     """What to multiply a direction by: -step, or less where the move would be longer than ``clip``."""
     square = tl.zeros_like(g[0])
@@ -209,7 +221,7 @@ def _exponential(x, g, time, radius, D: tl.constexpr):
 def step_kernel(
     points, pair_points, free, best, gradient, partial, splits, rest, pulls, offsets, incident, others, factors, times,
     radius, rules, record, schedule, total_iterations, iterations, n, m,
-    D: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr, FLAT: tl.constexpr, WAY: tl.constexpr,
+    farthest, D: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr, FLAT: tl.constexpr, WAY: tl.constexpr,
     MOVE: tl.constexpr,
 ):  # fmt: skip
     """The Euclidean gradient of a program's nodes from the pass and the edges; then, with MOVE, their next points."""
@@ -260,7 +272,7 @@ def step_kernel(
         for k in tl.static_range(D):
             tl.store(best + base + k * n + nodes, x[k], mask=keep)
         drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
-        step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop
+        step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
         clip = tl.load(schedule + (run * 4 + 3) * total_iterations + at)
         time, r = tl.load(times + run), tl.load(radius + run)
         moved = x
@@ -293,6 +305,7 @@ def step_kernel(
             moved = ()
             for k in tl.static_range(D):
                 moved = moved + (z[k] + factor * back[k],)
+            moves = moves & _is_somewhere(moved, time, r, farthest, D)
             for k in tl.static_range(D):
                 tl.store(free + base + k * n + nodes, moved[k], mask=moves)
             moved = _onto(moved, time, r, D)
@@ -312,6 +325,8 @@ def step_kernel(
             for k in tl.static_range(D):
                 tangent = tangent + (factor * g[k],)
             moved = _exponential(x, tangent, time, r, D)
+        # Where a point would be nowhere, it stays.
+        moves = moves & _is_somewhere(moved, time, r, farthest, D)
         for k in tl.static_range(D):
             tl.store(points + base + k * n + nodes, moved[k], mask=moves)
             tl.store(pair_points + base + k * n + nodes, moved[k].to(pair_points.dtype.element_ty), mask=moves)

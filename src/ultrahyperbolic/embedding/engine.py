@@ -22,6 +22,9 @@ from ..objective import Dissimilarity, RankedPairs, RankingLoss
 from ..optim import DescentSettings, DescentState, descent_step
 
 Floats = NDArray[np.float64]
+
+# ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
+FARTHEST = 1e16
 Way = Literal["descent", "gradient", "phi"]
 Measure = Literal["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule"]
 Precision = Literal["float64", "float32"]
@@ -99,7 +102,7 @@ class BatchState:
     best: Floats
     """[B, n, d] the best points seen since the schedule settled; before that the latest."""
     record: Floats
-    """[B, 6] best loss, best iteration, step dropped, done at (or -1), longest edge, shortest non-edge."""
+    """[B, 7] best loss, best iteration, step dropped, done at (or -1), longest edge, shortest non-edge, step scale."""
     iteration: int = 0
 
     @classmethod
@@ -107,7 +110,7 @@ class BatchState:
         """A batch from the starting points [n, d_b] of its runs."""
         width = max(points.shape[1] for points in starts)
         stacked = np.stack([np.pad(points, ((0, 0), (0, width - points.shape[1]))) for points in starts])
-        record = np.tile(np.array([np.inf, -1.0, 0.0, -1.0, np.nan, np.nan]), (len(starts), 1))
+        record = np.tile(np.array([np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0]), (len(starts), 1))
         return cls(stacked.copy(), stacked.copy(), stacked.copy(), record)
 
     @property
@@ -133,6 +136,7 @@ class Engine(Protocol):
     """Advances a batch."""
 
     name: str
+    specs: Sequence[RunSpec]
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective at the points of a batch, under the schedule of its iteration, without moving them."""
@@ -210,7 +214,7 @@ class ReferenceEngine:
             return value
         if value < schedule.drop_below:
             record[2] = 1.0
-        step = float(schedule.step[iteration]) * (schedule.drop_factor if record[2] else 1.0)
+        step = float(schedule.step[iteration]) * (schedule.drop_factor if record[2] else 1.0) * record[6]
         clip = float(schedule.clip[iteration])
         (gradient,) = torch.autograd.grad(loss, variable)
         where = Euclidean(width) if spec.way == "phi" else manifold
@@ -221,6 +225,8 @@ class ReferenceEngine:
             max_step=clip if math.isfinite(clip) else None,
         )
         moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)
+        near = moved.square().sum(1, keepdim=True) < FARTHEST * radius_of(manifold) ** 2
+        moved = torch.where(near, moved, variable.detach())
         held[run, :, :width] = moved.cpu().numpy()
         if spec.way == "phi":
             state.points[run, :, :width] = manifold.phi(moved).cpu().numpy()
@@ -372,7 +378,7 @@ class _CompiledRun:
         self.slabs = len(self.work.sums)
         self.points, self.free, self.best = (np.empty((self.width, n)) for _ in range(3))
         self.pairs_points: NDArray[Any] = np.empty((self.width, n), dtype)
-        self.record = np.empty(6)
+        self.record = np.empty(7)
         self.scratch = (np.empty((6, m)), np.empty((self.width, n)))
 
     def take(self, state: BatchState, number: int) -> None:

@@ -170,8 +170,8 @@ def embed_many(
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit."""
     graph.require_trainable()
     lengths = {config.iterations for config in configs}
-    if len(lengths) != 1 or len({(c.stop, c.best_every) for c in configs}) != 1:
-        raise ValueError("the trainings of a batch must agree on iterations, stop and best_every")
+    if len(lengths) != 1 or len({(c.stop, c.best_every, c.step_back) for c in configs}) != 1:
+        raise ValueError("the trainings of a batch must agree on iterations, stop, best_every and step_back")
     pairs = RankedPairs.of(graph)
     engine = make_engine(pairs, configs, device=device, backend=backend, threads=threads, precision=precision)
     state = BatchState.start([config.start(graph.n_nodes) for config in configs])
@@ -184,7 +184,9 @@ def embed_many(
             bar.update(progress)
             return None if callback is None else callback(progress)
 
-        outcome = run(engine, state, lengths.pop(), callback=both, time_limit=time_limit)
+        outcome = run(
+            engine, state, lengths.pop(), callback=both, time_limit=time_limit, step_back=configs[0].step_back
+        )
     return [
         _finish(graph, config, state, outcome, number, engine.name, started, measures=measures)
         for number, config in enumerate(configs)
@@ -234,6 +236,7 @@ def _finish(
         "iterations": len(losses),
         "ordered_at": int(done_at) if done_at >= 0 else None,
         "stopped": outcome.reason,
+        "steps_back": int(outcome.steps_back[number]),
         "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold) if measures else {},
         "timing": {"started": started, "seconds": outcome.seconds, "runs": len(state.points), "backend": backend},
     }

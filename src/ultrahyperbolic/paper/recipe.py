@@ -41,4 +41,5 @@ def settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
         "drop_factor": 0.2 if weighted else 0.5,
         "best_every": 20,
         "perturb_first": False,
+        "step_back": False,
     }
