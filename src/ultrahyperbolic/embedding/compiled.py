@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ..objective.compiled import loss_and_gradient, scale_of
+from ..objective.compiled import loss_and_gradient, scale_of, small_loss_and_gradient
 from ..pairs.numba import prepare, slab
 from ..pairs.numba.functions import jit
 from .engine import FARTHEST
@@ -24,13 +24,10 @@ BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = ran
 
 @jit
 def finish(
-    points, pairs_points, free, best, record, time, radius, flat, kind, way, tau, epsilon, step, clip, drop_below,
-    drop_factor, settled, best_every, stop_when_ordered, iteration, prepared, edges, weaker, work, scratch, gradient,
+    points, pairs_points, free, best, record, time, radius, flat, way, step, clip, drop_below, drop_factor,
+    settled, best_every, stop_when_ordered, iteration, loss, longest, least, gradient,
 ):  # fmt: skip
-    """What follows the pass over the pairs: the loss, which is returned, the record, and the move of every point."""
-    loss, longest, least = loss_and_gradient(
-        points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient
-    )
+    """What follows the loss and its gradient: the record, and the move of every point."""
     record[LONGEST], record[SHORTEST] = longest, least
     if iteration < settled:
         record[BEST_ITERATION] = iteration
@@ -41,7 +38,7 @@ def finish(
     if stop_when_ordered and longest < least:
         record[BEST_LOSS], record[BEST_ITERATION], record[DONE_AT] = loss, iteration, iteration
         _copy(points, best)
-        return loss
+        return
     if loss < drop_below:
         record[DROPPED] = 1.0
     if record[DROPPED] > 0.0:
@@ -64,18 +61,18 @@ def finish(
             for k in range(len(points)):
                 points[k, i] = gradient[k, i]
     _copy(points, pairs_points)
-    return loss
 
 
 @jit
 def advance(
     points, pairs_points, free, best, record, time, radius, flat, kind, way, schedule, drop_below, drop_factor, settled,
-    best_every, stop_when_ordered, first, losses, edges, weaker, offsets, neighbors, work,
+    best_every, stop_when_ordered, first, losses, edges, weaker, offsets, neighbors, places, work, scratch, gradient,
 ):  # fmt: skip
-    """``len(losses)`` iterations of one run on one thread; losses are NaN from when it was done."""
-    d, n = points.shape
+    """``len(losses)`` iterations of one run on one thread; losses are NaN from when it was done.
+
+    ``places`` are the edges' places among all pairs of a small graph, and empty for a large one.
+    """
     scale = scale_of(radius, flat)
-    gradient, scratch = np.empty((d, n)), np.empty((6, len(edges)))
     for index in range(len(losses)):
         if record[DONE_AT] >= 0.0:
             losses[index] = np.nan
@@ -84,12 +81,20 @@ def advance(
         prepared = prepare(
             pairs_points, time, scale, kind, radius, epsilon, tau, stop_when_ordered, offsets, neighbors, work
         )
-        for s in range(len(work.sums)):
-            slab(pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s)
-        losses[index] = finish(
-            points, pairs_points, free, best, record, time, radius, flat, kind, way, tau, epsilon, step, clip,
-            drop_below, drop_factor, settled, best_every, stop_when_ordered, first + index, prepared, edges, weaker,
-            work, scratch, gradient,
+        if len(places) > 0:
+            loss, longest, least = small_loss_and_gradient(
+                points, time, radius, flat, kind, epsilon, tau, prepared, places, weaker, work, scratch, gradient,
+            )  # fmt: skip
+        else:
+            for s in range(len(work.sums)):
+                slab(pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s)
+            loss, longest, least = loss_and_gradient(
+                points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient
+            )
+        losses[index] = loss
+        finish(
+            points, pairs_points, free, best, record, time, radius, flat, way, step, clip, drop_below, drop_factor,
+            settled, best_every, stop_when_ordered, first + index, loss, longest, least, gradient,
         )  # fmt: skip
 
 
@@ -118,25 +123,25 @@ def _onto(points, i, time, radius):
 def _move(points, g, i, time, radius, step, clip, way):
     """Point i along -χ or -Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
     d = len(points)
-    beta = -radius * radius
+    curvature = 1.0 / (radius * radius)
     for _ in range(2 if way == ALONG_CHI else 1):
-        # Π_x(G g) = G g - (g · x / β) x.
+        # Π_x(G g) = G g + (g · x / |β|) x.
         along = 0.0
         for k in range(d):
             along += g[k, i] * points[k, i]
-        along /= beta
+        along *= curvature
         for k in range(d):
-            g[k, i] = (-g[k, i] if k < time else g[k, i]) - along * points[k, i]
+            g[k, i] = (-g[k, i] if k < time else g[k, i]) + along * points[k, i]
     factor = _step(g, i, step, clip)
     square = 0.0
     for k in range(d):
         g[k, i] *= factor
         square += (-g[k, i] if k < time else g[k, i]) * g[k, i]
-    z = -square / beta
+    z = square * curvature
     if abs(z) < 1e-3:
         # cosh √z and sinh √z / √z; the next terms are z⁵/10! and z⁵/11!.
-        cosh = 1.0 + z / 2.0 * (1.0 + z / 12.0 * (1.0 + z / 30.0 * (1.0 + z / 56.0)))
-        sinhc = 1.0 + z / 6.0 * (1.0 + z / 20.0 * (1.0 + z / 42.0 * (1.0 + z / 72.0)))
+        cosh = 1.0 + z * (0.5 + z * (1.0 / 24.0 + z * (1.0 / 720.0 + z * (1.0 / 40320.0))))
+        sinhc = 1.0 + z * (1.0 / 6.0 + z * (1.0 / 120.0 + z * (1.0 / 5040.0 + z * (1.0 / 362880.0))))
     elif z > 0.0:
         angle = math.sqrt(z)
         cosh, sinhc = math.cosh(angle), math.sinh(angle) / angle

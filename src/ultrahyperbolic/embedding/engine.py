@@ -25,6 +25,9 @@ Floats = NDArray[np.float64]
 
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
 FARTHEST = 1e16
+
+# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
+_SMALL_NODES = 96
 Way = Literal["descent", "gradient", "phi"]
 Measure = Literal["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule"]
 Precision = Literal["float64", "float32"]
@@ -253,9 +256,14 @@ class NumbaEngine:
 
     def __post_init__(self) -> None:
         self._threads = self.threads or usable_threads()
-        width = max(spec.manifold.ambient_dim for spec in self.specs)
-        n, m, dtype = self.pairs.n_nodes, self.pairs.n_edges, np.dtype(self.precision).type
-        self._runs = [_CompiledRun(spec, n, m, width, dtype) for spec in self.specs]
+        n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
+        self._places = np.zeros(0, dtype=np.int64)
+        scratch = self.pairs.n_edges
+        if n <= _SMALL_NODES:
+            i, j = self.pairs.edges.T
+            self._places = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)
+            scratch = n * (n - 1) // 2
+        self._runs = [_CompiledRun(spec, n, scratch, dtype) for spec in self.specs]
 
     @staticmethod
     def supports(specs: Sequence[RunSpec]) -> bool:
@@ -286,21 +294,13 @@ class NumbaEngine:
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""
-        from ..objective.compiled import loss_and_gradient
-
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         with ThreadPoolExecutor(self._threads) as pool:
             for number, run in enumerate(self._runs):
                 run.take(state, number)
-                time, radius, flat, kind, _ = run.geometry
                 tau, epsilon, _, _ = run.schedule[:, state.iteration].tolist()
-                prepared = self._pass(run, tau, epsilon, pool)
-                scratch, gradient = run.scratch
-                found.loss[number], found.longest[number], found.shortest[number] = loss_and_gradient(
-                    run.points, time, radius, flat, kind, epsilon, tau, prepared, self.pairs.edges, self.pairs.weaker,
-                    run.work, scratch, gradient,
-                )  # fmt: skip
-                found.gradient[number, :, : run.width] = gradient.T
+                found.loss[number], found.longest[number], found.shortest[number] = self._loss(run, tau, epsilon, pool)
+                found.gradient[number, :, : run.width] = run.scratch[1].T
         return found
 
     def _advance_alone(self, run: _CompiledRun, state: BatchState, losses: Floats, first: int) -> None:
@@ -311,7 +311,7 @@ class NumbaEngine:
         compiled.advance(
             run.points, run.pairs_points, run.free, run.best, run.record, *run.geometry, window, *run.stepping,
             self.best_every, self.stop_when_ordered, first, losses, self.pairs.edges, self.pairs.weaker,
-            *self.pairs.neighbors, run.work,
+            *self.pairs.neighbors, self._places, run.work, *run.scratch,
         )  # fmt: skip
 
     def _advance_together(
@@ -324,16 +324,19 @@ class NumbaEngine:
             if run.record[compiled.DONE_AT] >= 0:
                 return
             tau, epsilon, step, clip = run.schedule[:, first + index].tolist()
-            prepared = self._pass(run, tau, epsilon, pool)
-            losses[index] = compiled.finish(
-                run.points, run.pairs_points, run.free, run.best, run.record, *run.geometry, tau, epsilon, step, clip,
-                *run.stepping, self.best_every, self.stop_when_ordered, first + index, prepared, self.pairs.edges,
-                self.pairs.weaker, run.work, *run.scratch,
+            losses[index], longest, least = self._loss(run, tau, epsilon, pool)
+            time, radius, flat, _, way = run.geometry
+            compiled.finish(
+                run.points, run.pairs_points, run.free, run.best, run.record, time, radius, flat, way, step, clip,
+                *run.stepping, self.best_every, self.stop_when_ordered, first + index, losses[index], longest, least,
+                run.scratch[1],
             )  # fmt: skip
 
-    def _pass(self, run: _CompiledRun, tau: float, epsilon: float, pool: ThreadPoolExecutor) -> tuple[Any, ...]:
-        """The pass over the pairs, its slabs on all threads; what they shared."""
-        from ..objective.compiled import scale_of
+    def _loss(
+        self, run: _CompiledRun, tau: float, epsilon: float, pool: ThreadPoolExecutor
+    ) -> tuple[float, float, float]:
+        """The loss, the longest edge and the nearest other pair, slabs on all threads; the gradient as scratch."""
+        from ..objective.compiled import loss_and_gradient, scale_of, small_loss_and_gradient
         from ..pairs.numba import prepare, slab
 
         time, radius, flat, kind, _ = run.geometry
@@ -342,6 +345,11 @@ class NumbaEngine:
             run.pairs_points, time, scale_of(radius, flat), kind, radius, epsilon, tau, self.stop_when_ordered, offsets,
             neighbors, run.work,
         )  # fmt: skip
+        shared = (run.points, time, radius, flat, kind, epsilon, tau, prepared)
+        found: tuple[float, float, float]
+        if len(self._places):
+            found = small_loss_and_gradient(*shared, self._places, self.pairs.weaker, run.work, *run.scratch)
+            return found
         workers = min(self._threads, run.slabs)
 
         def some(start: int) -> None:
@@ -349,13 +357,14 @@ class NumbaEngine:
                 slab(run.pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, run.work, s)
 
         list(pool.map(some, range(workers)))
-        return prepared
+        found = loss_and_gradient(*shared, self.pairs.edges, self.pairs.weaker, run.work, *run.scratch)
+        return found
 
 
 class _CompiledRun:
     """One run of a batch as the compiled functions take it: points [d, n], and room to work in."""
 
-    def __init__(self, spec: RunSpec, n: int, m: int, width: int, dtype: type) -> None:
+    def __init__(self, spec: RunSpec, n: int, scratch: int, dtype: type) -> None:
         from ..pairs import numba as pairs
         from . import compiled
 
@@ -379,7 +388,7 @@ class _CompiledRun:
         self.points, self.free, self.best = (np.empty((self.width, n)) for _ in range(3))
         self.pairs_points: NDArray[Any] = np.empty((self.width, n), dtype)
         self.record = np.empty(7)
-        self.scratch = (np.empty((6, m)), np.empty((self.width, n)))
+        self.scratch = (np.empty((6, scratch)), np.empty((self.width, n)))
 
     def take(self, state: BatchState, number: int) -> None:
         """Read this run from a batch."""

@@ -7,8 +7,11 @@ import math
 import numpy as np
 
 from ..pairs.numba import combine, evaluate, kind_of_table
-from ..pairs.numba.functions import jit, smooth
-from ..pairs.numba.streaming import half_chord
+from ..pairs.numba.functions import exponentials, jit, smooth
+from ..pairs.numba.streaming import half_chord, half_chords, push_row, smallest, sum_of, weigh
+
+# Farther than any pair, and a number: the compiler is told that there is no infinity.
+_BEYOND = 1e300
 
 
 @jit
@@ -21,8 +24,8 @@ def scale_of(radius, flat):
 def loss_and_gradient(points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient):
     """The loss from a finished pass, and its Euclidean gradient [d, n].
 
-    Also the dissimilarity of the longest edge and of the nearest other pair (NaN after a hot pass, which does not look
-    for it). ``scratch`` is [6, m].
+    Also the dissimilarity of the longest edge and of the nearest other pair (NaN after a pass that was not asked for
+    it). ``scratch`` is [6, m].
     """
     scale = scale_of(radius, flat)
     least, total = combine(tau, work, gradient)
@@ -42,13 +45,70 @@ def loss_and_gradient(points, time, radius, flat, kind, epsilon, tau, prepared, 
             part = factor * pulls[e] * (points[k, i] - points[k, j])
             gradient[k, i] += part
             gradient[k, j] -= part
-    return loss, longest, (np.nan if prepared[0] else least)
+    return loss, longest, (np.nan if prepared[0] or prepared[1] > 0.0 else least)
+
+
+@jit
+def small_loss_and_gradient(
+    points, time, radius, flat, kind, epsilon, tau, prepared, places, weaker, work, scratch, gradient
+):
+    """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), ….
+
+    ``places`` [m] are the edges' places among them; ``scratch`` is [6, pairs]. The nearest other pair is always found.
+    """
+    _, _, reach, above, below = prepared
+    m, n = len(weaker), points.shape[1]
+    count = n * (n - 1) // 2
+    w, values, slopes, weights = scratch[0], scratch[1], scratch[2], scratch[3]
+    row = 0
+    for i in range(n - 1):
+        if time == 1:
+            for j in range(i + 1, n):
+                w[row + j - i - 1] = half_chord(points, work.factors, time, i, j)
+        else:
+            half_chords(points, work.factors, time, i, i + 1, n - i - 1, w, row)
+        row += n - i - 1
+    tabled = kind_of_table(kind, n)
+    evaluate(w, count, tabled, radius, epsilon, tau, False, work.table, reach, above, below, 0, values, slopes)
+    if tabled != kind:
+        smooth(values, slopes, count, epsilon, time == 0)
+    edges, pulls, longest = scratch[4], scratch[5], -np.inf
+    for pair in range(count):
+        weights[pair] = values[pair]
+    for e in range(m):
+        edges[e] = values[places[e]]
+        longest = max(longest, edges[e])
+        weights[places[e]] = _BEYOND
+    least, total = smallest(weights, count), 0.0
+    if count > m:
+        exponentials(weights, count, least, 1.0 / tau, weights)
+        for e in range(m):
+            weights[places[e]] = 0.0
+        total = sum_of(weights, count)
+    # w and values are done with: their places are scratch from here on.
+    loss, rest = rank(edges, weaker, tau, least, total, w, pulls, values, w[m:] if count >= 2 * m else np.empty(m))
+    weigh(slopes, weights, count, -rest)
+    for e in range(m):
+        weights[places[e]] = pulls[e] * slopes[places[e]]
+    for k in range(len(points)):
+        for j in range(n):
+            gradient[k, j] = 0.0
+    row = 0
+    for i in range(n - 1):
+        push_row(points, i, n - i - 1, weights, row, gradient)
+        row += n - i - 1
+    scale = scale_of(radius, flat)
+    for k in range(len(points)):
+        factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
+        for j in range(n):
+            gradient[k, j] *= factor
+    return loss, longest, (least if count > m else np.inf)
 
 
 @jit
 def edge_terms(points, factors, time, kind, radius, epsilon, prepared, table, edges, w, values, slopes):
     """Dissimilarities of the edges and their slopes in w, into values and slopes [m]; the longest."""
-    hot, reach, above, below = prepared
+    hot, _, reach, above, below = prepared
     m = len(edges)
     for e in range(m):
         w[e] = half_chord(points, factors, time, edges[e, 0], edges[e, 1])
@@ -56,7 +116,7 @@ def edge_terms(points, factors, time, kind, radius, epsilon, prepared, table, ed
     # The table of a hot pass holds exponentials: nothing is read from it here.
     evaluate(
         w, m, kind if hot else tabled, radius, epsilon, 0.0, False, table, 0.0 if hot else reach, 0 if hot else above,
-        0 if hot else below, values, slopes,
+        0 if hot else below, 0, values, slopes,
     )  # fmt: skip
     if tabled != kind and not hot:
         smooth(values, slopes, m, epsilon, time == 0)
@@ -75,20 +135,32 @@ def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
     ``above`` is Σ 1/Z over the stronger classes, in units of e^-reference: what is returned for the non-edges, in units
     of the nearest of them. The arrays [m] own, inverse and references are scratch.
     """
-    m = len(values)
-    reference, below, loss = (-least / tau if total > 0.0 else -np.inf), total, 0.0
+    m = len(weaker)
+    rate = -1.0 / tau
+    reference, below, loss = (least * rate if total > 0.0 else -np.inf), total, 0.0
+    # Σ log is the log of products, taken before they overflow.
+    product = 1.0
     start = 0
     while start < m:
         stop, nearest = start, reference
         while stop < m and weaker[stop] == start:
-            score = -values[stop] / tau
+            score = values[stop] * rate
             excess = score - reference
             nearest = max(nearest, score)
-            own[stop] = math.exp(excess)
             if excess > 0.0:
-                loss += math.log1p(below * math.exp(-excess))
+                rest = below * math.exp(-excess)
+                own[stop] = math.exp(excess)
+                if rest < 1e-3:
+                    loss += math.log1p(rest)
+                else:
+                    product *= 1.0 + rest
             else:
-                loss += math.log(below + own[stop]) - excess
+                own[stop] = math.exp(excess)
+                product *= below + own[stop]
+                loss -= excess
+            if product > 1e200 or product < 1e-200:
+                loss += math.log(product)
+                product = 1.0
             inverse[stop] = 1.0 / (below + own[stop])
             pulls[stop] = below * inverse[stop]
             references[stop] = reference
@@ -97,10 +169,11 @@ def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
             below *= math.exp(reference - nearest)
             reference = nearest
             for e in range(start, stop):
-                own[e] = math.exp(-values[e] / tau - reference)
+                own[e] = math.exp(values[e] * rate - reference)
         for e in range(start, stop):
             below += own[e]
         start = stop
+    loss += math.log(product)
     above, stop = 0.0, m
     while stop > 0:
         start = weaker[stop - 1]

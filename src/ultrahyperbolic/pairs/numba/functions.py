@@ -30,11 +30,12 @@ _CONE = 5e-6
 SEGMENT_BITS = 6
 SEGMENTS = 1 << SEGMENT_BITS
 DEGREE = 5
-# |w| below 2^-16 is left to the function itself: few pairs are so close, and the scripts' cone rule has a kink there.
-LOWEST_OCTAVE = -16
+# |w| below 2^-24 is left to the function itself: few pairs are so close.
+LOWEST_OCTAVE = -24
+# The scripts' cone rule has a kink at 5e-6: below 2^-17 the table does not know it.
+_LOWEST_CONE_OCTAVE = -17
 # 2^48 half chords: 35 radii away.
 HIGHEST_OCTAVE = 48
-_FIRST = (1023 + LOWEST_OCTAVE) << SEGMENT_BITS
 # Interpolation at Chebyshev's nodes of [-1/2, 1/2].
 _NODES = 0.5 * np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
 _COEFFICIENTS = np.linalg.inv(np.vander(_NODES, increasing=True))
@@ -153,15 +154,21 @@ def bounds(limit, kind, radius, epsilon):
 
 
 @jit
+def lowest_octave(kind):
+    """Where a table begins: at 2 to this power."""
+    return _LOWEST_CONE_OCTAVE if kind == CONE_RULE else LOWEST_OCTAVE
+
+
+@jit
 def table_octaves(reach, kind):
     """How many octaves of w > 0 and of w < 0 a table needs when no |w| exceeds ``reach``."""
-    above = 1
-    while above < HIGHEST_OCTAVE - LOWEST_OCTAVE and math.ldexp(1.0, LOWEST_OCTAVE + above) <= reach:
+    above, lowest = 1, lowest_octave(kind)
+    while above < HIGHEST_OCTAVE - lowest and math.ldexp(1.0, lowest + above) <= reach:
         above += 1
     if kind in (FLAT_SQUARED, FLAT_SMOOTHED):
         return above, 0
     if kind == BROKEN:
-        return above, min(above, -1 - LOWEST_OCTAVE)  # up to w = -1/2: at -1 the slope has a pole
+        return above, min(above, -1 - lowest)  # up to w = -1/2: at -1 the slope has a pole
     return above, above
 
 
@@ -172,7 +179,7 @@ def fill_octave(table, octave, above, kind, radius, epsilon, tau):
     A row [2·(DEGREE + 1)] holds d and its slope; with ``tau`` positive, exp(-d/τ) and exp(-d/τ) times the slope.
     """
     sign, power = (1.0, octave) if octave < above else (-1.0, octave - above)
-    size = math.ldexp(1.0, LOWEST_OCTAVE + power)
+    size = math.ldexp(1.0, lowest_octave(kind) + power)
     values, slopes = np.empty(DEGREE + 1), np.empty(DEGREE + 1)
     for segment in range(SEGMENTS):
         for node in range(DEGREE + 1):
@@ -191,24 +198,24 @@ def fill_octave(table, octave, above, kind, radius, epsilon, tau):
 
 
 @ordered
-def look_up(table, above, below, w, count, values, slopes):
+def look_up(table, lowest, above, below, w, count, values, slopes):
     """Values and slopes at w[:count] from a table; how many lie outside it (theirs are then meaningless)."""
     outside = 0
-    limit_above, limit_below = above << SEGMENT_BITS, below << SEGMENT_BITS
+    limit_above = above << SEGMENT_BITS
+    fewer = (below - above) << SEGMENT_BITS
+    first = (1023 + lowest) << SEGMENT_BITS
     for j in range(count):
         word = bits(np.float64(w[j]))
-        segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - _FIRST
-        negative = word < 0
-        limit = limit_below if negative else limit_above
-        if segment < 0 or segment >= limit:
-            outside += 1
-            segment = 0
-        elif negative:
-            segment += limit_above
+        # All bits of the sign: a branch on it would be guessed wrong every other time.
+        sign = word >> 63
+        segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - first
+        # Negative as an unsigned number is large: one comparison for both ends.
+        beyond = np.uint64(segment) >= np.uint64(limit_above + (fewer & sign))
+        outside += beyond
+        place = np.uint64(0 if beyond else segment + (limit_above & sign))
         # The bits below the segment, as a number of [-1/2, 1/2).
         t = from_bits(((word << SEGMENT_BITS) & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000) - 1.5
-        # Unsigned, so that no index can count from the end.
-        row = table[np.uint64(segment)]
+        row = table[place]
         values[j] = row[0] + t * (row[1] + t * (row[2] + t * (row[3] + t * (row[4] + t * row[5]))))
         slopes[j] = row[6] + t * (row[7] + t * (row[8] + t * (row[9] + t * (row[10] + t * row[11]))))
     return outside
@@ -236,15 +243,10 @@ def exponentials(values, count, least, rate, weights):
         shifted = y * 1.4426950408889634 + 6755399441055744.0
         k = shifted - 6755399441055744.0
         r = (y - k * 0.6931471805599453) - k * 2.3190468138462996e-17
-        e = r * (1.0 / 39916800.0) + 1.0 / 3628800.0
-        e = e * r + 1.0 / 362880.0
-        e = e * r + 1.0 / 40320.0
-        e = e * r + 1.0 / 5040.0
-        e = e * r + 1.0 / 720.0
-        e = e * r + 1.0 / 120.0
-        e = e * r + 1.0 / 24.0
-        e = e * r + 1.0 / 6.0
-        e = e * r + 0.5
-        e = e * r + 1.0
-        e = e * r + 1.0
+        # e^r to degree 11, as a tree of products: a chain would wait for each.
+        s = r * r
+        low = (1.0 + r) + s * (0.5 + r * (1.0 / 6.0))
+        middle = (1.0 / 24.0 + r * (1.0 / 120.0)) + s * (1.0 / 720.0 + r * (1.0 / 5040.0))
+        high = (1.0 / 40320.0 + r * (1.0 / 362880.0)) + s * (1.0 / 3628800.0 + r * (1.0 / 39916800.0))
+        e = low + s * s * (middle + s * s * high)
         weights[j] = from_bits(bits(np.float64(e)) + (bits(np.float64(shifted)) << 52))

@@ -37,6 +37,7 @@ from .functions import (
     fill_octave,
     jit,
     look_up,
+    lowest_octave,
     smooth,
     table_octaves,
     vectorized,
@@ -53,7 +54,8 @@ _TABLE_PAIRS = 50_000
 # exp(-d/τ) is interpolated to 1e-12 while d changes by less than 2τ between |w| and e·|w|, and the nearest pair of a
 # few is nearer than 8τ.
 _HOT_RATE, _HOT_NEAREST = 2.0, 8.0
-_TABLE_START = 2.0**LOWEST_OCTAVE
+# Sums are relative to the least dissimilarity seen so far, or to one that exceeds it by less than this, in units of τ.
+_SLACK = 8.0
 
 Floats = NDArray[np.float64]
 
@@ -121,13 +123,14 @@ def _multiply_add(_, a, b, c):
 
 
 @vectorized
-def half_chords(points, factors, time, i, start, count, w):
-    """w of node i with ``count`` nodes from ``start`` on: Σ_k factors[k]·(x_ik - x_jk)², time before space.
+def half_chords(points, factors, time, i, start, count, w, at):
+    """w of node i with ``count`` nodes from ``start`` on, into w from ``at`` on: Σ_k factors[k]·(x_ik - x_jk)².
 
     Factors have the dtype of the points, so that single precision stays single.
     """
+    row = w[at : at + count]
     for j in range(count):
-        w[j] = 0.0
+        row[j] = 0.0
     k = 0
     while k < len(points):
         last = time if k < time else len(points)
@@ -138,18 +141,18 @@ def half_chords(points, factors, time, i, start, count, w):
             x2, row2 = points[k + 2, i], points[k + 2, start : start + count]
             for j in range(count):
                 t0, t1, t2 = x0 - row0[j], x1 - row1[j], x2 - row2[j]
-                w[j] += factor * (t0 * t0 + t1 * t1 + t2 * t2)
+                row[j] += factor * (t0 * t0 + t1 * t1 + t2 * t2)
             k += 3
         elif k + 1 < last:
             x1, row1 = points[k + 1, i], points[k + 1, start : start + count]
             for j in range(count):
                 t0, t1 = x0 - row0[j], x1 - row1[j]
-                w[j] += factor * (t0 * t0 + t1 * t1)
+                row[j] += factor * (t0 * t0 + t1 * t1)
             k += 2
         else:
             for j in range(count):
                 t0 = x0 - row0[j]
-                w[j] += factor * (t0 * t0)
+                row[j] += factor * (t0 * t0)
             k += 1
 
 
@@ -201,7 +204,8 @@ def _nearest(w, count, kind, radius, epsilon):
 
 
 @vectorized
-def _sum(weights, count):
+def sum_of(weights, count):
+    """Σ weights[:count]."""
     total = 0.0
     for j in range(count):
         total += weights[j]
@@ -219,12 +223,17 @@ def _weigh(weights, pull, count):
 
 
 @jit
-def evaluate(w, count, kind, radius, epsilon, tau, hot, table, reach, above, below, values, slopes):
-    """Dissimilarities and their slopes at w[:count] (in a hot pass, exp(-d/τ) and its product with the slope)."""
-    if look_up(table, above, below, w, count, values, slopes) > 0:
+def evaluate(w, count, kind, radius, epsilon, tau, hot, table, reach, above, below, masked, values, slopes):
+    """Dissimilarities and their slopes at w[:count] (in a hot pass, exp(-d/τ) and its product with the slope).
+
+    ``masked`` of them stand for no pair, are beyond the table, and get any number.
+    """
+    lowest = lowest_octave(kind)
+    if look_up(table, lowest, above, below, w, count, values, slopes) > masked:
+        start = math.ldexp(1.0, lowest)
         for j in range(count):
             size = abs(w[j])
-            if size < _TABLE_START or size >= reach or (kind == BROKEN and w[j] <= -0.5):
+            if size < start or (size >= reach and size < _far(w)) or (kind == BROKEN and w[j] <= -0.5):
                 value, slope = dissimilarity(w[j], kind, radius, epsilon)
                 if hot:
                     value = math.exp(-value / tau)
@@ -263,6 +272,36 @@ def _push(points, i, start, count, pull, gradient):
         gradient[k, i + 3] -= s3
 
 
+@vectorized
+def push_row(points, i, count, pull, at, gradient):
+    """Add pull[at:]·(x_i - x_j) to the gradient of row i, and take it from that of the ``count`` columns after it."""
+    pulls = pull[at : at + count]
+    for k in range(len(points)):
+        row, column, x = points[k, i + 1 :], gradient[k, i + 1 :], points[k, i]
+        total = x - x
+        for j in range(count):
+            t = row[j] - x
+            total = _multiply_add(pulls[j], t, total)
+            column[j] = _multiply_add(pulls[j], t, column[j])
+        gradient[k, i] -= total
+
+
+@vectorized
+def smallest(values, count):
+    """The least of values[:count]."""
+    least = values[0]
+    for j in range(count):
+        least = values[j] if values[j] < least else least
+    return least
+
+
+@vectorized
+def weigh(slopes, weights, count, factor):
+    """Multiply the weights by slopes and a factor."""
+    for j in range(count):
+        weights[j] *= factor * slopes[j]
+
+
 @jit
 def _add_pair(points, i, j, pull, gradient):
     for k in range(len(points)):
@@ -289,48 +328,51 @@ def kind_of_table(kind, n):
 def _mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
     """Write a value where a tile holds no pair of this pass: at columns up to the row itself, and at edges.
 
-    ``cursor`` is where the neighbours of each row pass the tile's last column.
+    ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many places that are.
     """
+    masked = 0
     for r in range(rows):
         shift = r * count - start
         for j in range(start, min(i + r + 1, start + count)):
             array[shift + j] = value
+            masked += 1
         edge = cursor[r] - 1
         while edge >= offsets[i + r] and neighbors[edge] >= start:
             array[shift + neighbors[edge]] = value
+            masked += 1
             edge -= 1
+    return masked
 
 
 @jit
 def _tile(
-    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below, offsets,
-    neighbors, cursor, i, rows, start, count, state, tiles, gradient, first,
+    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below,
+    offsets, neighbors, cursor, i, rows, start, count, state, w, values, pull, weights, gradient, first,
 ):  # fmt: skip
     """The pairs of ``rows`` rows from i on with ``count`` columns from ``start`` > i on.
 
     ``state`` holds [least, total, low, high, lower, higher] of the slab, whose rows begin at ``first``: w outside
     [low, high] does not count, and w within [lower, higher] may be nearer than the least.
     """
-    w, values, pull, weights = tiles[0], tiles[1], tiles[2], tiles[3]
     size = rows * count
     for r in range(rows):
-        half_chords(points, tile_factors, time, i + r, start, count, w[r * count :])
+        half_chords(points, tile_factors, time, i + r, start, count, w, r * count)
         while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
             cursor[r] += 1
-    _mask(w, _far(w), i, rows, start, count, cursor, offsets, neighbors)
+    masked = _mask(w, _far(w), i, rows, start, count, cursor, offsets, neighbors)
     alive = size if hot else _count_between(w, size, state[2], state[3])
     if alive == 0:
         return
     if not hot and _count_between(w, size, state[4], state[5]) > 0:
         nearest = _nearest(w, size, kind, radius, epsilon)
-        if nearest < state[0]:
+        if nearest < state[0] - slack:
             if state[1] > 0.0:
                 shrink = math.exp((nearest - state[0]) / tau)
                 state[1] *= shrink
                 _scale(gradient, first, shrink)
             state[0] = nearest
             state[2], state[3] = bounds(nearest + cut * tau, kind, radius, epsilon)
-            state[4], state[5] = bounds(nearest, kind, radius, epsilon)
+            state[4], state[5] = bounds(max(nearest - slack, 0.0), kind, radius, epsilon)
             alive = _count_between(w, size, state[2], state[3])
     if alive * _FEW < size or rows < ROWS:
         for r in range(rows):
@@ -342,13 +384,12 @@ def _tile(
                     state[1] += weight
                     _add_pair(points, i + r, start + j, weight * slope, gradient)
         return
-    _mask(w, 1.0, i, rows, start, count, cursor, offsets, neighbors)  # any number that a table holds
     tabled = kind_of_table(kind, points.shape[1])
-    evaluate(w, size, tabled, radius, epsilon, tau, hot, table, reach, above, below, values, pull)
+    evaluate(w, size, tabled, radius, epsilon, tau, hot, table, reach, above, below, masked, values, pull)
     if hot:
         _mask(values, 0.0, i, rows, start, count, cursor, offsets, neighbors)
         _mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
-        state[1] += _sum(values, size)
+        state[1] += sum_of(values, size)
     else:
         if tabled != kind:
             smooth(values, pull, size, epsilon, time == 0)
@@ -360,8 +401,8 @@ def _tile(
 
 @jit
 def _rows(
-    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below, offsets,
-    neighbors, first, last, sums, tiles, gradient,
+    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below,
+    offsets, neighbors, first, last, sums, tiles, gradient,
 ):  # fmt: skip
     """The pairs of the rows from ``first`` to ``last`` with all later nodes, into ``sums`` and ``gradient``."""
     n = points.shape[1]
@@ -372,6 +413,7 @@ def _rows(
     state[0], state[1] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[2] = state[4] = -np.inf
     state[3] = state[5] = 0.5 * _far(points)
+    w, values, pull, weights = tiles[0], tiles[1], tiles[2], tiles[3]
     cursor = np.zeros(ROWS, np.int64)
     i = first
     while i < last:
@@ -382,8 +424,9 @@ def _rows(
         while start < n:
             count = min(TILE, n - start)
             _tile(
-                points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, hot, table, reach, above, below,
-                offsets, neighbors, cursor, i, rows, start, count, state, tiles, gradient, first,
+                points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above,
+                below, offsets, neighbors, cursor, i, rows, start, count, state, w, values, pull, weights, gradient,
+                first,
             )  # fmt: skip
             start += count
         i += rows
@@ -419,12 +462,15 @@ def _reach(points, scale):
 
 @jit
 def prepare(points, time, scale, kind, radius, epsilon, tau, compare, offsets, neighbors, work):
-    """What all slabs of a pass share: whether it is hot, and the table's reach and octaves above and below w = 0."""
+    """What all slabs of a pass share: whether it is hot, by how much their reference may exceed the least
+    dissimilarity (not at all where that is asked for), and the table's reach and octaves above and below w = 0.
+    """
     table, made_of, n = work.table, work.made_of, points.shape[1]
     for k in range(len(points)):
         work.factors[k] = work.tile_factors[k] = -scale if k < time else scale
     hot = n * (n - 1) // 2 >= _TABLE_PAIRS and not compare
     hot = hot and _is_hot(points, work.factors, time, kind, radius, epsilon, tau, offsets, neighbors)
+    slack = 0.0 if compare else _SLACK * tau
     tabled = kind_of_table(kind, n)
     smoothed = tabled in (SMOOTHED, FLAT_SMOOTHED)
     above, below = table_octaves(_reach(points, scale), kind)
@@ -439,7 +485,7 @@ def prepare(points, time, scale, kind, radius, epsilon, tau, compare, offsets, n
             fill_octave(table, octave, above, tabled, radius, epsilon, wanted[3])
         for k in range(6):
             made_of[k] = wanted[k]
-    return hot, math.ldexp(1.0, LOWEST_OCTAVE + above), above, below
+    return hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below
 
 
 @jit
@@ -470,9 +516,9 @@ def slab(points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors,
     ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass. ``points`` are [d, n], the
     first ``time`` of their coordinates time; the neighbours j > i of each node i are sorted.
     """
-    hot, reach, above, below = prepared
+    hot, slack, reach, above, below = prepared
     _rows(
-        points, work.factors, work.tile_factors, time, kind, radius, epsilon, tau, work.cut[0], hot, work.table, reach,
-        above, below, offsets, neighbors, work.slabs[s], work.slabs[s + 1], work.sums[s], work.tiles[s],
+        points, work.factors, work.tile_factors, time, kind, radius, epsilon, tau, work.cut[0], slack, hot, work.table,
+        reach, above, below, offsets, neighbors, work.slabs[s], work.slabs[s + 1], work.sums[s], work.tiles[s],
         work.gradients[s],
     )  # fmt: skip
