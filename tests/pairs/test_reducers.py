@@ -257,9 +257,9 @@ def test_without_numba_torch_does_it(monkeypatch):
 
 
 def test_what_cannot_be_is_refused():
-    points, space = lattice(600), Euclidean(3)
-    for k in (0, 600):
-        with pytest.raises(ValueError, match="k must be at least 1 and below the number of points, 600"):
+    points, space = lattice(1100), Euclidean(3)
+    for k in (0, 1100):
+        with pytest.raises(ValueError, match="k must be at least 1 and below the number of points, 1100"):
             nearest(points, space, k)
     with pytest.raises(ValueError, match="block_rows must be at least 1, got 0"):
         row_sums(points, space, block_rows=0)
@@ -273,7 +273,7 @@ def test_what_cannot_be_is_refused():
         row_sums(points, space, measure="smoothed_dissimilarity", epsilon=-1.0)
     with pytest.raises(ValueError, match=r"backend 'numba': points must be float64 on the CPU, got torch\.float32"):
         row_sums(points.float(), space, backend="numba")
-    with pytest.raises(ValueError, match="positions from 0 to 599, got 0 to 600; use 'reference'"):
-        neighbor_counts(points, space, torch.tensor([[0, 600]]), backend="numba")
+    with pytest.raises(ValueError, match="positions from 0 to 1099, got 0 to 1100; use 'reference'"):
+        neighbor_counts(points, space, torch.tensor([[0, 1100]]), backend="numba")
     with pytest.raises((IndexError, RuntimeError)):
-        neighbor_counts(points, space, torch.tensor([[0, 600]]))
+        neighbor_counts(points, space, torch.tensor([[0, 1100]]))

@@ -436,11 +436,17 @@ def _cells(values, low, rate, cells):
 
 
 def _grid(thresholds: Floats) -> tuple[float, float]:
-    """Where the grid that thresholds are found with starts, and its cells per unit of distance."""
+    """Where the grid that thresholds are found with starts, and its cells per unit of distance.
+
+    It leaves out the least and the greatest, which may be far from the rest: they share the cells at its ends.
+    """
     finite = thresholds[np.isfinite(thresholds)]
-    width = float(finite[-1] - finite[0]) if len(finite) else 0.0
+    if not len(finite):
+        return 0.0, 0.0
+    out = len(finite) // 64
+    low, width = float(finite[out]), float(finite[-1 - out] - finite[out])
     rate = _CELLS * len(thresholds) / width if width > 0.0 else 0.0
-    return (float(finite[0]) if len(finite) else 0.0), (rate if math.isfinite(rate) else 0.0)
+    return low, (rate if math.isfinite(rate) else 0.0)
 
 
 @jit
