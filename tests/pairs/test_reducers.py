@@ -105,6 +105,22 @@ def test_distances_are_those_of_the_manifold(space, measure):
     torch.testing.assert_close(found[ordinary], expected[ordinary], rtol=2e-12, atol=0)
 
 
+@pytest.mark.parametrize("epsilon", [1e-8, 0.1, 10.0])
+def test_tables_hold_fourteen_digits(epsilon):
+    import numpy as np
+
+    from ultrahyperbolic.pairs.numba import functions, reducers
+
+    w = 10.0 ** np.random.default_rng(0).uniform(-4.5, 4.0, 2000)
+    for kind in (functions.GEODESIC, functions.SMOOTHED, functions.FLAT_SMOOTHED):
+        space = reducers.prepare(np.full((1, 5), 1e5), 2 if kind != functions.FLAT_SMOOTHED else 0, 0.25, kind, epsilon)
+        for chords in (w, -w) if space.time else (w,):
+            values = np.empty_like(w)
+            assert reducers._look_up(space.table, space.above, space.below, chords, len(w), values) == 0
+            truth = [functions.dissimilarity(chord, kind, 0.5, epsilon)[0] for chord in chords]
+            np.testing.assert_allclose(values, truth, rtol=1e-14)
+
+
 def test_dist_where_geodesics_never_end():
     for space in (PseudoHyperboloid(4, 0, -4.0), PseudoHyperboloid(0, 3, -0.25), Euclidean(3)):
         points = spread_points(space, 40)
