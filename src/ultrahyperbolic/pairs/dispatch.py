@@ -142,7 +142,7 @@ class _Compiled(NamedTuple):
     def distances(self, pairs: Tensor) -> Tensor:
         from .numba.reducers import measure_pairs
 
-        return torch.from_numpy(measure_pairs(self.space, np.ascontiguousarray(pairs.cpu().numpy())))
+        return torch.from_numpy(measure_pairs(self.space, np.ascontiguousarray(pairs.cpu().long().numpy())))
 
     def nonedges(self, edges: Tensor, thresholds: Tensor) -> Tensor:
         from .numba.reducers import count_nonedges
@@ -208,6 +208,6 @@ def _both_ways(edges: Tensor) -> tuple[Ints, Ints]:
 
 def _by_tail(edges: Tensor) -> tuple[Ints, Ints]:
     """Tails and heads of the edges, sorted by tail."""
-    tails, heads = edges.cpu().numpy().T
+    tails, heads = edges.cpu().long().numpy().T
     order = np.argsort(tails, kind="stable")
     return tails[order], heads[order]

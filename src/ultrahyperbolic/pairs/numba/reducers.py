@@ -35,8 +35,10 @@ from .functions import (
 ROOT = 6
 
 _TILE = 256
-# Pairs of a block: some milliseconds of work.
+# Pairs of a block: some milliseconds of work. More where a block counts for many thresholds, or would be one of many.
 _BLOCK_PAIRS = 1 << 20
+_PAIRS_PER_THRESHOLD = 8
+_MOST_BLOCKS = 4096
 # Up to so many neighbours of a node, counting the row once for each is faster than sorting the row into them.
 _FEW = 128
 # Cells of the grid for each threshold that is found with it.
@@ -111,7 +113,8 @@ def reduce_rows(
         np.empty(n), np.empty((n, k), np.int64), np.empty((n, k)), np.empty(len(tails), np.int64),
         np.empty(len(tails), np.int64),
     )  # fmt: skip
-    for _ in _in_blocks(lambda a, b: _reduce_rows(space, a, b, offsets, heads, *found), n, block_rows, threads):
+    rows = block_rows or _block_rows(n, _BLOCK_PAIRS)
+    for _ in _in_blocks(lambda first, last: _reduce_rows(space, first, last, offsets, heads, *found), n, rows, threads):
         pass
     return found
 
@@ -140,7 +143,8 @@ def count_nonedges(
         _count_nonedges(space, first, last, offsets, heads, thresholds, low, rate, starts, histogram)
         return histogram
 
-    for histogram in _in_blocks(count, n, block_rows, threads):
+    rows = block_rows or _block_rows(n, max(_BLOCK_PAIRS, _PAIRS_PER_THRESHOLD * len(thresholds)))
+    for histogram in _in_blocks(count, n, rows, threads):
         total += histogram
     return np.cumsum(total)
 
@@ -152,9 +156,13 @@ def measure_pairs(space: Space, pairs: Ints) -> Floats:
     return found
 
 
-def _in_blocks(work: Callable[[int, int], Block], n: int, block_rows: int | None, threads: int) -> Iterator[Block]:
+def _block_rows(n: int, pairs: int) -> int:
+    """Rows of a block of about so many pairs."""
+    return max(1, pairs // max(1, n), n // _MOST_BLOCKS)
+
+
+def _in_blocks(work: Callable[[int, int], Block], n: int, rows: int, threads: int) -> Iterator[Block]:
     """What ``work`` returns for each block of rows (first, last), in order; blocks are done on all threads."""
-    rows = block_rows or max(1, _BLOCK_PAIRS // max(1, n))
     if rows >= n or threads == 1:
         yield from (work(first, min(first + rows, n)) for first in range(0, n, rows))
     else:
