@@ -97,6 +97,18 @@ def test_a_bar_changes_nothing(capsys):
     assert shown == evaluate(graph, points, Euclidean(3))
 
 
+@pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity"])
+def test_backends_agree(measure):
+    pytest.importorskip("numba")
+    space, generator = PseudoHyperboloid(3, 1, -0.25), torch.Generator().manual_seed(0)
+    ends = torch.randint(0, 200, (900, 2), generator=generator).unique(dim=0).sort(dim=1).values.unique(dim=0)
+    i, j = ends[ends[:, 0] < ends[:, 1]].T.numpy()
+    graph = Graph.from_arrays(i, j, 1.0 + (i + j) % 5, ids=200)
+    points = space.random(200, generator=generator)
+    found, expected = (evaluate(graph, points, space, measure=measure, backend=b) for b in ("numba", "reference"))
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
 def test_the_names_are_documented():
     page = (Path(__file__).parents[2] / "docs" / "measures.md").read_text()
     for name in KEYS:

@@ -7,7 +7,6 @@ batch is that run alone, bit for bit. A schedule is data, so better schedules ne
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
 from ..objective import Dissimilarity, RankedPairs, RankingLoss
 from ..optim import DescentSettings, DescentState, descent_step
+from ..pairs import usable_threads
 
 Floats = NDArray[np.float64]
 
@@ -414,11 +414,6 @@ def _ends_of(edges: torch.Tensor, nonedges: torch.Tensor) -> tuple[float, float]
     """The longest edge and the shortest other pair."""
     longest = float(edges.detach().max()) if len(edges) else -math.inf
     return longest, float(nonedges.detach().min()) if len(nonedges) else math.inf
-
-
-def usable_threads() -> int:
-    """How many threads this process may run at once."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def measure_of(manifold: Manifold, measure: Measure, epsilon: float) -> Dissimilarity:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 
 from ..graph import Graph
-from .inputs import Floats, both_ways
+from ..pairs import usable_threads
+from .inputs import Floats, Ints, both_ways
 
 _BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
 
@@ -40,7 +43,7 @@ def closeness(graph: Graph) -> Floats:
     (r - 1)/(n - 1) · (r - 1)/Σ_j hops(i, j), over the r nodes of the component of i, which is Wasserman and Faust's
     form for graphs of several components; 0 for a node without edges.
 
-    A breadth-first search from 64 nodes at once, a bit of a word for each: n/64 searches of O(m) a level.
+    A breadth-first search from 64 nodes at once, a bit of a word for each: n/64 searches of O(m) a level, on all cores.
     """
     n = graph.n_nodes
     tails, heads, _ = both_ways(graph)
@@ -48,20 +51,32 @@ def closeness(graph: Graph) -> Floats:
     joined = np.flatnonzero(graph.degree)
     first = np.concatenate(([0], np.cumsum(graph.degree[joined])))[:-1]
     hops, reached = np.zeros(n), np.zeros(n)
-    for start in range(0, len(joined), 64):
-        sources = joined[start : start + 64]
-        seen = np.zeros(n, dtype=np.uint64)
-        seen[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
-        frontier, level = seen.copy(), 0
-        while frontier.any():
-            level += 1
-            arriving = np.zeros_like(seen)
-            arriving[joined] = np.bitwise_or.reduceat(frontier[heads], first)
-            frontier = arriving & ~seen
-            seen |= frontier
-            # Hops are symmetric, so what reaches a node from the sources is what the node has to go.
-            count = _BITS_SET[frontier.view(np.uint16)].reshape(n, 4).sum(1)
-            hops += level * count
-            reached += count
+    with ThreadPoolExecutor(usable_threads()) as pool:
+        sources = [joined[start : start + 64] for start in range(0, len(joined), 64)]
+        for some_hops, some_reached in pool.map(lambda some: _search(n, some, joined, first, heads), sources):
+            hops += some_hops
+            reached += some_reached
     near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
     return near * reached / max(n - 1, 1)
+
+
+def _search(n: int, sources: Ints, joined: Ints, first: Ints, heads: Ints) -> tuple[Ints, Ints]:
+    """Σ hops to at most 64 sources and how many of them are reached, [n] each.
+
+    The neighbours of node ``joined[k]`` are ``heads`` from ``first[k]`` on.
+    """
+    hops, reached = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
+    seen = np.zeros(n, dtype=np.uint64)
+    seen[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
+    frontier, level = seen.copy(), 0
+    while frontier.any():
+        level += 1
+        arriving = np.zeros_like(seen)
+        arriving[joined] = np.bitwise_or.reduceat(frontier[heads], first)
+        frontier = arriving & ~seen
+        seen |= frontier
+        # Hops are symmetric, so what reaches a node from the sources is what the node has to go.
+        count = _BITS_SET[frontier.view(np.uint16)].reshape(n, 4).sum(1)
+        hops += level * count
+        reached += count
+    return hops, reached

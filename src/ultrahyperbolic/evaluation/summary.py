@@ -10,7 +10,7 @@ from torch import Tensor
 from ..geometry import Manifold
 from ..geometry.manifold import Measure
 from ..graph import Graph
-from ..pairs import PassOptions, row_statistics
+from ..pairs import Backend, PassOptions, row_statistics
 from .baselines import closeness, pagerank
 from .hierarchy import norm_proxy, strength_spearman
 from .inputs import Floats, check_points, edge_tensor
@@ -30,15 +30,17 @@ def evaluate(
     *,
     measure: Measure = "dissimilarity",
     epsilon: float | None = None,
+    backend: Backend = "auto",
     progress: bool = False,
 ) -> dict[str, float]:
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
-    ``measure`` and ``epsilon`` say which distance, ``progress`` shows a bar (needs rich). What is not defined for the
+    ``measure`` and ``epsilon`` say which distance, ``backend`` what computes it
+    (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar (needs rich). What is not defined for the
     graph is left out: no value is NaN.
     """
     check_points(graph, points)
-    options = PassOptions(measure=measure, epsilon=epsilon)
+    options = PassOptions(measure=measure, epsilon=epsilon, backend=backend)
     stages: list[Stage] = [
         lambda: _orders(graph, points, manifold, options),
         lambda: _rows(graph, points, manifold, options),

@@ -1,19 +1,18 @@
 """One pass over all pairs of points, with small reducers: sums, neighbours, counts."""
 
-from .reference import (
-    Nearest,
-    NeighborCounts,
-    PassOptions,
-    RowStatistics,
+from .dispatch import (
     nearest,
     neighbor_counts,
     nonedge_counts,
     pair_distances,
     row_statistics,
     row_sums,
+    usable_threads,
 )
+from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
 
 __all__ = [
+    "Backend",
     "Nearest",
     "NeighborCounts",
     "PassOptions",
@@ -24,4 +23,5 @@ __all__ = [
     "pair_distances",
     "row_statistics",
     "row_sums",
+    "usable_threads",
 ]

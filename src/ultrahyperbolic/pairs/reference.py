@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple, Protocol, TypedDict, Unpack
+from typing import Literal, NamedTuple, Protocol, TypedDict, Unpack
 
 import torch
 from torch import Tensor
@@ -22,6 +22,9 @@ _BLOCK_COORDINATES = {"cpu": 1 << 19}
 _BLOCK_COORDINATES_ELSEWHERE = 1 << 25
 
 
+Backend = Literal["auto", "numba", "reference"]
+
+
 class PassOptions(TypedDict, total=False):
     """The keyword options of every pass, all optional."""
 
@@ -31,6 +34,10 @@ class PassOptions(TypedDict, total=False):
     """Passed to ``"smoothed_dissimilarity"``."""
     block_rows: int | None
     """Rows of a block; unless given, as many as suit the device. Bounds memory, and changes rounding at most."""
+    backend: Backend
+    """``"reference"`` is torch, ``"numba"`` compiled; ``"auto"``, unless given, is what suits the points."""
+    threads: int | None
+    """Of the compiled pass; unless given, as many as there are. The results do not depend on it."""
 
 
 class Nearest(NamedTuple):
@@ -104,7 +111,7 @@ def row_statistics(
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
     """d(x_i, x_j) for each row (i, j) of ``pairs``, int64 [m, 2]: [m], in the dtype of the points [n, d]."""
-    measure, epsilon = _measure(options)
+    measure, epsilon = measure_of(options)
     arguments = {} if epsilon is None else {"epsilon": epsilon}
     points, pairs = points.detach(), pairs.to(points.device)
     found = points.new_empty(len(pairs))
@@ -159,8 +166,7 @@ class _Sums:
 class _NearestPoints:
     def __init__(self, points: Tensor, k: int) -> None:
         n = len(points)
-        if not 1 <= k < n:
-            raise ValueError(f"k must be at least 1 and below the number of points, {n}, got {k}")
+        check_k(k, n)
         self.k = k
         self.result = Nearest(points.new_empty(n, k, dtype=torch.int64), points.new_empty(n, k))
 
@@ -222,13 +228,9 @@ def _blocks(
     points: Tensor, manifold: Manifold, options: PassOptions, *, upper: bool = False
 ) -> Iterator[tuple[int, Tensor]]:
     """The first row and the distances [rows, n] of each block; with ``upper``, from that column on: [rows, n - row]."""
-    measure, epsilon = _measure(options)
+    measure, epsilon = measure_of(options)
     points = points.detach()
-    rows = options.get("block_rows")
-    if rows is None:
-        rows = max(1, _coordinates(points) // max(1, points.numel()))
-    elif rows < 1:
-        raise ValueError(f"block_rows must be at least 1, got {rows}")
+    rows = block_rows_of(options) or max(1, _coordinates(points) // max(1, points.numel()))
     for start in range(0, len(points), rows):
         columns = points[start:] if upper else points
         yield (
@@ -243,7 +245,22 @@ def _coordinates(points: Tensor) -> int:
     return _BLOCK_COORDINATES.get(points.device.type, _BLOCK_COORDINATES_ELSEWHERE)
 
 
-def _measure(options: PassOptions) -> tuple[Measure, float | None]:
+def block_rows_of(options: PassOptions) -> int | None:
+    """The rows of a block, where given."""
+    rows = options.get("block_rows")
+    if rows is not None and rows < 1:
+        raise ValueError(f"block_rows must be at least 1, got {rows}")
+    return rows
+
+
+def check_k(k: int, n: int) -> None:
+    """Raise unless a point can have k nearest others among n."""
+    if not 1 <= k < n:
+        raise ValueError(f"k must be at least 1 and below the number of points, {n}, got {k}")
+
+
+def measure_of(options: PassOptions) -> tuple[Measure, float | None]:
+    """The measure and its ε."""
     measure, epsilon = options.get("measure", "dissimilarity"), options.get("epsilon")
     if measure not in MEASURES:
         raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")

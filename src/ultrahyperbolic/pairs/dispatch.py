@@ -1,0 +1,213 @@
+"""The passes over all pairs, on the backend that suits the points: compiled for the CPU, or in torch."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, NamedTuple, Unpack, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..geometry.manifold import Measure, check_positive
+from . import reference
+from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
+
+if TYPE_CHECKING:
+    from .numba.reducers import Rows, Space
+
+# Once loaded, the compiled passes are faster from 100 nodes on, but torch is done with 1,000 before they are loaded.
+_COMPILED_NODES = 1000
+_SMOOTHING = 0.1  # of the manifolds' smoothed_dissimilarity
+
+Ints = NDArray[np.int64]
+
+
+def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:
+    """Σ_{j ≠ i} d(x_i, x_j) for each of the points [n, d]: float64 [n], summed in float64 whatever their dtype."""
+    compiled = _Compiled.suited(points, manifold, options)
+    if compiled is None:
+        return reference.row_sums(points, manifold, **options)
+    return torch.from_numpy(compiled.rows().sums)
+
+
+def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOptions]) -> Nearest:
+    """The k nearest other points of each of the points [n, d], 1 <= k < n."""
+    compiled = _Compiled.suited(points, manifold, options)
+    if compiled is None:
+        return reference.nearest(points, manifold, k, **options)
+    reference.check_k(k, len(points))
+    found = compiled.rows(k)
+    return Nearest(torch.from_numpy(found.indices), torch.from_numpy(found.distances))
+
+
+def neighbor_counts(
+    points: Tensor, manifold: Manifold, edges: Tensor, **options: Unpack[PassOptions]
+) -> NeighborCounts:
+    """For each node and each of its neighbours, how many neighbours and how many others are at most as far.
+
+    Edges are int64 [m, 2] with i < j, each once; points are [n, d].
+    """
+    compiled = _Compiled.suited(points, manifold, options, edges)
+    if compiled is None:
+        return reference.neighbor_counts(points, manifold, edges, **options)
+    tails, heads = _both_ways(edges)
+    found = compiled.rows(0, tails, heads)
+    return NeighborCounts(*(torch.from_numpy(array) for array in (tails, found.neighbors, found.others)))
+
+
+def row_statistics(
+    points: Tensor, manifold: Manifold, edges: Tensor, k: int, **options: Unpack[PassOptions]
+) -> RowStatistics:
+    """:func:`row_sums`, :func:`nearest` and :func:`neighbor_counts` in one pass: distances are what costs."""
+    compiled = _Compiled.suited(points, manifold, options, edges)
+    if compiled is None:
+        return reference.row_statistics(points, manifold, edges, k, **options)
+    reference.check_k(k, len(points))
+    tails, heads = _both_ways(edges)
+    sums, indices, distances, neighbors, others = map(torch.from_numpy, compiled.rows(k, tails, heads))
+    counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
+    return RowStatistics(sums, Nearest(indices, distances), counts)
+
+
+def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
+    """d(x_i, x_j) for each row (i, j) of ``pairs``, int64 [m, 2]: [m], in the dtype of the points [n, d].
+
+    The same numbers as in the other passes over these points, which can therefore be compared with them.
+    """
+    compiled = _Compiled.suited(points, manifold, options, pairs)
+    if compiled is None:
+        return reference.pair_distances(points, manifold, pairs, **options)
+    return compiled.distances(pairs)
+
+
+def nonedge_counts(
+    points: Tensor, manifold: Manifold, edges: Tensor, thresholds: Tensor, **options: Unpack[PassOptions]
+) -> Tensor:
+    """How many pairs i < j that are no edge have d(x_i, x_j) <= θ, for each θ of ``thresholds``: int64 [t].
+
+    Edges are int64 [m, 2] with i < j, each once; thresholds [t] have the dtype of the points [n, d] and any order.
+    """
+    compiled = _Compiled.suited(points, manifold, options, edges)
+    if compiled is None:
+        return reference.nonedge_counts(points, manifold, edges, thresholds, **options)
+    return compiled.nonedges(edges, thresholds)
+
+
+def usable_threads() -> int:
+    """How many threads this process may run at once."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class _Compiled(NamedTuple):
+    """Points ready for the compiled passes."""
+
+    space: Space
+    block_rows: int | None
+    threads: int
+
+    @classmethod
+    def suited(
+        cls, points: Tensor, manifold: Manifold, options: PassOptions, indices: Tensor | None = None
+    ) -> _Compiled | None:
+        """Nothing where torch does it; ``indices`` are of points."""
+        backend, threads = options.get("backend", "auto"), options.get("threads")
+        if backend not in get_args(Backend):
+            raise ValueError(f"backend must be one of {', '.join(get_args(Backend))}, got {backend!r}")
+        if threads is not None and threads < 1:
+            raise ValueError(f"threads must be at least 1, got {threads}")
+        if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
+            return None
+        measure, epsilon = reference.measure_of(options)
+        why = _unsuited(points, manifold, measure) or _unlisted(indices, len(points))
+        if why is not None:
+            if backend == "numba":
+                raise ValueError(f"backend 'numba': {why}; use 'reference'")
+            return None
+        epsilon = _SMOOTHING if epsilon is None else epsilon
+        check_positive("epsilon", epsilon)
+        block_rows = reference.block_rows_of(options)
+        return cls(_space(points, manifold, measure, epsilon), block_rows, threads or usable_threads())
+
+    def rows(self, k: int = 0, tails: Ints | None = None, heads: Ints | None = None) -> Rows:
+        from .numba.reducers import reduce_rows
+
+        none = np.empty(0, np.int64)
+        tails, heads = none if tails is None else tails, none if heads is None else heads
+        return reduce_rows(self.space, k, tails, heads, block_rows=self.block_rows, threads=self.threads)
+
+    def distances(self, pairs: Tensor) -> Tensor:
+        from .numba.reducers import measure_pairs
+
+        return torch.from_numpy(measure_pairs(self.space, np.ascontiguousarray(pairs.cpu().long().numpy())))
+
+    def nonedges(self, edges: Tensor, thresholds: Tensor) -> Tensor:
+        from .numba.reducers import count_nonedges
+
+        bounds = thresholds.detach().cpu().double().numpy()
+        bounds = np.where(np.isnan(bounds), np.inf, bounds)
+        order = np.argsort(bounds)
+        counts = np.empty(len(bounds), np.int64)
+        counts[order] = count_nonedges(
+            self.space, *_by_tail(edges), bounds[order], block_rows=self.block_rows, threads=self.threads
+        )
+        return torch.from_numpy(counts)
+
+
+def _unsuited(points: Tensor, manifold: Manifold, measure: Measure) -> str | None:
+    """Why the compiled pass cannot be taken."""
+    if find_spec("numba") is None:
+        return "numba is not installed"
+    if points.device.type != "cpu" or points.dtype != torch.float64:
+        return f"points must be float64 on the CPU, got {points.dtype} on {points.device}"
+    # A subclass may measure differently.
+    if type(manifold) is Euclidean:
+        known = True
+    elif type(manifold) is PseudoHyperboloid:
+        known = measure != "dist" or 0 in (manifold.p, manifold.q)
+    else:
+        return f"no compiled pass knows {type(manifold).__name__}"
+    if not known:
+        return "no compiled pass knows where geodesics end, as measure='dist' needs"
+    if points.dim() != 2 or points.shape[1] != manifold.ambient_dim:
+        return f"points must be [n, {manifold.ambient_dim}], got shape {tuple(points.shape)}"
+    return None
+
+
+def _unlisted(indices: Tensor | None, n: int) -> str | None:
+    """Whether some index is not that of a point: the compiled pass does not look."""
+    if indices is None or not indices.numel() or (indices.min() >= 0 and indices.max() < n):
+        return None
+    return f"edges and pairs must be of positions from 0 to {n - 1}, got {int(indices.min())} to {int(indices.max())}"
+
+
+def _space(points: Tensor, manifold: Manifold, measure: Measure, epsilon: float) -> Space:
+    from .numba import reducers
+    from .numba.functions import BROKEN, FLAT_SMOOTHED, FLAT_SQUARED, GEODESIC, SMOOTHED
+
+    array = points.detach().numpy()
+    if not isinstance(manifold, PseudoHyperboloid):
+        kinds = {"dissimilarity": FLAT_SQUARED, "smoothed_dissimilarity": FLAT_SMOOTHED}
+        return reducers.prepare(array, 0, 1.0, kinds.get(measure, reducers.ROOT), epsilon)
+    kinds = {
+        "dist": GEODESIC if manifold.q == 0 else BROKEN,
+        "dissimilarity": GEODESIC,
+        "broken_dissimilarity": BROKEN,
+        "smoothed_dissimilarity": SMOOTHED,
+        "extrinsic_dist": reducers.ROOT,
+    }
+    return reducers.prepare(array, manifold.q + 1, -manifold.beta.item(), kinds[measure], epsilon)
+
+
+def _both_ways(edges: Tensor) -> tuple[Ints, Ints]:
+    return _by_tail(torch.cat((edges, edges.flip(1))))
+
+
+def _by_tail(edges: Tensor) -> tuple[Ints, Ints]:
+    """Tails and heads of the edges, sorted by tail."""
+    tails, heads = edges.cpu().long().numpy().T
+    order = np.argsort(tails, kind="stable")
+    return tails[order], heads[order]

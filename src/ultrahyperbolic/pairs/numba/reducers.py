@@ -1,0 +1,464 @@
+"""Sums, neighbours and counts over the distances of all pairs, compiled: blocks of rows on every core.
+
+Distances are compared, so a pair has one distance, bit for bit: seen from either end, alone or in a row, on any number
+of threads. Loops here therefore keep to the order and the rounding they are written in, which compilers still turn into
+vector instructions where they run along a row. A distance is a function of w alone, read from a table where there is
+one; w is taken from the form that loses fewest digits, as the manifolds do.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .functions import (
+    BROKEN,
+    DEGREE,
+    FLAT_SQUARED,
+    LOWEST_OCTAVE,
+    SEGMENT_BITS,
+    SEGMENTS,
+    bits,
+    dissimilarity,
+    fill_octave,
+    from_bits,
+    jit,
+    table_octaves,
+)
+
+# √|⟨x-y, x-y⟩|, which training does not know.
+ROOT = 6
+
+_TILE = 256
+# Pairs of a block: some milliseconds of work. More where a block counts for many thresholds, or would be one of many.
+_BLOCK_PAIRS = 1 << 20
+_PAIRS_PER_THRESHOLD = 8
+_MOST_BLOCKS = 4096
+# Up to so many neighbours of a node, counting the row once for each is faster than sorting the row into them.
+_FEW = 128
+# Cells of the grid for each threshold that is found with it.
+_CELLS = 4
+_FIRST = (1023 + LOWEST_OCTAVE) << SEGMENT_BITS
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Block = TypeVar("Block")
+
+
+class Space(NamedTuple):
+    """Points and what is measured between them, as the compiled functions take it."""
+
+    points: Floats
+    """[d, n], coordinate after coordinate, time first."""
+    time: int
+    """How many coordinates are time; 0 in flat space."""
+    beta: float
+    """|β|, and 1 in flat space."""
+    kind: int
+    epsilon: float
+    sizes: Floats
+    """[n] ‖x‖² as it is on the manifold, 2‖t‖² - |β|."""
+    roots: Floats
+    """[n] ‖x‖"""
+    table: Floats
+    """[segments, 2·(DEGREE + 1)], of w > 0 and then of w < 0."""
+    above: int
+    below: int
+    """How many segments of w > 0 and of w < 0 it has."""
+
+
+class Rows(NamedTuple):
+    """What :func:`reduce_rows` returns; nodes u have their neighbours v in ascending order of d(u, v)."""
+
+    sums: Floats
+    """[n] Σ_v d(u, v)"""
+    indices: Ints
+    """[n, k] the nearest."""
+    distances: Floats
+    """[n, k]"""
+    neighbors: Ints
+    """[2m] neighbours at most as far as v."""
+    others: Ints
+    """[2m] others at most as far as v."""
+
+
+def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -> Space:
+    """A space of points [n, d], the first ``time`` of their coordinates time."""
+    columns = np.ascontiguousarray(points.T)
+    sizes = np.maximum(2.0 * np.square(columns[:time]).sum(0) - beta, 0.0)
+    above, below = 0, 0
+    if kind not in (FLAT_SQUARED, ROOT):
+        scale = 0.25 / beta if time else 1.0
+        above, below = table_octaves(4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind)
+    table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
+    for octave in range(above + below):
+        fill_octave(table, octave, above, kind, math.sqrt(beta), epsilon, 0.0)
+    return Space(
+        columns, time, beta, kind, epsilon, sizes, np.sqrt(sizes), table, above * SEGMENTS, below * SEGMENTS
+    )  # fmt: skip
+
+
+def reduce_rows(
+    space: Space, k: int, tails: Ints, heads: Ints, *, block_rows: int | None = None, threads: int = 1
+) -> Rows:
+    """Sums, the k nearest and the counts of every row; (tails, heads) [2m] are neighbours, sorted by tail."""
+    n = space.points.shape[1]
+    offsets = np.searchsorted(tails, np.arange(n + 1))
+    found = Rows(
+        np.empty(n), np.empty((n, k), np.int64), np.empty((n, k)), np.empty(len(tails), np.int64),
+        np.empty(len(tails), np.int64),
+    )  # fmt: skip
+    rows = block_rows or _block_rows(n, _BLOCK_PAIRS)
+    for _ in _in_blocks(lambda first, last: _reduce_rows(space, first, last, offsets, heads, *found), n, rows, threads):
+        pass
+    return found
+
+
+def count_nonedges(
+    space: Space,
+    tails: Ints,
+    heads: Ints,
+    thresholds: Floats,
+    *,
+    block_rows: int | None = None,
+    threads: int = 1,
+) -> Ints:
+    """How many pairs i < j without an edge are at most as far as each of the thresholds [t], which are ascending.
+
+    Edges (tails, heads) [m] are sorted by tail, which is the lesser end.
+    """
+    n, total = space.points.shape[1], np.zeros(len(thresholds), np.int64)
+    offsets = np.searchsorted(tails, np.arange(n + 1))
+    low, rate = _grid(thresholds)
+    cells = _CELLS * len(thresholds)
+    starts = np.searchsorted(_cells(thresholds, low, rate, cells), np.arange(cells + 2)).astype(np.int32)
+
+    def count(first: int, last: int) -> Ints:
+        histogram = np.zeros(len(thresholds), np.int64)
+        _count_nonedges(space, first, last, offsets, heads, thresholds, low, rate, starts, histogram)
+        return histogram
+
+    rows = block_rows or _block_rows(n, max(_BLOCK_PAIRS, _PAIRS_PER_THRESHOLD * len(thresholds)))
+    for histogram in _in_blocks(count, n, rows, threads):
+        total += histogram
+    return np.cumsum(total)
+
+
+def measure_pairs(space: Space, pairs: Ints) -> Floats:
+    """The distance of each of the pairs [m, 2], with the bits it has in the other passes."""
+    found = np.empty(len(pairs))
+    _measure_pairs(space, pairs, found)
+    return found
+
+
+def _block_rows(n: int, pairs: int) -> int:
+    """Rows of a block of about so many pairs."""
+    return max(1, pairs // max(1, n), n // _MOST_BLOCKS)
+
+
+def _in_blocks(work: Callable[[int, int], Block], n: int, rows: int, threads: int) -> Iterator[Block]:
+    """What ``work`` returns for each block of rows (first, last), in order; blocks are done on all threads."""
+    if rows >= n or threads == 1:
+        yield from (work(first, min(first + rows, n)) for first in range(0, n, rows))
+    else:
+        with ThreadPoolExecutor(threads) as pool:
+            yield from pool.map(lambda first: work(first, min(first + rows, n)), range(0, n, rows))
+
+
+@jit
+def _flat(points, i, start, count, w):
+    """‖x_i - x_j‖² for ``count`` nodes j from ``start`` on."""
+    for j in range(count):
+        w[j] = 0.0
+    for k in range(len(points)):
+        x, row = points[k, i], points[k, start : start + count]
+        for j in range(count):
+            difference = x - row[j]
+            w[j] += difference * difference
+
+
+@jit
+def _hyperbolic(points, beta, i, start, count, w):
+    """w for one time coordinate: between y_0 x and x_0 y there is no difference in time, so nothing cancels."""
+    x0, row0 = points[0, i], points[0, start : start + count]
+    for j in range(count):
+        difference = x0 - row0[j]
+        w[j] = beta * (difference * difference)
+    for k in range(1, len(points)):
+        x, row = points[k, i], points[k, start : start + count]
+        for j in range(count):
+            difference = x0 * row[j] - row0[j] * x
+            w[j] += difference * difference
+    for j in range(count):
+        w[j] /= 4.0 * beta * (x0 * row0[j])
+
+
+@jit
+def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
+    """w and 1 + w from ⟨x-y, x-y⟩, ⟨x, y⟩ or ⟨x+y, x+y⟩, whichever has the smallest terms."""
+    points, time = space.points, space.time
+    quarter, whole = 0.25 / space.beta, -1.0 / space.beta
+    for j in range(count):
+        w[j] = w_bar[j] = half[j] = 0.0
+    for k in range(len(points)):
+        x, row, dot = points[k, i], points[k, start : start + count], w if k < time else w_bar
+        for j in range(count):
+            dot[j] += x * row[j]
+    size, root = space.sizes[i], space.roots[i]
+    sizes, roots = space.sizes[start : start + count], space.roots[start : start + count]
+    for j in range(count):
+        dot = w_bar[j] + w[j]
+        close = size + sizes[j] - 2.0 * abs(dot) <= root * roots[j]
+        side[j] = (1.0 if dot > 0.0 else -1.0) if close else 0.0
+        w_bar[j] -= w[j]
+    for k in range(len(points)):
+        x, row, sign = points[k, i], points[k, start : start + count], -1.0 if k < time else 1.0
+        for j in range(count):
+            difference = side[j] * x - row[j]
+            half[j] += sign * (difference * difference)
+    for j in range(count):
+        chord, along = half[j] * quarter, w_bar[j] * whole
+        w[j] = chord if side[j] > 0.0 else -1.0 - chord if side[j] < 0.0 else 0.5 * (along - 1.0)
+        w_bar[j] = 1.0 + chord if side[j] > 0.0 else -chord if side[j] < 0.0 else 0.5 * (along + 1.0)
+
+
+@jit
+def _segment(word, above, below):
+    """Where in a table a number with these bits is; -1 where no table has it."""
+    segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - _FIRST
+    limit, shift = (below, above) if word < 0 else (above, 0)
+    return segment + shift if (segment >= 0) & (segment < limit) else -1
+
+
+@jit
+def _look_up(table, above, below, w, count, values):
+    """Values at w[:count] from a table; how many lie outside it (theirs are then meaningless)."""
+    outside = 0
+    for j in range(count):
+        word = bits(w[j])
+        segment = _segment(word, above, below)
+        outside += segment < 0
+        # The bits below the segment, as a number of [-1/2, 1/2).
+        t = from_bits(((word << SEGMENT_BITS) & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000) - 1.5
+        # Unsigned, so that no index counts from the end.
+        row = table[np.uint64(max(segment, 0))]
+        values[j] = row[0] + t * (row[1] + t * (row[2] + t * (row[3] + t * (row[4] + t * row[5]))))
+    return outside
+
+
+@jit
+def _function(space, w, w_bar):
+    """The distance itself, for what no table holds."""
+    radius = math.sqrt(space.beta)
+    if space.kind != BROKEN or w > -0.5:
+        return dissimilarity(w, space.kind, radius, space.epsilon)[0]
+    # Near the antipode w̄ has the digits. On the sphere rounding may leave it below 0, where nothing is.
+    if w_bar > 0.0:
+        return radius * (math.pi - 2.0 * math.asin(math.sqrt(w_bar)))
+    if space.time == len(space.points):
+        return radius * math.pi
+    return radius * (math.pi + 2.0 * math.asinh(math.sqrt(-w_bar)))
+
+
+@jit
+def _tile(space, i, start, count, values, scratch):
+    """Distances of node i to ``count`` nodes from ``start`` on; +∞ for what is not a number."""
+    w, w_bar = scratch[0], scratch[1]
+    if space.time == 0:
+        _flat(space.points, i, start, count, w)
+    elif space.time == 1:
+        _hyperbolic(space.points, space.beta, i, start, count, w)
+    else:
+        _ultrahyperbolic(space, i, start, count, w, w_bar, scratch[2], scratch[3])
+    if space.kind == FLAT_SQUARED:
+        for j in range(count):
+            values[j] = w[j]
+    elif space.kind == ROOT:
+        unit = 1.0 if space.time == 0 else 2.0 * math.sqrt(space.beta)
+        for j in range(count):
+            values[j] = unit * math.sqrt(abs(w[j]))
+    elif _look_up(space.table, space.above, space.below, w, count, values) > 0:
+        for j in range(count):
+            if _segment(bits(w[j]), space.above, space.below) < 0:
+                values[j] = _function(space, w[j], w_bar[j])
+    for j in range(count):
+        values[j] = values[j] if values[j] == values[j] else np.inf
+
+
+@jit
+def _row(space, i, start, values, scratch):
+    """Distances of node i to all nodes from ``start`` on."""
+    n = space.points.shape[1]
+    for first in range(start, n, _TILE):
+        _tile(space, i, first, min(_TILE, n - first), values[first - start :], scratch)
+
+
+@jit
+def _sum(values):
+    """The sum, in four strands."""
+    a = b = c = d = 0.0
+    whole = len(values) - len(values) % 4
+    for j in range(0, whole, 4):
+        a += values[j]
+        b += values[j + 1]
+        c += values[j + 2]
+        d += values[j + 3]
+    for j in range(whole, len(values)):
+        a += values[j]
+    return (a + b) + (c + d)
+
+
+@jit
+def _sink(indices, distances, at, size, index, distance):
+    """Put an entry into the heap [:size], whose first is the farthest and of equals the last, from ``at`` down."""
+    child = 2 * at + 1
+    while child < size:
+        other = child + 1
+        if other < size and (
+            distances[other] > distances[child]
+            or (distances[other] == distances[child] and indices[other] > indices[child])
+        ):
+            child = other
+        if distances[child] < distance or (distances[child] == distance and indices[child] < index):
+            break
+        indices[at], distances[at] = indices[child], distances[child]
+        at, child = child, 2 * child + 1
+    indices[at], distances[at] = index, distance
+
+
+@jit
+def _nearest(values, i, indices, distances):
+    """The nearest of the others, the nearest first and the lower index of equals, into indices and distances [k]."""
+    k = len(indices)
+    for slot in range(k):
+        indices[slot] = slot if slot < i else slot + 1
+        distances[slot] = values[indices[slot]]
+    for slot in range(k // 2 - 1, -1, -1):
+        _sink(indices, distances, slot, k, indices[slot], distances[slot])
+    for j in range(k if i >= k else k + 1, len(values)):
+        if values[j] < distances[0] and j != i:
+            _sink(indices, distances, 0, k, j, values[j])
+    for size in range(k - 1, 0, -1):
+        index, distance = indices[size], distances[size]
+        indices[size], distances[size] = indices[0], distances[0]
+        _sink(indices, distances, 0, size, index, distance)
+
+
+@jit
+def _search(ordered, value, first, last):
+    """The first position from which on ``ordered`` is at least the value, which is one of [first, last]."""
+    # Which half it is in cannot be foreseen; for the last few, going on is cheaper than guessing.
+    while last - first > 8:
+        middle = (first + last) // 2
+        if ordered[middle] < value:
+            first = middle + 1
+        else:
+            last = middle
+    while first < last and ordered[first] < value:
+        first += 1
+    return first
+
+
+@jit
+def _count_up_to(values, bound):
+    found = 0
+    for j in range(len(values)):
+        found += values[j] <= bound
+    return found
+
+
+@jit
+def _count(values, i, joined, neighbors, others):
+    """Neighbours and others at most as far as each of the neighbours ``joined``; values at those become NaN."""
+    degree = len(joined)
+    near = np.empty(degree)
+    for e in range(degree):
+        near[e] = values[joined[e]]
+        others[e] = 0
+    near.sort()
+    for e in range(degree):
+        values[joined[e]] = np.nan
+    values[i] = np.nan
+    neighbors[degree - 1] = degree
+    for e in range(degree - 2, -1, -1):
+        neighbors[e] = neighbors[e + 1] if near[e] == near[e + 1] else e + 1
+    if degree <= _FEW:
+        for e in range(degree):
+            others[e] = _count_up_to(values, near[e])
+        return
+    for j in range(len(values)):
+        if values[j] <= near[degree - 1]:
+            others[_search(near, values[j], 0, degree - 1)] += 1
+    for e in range(1, degree):
+        others[e] += others[e - 1]
+
+
+@jit
+def _reduce_rows(space, first, last, offsets, heads, sums, indices, distances, neighbors, others):
+    values, scratch = np.empty(space.points.shape[1]), np.empty((4, _TILE))
+    for i in range(first, last):
+        _row(space, i, 0, values, scratch)
+        values[i] = 0.0
+        sums[i] = _sum(values)
+        if indices.shape[1] > 0:
+            _nearest(values, i, indices[i], distances[i])
+        here, end = offsets[i], offsets[i + 1]
+        if here < end:
+            _count(values, i, heads[here:end], neighbors[here:end], others[here:end])
+
+
+@jit
+def _cell(value, low, rate, cells):
+    """Which cell of an even grid a value falls into: never a later one than a greater value."""
+    place = (value - low) * rate
+    return cells if place >= cells else int(place) if place > 0.0 else 0
+
+
+@jit
+def _count_nonedges(space, first, last, offsets, heads, thresholds, low, rate, starts, histogram):
+    """Add the pairs whose distance is above threshold t - 1 and not above t to histogram[t]."""
+    n, cells = space.points.shape[1], len(starts) - 2
+    values, scratch = np.empty(n), np.empty((4, _TILE))
+    farthest = thresholds[-1] if len(thresholds) > 0 else np.nan
+    for i in range(first, last):
+        _row(space, i, i + 1, values, scratch)
+        for e in range(offsets[i], offsets[i + 1]):
+            values[heads[e] - i - 1] = np.nan
+        for j in range(n - i - 1):
+            if values[j] <= farthest:
+                cell = _cell(values[j], low, rate, cells)
+                histogram[_search(thresholds, values[j], starts[cell], starts[cell + 1])] += 1
+
+
+@jit
+def _cells(values, low, rate, cells):
+    found = np.empty(len(values), np.int64)
+    for e in range(len(values)):
+        found[e] = _cell(values[e], low, rate, cells)
+    return found
+
+
+def _grid(thresholds: Floats) -> tuple[float, float]:
+    """Where the grid that thresholds are found with starts, and its cells per unit of distance.
+
+    It leaves out the least and the greatest, which may be far from the rest: they share the cells at its ends.
+    """
+    finite = thresholds[np.isfinite(thresholds)]
+    if not len(finite):
+        return 0.0, 0.0
+    out = len(finite) // 64
+    low, width = float(finite[out]), float(finite[-1 - out] - finite[out])
+    rate = _CELLS * len(thresholds) / width if width > 0.0 else 0.0
+    return low, (rate if math.isfinite(rate) else 0.0)
+
+
+@jit
+def _measure_pairs(space, pairs, found):
+    scratch = np.empty((4, _TILE))
+    for e in range(len(pairs)):
+        _tile(space, pairs[e, 0], pairs[e, 1], 1, found[e:], scratch)

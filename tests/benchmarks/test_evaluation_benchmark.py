@@ -1,0 +1,28 @@
+"""The evaluation benchmark runs from end to end and writes the figures it promises; how fast is not judged here."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
+
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluation.py"
+
+
+def test_the_figures_are_printed_and_written(tmp_path: Path) -> None:
+    path = tmp_path / "out" / "evaluation.json"
+    sizes = ["--nodes", "80", "--both", "60", "--repeats", "1"]
+    run = subprocess.run(
+        [sys.executable, str(SCRIPT), *sizes, "--json", str(path)], capture_output=True, text=True, check=False
+    )
+    assert run.returncode == 0, run.stderr
+    figures: dict[str, float] = json.loads(path.read_text())
+    assert figures["nodes"] == 80
+    assert figures["edges"] == 400
+    for key in ("speedup", "seconds", "reference_seconds", "compiled_seconds", "load_seconds"):
+        assert figures[key] > 0
+        assert key in run.stdout
