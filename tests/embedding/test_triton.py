@@ -84,6 +84,18 @@ def test_iterations_equal_the_reference(way):
         np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
 
 
+def test_no_point_moves_before_all_gradients_are_known():
+    # More nodes than one program takes: a moved neighbour would show in the gradient of an edge.
+    manifold = PseudoHyperboloid(3, 1)
+    pairs, points = random_pairs(150, "tied"), spread_points(manifold, 150)
+    schedule = Schedule.constant(3, temperature=0.1, step=0.1, clip=0.05, epsilon=0.1)
+    specs = [RunSpec(manifold, schedule, "smoothed_dissimilarity")]
+    states = [BatchState.start([points.numpy()]) for _ in range(2)]
+    for engine, state in zip((DOUBLE, ReferenceEngine), states, strict=True):
+        engine(pairs, specs).advance(state, 2)
+    np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-8, atol=1e-10)
+
+
 def test_run_k_of_a_batch_is_that_run_alone():
     manifolds = [PseudoHyperboloid(3, 1), PseudoHyperboloid(4, 0, -4.0), Euclidean(4), PseudoHyperboloid(3, 1, -4.0)]
     specs = [spec_of(m, "smoothed_dissimilarity", 0.02 * (k + 1)) for k, m in enumerate(manifolds)]

@@ -34,12 +34,13 @@ from .cuda_kernels import (
     backward_kernel,
     denominators_kernel,
     forward_kernel,
+    gradient_kernel,
+    move_kernel,
     pulls_kernel,
-    step_kernel,
 )
 from .engine import FARTHEST, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes, radius_of
 
-# Nodes of a program of the step, and how many of their edges or partial gradients it reads at once.
+# Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at once.
 _NODES, _ENTRIES = 8, 32
 # Edges that a program takes at once, and chunks of them that a running sum does.
 _CHUNK, _SCAN = 128, 1024
@@ -202,7 +203,8 @@ class _Group:
 
     def _iterate(self) -> None:
         self._objective(record=True)
-        self._step(move=True)
+        self._gradient()
+        self._move()
         self.iterations += 1
 
     def _objective(self, *, record: bool) -> None:
@@ -234,20 +236,28 @@ class _Group:
             self.weaker, self.stops, chunks, *when, self.pulls, SIZE=_CHUNK,
         )  # fmt: skip
 
-    def _step(self, *, move: bool) -> None:
-        passes = self.passes
-        nodes = 64 if passes.interpreted else _NODES
-        step_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
-            self.points, self.pair_points, self.free, self.best, self.gradient, passes.gradient, passes.splits,
-            self.rest, self.pulls, self.offsets, self.incident, self.others, self.factors, self.times, self.radius,
-            self.rules, self.record, self.schedule, self.schedule.shape[-1], self.iterations, passes.n, self.m,
-            FARTHEST, D=self.width, NODES=nodes, ENTRIES=_ENTRIES, FLAT=self.flat, WAY=self.way, MOVE=move, num_warps=2,
+    def _gradient(self) -> None:
+        """The Euclidean gradient of every node."""
+        passes, nodes = self.passes, 64 if self.passes.interpreted else _NODES
+        gradient_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
+            self.points, self.gradient, passes.gradient, passes.splits, self.rest, self.pulls, self.offsets,
+            self.incident, self.others, self.factors, self.schedule, self.schedule.shape[-1], self.iterations, passes.n,
+            self.m, D=self.width, NODES=nodes, ENTRIES=_ENTRIES, num_warps=2,
+        )  # fmt: skip
+
+    def _move(self) -> None:
+        """Every node to its next point, and the best points kept."""
+        nodes = 32
+        move_kernel[(triton.cdiv(self.passes.n, nodes), self.passes.runs)](
+            self.points, self.pair_points, self.free, self.best, self.gradient, self.times, self.radius, self.rules,
+            self.record, self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST, D=self.width,
+            NODES=nodes, FLAT=self.flat, WAY=self.way, num_warps=1,
         )  # fmt: skip
 
     def evaluate(self, found: Evaluation) -> None:
         """Write the objective where the runs stand into their places."""
         self._objective(record=False)
-        self._step(move=False)
+        self._gradient()
         found.loss[self.numbers] = self.loss.cpu().numpy()
         found.longest[self.numbers] = self.longest.cpu().numpy()
         found.shortest[self.numbers] = self.passes.least.cpu().numpy()

@@ -218,13 +218,11 @@ def _exponential(x, g, time, radius, D: tl.constexpr):
 
 
 @triton.jit
-def step_kernel(
-    points, pair_points, free, best, gradient, partial, splits, rest, pulls, offsets, incident, others, factors, times,
-    radius, rules, record, schedule, total_iterations, iterations, n, m,
-    farthest, D: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr, FLAT: tl.constexpr, WAY: tl.constexpr,
-    MOVE: tl.constexpr,
+def gradient_kernel(
+    points, gradient, partial, splits, rest, pulls, offsets, incident, others, factors, schedule, total_iterations,
+    iterations, n, m, D: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr,
 ):  # fmt: skip
-    """The Euclidean gradient of a program's nodes from the pass and the edges; then, with MOVE, their next points."""
+    """The Euclidean gradient of a program's nodes from the pass and the edges: [B, D, n]."""
     run = tl.program_id(1)
     nodes = tl.program_id(0) * NODES + tl.arange(0, NODES)
     inside = nodes < n
@@ -261,72 +259,85 @@ def step_kernel(
     for k in tl.static_range(D):
         scaled = scaled + (2.0 * tl.load(factors + run * D + k) * g[k],)
     g = scaled
-    if not MOVE:
+    for k in tl.static_range(D):
+        tl.store(gradient + base + k * n + nodes, g[k], mask=inside)
+
+
+@triton.jit
+def move_kernel(
+    points, pair_points, free, best, gradient, times, radius, rules, record, schedule, total_iterations, iterations, n,
+    farthest, D: tl.constexpr, NODES: tl.constexpr, FLAT: tl.constexpr, WAY: tl.constexpr,
+):  # fmt: skip
+    """The next points of a program's nodes. Not before all gradients are known: those of edges look at other nodes."""
+    run = tl.program_id(1)
+    nodes = tl.program_id(0) * NODES + tl.arange(0, NODES)
+    inside = nodes < n
+    base = run * D * n
+    at = tl.load(iterations + run)
+    record += run * RECORD_WIDTH
+    x, g = (), ()
+    for k in tl.static_range(D):
+        x = x + (tl.load(points + base + k * n + nodes, mask=inside, other=1.0),)
+        g = g + (tl.load(gradient + base + k * n + nodes, mask=inside, other=0.0),)
+    every = tl.zeros([NODES], tl.float64)
+    keep = inside & (every + tl.load(record + _KEEP) > 0.0)
+    moves = inside & (every + tl.load(record + _MOVES) > 0.0)
+    for k in tl.static_range(D):
+        tl.store(best + base + k * n + nodes, x[k], mask=keep)
+    drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
+    step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
+    clip = tl.load(schedule + (run * 4 + 3) * total_iterations + at)
+    time, r = tl.load(times + run), tl.load(radius + run)
+    moved = x
+    if FLAT:
+        factor = _clipped(g, step, clip, D)
+        moved = ()
         for k in tl.static_range(D):
-            tl.store(gradient + base + k * n + nodes, g[k], mask=inside)
-    else:
-        record += run * RECORD_WIDTH
-        every = tl.zeros([NODES], tl.float64)
-        keep = inside & (every + tl.load(record + _KEEP) > 0.0)
-        moves = inside & (every + tl.load(record + _MOVES) > 0.0)
+            moved = moved + (x[k] + factor * g[k],)
+    elif WAY == THROUGH_PHI:
+        # The gradient in z of f(φ(z)).
+        z = ()
+        time_square = tl.zeros([NODES], tl.float64)
+        space_square = tl.zeros([NODES], tl.float64)
+        along = tl.zeros([NODES], tl.float64)
         for k in tl.static_range(D):
-            tl.store(best + base + k * n + nodes, x[k], mask=keep)
-        drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
-        step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
-        clip = tl.load(schedule + (run * 4 + 3) * total_iterations + at)
-        time, r = tl.load(times + run), tl.load(radius + run)
-        moved = x
-        if FLAT:
-            factor = _clipped(g, step, clip, D)
-            moved = ()
-            for k in tl.static_range(D):
-                moved = moved + (x[k] + factor * g[k],)
-        elif WAY == THROUGH_PHI:
-            # The gradient in z of f(φ(z)).
-            z = ()
-            time_square = tl.zeros([NODES], tl.float64)
-            space_square = tl.zeros([NODES], tl.float64)
-            along = tl.zeros([NODES], tl.float64)
-            for k in tl.static_range(D):
-                z = z + (tl.load(free + base + k * n + nodes, mask=inside, other=1.0),)
-                time_square += tl.where(k < time, z[k] * z[k], 0.0)
-                along += tl.where(k < time, g[k] * z[k], 0.0)
-                space_square += tl.where(k < time, 0.0, z[k] * z[k])
-            length, stretch = tl.sqrt(time_square), tl.sqrt(r * r + space_square)
-            along = along / length
-            back = ()
-            for k in tl.static_range(D):
-                back = back + (
-                    tl.where(
-                        k < time, stretch / length * (g[k] - along * z[k] / length), g[k] + along * z[k] / stretch
-                    ),
-                )
-            factor = _clipped(back, step, clip, D)
-            moved = ()
-            for k in tl.static_range(D):
-                moved = moved + (z[k] + factor * back[k],)
-            moves = moves & _is_somewhere(moved, time, r, farthest, D)
-            for k in tl.static_range(D):
-                tl.store(free + base + k * n + nodes, moved[k], mask=moves)
-            moved = _onto(moved, time, r, D)
-        else:
-            # Π_x(G g) = G g + (g · x / |β|) x, twice for χ.
-            for _ in tl.static_range(2 if WAY == ALONG_CHI else 1):
-                along = tl.zeros([NODES], tl.float64)
-                for k in tl.static_range(D):
-                    along += g[k] * x[k]
-                along = along / (r * r)
-                turned = ()
-                for k in tl.static_range(D):
-                    turned = turned + (tl.where(k < time, -g[k], g[k]) + along * x[k],)
-                g = turned
-            factor = _clipped(g, step, clip, D)
-            tangent = ()
-            for k in tl.static_range(D):
-                tangent = tangent + (factor * g[k],)
-            moved = _exponential(x, tangent, time, r, D)
-        # Where a point would be nowhere, it stays.
+            z = z + (tl.load(free + base + k * n + nodes, mask=inside, other=1.0),)
+            time_square += tl.where(k < time, z[k] * z[k], 0.0)
+            along += tl.where(k < time, g[k] * z[k], 0.0)
+            space_square += tl.where(k < time, 0.0, z[k] * z[k])
+        length, stretch = tl.sqrt(time_square), tl.sqrt(r * r + space_square)
+        along = along / length
+        back = ()
+        for k in tl.static_range(D):
+            back = back + (
+                tl.where(k < time, stretch / length * (g[k] - along * z[k] / length), g[k] + along * z[k] / stretch),
+            )
+        factor = _clipped(back, step, clip, D)
+        moved = ()
+        for k in tl.static_range(D):
+            moved = moved + (z[k] + factor * back[k],)
         moves = moves & _is_somewhere(moved, time, r, farthest, D)
         for k in tl.static_range(D):
-            tl.store(points + base + k * n + nodes, moved[k], mask=moves)
-            tl.store(pair_points + base + k * n + nodes, moved[k].to(pair_points.dtype.element_ty), mask=moves)
+            tl.store(free + base + k * n + nodes, moved[k], mask=moves)
+        moved = _onto(moved, time, r, D)
+    else:
+        # Π_x(G g) = G g + (g · x / |β|) x, twice for χ.
+        for _ in tl.static_range(2 if WAY == ALONG_CHI else 1):
+            along = tl.zeros([NODES], tl.float64)
+            for k in tl.static_range(D):
+                along += g[k] * x[k]
+            along = along / (r * r)
+            turned = ()
+            for k in tl.static_range(D):
+                turned = turned + (tl.where(k < time, -g[k], g[k]) + along * x[k],)
+            g = turned
+        factor = _clipped(g, step, clip, D)
+        tangent = ()
+        for k in tl.static_range(D):
+            tangent = tangent + (factor * g[k],)
+        moved = _exponential(x, tangent, time, r, D)
+    # Where a point would be nowhere, it stays.
+    moves = moves & _is_somewhere(moved, time, r, farthest, D)
+    for k in tl.static_range(D):
+        tl.store(points + base + k * n + nodes, moved[k], mask=moves)
+        tl.store(pair_points + base + k * n + nodes, moved[k].to(pair_points.dtype.element_ty), mask=moves)

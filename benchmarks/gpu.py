@@ -1,0 +1,208 @@
+"""The CUDA engine on one GPU: right, how fast, and how cost and memory grow.
+
+    python benchmarks/gpu.py --data nips_edges.txt --json out/gpu.json
+
+Needs torch, triton and numpy alone. First value and gradient are compared with the reference. Then are timed: a whole
+iteration on the NIPS co-authorship graph (Q^{3,1}, τ = 1e-4, D_γ), replayed as a captured graph; the pass over all
+pairs at 100,000 nodes, with the sweep that finds the nearest pair before it; and the pass against n and d. Rates are of
+ordered pairs, as the pass visits them.
+
+The limit of the card is reckoned from the compiled loop: its instructions for one pair, at 128 lanes a multiprocessor
+and clock. Graphs of the scaling have five random edges a node.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import re
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+
+from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule
+from ultrahyperbolic.embedding.cuda import TritonEngine
+from ultrahyperbolic.embedding.engine import Precision
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.objective import RankedPairs
+from ultrahyperbolic.pairs.triton import Passes
+from ultrahyperbolic.pairs.triton_kernels import GEODESIC, pass_kernel
+
+Figures = dict[str, float]
+BARS = {"nips_iteration_ms": 0.1, "pairs_per_second_d5": 3e11}
+DEVICE = torch.device("cuda")
+PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
+
+
+def milliseconds(work: Callable[[], object], repeats: int = 5) -> float:
+    """The best of several, by the device's clock."""
+    work()
+    times = []
+    for _ in range(repeats):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+        start.record()
+        work()
+        stop.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(stop))
+    return float(min(times))
+
+
+def random_edges(n: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
+    ends = np.random.default_rng(seed).integers(0, n, (5 * n, 2))
+    edges: np.ndarray[Any, np.dtype[np.int64]] = np.unique(np.sort(ends[ends[:, 0] != ends[:, 1]], axis=1), axis=0)
+    return edges
+
+
+def pass_of(n: int, d: int) -> tuple[Passes, tuple[torch.Tensor, ...]]:
+    """A pass in d coordinates, two of them time, and what to launch it with (τ = 1/2)."""
+    passes = Passes(n, random_edges(n), 1, d, 2, int(GEODESIC.value), torch.float32, DEVICE)
+    points = PseudoHyperboloid(d - 2, 1).random(n, scale=0.7, generator=torch.Generator().manual_seed(0))
+    factors = torch.full((1, d), 0.25, dtype=torch.float32, device=DEVICE)
+    factors[0, :2] *= -1.0
+    schedule = torch.tensor([[[0.5], [0.1], [1e-6], [1e9]]], dtype=torch.float64, device=DEVICE)
+    radius, iteration = (
+        torch.ones(1, dtype=torch.float64, device=DEVICE),
+        torch.zeros(1, dtype=torch.int64, device=DEVICE),
+    )
+    return passes, (points.T.contiguous().float().to(DEVICE)[None], factors, radius, schedule, iteration)
+
+
+def correctness() -> Figures:
+    rng = np.random.default_rng(0)
+    worst = {"float64": 0.0, "float32": 0.0}
+    for p, q, beta in ((4, 0, -1.0), (3, 1, -1.0), (2, 2, -4.0), (0, 4, -1.0), (9, 4, -0.25)):
+        manifold = PseudoHyperboloid(p, q, beta)
+        n = 700
+        edges = random_edges(n)
+        graph = Graph.from_arrays(edges[:, 0], edges[:, 1], rng.integers(1, 4, len(edges)).astype(float), ids=n)
+        pairs = RankedPairs.of(graph)
+        points = manifold.random(n, scale=0.7, generator=torch.Generator().manual_seed(0))
+        state = BatchState.start([points.numpy()])
+        for tau in (1.0, 0.01):
+            spec = RunSpec(manifold, Schedule.constant(2, temperature=tau, step=1e-6), "smoothed_dissimilarity")
+            expected = ReferenceEngine(pairs, [spec]).evaluate(state)
+            true = manifold.egrad2rgrad(points, torch.from_numpy(expected.gradient[0]))
+            for precision in PRECISIONS:
+                found = TritonEngine(pairs, [spec], precision=precision).evaluate(state)
+                got = manifold.egrad2rgrad(points, torch.from_numpy(found.gradient[0]))
+                gradient = ((got - true).abs().max() / true.abs().max()).item()
+                value = abs(found.loss[0] / expected.loss[0] - 1.0)
+                worst[precision] = max(worst[precision], gradient, float(value))
+    return {f"error_{precision}": error for precision, error in worst.items()}
+
+
+def nips(path: Path | None) -> Figures:
+    if path is None:
+        return {}
+    rows = np.loadtxt(path)
+    ends = rows[:, :2].astype(np.int64) - 1
+    graph = Graph.from_arrays(ends[:, 0], ends[:, 1], rows[:, 2], ids=int(ends.max()) + 1)
+    pairs, manifold = RankedPairs.of(graph), PseudoHyperboloid(3, 1)
+    start = manifold.random_near_pole(pairs.n_nodes, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+    figures: Figures = {}
+    for precision in PRECISIONS:
+        spec = RunSpec(manifold, Schedule.constant(11_000, temperature=1e-4, step=1e-8), "dissimilarity")
+        engine = TritonEngine(pairs, [spec], precision=precision)
+        state = BatchState.start([start])
+        engine.advance(state, 100)
+        suffix = "" if precision == "float32" else "_float64"
+        figures[f"nips_iteration_ms{suffix}"] = milliseconds(partial(engine.advance, state, 1000)) / 1000
+    return figures
+
+
+def instructions_per_pair(passes: Passes, arguments: tuple[torch.Tensor, ...]) -> float:
+    """Machine instructions of the pass's loop for one pair, counted in what was compiled; NaN if it cannot be read."""
+    passes.launch(*arguments)
+    device = torch.cuda.current_device()
+    compiled: Any = next(iter(pass_kernel.device_caches[device][0].values()), None)
+    try:
+        lines = compiled.asm["sass"].splitlines()
+    except (AttributeError, KeyError, OSError, RuntimeError):
+        return math.nan
+    code = [line for line in lines if re.search(r"\b(MUFU|FFMA|FADD|FMUL|[A-Z][A-Z0-9_.]+)\b.*;", line)]
+    exponentials = [k for k, line in enumerate(code) if "MUFU.EX2" in line]
+    pairs = passes.shape.rows * passes.shape.columns // (32 * passes.shape.warps)
+    if len(exponentials) < pairs:
+        return math.nan
+    # The loop lies between a branch target before its first and the backward branch after its last exponential.
+    after = next((k for k in range(exponentials[-1], len(code)) if "BRA" in code[k]), len(code))
+    before = next((k for k in range(exponentials[0], -1, -1) if "BRA" in code[k]), 0)
+    return (after - before) / len(exponentials)
+
+
+def all_pairs() -> Figures:
+    figures: Figures = {}
+    properties = torch.cuda.get_device_properties(DEVICE)
+    clock = getattr(properties, "clock_rate", 1_980_000) * 1e3
+    for d in (5, 10, 16):
+        n = 100_000
+        passes, arguments = pass_of(n, d)
+        time = milliseconds(partial(passes.launch, *arguments), 3)
+        figures[f"pass_ms_d{d}"] = time
+        figures[f"pairs_per_second_d{d}"] = n * (n - 1) / time * 1e3
+        if d == 5:
+            count = instructions_per_pair(passes, arguments)
+            limit = properties.multi_processor_count * 128 * clock / count
+            figures["instructions_per_pair_d5"] = count
+            figures["instruction_limit_pairs_per_second_d5"] = limit
+            figures["share_of_limit_d5"] = figures["pairs_per_second_d5"] / limit
+    return figures
+
+
+def scaling() -> Figures:
+    figures: Figures = {}
+    sizes = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+    for n in sizes:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        passes, arguments = pass_of(n, 5)
+        figures[f"pass_ms_n{n}"] = milliseconds(partial(passes.launch, *arguments), 2)
+        figures[f"memory_mib_n{n}"] = torch.cuda.max_memory_allocated() / 2**20
+    for d in (3, 5, 10, 16, 32, 64):
+        passes, arguments = pass_of(30_000, d)
+        figures[f"pass_ms_n30000_d{d}"] = milliseconds(partial(passes.launch, *arguments), 3)
+    large = [n for n in sizes if n >= 30_000]
+    figures["slope_n"] = _slope(large, [figures[f"pass_ms_n{n}"] for n in large])
+    lists = [n for n in sizes if n >= 100_000]  # without the bitmap of small graphs
+    figures["slope_memory"] = _slope(lists, [figures[f"memory_mib_n{n}"] for n in lists])
+    dimensions = [5, 10, 16, 32, 64]
+    figures["slope_d"] = _slope(dimensions, [figures[f"pass_ms_n30000_d{d}"] for d in dimensions])
+    return figures
+
+
+def _slope(x: list[int], y: list[float]) -> float:
+    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--data", type=Path, help="nips_edges.txt; its iteration is left out without it")
+    arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        sys.exit("this benchmark needs a CUDA device, and torch finds none")
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}", flush=True)
+    figures: Figures = {}
+    parts: tuple[Callable[[], Figures], ...] = (correctness, lambda: nips(arguments.data), all_pairs, scaling)
+    for part in parts:
+        found = part()
+        figures.update(found)
+        for key, value in found.items():
+            bar = f"  (bar {BARS[key]:g})" if key in BARS else ""
+            print(f"  {key:40s} {value:14.6g}{bar}", flush=True)
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
