@@ -197,6 +197,8 @@ def _check_machine(device: str | None, backend: str, precision: str | None, time
         raise Refused(f"--backend numba computes on the CPU: leave --device {device} out")
     if backend == "triton" and kind != "cuda":
         raise Refused(f"--backend triton computes on CUDA: leave --device {device} out")
+    if kind == "meta":
+        raise Refused(f"--device {device}: nothing is computed there")
 
 
 def _check_ids(graph: Graph) -> None:

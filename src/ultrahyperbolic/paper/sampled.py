@@ -90,10 +90,11 @@ def embed_sampled(
 
     def tell(progress: Progress) -> None:
         if progress.iteration == 1 and not quiet:
-            hours = progress.seconds * progress.total / 3600
+            minutes = progress.seconds * progress.total / 60
+            whole = f"{minutes / 60:.0f} hours" if minutes > 120 else f"{minutes:.0f} minutes"
             print(
-                f"{SAMPLES} samples an edge: {progress.seconds:.1f} s an iteration, about {hours:.2g} hours for "
-                f"the {progress.total} iterations of each training",
+                f"{SAMPLES:,} samples an edge: {progress.seconds:.1f} s an iteration, about {whole} for the "
+                f"{progress.total:,} iterations of this training",
                 file=sys.stderr,
             )
         callback(progress)
