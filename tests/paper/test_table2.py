@@ -81,19 +81,21 @@ def test_the_lowest_loss_is_kept(small, tmp_path):
 
 
 def test_what_is_finished_is_kept(small, monkeypatch, tmp_path):
-    train, seeds = table2.embed_many, []
+    train, trained = table2.embed_many, []
 
     def interrupted(graph, configs, **options):
-        seeds.append(configs[0].seed)
-        if len(seeds) == 2:
+        if len(trained) == 4:
             raise SystemExit(130)
+        trained.append([(config.p, config.q, config.step) for config in configs])
         return train(graph, configs, **options)
 
     monkeypatch.setattr(table2, "embed_many", interrupted)
     with pytest.raises(SystemExit):
         TARGETS["table2"].run(2, tmp_path, True, iterations=2)
-    assert seeds == [0, 1]
-    assert "Q2_2_rho_all" in json.loads((tmp_path / "table2.json").read_text())
+    assert trained == [[(3, 1, 1e-8)], [(2, 2, 1e-8)], [(1, 3, 1e-8)], [(4, 0, 1e-8), (4, 0, 1e-7)]]
+    figures = json.loads((tmp_path / "table2.json").read_text())
+    assert {"Q4_0_rho_all", "Q2_2_rho_all"} <= set(figures)
+    assert not any(key.startswith(("R4", "Q0_4")) for key in figures)
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".csv", ".png", ".json"}
 
 
@@ -101,7 +103,7 @@ def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_pat
     train, done = table2.embed_sampled, []
 
     def counted(graph, config, **options):
-        if len(done) == 4:  # flat space has three steps; hyperbolic space a second one to come
+        if len(done) == 4:  # three signatures of one step, and the first step of hyperbolic space
             raise SystemExit(130)
         done.append(config)
         return train(graph, config, **options)
@@ -110,7 +112,7 @@ def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_pat
     with pytest.raises(SystemExit):
         TARGETS["table2"].run(1, tmp_path, False, loss="sampled", iterations=2, device="cpu")
     figures = json.loads((tmp_path / "table2.json").read_text())
-    assert "R4_rho_all" in figures
+    assert "Q1_3_rho_all" in figures
     assert "Q4_0_rho_all" not in figures
     assert "42,000 non-edges an edge" in (tmp_path / "table2.md").read_text()
     assert "s an iteration, about" in capsys.readouterr().err

@@ -158,8 +158,9 @@ class Results:
 
 _HOW = (
     "Signatures with p and q above 0 have the scripts' step. Flat, hyperbolic and spherical space have the step that",
-    "reached the lowest loss, of a few with moves of at most 1e-3: with the scripts' own they diverge or are far from",
-    "done. A training whose loss is 1.5 times its best goes back to its best points with half the step.",
+    "reached the lowest loss of a few, with moves of at most 1e-3 (flat space's 1e-8 has no bound): with the scripts'",
+    "own they diverge or are far from done. A training whose loss is 1.5 times its best goes back to its best points",
+    "with half the step.",
 )
 
 

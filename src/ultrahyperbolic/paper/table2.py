@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +43,8 @@ def reproduce_table(
 ) -> Figures:
     """Train every geometry, and print the table beside the published one.
 
-    The exact loss takes a seed as one batch. The files are written after each batch with what is finished by then, so
-    that what Ctrl-C leaves behind is whole.
+    The steps of a geometry are one batch on the exact loss. The files are written after each batch, with the columns
+    that are finished by then: that is what Ctrl-C leaves behind.
     """
     count, length = 1 if seeds is None else seeds, table.iterations if iterations is None else iterations
     if count < 1 or length < 1:
@@ -51,7 +52,8 @@ def reproduce_table(
     graph, console = datasets.nips(), Console(quiet)
     console.differences(COAUTHOR_DIFFERENCES)
     results = Results(table, graph, loss, length)
-    geometries = [*table.columns, table.beside]
+    # Those with one step first: most columns are there soon.
+    geometries = sorted([*table.columns, table.beside], key=lambda geometry: len(geometry.ladder))
     jobs = [
         Job(g, rung, g.config(rung, seed, length)) for seed in range(count) for g in geometries for rung in g.ladder
     ]
@@ -67,11 +69,11 @@ def reproduce_table(
 
 
 def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, **options: Any) -> Batches:
-    """A seed at a time."""
-    for seed in sorted({job.config.seed for job in jobs}):
-        batch = [job for job in jobs if job.config.seed == seed]
+    """The steps of a geometry at a time."""
+    for (geometry, seed), group in groupby(jobs, key=lambda job: (job.geometry, job.config.seed)):
+        batch = list(group)
         configs = [job.config for job in batch]
-        with progress(f"{title}, seed {seed}", configs[0].iterations, quiet) as callback:
+        with progress(f"{title}, {geometry.label}, seed {seed}", configs[0].iterations, quiet) as callback:
             embeddings = embed_many(graph, configs, measures=False, callback=callback, **options)
         yield batch, embeddings
 
