@@ -34,6 +34,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/geometry.py
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/reading.py
+	$(BIN)/python benchmarks/karate.py
 	$(BIN)/python benchmarks/evaluation.py
 
 docs: $(READY)

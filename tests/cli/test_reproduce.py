@@ -4,7 +4,7 @@ import contextlib
 import json
 import os
 import signal
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
@@ -19,8 +19,11 @@ class Recorded:
 
     description: str = "Nothing of the paper"
     error: Exception | None = None
+    options: frozenset[str] = frozenset({"loss", "iterations", "device", "threads"})
+    told: dict[str, object] = field(default_factory=dict)
 
-    def run(self, seeds: int | None, output: Path, quiet: bool) -> dict[str, float]:
+    def run(self, seeds: int | None, output: Path, quiet: bool, **options: object) -> dict[str, float]:
+        self.told = options
         if self.error is not None:
             raise self.error
         if not quiet:
@@ -56,7 +59,7 @@ def test_json_on_stdout_is_all_there_is(call, target):
 def test_without_a_target_all_are_named(call):
     result = call("reproduce")
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["target", *paper.TARGETS]
-    assert {"table1", "figure3", "timing"} <= set(paper.TARGETS)
+    assert {"table1", "table2", "table3", "figure3", "timing"} <= set(paper.TARGETS)
     assert all(found.description in result.stdout for found in paper.TARGETS.values())
 
 
@@ -70,6 +73,20 @@ def test_what_it_refuses(refuse, target):
     assert "this is a folder" in refuse("reproduce table1 --json .")
     assert "is not there" in refuse("reproduce table1 --json nowhere/figures.json")
     assert not Path("file/deeper").exists()
+
+
+def test_options_of_the_training(call, refuse, target):
+    call("reproduce table1")
+    assert target.told == {}
+    call("reproduce table1 --loss sampled --iterations 3 --device cpu --threads 2")
+    assert target.told == {"loss": "sampled", "iterations": 3, "device": "cpu", "threads": 2}
+    assert "'--loss'" in refuse("reproduce table1 --loss other")
+    assert "--device elsewhere: " in refuse("reproduce table1 --device elsewhere")
+
+
+def test_options_a_target_does_not_know(refuse):
+    assert refuse("reproduce table1 --loss sampled") == "--loss is of table2 and table3: leave it out"
+    assert refuse("reproduce timing --iterations 3") == "--iterations is of table2 and table3: leave it out"
 
 
 @pytest.mark.parametrize("error", [GraphError("nips: cannot download"), ImportError("drawing needs matplotlib")])
@@ -95,7 +112,7 @@ def listening():
 
 @pytest.mark.usefixtures("listening")
 def test_ctrl_c_ends_it_without_figures(call, target, monkeypatch):
-    def interrupted(seeds: int | None, output: Path, quiet: bool) -> dict[str, float]:
+    def interrupted(seeds: int | None, output: Path, quiet: bool, **options: object) -> dict[str, float]:
         with contextlib.suppress(KeyboardInterrupt):  # as a training does, which returns its best so far
             os.kill(os.getpid(), signal.SIGINT)
         return {"R4_first_leader_mean": 99.0}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from . import options as opt
-from .errors import Refused, reason, refusing
+from .errors import Refused, refusing
 from .options import MEASURES, Dissimilarity
 from .output import number, percent, print_json, print_table, shown
 from .signals import on_interrupt
@@ -192,10 +192,7 @@ def _check_machine(device: str | None, backend: str, precision: str | None, time
         raise Refused("--backend triton needs a CUDA device, and torch finds none")
     if device is None:
         return
-    try:
-        kind = torch.empty(0, device=device).device.type
-    except (RuntimeError, AssertionError) as error:
-        raise Refused(f"--device {device}: {reason(error).partition('.')[0].splitlines()[0]}") from None
+    kind = opt.device_kind(device)
     if backend == "numba" and kind != "cpu":
         raise Refused(f"--backend numba computes on the CPU: leave --device {device} out")
     if backend == "triton" and kind != "cuda":

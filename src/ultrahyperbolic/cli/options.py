@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from .errors import Refused
+from .errors import Refused, reason
 
 Dissimilarity = Literal["smoothed", "geodesic", "broken", "cone-rule"]
 MEASURES = {
@@ -130,6 +130,20 @@ def parse_signature(text: str) -> tuple[int, int] | None:
     if match is None:
         raise Refused(f"--signature {text}: write p,q, two whole numbers of at least 0 such as 3,1; or flat")
     return int(match[1]), int(match[2])
+
+
+def device_kind(device: str) -> str:
+    """``"cpu"``, ``"cuda"`` or another kind of device that is there.
+
+    >>> device_kind("cpu:0")
+    'cpu'
+    """
+    import torch
+
+    try:
+        return torch.empty(0, device=device).device.type
+    except (RuntimeError, AssertionError) as error:
+        raise Refused(f"--device {device}: {reason(error).partition('.')[0].splitlines()[0]}") from None
 
 
 def parse_ends(name: str, text: str) -> tuple[float, float]:

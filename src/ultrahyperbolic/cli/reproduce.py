@@ -6,11 +6,12 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
 from .errors import Refused, refusing, suggestion
+from .options import device_kind
 from .output import print_json, print_table
 from .signals import on_interrupt
 
@@ -22,7 +23,9 @@ Examples:
 
   ultrahyperbolic reproduce
   ultrahyperbolic reproduce table1 --seeds 20 -o out/table1
+  ultrahyperbolic reproduce table2 --device cuda --seeds 5
   ultrahyperbolic reproduce timing --json timing.json"""
+_TRAINING = "Training (table2 and table3)"
 
 
 def reproduce(
@@ -36,6 +39,36 @@ def reproduce(
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="FOLDER", show_default=False, help="Where to write; else out/TARGET."),
+    ] = None,
+    loss: Annotated[
+        Literal["exact", "sampled"] | None,
+        typer.Option(
+            "--loss",
+            rich_help_panel=_TRAINING,
+            show_default=False,
+            help="exact, or 42,000 non-edges an edge drawn anew each iteration; exact if not said.",
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        typer.Option(
+            "--iterations", min=1, rich_help_panel=_TRAINING, show_default=False, help="The paper's if not said."
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option(
+            "--device",
+            rich_help_panel=_TRAINING,
+            show_default=False,
+            help="cpu or cuda; cuda if there is one.",
+        ),
+    ] = None,
+    threads: Annotated[
+        int | None,
+        typer.Option(
+            "--threads", min=1, rich_help_panel=_TRAINING, show_default=False, help="CPU threads; all if not said."
+        ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     json_file: Annotated[
@@ -58,6 +91,8 @@ def reproduce(
     if target not in TARGETS:
         near = suggestion(target, TARGETS) or f"; there are {', '.join(TARGETS)}"
         raise Refused(f"no target {target!r}{near}")
+    asked = {"loss": loss, "iterations": iterations, "device": device, "threads": threads}
+    options = _options(target, {name: value for name, value in asked.items() if value is not None})
     folder = output or Path("out") / target
     with refusing(OSError, about="cannot write the results: "):
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,12 +107,25 @@ def reproduce(
     # One seed has no spread, which some targets refuse; any other ValueError is a bug.
     expected = (GraphError, ImportError, ValueError) if seeds == 1 else (GraphError, ImportError)
     with on_interrupt(leave), refusing(*expected):
-        figures = TARGETS[target].run(seeds, folder, quiet or json_file == _STDOUT)
+        figures = TARGETS[target].run(seeds, folder, quiet or json_file == _STDOUT, **options)
     if json_file == _STDOUT:
         print_json(figures)
     elif json_file is not None:
         with refusing(OSError, about="cannot write the figures: "):
             json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+
+
+def _options(target: str, asked: dict[str, Any]) -> dict[str, Any]:
+    """What a target is told, where it knows what to do with it."""
+    from ..paper import TARGETS
+
+    for name in asked:
+        if name not in TARGETS[target].options:
+            knowing = [other for other, found in TARGETS.items() if name in found.options]
+            raise Refused(f"--{name} is of {' and '.join(knowing)}: leave it out")
+    if "device" in asked and device_kind(asked["device"]) == "meta":
+        raise Refused(f"--device {asked['device']}: nothing is computed there")
+    return asked
 
 
 def _check_file(path: Path | None) -> None:

@@ -181,14 +181,14 @@ class ReferenceEngine:
         for run, spec in enumerate(self.specs):
             points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
             points.requires_grad_()
-            loss, edges, nonedges = self._objective(run, spec, points, state.iteration)
+            loss, edges, nonedges = self.objective(run, spec, points, state.iteration)
             (gradient,) = torch.autograd.grad(loss, points)
             found.loss[run] = float(loss.detach())
             found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
             found.longest[run], found.shortest[run] = _ends_of(edges, nonedges)
         return found
 
-    def _objective(
+    def objective(
         self, run: int, spec: RunSpec, points: torch.Tensor, iteration: int
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The loss, and the dissimilarities of edges and of other pairs."""
@@ -204,7 +204,7 @@ class ReferenceEngine:
         held = state.free if spec.way == "phi" else state.points
         variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
         points = manifold.phi(variable) if spec.way == "phi" else variable
-        loss, edges, nonedges = self._objective(run, spec, points, iteration)
+        loss, edges, nonedges = self.objective(run, spec, points, iteration)
         value = float(loss.detach())
         longest, shortest = record[4:6] = _ends_of(edges, nonedges)
         ordered = self.stop_when_ordered and longest < shortest

@@ -1,0 +1,110 @@
+"""The loss as the authors computed it on a large graph: for each edge, some of the non-edges, drawn anew."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..embedding import BatchState, Embedding, Progress, ReferenceEngine, RunSpec, TrainingConfig, run
+from ..embedding.engine import measure_of
+from ..graph import Graph
+from ..objective import RankedPairs
+
+SAMPLES = 42_000
+# Drawn at once, for as many edges as this allows: it bounds the memory.
+_DRAWN_AT_ONCE = 4_000_000
+
+
+@dataclass
+class SampledEngine(ReferenceEngine):
+    """Eq. 17 with the weaker set of an edge its weaker edges and ``samples`` non-edges, drawn with replacement.
+
+    They are drawn anew for each edge at each iteration, and depend on the seed and the iteration alone.
+    """
+
+    name: str = "sampled"
+    samples: int = SAMPLES
+    seeds: Sequence[int] = ()
+    """[B] one for each run."""
+
+    def objective(self, run: int, spec: RunSpec, points: Tensor, iteration: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The loss, and the dissimilarities of edges and of other pairs."""
+        measured, schedule = self._losses[run], spec.schedule
+        measured.dissimilarity = measure_of(spec.manifold, spec.measure, float(schedule.epsilon[iteration]))
+        edges, nonedges = measured.distances(points)
+        tau = float(schedule.temperature[iteration])
+        generator = torch.Generator(points.device).manual_seed(1_000_003 * self.seeds[run] + iteration)
+        loss = sampled_loss(self.pairs, -edges / tau, -nonedges / tau, self.samples, generator)
+        return loss, edges.detach(), nonedges.detach()
+
+
+def sampled_loss(
+    pairs: RankedPairs, edges: Tensor, nonedges: Tensor, samples: int, generator: torch.Generator
+) -> Tensor:
+    """The loss from the scores -d/τ of the edges [m], weakest class first, and of the non-edges [pairs - m].
+
+    There are fewer non-edges than draws, so each is measured once. With Z_k the sum over e_k, its weaker edges and its
+    draws, draw i of e_k has the slope exp(score_i)/Z_k; the slopes of all draws of a non-edge are added up here, and
+    autograd meets it once.
+    """
+    weaker = torch.from_numpy(pairs.weaker).to(edges.device)
+    nothing = edges.new_full((1,), -torch.inf)
+    lighter = torch.cat((nothing, torch.logcumsumexp(edges, dim=0)))[weaker]
+    own, scores = torch.logaddexp(edges, lighter).detach(), nonedges.detach()
+    sums, slopes = torch.empty_like(own), torch.zeros_like(scores)
+    at_once = max(1, _DRAWN_AT_ONCE // samples)
+    for first in range(0, len(own), at_once):
+        rows = slice(first, min(first + at_once, len(own)))
+        drawn = torch.randint(len(scores), (rows.stop - first, samples), generator=generator, device=own.device)
+        values = scores[drawn]
+        sums[rows] = torch.logsumexp(values, dim=1)
+        total = torch.logaddexp(own[rows], sums[rows])
+        slopes.index_add_(0, drawn.view(-1), (values - total[:, None]).exp_().view(-1))
+    excess = torch.logaddexp(lighter, sums) - edges
+    loss = torch.logaddexp(torch.zeros_like(excess), excess).sum()
+    through = slopes @ nonedges
+    return loss + (through - through.detach())
+
+
+def embed_sampled(
+    graph: Graph,
+    config: TrainingConfig,
+    *,
+    device: str | None = None,
+    threads: int | None = None,
+    quiet: bool = False,
+    callback: Callable[[Progress], Any],
+) -> Embedding:
+    """Train on the sampled loss; after the first iteration, how long all will take is said on standard error."""
+    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    if threads is not None:
+        torch.set_num_threads(threads)
+    engine = SampledEngine(
+        RankedPairs.of(graph), [config.spec()], best_every=config.best_every, device=place, seeds=[config.seed]
+    )
+
+    def tell(progress: Progress) -> None:
+        if progress.iteration == 1 and not quiet:
+            minutes = progress.seconds * progress.total / 60
+            whole = f"{minutes / 60:.0f} hours" if minutes > 120 else f"{minutes:.0f} minutes"
+            print(
+                f"{SAMPLES:,} samples an edge: {progress.seconds:.1f} s an iteration, about {whole} for the "
+                f"{progress.total:,} iterations of this training",
+                file=sys.stderr,
+            )
+        callback(progress)
+
+    state = BatchState.start([config.start(graph.n_nodes)])
+    outcome = run(engine, state, config.iterations, callback=tell, step_back=config.step_back)
+    record = {
+        "best_loss": float(state.record[0, 0]),
+        "steps_back": int(outcome.steps_back[0]),
+        "timing": {"seconds": outcome.seconds, "backend": f"{engine.name}, {place.type}"},
+    }
+    manifold = config.manifold()
+    return Embedding(graph.ids, state.best[0, :, : manifold.ambient_dim], manifold, record, graph)

@@ -1,0 +1,231 @@
+"""What is said of the trainings of Tables 2 and 3, and the files it is said in."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from ..embedding import Embedding
+from ..evaluation import norm_proxy, recall_at_1, strength_spearman
+from ..graph import Graph
+from . import Figures, write_figures
+from .coauthors import ROWS, SCRIPTS, Geometry, Job, Rung, Table
+from .console import pyplot
+from .sampled import SAMPLES
+
+Loss = Literal["exact", "sampled"]
+NAMES = {
+    "rho_all": "Spearman's ρ, all authors",
+    "rho10": "Spearman's ρ, s_i ≥ 10",
+    "rho20": "Spearman's ρ, s_i ≥ 20",
+    "recall_at_1": "Recall@1 (%)",
+}
+_PROSE = {"rho_all": "ρ", "rho10": "ρ (s_i ≥ 10)", "rho20": "ρ (s_i ≥ 20)", "recall_at_1": "Recall@1"}
+AT_LEAST = {"rho_all": None, "rho10": 10.0, "rho20": 20.0}
+
+
+@dataclass(frozen=True)
+class Score:
+    """What is said of one training."""
+
+    measures: tuple[float, ...]
+    loss: float
+    steps_back: int
+    norm: tuple[float, ...]
+
+
+@dataclass
+class Results:
+    """The trainings that are finished, and what the table says of them."""
+
+    table: Table
+    graph: Graph
+    loss: Loss
+    iterations: int
+    scores: dict[tuple[str, Rung], list[Score]] = field(default_factory=dict)
+    backend: str = ""
+
+    def add(self, job: Job, embedding: Embedding) -> None:
+        """Measure a training."""
+        points = torch.from_numpy(np.array(embedding.points))
+        recall = 100.0 * recall_at_1(self.graph, points, embedding.manifold)
+        best = embedding.run["best_loss"]
+        score = Score(
+            (*self._correlations(embedding.delta), recall),
+            math.inf if best is None else best,
+            embedding.run["steps_back"],
+            self._correlations(norm_proxy(points)),
+        )
+        self.scores.setdefault((job.geometry.key, job.rung), []).append(score)
+        self.backend = embedding.run["timing"]["backend"]
+
+    def _correlations(self, values: Any) -> tuple[float, ...]:
+        return tuple(strength_spearman(self.graph, values, at_least=least) for least in AT_LEAST.values())
+
+    def kept(self, geometry: Geometry) -> Rung | None:
+        """The step of the lowest mean loss; None while some step is not finished."""
+        tried = {rung: self.scores.get((geometry.key, rung), []) for rung in geometry.ladder}
+        if not all(tried.values()):
+            return None
+        return min(tried, key=lambda rung: float(np.mean([score.loss for score in tried[rung]])))
+
+    def columns(self) -> list[Geometry]:
+        """The finished columns."""
+        return [geometry for geometry in self.table.columns if self.kept(geometry) is not None]
+
+    def figures(self) -> Figures:
+        """Everything under flat keys: plain for one seed, with ``_mean`` and ``_std`` (n - 1) for several."""
+        figures: Figures = {}
+        for geometry in self.columns():
+            self._describe(figures, geometry.key, geometry, self.kept(geometry))
+            for row, value in zip(ROWS, self.table.published[geometry.key], strict=True):
+                figures[f"{geometry.key}_{row}_published"] = value
+        hyperbolic = self.table.columns[1]
+        rung = self.kept(hyperbolic)
+        if rung is not None:
+            norms = np.array([score.norm for score in self.scores[hyperbolic.key, rung]])
+            for column, row in enumerate(AT_LEAST):
+                _spread(figures, f"norm_proxy_{row}", norms[:, column])
+            for row, value in zip(AT_LEAST, self.table.norm_published, strict=False):
+                figures[f"norm_proxy_{row}_published"] = value
+        flat, free = self.table.columns[0], self.table.beside
+        if (flat.key, SCRIPTS) in self.scores:
+            self._describe(figures, f"{flat.key}_scripts_step", flat, SCRIPTS)
+        if self.kept(free) is not None:
+            self._describe(figures, free.key, free, self.kept(free))
+        return figures
+
+    def _describe(self, figures: Figures, name: str, geometry: Geometry, rung: Rung | None) -> None:
+        if rung is None:
+            return
+        scores = self.scores[geometry.key, rung]
+        measures = np.array([score.measures for score in scores])
+        for column, row in enumerate(ROWS):
+            _spread(figures, f"{name}_{row}", measures[:, column])
+        _spread(figures, f"{name}_loss", np.array([score.loss for score in scores]))
+        _spread(figures, f"{name}_steps_back", np.array([float(score.steps_back) for score in scores]))
+        figures[f"{name}_step"] = rung[0]
+
+    def markdown(self) -> list[str]:
+        """The table with the published figures in brackets, and what belongs beside it."""
+        figures, columns, table = self.figures(), self.columns(), self.table
+        if not columns:
+            return [f"{table.title}: no column is finished yet."]
+        count = max(len(scores) for scores in self.scores.values())
+        drawn = "the exact loss" if self.loss == "exact" else f"{SAMPLES:,} non-edges an edge drawn anew each iteration"
+        spread = "seed 0" if count == 1 else f"{count} seeds: mean ± standard deviation (n - 1)"
+        lines = [
+            f"Co-authors of NIPS 1988 to 2003, {table.dimension} dimensions, {drawn}, τ = 1e-4, {self.iterations:,}",
+            f"iterations, {spread}; the published figure (one run) in brackets. Backend: {self.backend}.",
+            "",
+            "| | " + " | ".join(geometry.label for geometry in columns) + " |",
+            "|---|" + "---|" * len(columns),
+        ]
+        for column, row in enumerate(ROWS):
+            cells = [f"{_shown(figures, g.key, row)} [{_digits(row, table.published[g.key][column])}]" for g in columns]
+            lines.append(f"| {NAMES[row]} | " + " | ".join(cells) + " |")
+        for row, title in (("loss", "Loss reached"), ("steps_back", "Times it went back")):
+            lines.append(f"| {title} | " + " | ".join(_shown(figures, g.key, row) for g in columns) + " |")
+        lines.append("| Step | " + " | ".join(f"{figures[g.key + '_step']:.0e}" for g in columns) + " |")
+        return [*lines, *self._remarks(figures)]
+
+    def _remarks(self, figures: Figures) -> list[str]:
+        flat, free, hyperbolic = self.table.columns[0], self.table.beside, self.table.columns[1]
+        lines = ["", *_HOW]
+        if self.kept(hyperbolic) is not None:
+            values = []
+            for row in AT_LEAST:
+                published = figures.get(f"norm_proxy_{row}_published")
+                beside = "" if published is None else f" [{_digits(row, published)}]"
+                values.append(f"{_PROSE[row]} {_shown(figures, 'norm_proxy', row)}{beside}")
+            lines += ["", f"Norm on {hyperbolic.label} in place of δ: {', '.join(values)}."]
+        for name, title in (
+            (f"{flat.key}_scripts_step", "at the scripts' step"),
+            (free.key, f"with all {self.table.dimension} coordinates started at random"),
+        ):
+            if f"{name}_step" in figures:
+                values = [f"{_PROSE[row]} {_shown(figures, name, row)}" for row in ROWS]
+                step = f"step {figures[f'{name}_step']:.0e}, loss {_shown(figures, name, 'loss')}"
+                lines += ["", f"Flat space {title}: {step}, {', '.join(values)}."]
+        return lines
+
+
+_HOW = (
+    "Signatures with p and q above 0 have the scripts' step. Flat, hyperbolic and spherical space have the step that",
+    "reached the lowest loss of a few, with moves of at most 1e-3 (flat space's 1e-8 has no bound): with the scripts'",
+    "own they diverge or are far from done. A training whose loss is 1.5 times its best goes back to its best points",
+    "with half the step.",
+)
+
+
+def _spread(figures: Figures, name: str, values: Any) -> None:
+    if len(values) == 1:
+        figures[name] = float(values[0])
+        return
+    figures[f"{name}_mean"], figures[f"{name}_std"] = float(np.mean(values)), float(np.std(values, ddof=1))
+
+
+def _value(figures: Figures, name: str) -> tuple[float, float | None]:
+    """Mean and spread, or the one value there is."""
+    return (figures[name], None) if name in figures else (figures[f"{name}_mean"], figures[f"{name}_std"])
+
+
+def _digits(row: str, value: float) -> str:
+    if row == "loss":
+        return f"{value:,.0f}"
+    if row == "steps_back":
+        return f"{value:g}"
+    return f"{value:.1f}" if row == "recall_at_1" else f"{value:.3f}"
+
+
+def _shown(figures: Figures, key: str, row: str) -> str:
+    mean, spread = _value(figures, f"{key}_{row}")
+    return _digits(row, mean) + ("" if spread is None else f" ± {_digits(row, spread)}")
+
+
+def write(folder: Path, results: Results) -> None:
+    """Markdown, JSON, CSV and a plot of what is finished, in place of those of an earlier time."""
+    name, figures = results.table.name, results.figures()
+    (folder / f"{name}.md").write_text("\n".join(results.markdown()) + "\n", encoding="utf-8")
+    write_figures(folder / f"{name}.json", figures)
+    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["geometry", "measure", "mean", "std", "published"])
+        for geometry in results.columns():
+            for row, published in zip(ROWS, results.table.published[geometry.key], strict=True):
+                mean, spread = _value(figures, f"{geometry.key}_{row}")
+                writer.writerow([geometry.key, row, mean, "" if spread is None else spread, published])
+    if results.columns():
+        _plot(folder / f"{name}.png", results, figures)
+
+
+def _plot(path: Path, results: Results, figures: Figures) -> None:
+    plt = pyplot()
+    columns, published = results.columns(), results.table.published
+    figure, axes = plt.subplots(1, 4, figsize=(3 + 2 * len(columns), 3.4), layout="constrained")
+    positions = np.arange(len(columns))
+    for number, (row, axis) in enumerate(zip(ROWS, axes, strict=True)):
+        values = [_value(figures, f"{geometry.key}_{row}") for geometry in columns]
+        axis.errorbar(
+            positions - 0.12, [mean for mean, _ in values], [spread or 0.0 for _, spread in values], fmt="o",
+            color="#0072B2", label="ours",
+        )  # fmt: skip
+        axis.plot(
+            positions + 0.12, [published[g.key][number] for g in columns], "s", color="#D55E00", label="published"
+        )
+        axis.set_xticks(positions, [_short(geometry) for geometry in columns])
+        axis.set_title(NAMES[row], fontsize=10)
+        axis.grid(alpha=0.3)
+    axes[0].legend(fontsize=8)
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def _short(geometry: Geometry) -> str:
+    return geometry.label.split(" ")[0] if geometry.flat is not None else f"Q {geometry.p},{geometry.q}"

@@ -1,0 +1,87 @@
+"""Tables 2 and 3 of the supplement: hierarchy and neighbours among the co-authors of NIPS 1988 to 2003."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from .. import datasets
+from ..embedding import Embedding, embed_many
+from ..graph import Graph
+from . import Figures
+from .coauthors import TABLE2, TABLE3, Job, Table
+from .console import Console, progress
+from .recipe import COAUTHOR_DIFFERENCES
+from .sampled import embed_sampled
+from .scores import Loss, Results, write
+
+Batches = Iterator[tuple[Sequence[Job], Sequence[Embedding]]]
+
+
+def table2(**options: Any) -> Figures:
+    """Four dimensions; see :func:`reproduce_table`."""
+    return reproduce_table(TABLE2, **options)
+
+
+def table3(**options: Any) -> Figures:
+    """Six dimensions; see :func:`reproduce_table`."""
+    return reproduce_table(TABLE3, **options)
+
+
+def reproduce_table(
+    table: Table,
+    *,
+    seeds: int | None = None,
+    output: Path,
+    quiet: bool = False,
+    loss: Loss = "exact",
+    iterations: int | None = None,
+    device: str | None = None,
+    threads: int | None = None,
+) -> Figures:
+    """Train every geometry, and print the table beside the published one.
+
+    The steps of a geometry are one batch on the exact loss. The files are written after each batch, with the columns
+    that are finished by then: that is what Ctrl-C leaves behind.
+    """
+    count, length = 1 if seeds is None else seeds, table.iterations if iterations is None else iterations
+    if count < 1 or length < 1:
+        raise ValueError(f"seeds and iterations must be at least 1, got {count} and {length}")
+    graph, console = datasets.nips(), Console(quiet)
+    console.differences(COAUTHOR_DIFFERENCES)
+    results = Results(table, graph, loss, length)
+    # Those with one step first: most columns are there soon.
+    geometries = sorted([*table.columns, table.beside], key=lambda geometry: len(geometry.ladder))
+    jobs = [
+        Job(g, rung, g.config(rung, seed, length)) for seed in range(count) for g in geometries for rung in g.ladder
+    ]
+    train = _exact if loss == "exact" else _sampled
+    output.mkdir(parents=True, exist_ok=True)
+    for batch, embeddings in train(graph, jobs, table.title, quiet, device=device, threads=threads):
+        for job, embedding in zip(batch, embeddings, strict=True):
+            results.add(job, embedding)
+        write(output, results)
+    console.print("\n".join(results.markdown()))
+    console.files(output, [f"{table.name}.{ending}" for ending in ("md", "csv", "png")])
+    return results.figures()
+
+
+def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, **options: Any) -> Batches:
+    """The steps of a geometry at a time."""
+    for (geometry, seed), group in groupby(jobs, key=lambda job: (job.geometry, job.config.seed)):
+        batch = list(group)
+        configs = [job.config for job in batch]
+        with progress(f"{title}, {geometry.label}, seed {seed}", configs[0].iterations, quiet) as callback:
+            embeddings = embed_many(graph, configs, measures=False, callback=callback, **options)
+        yield batch, embeddings
+
+
+def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, **options: Any) -> Batches:
+    """A training at a time: each takes hours."""
+    for job in jobs:
+        name = f"{title}, {job.geometry.label}, step {job.rung[0]:g}, seed {job.config.seed}"
+        with progress(name, job.config.iterations, quiet) as callback:
+            embedding = embed_sampled(graph, job.config, callback=callback, quiet=quiet, **options)
+        yield [job], [embedding]
