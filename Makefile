@@ -35,6 +35,8 @@ bench: $(READY)
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/karate.py
+	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/evaluation.py
 
 docs: $(READY)

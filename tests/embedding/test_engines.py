@@ -193,7 +193,7 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
 def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():
     # Steps far too long for this temperature: without the way back the loss ends high above its best.
     M = PseudoHyperboloid(3, 1)
-    specs = [spec(M, "dissimilarity", iterations=1000, tau=0.01, step=2e-5), spec(M, iterations=1000)]
+    specs = [spec(M, "dissimilarity", iterations=1000, tau=0.01, step=2e-5), spec(M, iterations=1000, step=1e-5)]
     starts = [start(M, 34, 0), start(M, 34, 0)]
     free, guarded = BatchState.start(starts), BatchState.start(starts)
     wild = run(NumbaEngine(KARATE, specs), free, 1000)

@@ -73,19 +73,19 @@ def small_loss_and_gradient(
     if tabled != kind:
         smooth(values, slopes, count, epsilon, time == 0)
     edges, pulls, longest = scratch[4], scratch[5], -np.inf
+    # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
     for pair in range(count):
-        weights[pair] = values[pair]
+        w[pair] = values[pair]
     for e in range(m):
         edges[e] = values[places[e]]
         longest = max(longest, edges[e])
-        weights[places[e]] = _BEYOND
-    least, total = smallest(weights, count), 0.0
+        w[places[e]] = _BEYOND
+    least, total = smallest(w, count), 0.0
     if count > m:
-        exponentials(weights, count, least, 1.0 / tau, weights)
+        exponentials(w, count, least, 1.0 / tau, weights)
         for e in range(m):
             weights[places[e]] = 0.0
         total = sum_of(weights, count)
-    # w and values are done with: their places are scratch from here on.
     loss, rest = rank(edges, weaker, tau, least, total, w, pulls, values, w[m:] if count >= 2 * m else np.empty(m))
     weigh(slopes, weights, count, -rest)
     for e in range(m):
@@ -148,8 +148,9 @@ def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
             excess = score - reference
             nearest = max(nearest, score)
             if excess > 0.0:
-                rest = below * math.exp(-excess)
-                own[stop] = math.exp(excess)
+                shrunk = math.exp(-excess)
+                rest = below * shrunk
+                own[stop] = 1.0 / shrunk
                 if rest < 1e-3:
                     loss += math.log1p(rest)
                 else:
@@ -166,10 +167,15 @@ def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
             references[stop] = reference
             stop += 1
         if nearest > reference:
-            below *= math.exp(reference - nearest)
+            shrunk = math.exp(reference - nearest)
+            below *= shrunk
             reference = nearest
             for e in range(start, stop):
-                own[e] = math.exp(values[e] * rate - reference)
+                # What is too large for a number, or was shrunk to nothing, is taken from its logarithm.
+                if own[e] < 1e100 and shrunk > 1e-100:
+                    own[e] *= shrunk
+                else:
+                    own[e] = math.exp(values[e] * rate - reference)
         for e in range(start, stop):
             below += own[e]
         start = stop

@@ -162,9 +162,9 @@ def lowest_octave(kind):
 @jit
 def table_octaves(reach, kind):
     """How many octaves of w > 0 and of w < 0 a table needs when no |w| exceeds ``reach``."""
-    above, lowest = 1, lowest_octave(kind)
-    while above < HIGHEST_OCTAVE - lowest and math.ldexp(1.0, lowest + above) <= reach:
-        above += 1
+    lowest = lowest_octave(kind)
+    # The power of two above ``reach``; any number if that is not finite, for then all w are beyond the table.
+    above = min(max(math.frexp(min(reach, 1e300))[1] - lowest, 1), HIGHEST_OCTAVE - lowest)
     if kind in (FLAT_SQUARED, FLAT_SMOOTHED):
         return above, 0
     if kind == BROKEN:
