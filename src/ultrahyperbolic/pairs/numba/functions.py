@@ -4,7 +4,7 @@ A pair enters the loss through w = ⟨x-y, x-y⟩ / 4|β| alone (for flat kinds,
 dissimilarity is a monotone function of w on either side of the cone w = 0, which is what lets pairs be left out by
 comparing w with two bounds.
 
-A table holds a function and its slope as polynomials on 64 segments of every octave of |w|, for w > 0 and w < 0: the
+A table holds a function and its slope as polynomials on 32 segments of every octave of |w|, for w > 0 and w < 0: the
 segment and the place within it are bits of w itself, so that looking up costs no logarithm, root or division.
 """
 
@@ -27,7 +27,7 @@ _HALF_PI = math.pi / 2
 # The authors' scripts replace the distance near the cone, |1 + ⟨x, y⟩| < 1e-5, by 2|1 + ⟨x, y⟩|, which is 4|w|.
 _CONE = 5e-6
 
-SEGMENT_BITS = 6
+SEGMENT_BITS = 5
 SEGMENTS = 1 << SEGMENT_BITS
 DEGREE = 5
 # |w| below 2^-24 is left to the function itself: few pairs are so close.
