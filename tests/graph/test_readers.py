@@ -512,3 +512,10 @@ def test_networkx_reads_and_writes_the_same(write):
     graph = nx.les_miserables_graph()
     nx.write_weighted_edgelist(graph, "graph.txt", delimiter="\t")
     assert read_graph("graph.txt").with_nodes(graph.nodes) == Graph.from_networkx(graph)
+
+
+def test_the_weight_cannot_be_the_column_of_an_end(tmp_path):
+    path = tmp_path / "edges.tsv"
+    path.write_text("a\tb\tw\n1\t2\t3\n2\t3\t4\n")
+    with pytest.raises(GraphError, match="the weight is in the column of an end, 'a'"):
+        read_graph(path, weight="a")

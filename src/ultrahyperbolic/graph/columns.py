@@ -58,7 +58,10 @@ def choose_columns(
     if weight is False:
         return first, second, None
     if weight is not None:
-        return first, second, _find(weight, names, width, where)
+        third = _find(weight, names, width, where)
+        if third in (first, second) and is_numeric(third):
+            raise GraphError(f"{where}: the weight is in the column of an end, {weight!r}: name another, or other ends")
+        return first, second, third
     third = next((known.index(name) for name in WEIGHTS if name in known), 2)
     usable = third < width and third not in (first, second) and is_numeric(third)
     return first, second, third if usable else None
