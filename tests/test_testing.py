@@ -179,7 +179,11 @@ def test_check_gradient_measures_the_taylor_slope(manifold, generator):
     assert slope < 1.7
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+# The same properties where the tensors lie on a GPU; nothing stands in for one.
+ON_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, and torch finds none")
+
+
+@ON_CUDA
 @pytest.mark.parametrize("signature", [(4, 0), (0, 4), (3, 1)], ids=str)
 def test_the_battery_passes_on_cuda(signature, dtype):
     check_manifold(PseudoHyperboloid(*signature, -4.0).cuda(), dtype=dtype, device="cuda")
@@ -190,7 +194,7 @@ def test_lopsided_signatures(signature, dtype):
     check_manifold(PseudoHyperboloid(*signature, -0.25), dtype=dtype)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="no CUDA device here")
+@ON_CUDA
 def test_check_gradient_on_cuda():
     M = PseudoHyperboloid(3, 1, -4.0).cuda()
     ok, slope = check_gradient(lambda x: x.pow(3).sum(), M.random(3), M)

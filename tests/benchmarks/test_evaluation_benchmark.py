@@ -3,12 +3,7 @@
 import json
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
-
-import pytest
-
-pytestmark = pytest.mark.skipif(find_spec("numba") is None, reason="numba is not installed")
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluation.py"
 

@@ -4,12 +4,9 @@ import json
 import math
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-
-pytestmark = pytest.mark.skipif(find_spec("geoopt") is None, reason="geoopt is not installed")
 
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "geometry.py"
 DIMENSIONS = (4, 8, 16)

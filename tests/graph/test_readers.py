@@ -202,7 +202,7 @@ def test_comment_letters_may_be_ids(write):
 
 
 CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_characters="\ufeff"), max_size=6)
-IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%<")  # "<" begins GraphML
+IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%")
 
 
 @settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -519,3 +519,9 @@ def test_the_weight_cannot_be_the_column_of_an_end(tmp_path):
     path.write_text("a\tb\tw\n1\t2\t3\n2\t3\t4\n")
     with pytest.raises(GraphError, match="the weight is in the column of an end, 'a'"):
         read_graph(path, weight="a")
+
+
+def test_an_id_may_begin_as_xml_does(tmp_path):
+    path = tmp_path / "edges.tsv"
+    path.write_text("<a>\t<b\t2\n<b\tc\t1\n")
+    assert read_graph(path).ids == ["<a>", "<b", "c"]

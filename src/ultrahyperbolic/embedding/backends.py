@@ -113,4 +113,4 @@ def _unknown(specs: Sequence[RunSpec]) -> str | None:
     """What no kernel knows."""
     if NumbaEngine.supports(specs):
         return None
-    return "no kernel knows the broken geodesic of flat space, where none breaks"
+    return "the compiled loops have no broken geodesic of flat space, where none breaks"

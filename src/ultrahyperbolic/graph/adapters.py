@@ -257,7 +257,7 @@ def rows_of_arrow(first: Any, second: Any, weights: Any, *, where: str) -> Rows:
     if weights is not None:
         try:
             weights = weights.cast(pa.float64()).to_numpy()
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # values, or a type, that Arrow makes no numbers of
             raise GraphError(f"{where}: the weights are {weights.type}, no numbers") from None
     i, j, ids = encode_ends(first, second)
     node_ids = NodeIds(ids if pa.types.is_string(ids.type) else ids.to_pylist())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,6 +26,11 @@ Path = str | os.PathLike[str]
 Nodes = Path | Iterable[Hashable] | Mapping[Hashable, Any]
 
 _LARGE = 16 << 20  # bytes of text from which loading the compiled loops pays
+
+
+# How an XML file can begin; in a file of no such name, an id that begins with "<" is no sign of one.
+_XML_SUFFIX = re.compile(r"\.(graphml|gexf|xml)(\.gz)?$", re.IGNORECASE)
+_GRAPHML = re.compile(rb"(\xef\xbb\xbf)?\s*<(\?xml\s|!--|!DOCTYPE\s|([\w.-]+:)?graphml[\s/>])", re.IGNORECASE)
 
 
 def read_graph(
@@ -103,7 +109,7 @@ def read_graph(
         elif start.startswith(b"%%MatrixMarket"):
             _refuse_options(file, "Matrix Market", layout | columns)
             graph = _read_matrix_market(file, weight, asymmetric)
-        elif start.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"<"):
+        elif _GRAPHML.match(start) or (_XML_SUFFIX.search(file) and start.lstrip().startswith(b"<")):
             _refuse_options(file, "GraphML", layout | columns)
             graph = _read_graphml(file, weight, repeated, asymmetric)
         else:

@@ -21,8 +21,6 @@ from .functions import (
     DEGREE,
     FLAT_SQUARED,
     LOWEST_OCTAVE,
-    SEGMENT_BITS,
-    SEGMENTS,
     bits,
     dissimilarity,
     fill_octave,
@@ -43,6 +41,9 @@ _MOST_BLOCKS = 4096
 _FEW = 128
 # Cells of the grid for each threshold that is found with it.
 _CELLS = 4
+# Distances are compared here, so tables are finer than training's: 64 segments of an octave keep 14 digits.
+SEGMENT_BITS = 6
+SEGMENTS = 1 << SEGMENT_BITS
 _FIRST = (1023 + LOWEST_OCTAVE) << SEGMENT_BITS
 
 Floats = NDArray[np.float64]
@@ -97,7 +98,7 @@ def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -
         above, below = table_octaves(4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind)
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     for octave in range(above + below):
-        fill_octave(table, octave, above, kind, math.sqrt(beta), epsilon, 0.0)
+        fill_octave(table, SEGMENTS, octave, above, kind, math.sqrt(beta), epsilon, 0.0)
     return Space(
         columns, time, beta, kind, epsilon, sizes, np.sqrt(sizes), table, above * SEGMENTS, below * SEGMENTS
     )  # fmt: skip

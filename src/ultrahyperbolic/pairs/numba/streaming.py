@@ -482,7 +482,7 @@ def prepare(points, time, scale, kind, radius, epsilon, tau, compare, offsets, n
         above, below = int(made_of[4]), int(made_of[5])
     else:
         for octave in range(above + below):
-            fill_octave(table, octave, above, tabled, radius, epsilon, wanted[3])
+            fill_octave(table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3])
         for k in range(6):
             made_of[k] = wanted[k]
     return hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below
