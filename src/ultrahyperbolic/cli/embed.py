@@ -151,7 +151,7 @@ def embed(
         "time_limit": time_limit,
     }
     embedding = _train(data, config, quiet=quiet, **machine)
-    measured = _keep(embedding, data, folder)
+    measured = _keep(embedding, data, folder, quiet=quiet)
     if as_json:
         print_json(_report(embedding, folder))
     elif not quiet:
@@ -256,7 +256,7 @@ def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any)
     return embedding
 
 
-def _keep(embedding: Embedding, graph: Graph, folder: Path) -> bool:
+def _keep(embedding: Embedding, graph: Graph, folder: Path, *, quiet: bool) -> bool:
     """Save the points, then measure them and complete the record; whether Ctrl-C left the time for that."""
     import torch
 
@@ -267,7 +267,7 @@ def _keep(embedding: Embedding, graph: Graph, folder: Path) -> bool:
         embedding.save(folder, overwrite=True)
         try:
             points = torch.from_numpy(embedding.points.copy())
-            embedding.run["measures"] = evaluate(graph, points, embedding.manifold)
+            embedding.run["measures"] = evaluate(graph, points, embedding.manifold, progress=not quiet)
         except KeyboardInterrupt:
             return False
         write_record(folder, embedding.run)

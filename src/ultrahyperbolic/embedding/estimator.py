@@ -188,7 +188,7 @@ def embed_many(
             engine, state, lengths.pop(), callback=both, time_limit=time_limit, step_back=configs[0].step_back
         )
     return [
-        _finish(graph, config, state, outcome, number, engine.name, started, measures=measures)
+        _finish(graph, config, state, outcome, number, engine.name, started, measures=measures, quiet=quiet)
         for number, config in enumerate(configs)
     ]
 
@@ -216,7 +216,7 @@ def _ends(value: float | tuple[float, float] | None) -> tuple[float, float] | No
 
 def _finish(
     graph: Graph, config: TrainingConfig, state: BatchState, outcome: Outcome, number: int, backend: str,
-    started: float, *, measures: bool,
+    started: float, *, measures: bool, quiet: bool,
 ) -> Embedding:  # fmt: skip
     manifold = config.manifold()
     points = state.best[number, :, : manifold.ambient_dim]
@@ -237,7 +237,7 @@ def _finish(
         "ordered_at": int(done_at) if done_at >= 0 else None,
         "stopped": outcome.reason,
         "steps_back": int(outcome.steps_back[number]),
-        "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold) if measures else {},
+        "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold, progress=not quiet) if measures else {},
         "timing": {"started": started, "seconds": outcome.seconds, "runs": len(state.points), "backend": backend},
     }
     return Embedding(graph.ids, points, manifold, record, graph)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..embedding import Progress
+from ..progress import bar
 
 
 class Console:
@@ -37,17 +37,8 @@ class Console:
 @contextmanager
 def progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[Progress], None]]:
     """A progress bar over the iterations of a batch, on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console as RichConsole
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
-
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=RichConsole(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda done: bar.update(task, completed=done.iteration)
+    with bar(title, total, show=not quiet) as update:
+        yield lambda done: update(done.iteration, "")
 
 
 def pyplot() -> Any:
