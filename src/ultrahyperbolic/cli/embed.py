@@ -19,6 +19,7 @@ from .sources import find_graph, graph_name
 
 if TYPE_CHECKING:
     from ..embedding import Embedding, TrainingConfig
+    from ..embedding.run import Callback
     from ..graph import Graph
 
 _TOP = 10
@@ -107,6 +108,12 @@ def embed(
         _option(_RESULT, "-o", "--output", metavar="FOLDER", help="Where to write; out/NAME OF THE GRAPH if not said."),
     ] = None,
     overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
+    tensorboard: Annotated[
+        Path | None,
+        _option(
+            _RESULT, "--tensorboard", metavar="FOLDER", help="Write the training there for TensorBoard, as it goes."
+        ),
+    ] = None,
     quiet: Annotated[bool, _option(_RESULT, "--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
@@ -139,9 +146,12 @@ def embed(
     _check_ids(data)
 
     from ..embedding import configure
+    from ..embedding.tensorboard import with_tensorboard
 
     with refusing(ValueError, TypeError):
         config = configure(data, **geometry, seed=seed, preset=preset, **chosen)
+    with refusing(ImportError, OSError):
+        board = with_tensorboard(tensorboard, data, [config], None)
     folder = _begin(output or Path("out") / graph_name(graph), data, config, overwrite=overwrite)
     machine = {
         "device": device,
@@ -150,7 +160,7 @@ def embed(
         "precision": precision,
         "time_limit": time_limit,
     }
-    embedding = _train(data, config, quiet=quiet, **machine)
+    embedding = _train(data, config, quiet=quiet, board=board, **machine)
     measured = _keep(embedding, data, folder, quiet=quiet)
     if as_json:
         print_json(_report(embedding, folder))
@@ -232,7 +242,7 @@ def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: boo
     return folder
 
 
-def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any) -> Embedding:
+def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, board: Callback | None, **machine: Any) -> Embedding:
     """The embedding, or the end of the command where there is nothing to keep."""
     from ..embedding import embed_many
 
@@ -241,6 +251,8 @@ def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any)
     def count(progress: Any) -> None:
         nonlocal chunks
         chunks += 1
+        if board is not None:
+            board(progress)
 
     def interrupt() -> None:
         if chunks:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import sys
 import time
@@ -21,6 +22,7 @@ from .config import Stop, TrainingConfig
 from .embedding import Embedding
 from .engine import BatchState, Measure, Precision, Way
 from .run import Callback, Outcome, Progress, run
+from .tensorboard import with_tensorboard
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -56,6 +58,7 @@ def embed(
     precision: Precision | None = None,
     quiet: bool = False,
     callback: Callback | None = None,
+    tensorboard: str | os.PathLike[str] | None = None,
 ) -> Embedding:
     """Embed a weighted graph so that stronger ties are shorter than weaker ones.
 
@@ -103,6 +106,8 @@ def embed(
         No progress bar and no notes.
     callback : callable, optional
         Called with a :class:`Progress` after each chunk of iterations; returning True stops.
+    tensorboard : path, optional
+        A folder in which TensorBoard finds the training: every 100 iterations, also while it runs.
 
     Returns
     -------
@@ -123,6 +128,7 @@ def embed(
     config = configure(graph, p=p, q=q, dim=dim, flat=flat, beta=beta, seed=seed, preset=preset, **chosen)
     options: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "time_limit": time_limit}
     options["precision"] = precision
+    callback = with_tensorboard(tensorboard, graph, [config], callback)
     (embedding,) = embed_many(graph, [config], quiet=quiet, callback=callback, **options)
     return embedding
 

@@ -41,6 +41,19 @@ def progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[Progress
         yield lambda done: update(done.iteration, "")
 
 
+def write_figure(name: str, folder: Path, draw: Callable[..., Any]) -> list[str]:
+    """A figure as PNG and PDF by matplotlib and as HTML by plotly; ``draw`` takes ``library``. The names written."""
+    from .. import plot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for library, suffixes in (("matplotlib", ("png", "pdf")), ("plotly", ("html",))):
+        figure = draw(library=library)
+        for suffix in suffixes:
+            names.append(plot.save(figure, folder / f"{name}.{suffix}").name)
+    return names
+
+
 def pyplot() -> Any:
     """matplotlib's pyplot on a backend without a window."""
     try:
