@@ -78,9 +78,14 @@ def test_quiet_and_no_terminal_show_nothing(terminal, monkeypatch):
 
 def test_errors_pass_through_and_leave_no_bar(terminal):
     stderr = terminal()
-    with pytest.raises(KeyboardInterrupt), progress.bar("reading", 7):
-        assert wait_for(stderr, "reading")
-        raise KeyboardInterrupt
+
+    def fail():
+        with progress.bar("reading", 7):
+            assert wait_for(stderr, "reading")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
     after = stderr.getvalue()
     time.sleep(0.3)
     assert stderr.getvalue() == after

@@ -150,9 +150,10 @@ def embed(
 
     with refusing(ValueError, TypeError):
         config = configure(data, **geometry, seed=seed, preset=preset, **chosen)
-    with refusing(ImportError, OSError):
-        board = with_tensorboard(tensorboard, data, [config], None)
+    _check_board(tensorboard)
     folder = _begin(output or Path("out") / graph_name(graph), data, config, overwrite=overwrite)
+    with refusing(OSError, about="cannot write for TensorBoard: "):
+        board = with_tensorboard(tensorboard, data, [config], None)
     machine = {
         "device": device,
         "backend": backend,
@@ -209,6 +210,18 @@ def _check_machine(device: str | None, backend: str, precision: str | None, time
         raise Refused(f"--backend triton computes on CUDA: leave --device {device} out")
     if kind == "meta":
         raise Refused(f"--device {device}: nothing is computed there")
+
+
+def _check_board(folder: Path | None) -> None:
+    """Refuse before an older embedding makes way what would fail after."""
+    if folder is None:
+        return
+    from ..embedding.tensorboard import writer_class
+
+    if folder.exists() and not folder.is_dir():
+        raise Refused(f"--tensorboard {folder}: this is a file; name a folder")
+    with refusing(ImportError):
+        writer_class()
 
 
 def _check_ids(graph: Graph) -> None:

@@ -38,7 +38,7 @@ class TensorBoard:
     """
 
     def __init__(self, folder: str | os.PathLike[str], graph: Graph, configs: Sequence[TrainingConfig]) -> None:
-        writer = _writer_class()
+        writer = writer_class()
         self.graph, self.configs = graph, configs
         self.schedules = [config.schedule() for config in configs]
         names = _names(configs)
@@ -92,7 +92,8 @@ def with_tensorboard(
     return both
 
 
-def _writer_class() -> Any:
+def writer_class() -> Any:
+    """What writes for TensorBoard, or an ``ImportError`` that says what to install."""
     try:
         from torch.utils.tensorboard import SummaryWriter
     except ImportError:
