@@ -76,6 +76,14 @@ def test_quiet_and_no_terminal_show_nothing(terminal, monkeypatch):
     assert plain.getvalue() == ""
 
 
+def test_a_terminal_that_cannot_draw_over_shows_nothing(terminal, monkeypatch):
+    monkeypatch.setenv("TERM", "dumb")
+    stderr = terminal()
+    with progress.bar("reading", 7) as update:
+        update(3, "")
+    assert stderr.getvalue() == ""
+
+
 def test_errors_pass_through_and_leave_no_bar(terminal):
     stderr = terminal()
 

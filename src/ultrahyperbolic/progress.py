@@ -30,11 +30,15 @@ def bar(title: str, total: float | None = None, *, show: bool = True) -> Iterato
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+    console = Console(stderr=True)
+    if not console.is_interactive:  # a terminal on which nothing can be drawn over
+        yield lambda completed, text: None
+        return
     # Titles may hold ids and names of files, in which brackets mean nothing.
     columns = [TextColumn("{task.description}", markup=False), BarColumn()]
     columns += [] if total is None else [MofNCompleteColumn()]
     columns += [TextColumn("{task.fields[text]}", markup=False), TimeElapsedColumn()]
-    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    shown = Progress(*columns, console=console, transient=True)
     task = shown.add_task(title, total=total, text="")
     timer = Timer(_DELAY, shown.start)
     timer.daemon = True

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -79,17 +80,16 @@ def export(
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError("graph must have the nodes of the embedding in their order: use graph.with_nodes(ids)")
-    if graph is None and format in ("graphml", "gexf"):
-        raise ValueError(f"{format} holds the edges, and the graph is not at hand: give it (graph=, or --graph)")
     target = Path(path)
     with bar(f"writing {target}", show=progress):
         if format == "atlas":
             return _write_atlas(embedding, target, graph, neighbors, overwrite)
         if format == "projector":
             return _write_projector(embedding, target, graph, overwrite)
+        if graph is None:
+            raise ValueError(f"{format} holds the edges, and the graph is not at hand: give it (graph=, or --graph)")
         _refuse(_file(target), overwrite)
         write = _graphml if format == "graphml" else _gexf
-        assert graph is not None
         _write_lines(target, write(embedding, graph, _xml_ids(embedding.ids)))
     return Exported([target], [])
 
@@ -240,8 +240,7 @@ def _xml_ids(ids: Sequence[Hashable]) -> list[str]:
     for text in texts:
         _check_xml(text, "node")
     if len(set(texts)) < len(texts):
-        seen: set[str] = set()
-        twice = next(text for text in texts if text in seen or seen.add(text))  # type: ignore[func-returns-value]
+        ((twice, _),) = Counter(texts).most_common(1)
         raise ValueError(f"two nodes are {twice!r} when written as text: make the ids differ")
     return texts
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..geometry import PseudoHyperboloid
 
 if TYPE_CHECKING:
@@ -31,12 +33,13 @@ def summary(embedding: Embedding) -> str:
     parts += [f'<tr><th style="text-align:left">{escape(name)}</th><td>{value}</td></tr>' for name, value in rows]
     parts.append("</tbody></table>")
     if len(embedding) <= _SUMMED_NODES or "delta" in vars(embedding):
-        top = embedding.hierarchy().head(_TOP)
+        top = np.argsort(embedding.rank)[:_TOP]
         parts.append("<table><caption>The top of the hierarchy</caption>")
         parts.append('<thead><tr><th>rank</th><th style="text-align:left">node</th><th>δ</th></tr></thead><tbody>')
-        for rank, node, delta in zip(top["rank"], top["node"], top["delta"], strict=True):
-            name = escape(_shortened(str(node)))
-            parts.append(f'<tr><td>{rank}</td><td style="text-align:left">{name}</td><td>{delta:.6g}</td></tr>')
+        for rank, row in enumerate(top, start=1):
+            name = escape(_shortened(str(embedding.ids[int(row)])))
+            delta = f"{embedding.delta[row]:.6g}"
+            parts.append(f'<tr><td>{rank}</td><td style="text-align:left">{name}</td><td>{delta}</td></tr>')
         parts.append("</tbody></table>")
     return "<div>" + "".join(parts) + "</div>"
 

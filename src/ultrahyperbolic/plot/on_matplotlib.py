@@ -224,7 +224,7 @@ def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
             axis.set(xlabel=panel.x, ylabel=panel.y)
             axis.spines[["top", "right"]].set_visible(False)
             if panel.nodes is not None:
-                _draw_nodes(axis, panel)
+                _draw_nodes(axis, panel.nodes, by_rank=panel.by_rank)
             else:
                 _draw_lines(axis, panel)
         curves = [axis for axis, panel in zip(axes, panels, strict=True) if panel.lines]
@@ -233,9 +233,7 @@ def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
     return drawn
 
 
-def _draw_nodes(axis: Any, panel: Drawing) -> None:
-    nodes = panel.nodes
-    assert nodes is not None
+def _draw_nodes(axis: Any, nodes: Nodes, *, by_rank: bool) -> None:
     if len(nodes.ties):
         paths = [_bow(*nodes.places[tie]) for tie in nodes.ties]
         widths = 0.35 + 2.0 * nodes.strengths
@@ -246,7 +244,7 @@ def _draw_nodes(axis: Any, panel: Drawing) -> None:
     _draw_labels(axis, nodes, colors)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
-    if panel.by_rank:
+    if by_rank:
         n = len(nodes.ranks)
         axis.set_ylim(n + 0.06 * n, 1 - 0.06 * n)
         axis.set_yticks([1, *range(10, n + 1, 10)] if n <= 60 else np.unique(np.linspace(1, n, 6).round()))
