@@ -12,10 +12,11 @@ import typer
 from . import options as opt
 from .errors import Refused, suggestion
 from .output import number, print_json, print_table, shown
-from .sources import aligned, find_graph, open_embedding
+from .sources import find_graph, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
+    from ..graph import Graph
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 
@@ -137,6 +138,16 @@ def evaluate(
         print("this is not the graph that was embedded: its ids, edges or weights differ")
     print()
     _print_measures(measures)
+
+
+def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
+    """The graph with the nodes of the embedding, in their order."""
+    known = set(embedding.ids)
+    strangers = [node for node in graph.ids if node not in known]
+    if strangers:
+        count = f"{len(strangers)} of its {graph.n_nodes} nodes"
+        raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
+    return graph.with_nodes(embedding.ids)
 
 
 def _trained_on(embedding: Embedding) -> str | None:

@@ -8,9 +8,10 @@ from typing import Annotated, Any, Literal
 import typer
 
 from . import options as opt
+from .answers import aligned
 from .errors import refusing
 from .output import note, print_json
-from .sources import aligned, find_graph, open_embedding
+from .sources import find_graph, open_embedding
 
 EXAMPLES = """
 Examples:

@@ -79,13 +79,3 @@ def open_embedding(folder: Path) -> Embedding:
                 raise ValueError("it holds no JSON object")
     with refusing(OSError, ValueError), bar(f"opening {folder}"):
         return Embedding.load(folder)
-
-
-def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
-    """The graph with the nodes of the embedding, in their order."""
-    known = set(embedding.ids)
-    strangers = [node for node in graph.ids if node not in known]
-    if strangers:
-        count = f"{len(strangers)} of its {graph.n_nodes} nodes"
-        raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
-    return graph.with_nodes(embedding.ids)

@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from xml.sax.saxutils import escape, quoteattr
@@ -120,9 +120,17 @@ def _refuse(path: Path, overwrite: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    from .embedding import _replace
+def _replace(path: Path, write: Callable[[str], object]) -> None:
+    """Write a file whole or not at all."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        write(str(temporary))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
     def write(temporary: str) -> None:
         with open(temporary, "w", encoding="utf-8", newline="\n") as file:
             file.writelines(line + "\n" for line in lines)
@@ -152,8 +160,6 @@ def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, 
     """A row a node; ``neighbors`` holds {ids: positions of rows from 0, distances}, as Embedding Atlas documents it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
-
-    from .embedding import _replace
 
     _refuse(_file(path), overwrite)
     n = len(embedding)
