@@ -81,7 +81,7 @@ def main() -> None:
     pairs = RankedPairs.of(datasets.karate())
     recipe = {**settings(weighted=True, q=1), "iterations": arguments.iterations, "dissimilarity": "dissimilarity"}
     config = TrainingConfig(p=3, q=1, **recipe)
-    start = config.start(pairs.n_nodes)
+    start = config.starting_points(datasets.karate())
     signs = torch.tensor([-1.0, -1.0, 1.0, 1.0, 1.0], dtype=torch.float64)
     plain = Plain(pairs, signs, config.temperature[0], config.step)
     engine = NumbaEngine(pairs, [config.spec()], best_every=config.best_every, threads=1)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import datasets, evaluation, optim, plot
-    from .embedding import Embedding, TrainingConfig, embed
+    from .embedding import Embedding, Selection, TrainingConfig, embed, select_signature
     from .embedding.sklearn import UltrahyperbolicEmbedding
     from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
     from .graph import Graph, GraphError, as_graph, read_graph
@@ -25,6 +25,7 @@ __all__ = [
     "MinimizeResult",
     "PseudoHyperboloid",
     "PseudoSphere",
+    "Selection",
     "TrainingConfig",
     "UltrahyperbolicEmbedding",
     "as_graph",
@@ -37,10 +38,11 @@ __all__ = [
     "optim",
     "plot",
     "read_graph",
+    "select_signature",
 ]
 
 _HOMES = {
-    ".embedding": ("Embedding", "TrainingConfig", "embed"),
+    ".embedding": ("Embedding", "Selection", "TrainingConfig", "embed", "select_signature"),
     ".embedding.sklearn": ("UltrahyperbolicEmbedding",),
     ".geometry": (
         "Check", "Euclidean", "Logarithm", "Manifold", "PseudoHyperboloid", "PseudoSphere", "checked",

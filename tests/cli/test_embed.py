@@ -136,8 +136,9 @@ def test_a_folder_with_other_things_keeps_them(call):
         ("--signature ' 1 , 3 '", {"p": 1, "q": 3}),
         ("--signature flat", {"flat": 4, "p": None}),
         ("--signature flat --dim 2", {"flat": 2, "p": None}),
-        ("--dim 3 --beta -0.5", {"p": 2, "q": 1, "beta": -0.5}),
-        ("--temperature 0.02", {"temperature": [0.02, 0.02]}),
+        ("--signature 2,1 --beta -0.5", {"p": 2, "q": 1, "beta": -0.5}),
+        ("--temperature 0.02", {"temperature": [0.06, 0.02], "max_step": [0.06, 0.002], "scale": 0.2}),
+        ("--temperature 0.1,0.02", {"temperature": [0.1, 0.02]}),
         ("--dissimilarity broken", {"dissimilarity": "broken_dissimilarity"}),
         ("--dissimilarity smoothed", {"dissimilarity": "smoothed_dissimilarity"}),
         ("--dissimilarity cone-rule", {"dissimilarity": "cone_rule"}),
@@ -247,7 +248,7 @@ def test_a_training_that_never_had_a_loss_is_not_saved(call, monkeypatch):
 
     def diverge(self, state, iterations):
         state.iteration += iterations
-        return np.full((1, iterations), np.inf)
+        return np.full((len(state.points), iterations), np.inf)
 
     monkeypatch.setattr(NumbaEngine, "advance", diverge)
     result = call("embed karate -o club --iterations 5")
@@ -262,6 +263,6 @@ def test_bugs_keep_their_traceback(call, monkeypatch):
     def broken(*args, **options):
         raise ZeroDivisionError
 
-    monkeypatch.setattr(room, "embed_many", broken)
+    monkeypatch.setattr(room, "embed_best", broken)
     with pytest.raises(ZeroDivisionError):
         call("embed karate -o club")

@@ -64,7 +64,7 @@ def test_what_it_refuses(call, refuse):
 
 def test_tensorboard(call, refuse, monkeypatch):
     pytest.importorskip("tensorboard")
-    result = call("embed karate -o club --iterations 60 --quiet --tensorboard board")
+    result = call("embed karate -o club --iterations 60 --temperature 0.01 --quiet --tensorboard board")
     assert result.exit_code == 0
     assert [path.name for path in Path("board").iterdir()] == ["Q3_1_seed0"]
     Path("file").write_text("")

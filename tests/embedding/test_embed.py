@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -66,7 +67,8 @@ def test_the_reference_backend_gives_the_same_bits_twice():
 
 def test_a_batch_is_its_runs(club):
     graph = uh.datasets.karate()
-    configs = [TrainingConfig(p=3, q=1, seed=s) for s in (3, 0, 5)]
+    kept = TrainingConfig.from_json(club.run["config"])
+    configs = [replace(kept, seed=s) for s in (3, 0, 5)]
     batch = embed_many(graph, configs, measures=False)
     assert np.array_equal(batch[1].points, club.points)
 
@@ -154,21 +156,23 @@ def test_the_paper_preset_says_what_differs(capsys):
     assert "x_0 kept at 1" in capsys.readouterr().err
     config = embedding.run["config"]
     assert (config["step"], config["drop_below"], config["best_every"]) == (1e-6, 400.0, 20)
-    start = TrainingConfig.from_json(config).start(34)
+    start = TrainingConfig.from_json(config).starting_points(uh.datasets.karate())
     assert np.abs(start[:, 1:] / start[:, :1]).max() <= 0.1
-    assert configure(uh.datasets.karate().unweighted(), p=4, q=0, preset="paper").drop_below == 100.0
-    assert configure(uh.datasets.karate(), p=4, q=0, preset="paper").optimizer == "gradient"
+    (unweighted,) = configure(uh.datasets.karate().unweighted(), p=4, q=0, preset="paper")
+    assert unweighted.drop_below == 100.0
+    (weighted,) = configure(uh.datasets.karate(), p=4, q=0, preset="paper")
+    assert weighted.optimizer == "gradient"
 
 
 def test_defaults_and_signatures():
     graph = uh.datasets.karate()
-    assert configure(graph).p == 3
-    assert (configure(graph, dim=6).p, configure(graph, dim=6).q) == (5, 1)
-    assert configure(graph, flat=True).flat == 4
+    assert {(config.p, config.q) for config in configure(graph)} == {(3, 1)}
+    assert {config.flat for config in configure(graph, flat=True)} == {4}
     for arguments, message in (
         ({"p": 3}, "p and q go together"),
         ({"p": 3, "q": 1, "dim": 4}, "not both"),
-        ({"dim": 0}, "dim must be a positive integer"),
+        ({"dim": 0, "flat": True}, "dim must be a positive integer"),
+        ({"dim": 6}, "dim = 6 names no signature"),
         ({"p": -1, "q": 2}, "p must not be negative"),
         ({"preset": "mine"}, "preset must be 'paper' or None"),
         ({"iterations": 0}, "iterations must be a positive integer"),

@@ -10,11 +10,14 @@ from .known import EXAMPLES as DATASETS_EXAMPLES
 from .known import datasets
 from .reproduce import EXAMPLES as REPRODUCE_EXAMPLES
 from .reproduce import reproduce
+from .select import EXAMPLES as SELECT_EXAMPLES
+from .select import select
 
 __all__ = ["app", "main"]
 
 # In the order in which people meet them.
 app.command(epilog=EMBED_EXAMPLES)(embed)
+app.command(epilog=SELECT_EXAMPLES)(select)
 app.command(epilog=RANK_EXAMPLES)(rank)
 app.command(epilog=NEIGHBORS_EXAMPLES)(neighbors)
 app.command(epilog=EVALUATE_EXAMPLES)(evaluate)

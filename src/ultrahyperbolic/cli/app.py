@@ -15,6 +15,7 @@ Examples:
 
   ultrahyperbolic embed karate -o out/karate
   ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
+  ultrahyperbolic select ties.tsv --dim 4
   ultrahyperbolic rank club --top 10
   ultrahyperbolic neighbors club 34 -k 5
   ultrahyperbolic evaluate club --graph ties.tsv

@@ -46,7 +46,8 @@ def embed(
         _option(_GEOMETRY, "--signature", metavar="P,Q", help="The signature of Q^(p,q), or flat; 3,1 if not said."),
     ] = None,
     dim: Annotated[
-        int | None, _option(_GEOMETRY, "--dim", min=1, help="Dimension instead: (dim - 1, 1), or flat of so many.")
+        int | None,
+        _option(_GEOMETRY, "--dim", min=1, help="Dimension instead: the signature is chosen (see select), or flat."),
     ] = None,
     beta: Annotated[
         float | None, _option(_GEOMETRY, "--beta", help="Below 0; 1/beta is the curvature. -1 if not said.")
@@ -78,7 +79,9 @@ def embed(
     ] = None,
     temperature: Annotated[
         str | None,
-        _option(_TRAINING, "--temperature", metavar="TAU", help="τ: one value, or start,end; 0.1,0.01 if not said."),
+        _option(
+            _TRAINING, "--temperature", metavar="TAU", help="τ: the last, or start,end; set by the method if not said."
+        ),
     ] = None,
     dissimilarity: Annotated[
         Dissimilarity | None,
@@ -145,23 +148,35 @@ def embed(
         data.require_trainable()
     _check_ids(data)
 
-    from ..embedding import configure
+    from ..embedding import TrainingConfig, configure
+    from ..embedding.embedding import prepare_folder
+    from ..embedding.select import choose_signature
     from ..embedding.tensorboard import with_tensorboard
 
+    machine = {"device": device, "backend": backend, "threads": threads, "precision": precision}
+    place = output or Path("out") / graph_name(graph)
+    selection = None
+    if geometry.get("p") is None and geometry["dim"] is not None and not geometry.get("flat"):
+        with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
+            prepare_folder(place, overwrite=overwrite)
+        with refusing(ValueError, TypeError):
+            selection = choose_signature(
+                data, dim=geometry.pop("dim"), iterations=iterations or TrainingConfig.iterations,
+                beta=geometry.get("beta", -1.0), seed=seed, quiet=quiet, **machine,
+            )  # fmt: skip
+        best = selection.best
+        geometry |= {"dim": best.flat, "flat": True} if best.flat is not None else {"p": best.p, "q": best.q}
+        if best.flat is not None:
+            geometry.pop("beta", None)
     with refusing(ValueError, TypeError):
-        config = configure(data, **geometry, seed=seed, preset=preset, **chosen)
+        configs = configure(data, **geometry, seed=seed, preset=preset, **chosen)
     _check_board(tensorboard)
-    folder = _begin(output or Path("out") / graph_name(graph), data, config, overwrite=overwrite)
+    folder = _begin(place, data, configs[0], overwrite=overwrite)
     with refusing(OSError, about="cannot write for TensorBoard: "):
-        board = with_tensorboard(tensorboard, data, [config], None)
-    machine = {
-        "device": device,
-        "backend": backend,
-        "threads": threads,
-        "precision": precision,
-        "time_limit": time_limit,
-    }
-    embedding = _train(data, config, quiet=quiet, board=board, **machine)
+        board = with_tensorboard(tensorboard, data, configs, None)
+    embedding = _train(data, configs, quiet=quiet, board=board, time_limit=time_limit, **machine)
+    if selection is not None:
+        embedding.run["select"] = selection.to_json()
     measured = _keep(embedding, data, folder, quiet=quiet)
     if as_json:
         print_json(_report(embedding, folder))
@@ -255,9 +270,11 @@ def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: boo
     return folder
 
 
-def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, board: Callback | None, **machine: Any) -> Embedding:
+def _train(
+    graph: Graph, configs: list[TrainingConfig], *, quiet: bool, board: Callback | None, **machine: Any
+) -> Embedding:
     """The embedding, or the end of the command where there is nothing to keep."""
-    from ..embedding import embed_many
+    from ..embedding import embed_best
 
     chunks = 0
 
@@ -274,7 +291,7 @@ def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, board: Callback
         raise SystemExit(130)
 
     with on_interrupt(interrupt):
-        (embedding,) = embed_many(graph, [config], quiet=quiet, measures=False, callback=count, **machine)
+        embedding = embed_best(graph, configs, quiet=quiet, measures=False, callback=count, **machine)
     if embedding.run["best_iteration"] < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
         raise typer.Exit(1)
@@ -327,6 +344,12 @@ def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
     print(counts)
     for policy, count in graph.policies.items():
         print(f"  {policy.replace('_', ' ')}: {count}")
+    if "select" in run:
+        near = run["select"]["within_noise_of"]
+        print(
+            f"of dimension {config['flat'] or config['p'] + config['q']}, {run['select']['winner']} was chosen"
+            + (f", within the noise of {', '.join(near)}" if near else "")
+        )
     print(f"embedded on {where}, seed {run['seed']}, in {run['timing']['seconds']:.1f} s: {run['stopped']}")
     for line in in_words(run["measures"]):
         print(f"  {line}")

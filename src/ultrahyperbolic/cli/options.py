@@ -146,15 +146,17 @@ def device_kind(device: str) -> str:
         raise Refused(f"--device {device}: {reason(error).partition('.')[0].splitlines()[0]}") from None
 
 
-def parse_ends(name: str, text: str) -> tuple[float, float]:
-    """One value for the whole training, or those at its start and end.
+def parse_ends(name: str, text: str) -> float | tuple[float, float]:
+    """One value, or those at the start and at the end of a training.
 
     >>> parse_ends("--temperature", "0.1,0.01"), parse_ends("--temperature", "0.01")
-    ((0.1, 0.01), (0.01, 0.01))
+    ((0.1, 0.01), 0.01)
     """
     try:
         first, *rest = (float(part) for part in text.split(","))
-        (last,) = rest or [first]
+        if not rest:
+            return first
+        (last,) = rest
     except ValueError:
         raise Refused(f"{name} {text}: write one number, or start,end such as 0.1,0.01") from None
     return first, last

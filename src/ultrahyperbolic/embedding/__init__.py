@@ -3,8 +3,9 @@
 from .config import TrainingConfig
 from .embedding import Embedding
 from .engine import BatchState, NumbaEngine, ReferenceEngine, RunSpec, Schedule
-from .estimator import configure, embed, embed_many
+from .estimator import configure, embed, embed_best, embed_many
 from .run import Progress, run
+from .select import Selection, select_signature
 
 __all__ = [
     "BatchState",
@@ -14,9 +15,12 @@ __all__ = [
     "ReferenceEngine",
     "RunSpec",
     "Schedule",
+    "Selection",
     "TrainingConfig",
     "configure",
     "embed",
+    "embed_best",
     "embed_many",
     "run",
+    "select_signature",
 ]

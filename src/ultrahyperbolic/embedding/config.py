@@ -12,9 +12,13 @@ import torch
 
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
 from ..geometry.manifold import check_positive
+from ..graph import Graph
 from .engine import MEASURES, WAYS, Floats, Measure, RunSpec, Schedule, Way
+from .start import SpectralStart
 
 Stop = Literal["iterations", "ordered"]
+Start = Literal["spectral", "pole"]
+STARTS: tuple[Start, ...] = ("spectral", "pole")
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,15 @@ class TrainingConfig:
     epsilon: tuple[float, float] = (0.1, 1e-3)
     """Smoothing of the light cone, at the start and at the end."""
     step: float = 0.1
-    max_step: tuple[float, float] | None = (0.05, 1e-3)
+    max_step: tuple[float, float] | None = (0.2, 1e-3)
     """Longest move of a point, at the start and at the end; None for no bound."""
     drop_below: float | None = None
     drop_factor: float = 1.0
     best_every: int = 1
+    start: Start = "spectral"
+    """From the graph's hops, or the paper's, near the pole."""
+    scale: float = 1.0
+    """How far from the pole points start, of what the start would have them."""
     perturb_first: bool = True
     """Whether the first coordinate starts at random too; the authors' scripts start it at 1."""
     stop: Stop = "iterations"
@@ -54,6 +62,8 @@ class TrainingConfig:
             raise ValueError(f"optimizer must be one of {', '.join(WAYS)}, got {self.optimizer!r}")
         if self.stop not in ("iterations", "ordered"):
             raise ValueError(f"stop must be 'iterations' or 'ordered', got {self.stop!r}")
+        if self.start not in STARTS:
+            raise ValueError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}")
         if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 1:
             raise ValueError(f"iterations must be a positive integer, got {self.iterations!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
@@ -62,6 +72,7 @@ class TrainingConfig:
             for value in getattr(self, name) or ():
                 check_positive(name, value)
         check_positive("step", self.step)
+        check_positive("scale", self.scale)
         if self.optimizer == "phi" and self.flat is not None:
             raise ValueError("optimizer 'phi' maps onto a curved manifold; flat space has none: use 'descent'")
 
@@ -95,16 +106,19 @@ class TrainingConfig:
         """The run of a batch."""
         return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer)
 
-    def start(self, n: int) -> Floats:
-        """The paper's start for n nodes: [n, d] near the pole."""
-        manifold, generator = self.manifold(), torch.Generator().manual_seed(self.seed)
+    def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
+        """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""
+        manifold = self.manifold()
+        if self.start == "spectral":
+            return (spectral or SpectralStart(graph))(manifold, self.seed, self.scale)
+        generator, epsilon = torch.Generator().manual_seed(self.seed), 0.1 * self.scale
         if isinstance(manifold, PseudoHyperboloid):
-            radius = math.sqrt(-self.beta)
+            epsilon *= math.sqrt(-self.beta)
             points = manifold.random_near_pole(
-                n, epsilon=0.1 * radius, generator=generator, perturb_first=self.perturb_first
+                graph.n_nodes, epsilon=epsilon, generator=generator, perturb_first=self.perturb_first
             )
         else:
-            points = manifold.random_near_pole(n, epsilon=0.1, generator=generator)
+            points = manifold.random_near_pole(graph.n_nodes, epsilon=epsilon, generator=generator)
             if not self.perturb_first:
                 points[:, 0] = 1.0
         array: Floats = points.numpy()

@@ -15,13 +15,17 @@ import torch
 from numpy.typing import NDArray
 
 from ..evaluation import evaluate, violated_orders
+from ..geometry.manifold import check_positive
 from ..graph import Graph, as_graph
 from ..objective import RankedPairs
 from .backends import Backend, available, make_engine
 from .config import Stop, TrainingConfig
+from .defaults import at_temperature, choose, tries
 from .embedding import Embedding
-from .engine import BatchState, Measure, Precision, Way
+from .engine import BatchState, Engine, Floats, Measure, Precision, Way
 from .run import Callback, Outcome, Progress, run
+from .select import choose_signature
+from .start import SpectralStart
 from .tensorboard import with_tensorboard
 
 if TYPE_CHECKING:
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
+# Settings that say how to train: with one of them given, there is one training.
+_HOW = ("optimizer", "temperature", "epsilon", "step", "max_step")
 # Larger graphs leave the share of violated orders out of the progress bar: counting it would cost more than training.
 _SHOWN_ORDERS_NODES = 1500
 
@@ -69,7 +75,8 @@ def embed(
     p, q : int, optional
         The signature of Q^{p,q}_β.
     dim : int, optional
-        Dimension of the manifold instead: (dim - 1, 1), or with ``flat`` R^dim. 4 if nothing is given.
+        Dimension of the manifold instead: the signature is chosen by :func:`select_signature` within the time of two
+        trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,1}.
     flat : bool
         Euclidean space with the squared distance, the paper's baseline.
     beta : float
@@ -81,11 +88,13 @@ def embed(
     optimizer : "descent", "phi" or "gradient", optional
         Along -χ (default), through φ (Section 4.1), or along -Df, which does not converge in general.
     iterations : int, optional
-        2,000 by default, 10,000 with the preset.
+        2,000 by default, 10,000 with the preset. Graphs of up to 1,000 nodes are trained in four or five ways at once,
+        unless it is said how, and the one of the fewest violated orders is kept.
     time_limit : float, optional
         Seconds after which to stop.
     temperature, epsilon, max_step : float or (float, float), optional
         τ, the smoothing of the light cone, and the longest move of a point: one value, or the first and the last.
+        One temperature is the last, and start, smoothing and moves are set in units of it.
     dissimilarity : str, optional
         ``"smoothed_dissimilarity"`` (default), ``"dissimilarity"`` (D_γ), ``"broken_dissimilarity"``, or
         ``"cone_rule"`` (the scripts' form of D_γ).
@@ -122,14 +131,22 @@ def embed(
     """
     graph = as_graph(graph)
     chosen = {
-        "optimizer": optimizer, "iterations": iterations, "temperature": _ends(temperature), "step": step,
+        "optimizer": optimizer, "iterations": iterations, "temperature": temperature, "step": step,
         "dissimilarity": dissimilarity, "epsilon": _ends(epsilon), "max_step": _ends(max_step), "stop": stop,
     }  # fmt: skip
-    config = configure(graph, p=p, q=q, dim=dim, flat=flat, beta=beta, seed=seed, preset=preset, **chosen)
-    options: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "time_limit": time_limit}
-    options["precision"] = precision
-    callback = with_tensorboard(tensorboard, graph, [config], callback)
-    (embedding,) = embed_many(graph, [config], quiet=quiet, callback=callback, **options)
+    options: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "precision": precision}
+    selection = None
+    if p is None and q is None and not flat and dim is not None:
+        graph.require_trainable()
+        length = iterations or TrainingConfig.iterations
+        selection = choose_signature(graph, dim, iterations=length, beta=beta, seed=seed, quiet=quiet, **options)
+        p, q, flat = selection.best.p, selection.best.q, selection.best.flat is not None
+        dim = dim if flat else None
+    configs = configure(graph, p=p, q=q, dim=dim, flat=flat, beta=beta, seed=seed, preset=preset, **chosen)
+    callback = with_tensorboard(tensorboard, graph, configs, callback)
+    embedding = embed_best(graph, configs, quiet=quiet, callback=callback, time_limit=time_limit, **options)
+    if selection is not None:
+        embedding.run["select"] = selection.to_json()
     return embedding
 
 
@@ -144,8 +161,11 @@ def configure(
     seed: int = 0,
     preset: str | None = None,
     **chosen: Any,
-) -> TrainingConfig:
-    """The training that the arguments of :func:`embed` ask for, those that are None left to the recipe."""
+) -> list[TrainingConfig]:
+    """The trainings that the arguments of :func:`embed` ask for, those that are None left to the method.
+
+    Several where nothing is said of how to train: of those the best is kept.
+    """
     if preset not in (None, "paper"):
         raise ValueError(f"preset must be 'paper' or None, got {preset!r}")
     geometry = _geometry(p, q, dim, flat)
@@ -155,9 +175,56 @@ def configure(
 
         recipe = settings(weighted=len(graph.capacities) > 1, q=geometry["q"])
     given = {name: value for name, value in chosen.items() if value is not None}
+    temperature = given.get("temperature")
+    if temperature is not None and not isinstance(temperature, tuple):
+        check_positive("temperature", temperature)
+        given["temperature"] = (temperature, temperature)
+        if preset is None:
+            given = {
+                **at_temperature(temperature, flat=geometry["flat"] is not None),
+                **{name: value for name, value in given.items() if name != "temperature"},
+            }
     config = TrainingConfig(**geometry, beta=beta, seed=seed, **{**recipe, **given})
     config.manifold()  # the signature is checked here, before any work
-    return config
+    if preset is None and not any(name in given for name in _HOW):
+        return tries(config, graph.n_nodes)
+    return [config]
+
+
+def embed_best(
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    *,
+    quiet: bool = True,
+    measures: bool = True,
+    callback: Callback | None = None,
+    time_limit: float | None = None,
+    **options: Any,
+) -> Embedding:
+    """Train in several ways as one batch, and keep the one of the fewest violated orders (:func:`defaults.choose`)."""
+    embeddings = embed_many(
+        graph, configs, quiet=quiet, measures=False, callback=callback, time_limit=time_limit, **options
+    )
+    best = embeddings[0]
+    if len(embeddings) > 1:
+        violated = [
+            violated_orders(graph, torch.from_numpy(e.points.copy()), e.manifold).all_classes for e in embeddings
+        ]
+        best = embeddings[choose(configs, violated)]
+        best.run["tries"] = [
+            {
+                "start": config.start,
+                "temperature": list(config.temperature),
+                "step": config.step,
+                "violated_orders_all": None if math.isnan(share) else share,
+                "kept": embedding is best,
+            }
+            for config, share, embedding in zip(configs, violated, embeddings, strict=True)
+        ]
+    if measures:
+        points = torch.from_numpy(best.points.copy())
+        best.run["measures"] = evaluate(graph, points, best.manifold, progress=not quiet)
+    return best
 
 
 def embed_many(
@@ -180,7 +247,10 @@ def embed_many(
         raise ValueError("the trainings of a batch must agree on iterations, stop, best_every and step_back")
     pairs = RankedPairs.of(graph)
     engine = make_engine(pairs, configs, device=device, backend=backend, threads=threads, precision=precision)
-    state = BatchState.start([config.start(graph.n_nodes) for config in configs])
+    spectral = SpectralStart(graph)
+    state = BatchState.start([config.starting_points(graph, spectral) for config in configs])
+    start = state.points.copy()
+    before = _final_objective(engine, start)
     if not quiet and any(config.preset == "paper" for config in configs):
         _say_differences()
     started = time.time()
@@ -193,10 +263,20 @@ def embed_many(
         outcome = run(
             engine, state, lengths.pop(), callback=both, time_limit=time_limit, step_back=configs[0].step_back
         )
+    # Whatever happened, nothing is worse than where it started.
+    worse = ~(_final_objective(engine, state.best) <= before)
+    state.best[worse] = start[worse]
     return [
         _finish(graph, config, state, outcome, number, engine.name, started, measures=measures, quiet=quiet)
         for number, config in enumerate(configs)
     ]
+
+
+def _final_objective(engine: Engine, points: Floats) -> Floats:
+    """[B] the loss at points [B, n, d], as the last iteration sees it."""
+    state = BatchState.start(list(points))
+    state.iteration = len(engine.specs[0].schedule) - 1
+    return engine.evaluate(state).loss
 
 
 def _geometry(p: int | None, q: int | None, dim: int | None, flat: bool) -> dict[str, Any]:
@@ -204,13 +284,14 @@ def _geometry(p: int | None, q: int | None, dim: int | None, flat: bool) -> dict
         raise ValueError(f"p and q go together, got p = {p} and q = {q}")
     if p is not None and (dim is not None or flat):
         raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
+    if dim is not None and not flat:
+        raise ValueError(f"dim = {dim} names no signature: give p and q, or flat")
     if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int) or dim < 1):
         raise ValueError(f"dim must be a positive integer, got {dim!r}")
     if flat:
         return {"p": None, "q": None, "flat": dim or 4}
     if p is None:
-        dim = dim or 4
-        return {"p": dim - 1, "q": 1, "flat": None}
+        return {"p": 3, "q": 1, "flat": None}
     return {"p": p, "q": q, "flat": None}
 
 

@@ -20,8 +20,9 @@ from ..graph import Graph
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-# Hops are measured from every node up to this size, and from so many landmarks beyond.
-_LANDMARKS = 512
+# Hops are measured from every node up to this many, and from so many landmarks beyond, or fewer where n is so large
+# that the table of hops would exceed _ENTRIES.
+_LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
 # How far apart, in units of the radius, the ends of the longest path start; on the sphere, of at most half a turn.
 _REACH = 1.5
 # Relative to the radius: what makes two seeds differ, and nodes that the hops cannot tell.
@@ -34,18 +35,20 @@ class SpectralStart:
 
     graph: Graph
 
-    def __call__(self, manifold: Manifold, seed: int) -> Floats:
-        """[n, d] points on a manifold."""
+    def __call__(self, manifold: Manifold, seed: int, scale: float = 1.0) -> Floats:
+        """[n, d] points on a manifold; ``scale`` draws them together, towards the pole."""
         rng = np.random.default_rng(seed)
         if not isinstance(manifold, PseudoHyperboloid):
             flat = self._flat.coordinates(manifold.ambient_dim, 1.0)
-            return flat + _JITTER * rng.standard_normal(flat.shape)
+            drawn: Floats = scale * (flat + _JITTER * rng.standard_normal(flat.shape))
+            return drawn
         time = manifold.q + 1
         spectrum = self._hyperbolic if manifold.p else self._spherical
         points = np.concatenate((spectrum.coordinates(time, -1.0), spectrum.coordinates(manifold.p, 1.0)), axis=1)
         if points[:, 0].sum() < 0.0:
             points[:, 0] *= -1.0
         points += _JITTER * rng.standard_normal(points.shape)
+        points[:, 1:] *= scale
         if time == 1:
             points[:, 0] = np.abs(points[:, 0])  # one sheet of two
         length = np.linalg.norm(points[:, :time], axis=1, keepdims=True)
@@ -53,41 +56,50 @@ class SpectralStart:
         points[nowhere, 0], length[nowhere] = 1.0, 1.0
         # φ: the time part rescaled onto the manifold.
         points[:, :time] *= np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
-        return math.sqrt(-manifold.beta.item()) * points
+        found: Floats = math.sqrt(-manifold.beta.item()) * points
+        return found
+
+    @property
+    def spectrum(self) -> Floats:
+        """The eigenvalues of -cosh(c·hops) between the landmarks."""
+        values: Floats = self._hyperbolic.values
+        return values
 
     @cached_property
     def _hyperbolic(self) -> _Spectrum:
-        return _Spectrum(-np.cosh(self._angles), self._hops[1])
+        return _Spectrum(-np.cosh(self._angles), self.hops[1])
 
     @cached_property
     def _spherical(self) -> _Spectrum:
-        return _Spectrum(-np.cos(self._angles), self._hops[1])
+        return _Spectrum(-np.cos(self._angles), self.hops[1])
 
     @cached_property
     def _flat(self) -> _Spectrum:
         """Classical scaling: the coordinates whose squared distances are nearest to the squared hops."""
-        hops, rows = self._hops
+        hops, rows = self.hops
         squares = (hops / max(hops.max(initial=0.0), 1.0)) ** 2
         among = squares[rows]
         return _Spectrum(-0.5 * (squares - squares.mean(1, keepdims=True) - among.mean(0) + among.mean()), rows)
 
     @property
     def _angles(self) -> Floats:
-        hops = self._hops[0]
-        return hops * (_REACH / max(hops.max(initial=0.0), 1.0))
+        hops = self.hops[0]
+        angles: Floats = hops * (_REACH / max(hops.max(initial=0.0), 1.0))
+        return angles
 
     @cached_property
-    def _hops(self) -> tuple[Floats, Ints]:
+    def hops(self) -> tuple[Floats, Ints]:
         """Hops [n, k] to the landmarks, and which nodes those are; beyond a component, a little more than any path."""
         n = self.graph.n_nodes
-        rows = np.arange(n) if n <= _LANDMARKS else np.sort(np.random.default_rng(0).permutation(n)[:_LANDMARKS])
+        count = min(n, _LANDMARKS, max(_FEWEST, _ENTRIES // n))
+        rows = np.arange(n) if count == n else np.sort(np.random.default_rng(0).permutation(n)[:count])
         hops = hops_from(self.graph, rows)
         apart = hops < 0
         hops[apart] = hops.max(initial=0) + 2
         return hops.T.astype(np.float64), rows
 
 
-def hops_from(graph: Graph, sources: Ints) -> Ints:
+def hops_from(graph: Graph, sources: Ints) -> NDArray[np.int32]:
     """The length of the shortest path from each source to every node: [k, n], -1 where there is none.
 
     All sources go on by one edge at a time, so the work is k·m and the calls as many as the longest path has edges.
@@ -97,7 +109,7 @@ def hops_from(graph: Graph, sources: Ints) -> Ints:
     ends = ends[np.argsort(ends[:, 0], kind="stable")]
     offsets = np.searchsorted(ends[:, 0], np.arange(n + 1))
     neighbors = ends[:, 1]
-    hops = np.full((len(sources), n), -1, dtype=np.int64)
+    hops = np.full((len(sources), n), -1, dtype=np.int32)
     source, node = np.arange(len(sources)), np.asarray(sources)
     hops[source, node] = 0
     latest = np.empty_like(hops)

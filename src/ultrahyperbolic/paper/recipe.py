@@ -51,6 +51,7 @@ def settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
         "drop_below": 400.0 if weighted else 100.0,
         "drop_factor": 0.2 if weighted else 0.5,
         "best_every": 20,
+        "start": "pole",
         "perturb_first": False,
         "step_back": False,
     }

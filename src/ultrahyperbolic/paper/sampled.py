@@ -99,7 +99,7 @@ def embed_sampled(
             )
         callback(progress)
 
-    state = BatchState.start([config.start(graph.n_nodes)])
+    state = BatchState.start([config.starting_points(graph)])
     outcome = run(engine, state, config.iterations, callback=tell, step_back=config.step_back)
     record = {
         "best_loss": float(state.record[0, 0]),

@@ -65,10 +65,10 @@ def _seconds(way: str, backend: Any, iterations: int, repeats: int) -> float:
     recipe: dict[str, Any] = {**settings(weighted=True, q=1), "optimizer": way}
     config = TrainingConfig(p=3, q=1, **recipe)
     engine = make_engine(RankedPairs.of(graph), [config], backend=backend, threads=1)
-    engine.advance(BatchState.start([config.start(graph.n_nodes)]), 2)  # compile, warm up
+    engine.advance(BatchState.start([config.starting_points(graph)]), 2)  # compile, warm up
     best = float("inf")
     for _ in range(repeats):
-        state = BatchState.start([config.start(graph.n_nodes)])
+        state = BatchState.start([config.starting_points(graph)])
         started = time.perf_counter()
         engine.advance(state, iterations)
         best = min(best, time.perf_counter() - started)

@@ -1,0 +1,83 @@
+"""What a training does that nobody has tuned: where it starts, how hot, how far it moves, and how often it tries.
+
+Everything is in units of the radius √|β|. ``docs/optimisation.md`` tells how it was found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .config import TrainingConfig
+
+# Graphs of up to this many nodes are trained in several ways at once, and the best is kept.
+TRIES_NODES = 1000
+# The warm training of hyperbolic space is kept unless another violates fewer than this share of its orders.
+_WARM_UNLESS = 1 / 3
+
+_WARM = {"start": "spectral", "temperature": (0.2, 0.2)}
+_TRIES: tuple[dict[str, Any], ...] = (
+    {"start": "spectral", "temperature": (0.1, 0.01)},
+    {"start": "pole", "temperature": (0.1, 0.01)},
+    {"start": "spectral", "temperature": (0.3, 0.01)},
+    {"start": "pole", "temperature": (0.03, 0.003), "step": 1e-4},
+)
+_LARGE: dict[str, Any] = {"start": "pole", "temperature": (0.1, 0.01), "max_step": (0.05, 1e-3)}
+
+
+def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
+    """The settings of β = -1 for the β of a training."""
+    if config.flat is not None:
+        return config
+    radius = math.sqrt(-config.beta)
+    return replace(
+        config,
+        temperature=(config.temperature[0] * radius, config.temperature[1] * radius),
+        epsilon=(config.epsilon[0] * radius**2, config.epsilon[1] * radius**2),
+        step=config.step * radius**2,
+        max_step=None if config.max_step is None else (config.max_step[0] * radius, config.max_step[1] * radius),
+    )
+
+
+def tries(config: TrainingConfig, n_nodes: int) -> list[TrainingConfig]:
+    """The trainings of which the best is kept: one for a large graph, several for a small one."""
+    curved = config.p is not None and config.q is not None
+    settings: list[dict[str, Any]]
+    if n_nodes > TRIES_NODES:
+        # From the pole, and slowly, spaces of several time dimensions keep the hierarchy.
+        settings = [_LARGE if curved and config.p and (config.q or 0) >= 2 else dict(_TRIES[0])]
+    else:
+        settings = [*([_WARM] if _is_hyperbolic(config) else []), *_TRIES]
+    return [in_units_of_radius(replace(config, **setting)) for setting in settings]
+
+
+def choose(configs: Sequence[TrainingConfig], violated: Sequence[float]) -> int:
+    """Which of the tries to keep: that of the fewest violated orders over all classes, the warm one if it is near."""
+    found = [0.0 if math.isnan(share) else share for share in violated]
+    least = min(found)
+    warm = configs[0].temperature[0] == configs[0].temperature[1]
+    if warm and _is_hyperbolic(configs[0]) and _WARM_UNLESS * found[0] <= least:
+        return 0
+    return found.index(least)
+
+
+def at_temperature(temperature: float, *, flat: bool) -> dict[str, Any]:
+    """A training that ends at a temperature: start, smoothing and moves in units of it.
+
+    The loss depends on d/τ, so a small τ wants points that start that near and move that little. Flat space has
+    squared distances, and lengths of √τ.
+    """
+    length = math.sqrt(temperature) if flat else temperature
+    return {
+        "temperature": (3.0 * temperature, temperature),
+        "epsilon": (10.0 * temperature, 0.01 * temperature) if flat else ((10.0 * length) ** 2, (0.1 * length) ** 2),
+        "max_step": (3.0 * length, 0.1 * length),
+        "step": 1.0,
+        "scale": min(1.0, 10.0 * length),
+    }
+
+
+def _is_hyperbolic(config: TrainingConfig) -> bool:
+    return config.q == 0 and bool(config.p)
