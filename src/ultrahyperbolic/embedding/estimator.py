@@ -264,12 +264,20 @@ def embed_many(
             engine, state, lengths.pop(), callback=both, time_limit=time_limit, step_back=configs[0].step_back
         )
     # Whatever happened, nothing is worse than where it started.
-    worse = ~(_final_objective(engine, state.best) <= before)
+    after = _final_objective(engine, state.best)
+    worse = ~(after <= before)
     state.best[worse] = start[worse]
-    return [
-        _finish(graph, config, state, outcome, number, engine.name, started, measures=measures, quiet=quiet)
-        for number, config in enumerate(configs)
-    ]
+    embeddings = []
+    for number, config in enumerate(configs):
+        embedding = _finish(graph, config, state, outcome, number, engine.name, started, measures=measures, quiet=quiet)
+        losses = before[number], before[number] if worse[number] else after[number]
+        embedding.run["start_loss"], embedding.run["final_loss"] = (_finite(loss) for loss in losses)
+        embeddings.append(embedding)
+    return embeddings
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
 
 
 def _final_objective(engine: Engine, points: Floats) -> Floats:
