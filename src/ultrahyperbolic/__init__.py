@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, evaluation, optim
+    from . import datasets, evaluation, optim, report
     from .embedding import Embedding, TrainingConfig, embed
     from .embedding.sklearn import UltrahyperbolicEmbedding
     from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
@@ -36,6 +36,7 @@ __all__ = [
     "minimize",
     "optim",
     "read_graph",
+    "report",
 ]
 
 _HOMES = {
@@ -47,7 +48,19 @@ _HOMES = {
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".optim": ("MinimizeResult", "minimize"),
 }  # fmt: skip
-_ROOMS = ("datasets", "embedding", "evaluation", "geometry", "graph", "objective", "optim", "pairs", "paper", "testing")
+_ROOMS = (
+    "datasets",
+    "embedding",
+    "evaluation",
+    "geometry",
+    "graph",
+    "objective",
+    "optim",
+    "pairs",
+    "paper",
+    "report",
+    "testing",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,8 @@ from .embed import EXAMPLES as EMBED_EXAMPLES
 from .embed import embed
 from .known import EXAMPLES as DATASETS_EXAMPLES
 from .known import datasets
+from .report import EXAMPLES as REPORT_EXAMPLES
+from .report import report
 from .reproduce import EXAMPLES as REPRODUCE_EXAMPLES
 from .reproduce import reproduce
 
@@ -16,5 +18,6 @@ app.command(epilog=EMBED_EXAMPLES)(embed)
 app.command(epilog=RANK_EXAMPLES)(rank)
 app.command(epilog=NEIGHBORS_EXAMPLES)(neighbors)
 app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
+app.command(epilog=REPORT_EXAMPLES)(report)
 app.command(epilog=DATASETS_EXAMPLES)(datasets)
 app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)

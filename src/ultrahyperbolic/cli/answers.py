@@ -120,14 +120,14 @@ def evaluate(
     """
     embedding = open_embedding(folder)
     read = find_graph(graph, reading, quiet=as_json)
-    data = _aligned(read, embedding, folder)
+    data = aligned(read, embedding, folder)
 
     import torch
 
     from .. import evaluation
 
     measures = evaluation.evaluate(data, torch.from_numpy(embedding.points.copy()), embedding.manifold)
-    trained = _trained_on(embedding)
+    trained = trained_on(embedding)
     if as_json:
         same = None if trained is None else trained == read.fingerprint
         print_json({"folder": str(folder), "graph": graph, "trained_on_it": same, "measures": measures})
@@ -139,7 +139,7 @@ def evaluate(
     _print_measures(measures)
 
 
-def _aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
+def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
     """The graph with the nodes of the embedding, in their order."""
     known = set(embedding.ids)
     strangers = [node for node in graph.ids if node not in known]
@@ -149,7 +149,8 @@ def _aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
     return graph.with_nodes(embedding.ids)
 
 
-def _trained_on(embedding: Embedding) -> str | None:
+def trained_on(embedding: Embedding) -> str | None:
+    """The fingerprint of the graph that was embedded, where the record has it."""
     about = embedding.run.get("graph")
     found = about.get("fingerprint") if isinstance(about, dict) else None
     return found if isinstance(found, str) else None

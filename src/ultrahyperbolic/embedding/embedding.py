@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 Floats = NDArray[np.float64]
-TABLE, RECORD = "embedding.parquet", "run.json"
+TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,6 +175,7 @@ class Embedding:
         import pyarrow.parquet as pq
 
         path = prepare_folder(folder, overwrite=overwrite)
+        (path / REPORT).unlink(missing_ok=True)  # a page of other points
         kind = _id_kind(self.ids)
         ids = list(self.ids) if kind == "text" else [json.dumps(_plain(node)) for node in self.ids]
         columns: dict[str, Any] = {"node": pa.array(ids, type=pa.string())}
