@@ -68,6 +68,7 @@ class Tab:
 
     def keep(self, name: str) -> None:
         SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 0)")
         self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
 
     def sticking_out(self) -> list[str]:
@@ -229,11 +230,11 @@ def test_pointing_at_a_node_shows_it_and_its_nearest(tab, club):
 
 def test_the_keyboard_is_enough(tab, club):
     page = tab.page
-    page.evaluate("document.activeElement.blur(); window.scrollTo(0, 0)")
-    page.press("body", "Tab")
-    assert page.evaluate("document.activeElement.className") == "skip"
-    page.press("*:focus", "Tab")
+    assert page.evaluate("document.querySelector('a, button, input').className") == "skip"
+    page.focus(".skip")
+    page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.id") == "find"
+    page.keyboard.press("Control+A")
     page.keyboard.type("33")
     assert page.inner_text("#found strong") == "33"
     page.focus("#graph-plot")
@@ -333,12 +334,12 @@ def test_hostile_labels_show_as_those_characters(worst):
     shown = {row[1] for row in worst.rows()} | {row[2] for row in worst.rows()}
     for text in HOSTILE[:8]:
         assert any(cell.rstrip("…") and text.startswith(cell.rstrip("…")) for cell in shown), text
-    assert "<img src=x onerror=\"document.title='broke…" in shown
+    assert HOSTILE[0][:40] + "…" in shown
     long = next(cell for cell in shown if cell.startswith("xxx"))
     assert long == "x" * 40 + "…"
     assert worst.page.get_attribute("bdi:text-is('" + long + "') >> nth=0", "title") == "x" * 10_000
     assert any("two␊lines␉and␍more" in cell for cell in shown)
-    assert "👩‍👩‍👧 🇩🇪" in shown
+    assert {"👩‍👩‍👧 🇩🇪", "“”", "“ ”"} <= shown
 
 
 def test_hostile_labels_do_not_widen_the_page(worst):

@@ -29,7 +29,7 @@
 
   function label(text, most) {
     const element = make("bdi");
-    element.textContent = visible(shorten(text, most));
+    element.textContent = text.trim() ? visible(shorten(text, most)) : `“${shorten(text, most)}”`;
     if (element.textContent !== text) element.title = text;
     return element;
   }

@@ -58,8 +58,10 @@ def render(embedding: Embedding, *, graph: Graph | None = None) -> str:
 
 def assemble(contents: Contents) -> str:
     """The page of what was gathered."""
-    from plotly.offline import get_plotlyjs
-
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise ImportError("the page is drawn by plotly, which is not installed: pip install plotly") from None
     room = files(__package__)
     template, style, script = (room.joinpath(f"page.{end}").read_text("utf-8") for end in ("html", "css", "js"))
     plotly = get_plotlyjs()

@@ -67,7 +67,7 @@ def about(contents: Contents) -> str:
         and graph.get("fingerprint", contents.graph.fingerprint) != contents.graph.fingerprint
     ):
         facts.append(
-            ("Mind", "the graph drawn here is not the one that was embedded, or its nodes come in another order")
+            ("Note", "the graph drawn here is not the one that was embedded, or its nodes come in another order")
         )
     if isinstance(graph.get("edges"), int):
         facts.append(("Edges", f"{graph['edges']:,}{_weights(contents.graph)}"))
@@ -82,7 +82,7 @@ def about(contents: Contents) -> str:
         done = [f"{escape(str(name).replace('_', ' '))}: {count:,}" for name, count in policies.items() if count]
         facts.append(("Policies applied", "; ".join(done) or "none was needed"))
     facts.append(("Geometry", _geometry_words(contents.embedding.manifold)))
-    kinds = {"Policies applied": "long", "Geometry": "long"}
+    kinds = {"Note": "long", "Policies applied": "long", "Geometry": "long"}
     return "".join(
         f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>' for name, fact in facts
     )
@@ -207,7 +207,8 @@ def kinds(contents: Contents) -> str:
     rows = []
     for k, kind in enumerate(KINDS):
         words = f"<span>{kind}</span><small>{_KIND_WORDS[kind]}</small>"
-        cells = [f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>" for counts in columns]
+        shares = [percent(counts[k] / max(1, counts.sum())).replace(" ", "&nbsp;") for counts in columns]
+        cells = [f"{share}<small>{counts[k]:,}</small>" for share, counts in zip(shares, columns, strict=True)]
         rows.append([words, *cells])
     if isinstance(manifold, PseudoHyperboloid) and manifold.p and manifold.q:
         remark = "On this geometry a pair can be of each kind, and the distance D_γ is made for all of them."
