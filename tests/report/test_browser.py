@@ -26,7 +26,6 @@ VIEWS = ["graph-plot", "space-plot", "distances-plot", "loss-plot"]
 pytestmark = [
     pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
     pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="playwright is not installed"),
-    pytest.mark.xdist_group("browser"),
 ]
 
 
@@ -149,8 +148,11 @@ def test_finding_a_node_marks_it_in_every_view(tab, club):
     assert tab.page.inner_text("#rows tr.chosen td:nth-child(2)") == "34"
     assert f"rank {club.rank[row]} of 34" in tab.page.inner_text("#found")
     tab.keep("found")
+    lines = "[...document.querySelectorAll('#graph-plot .shapelayer path')].map(line => line.style.opacity)"
+    assert tab.page.evaluate(lines)[-1] == "0.9"
     assert tab.find("") == -1
     assert tab.marked("graph-plot", 1)[0] == tab.marked("space-plot", 1)[0] == []
+    assert "0.9" not in tab.page.evaluate(lines)
     assert tab.page.locator("#rows tr.chosen").count() == 0
 
 
@@ -283,7 +285,7 @@ def test_light_and_dark(tab):
 def test_it_prints(tab):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     tab.page.pdf(path=SCREENSHOTS / "print.pdf", format="A4")
-    tab.page.wait_for_function("document.getElementById('graph-plot').layout.width !== 660")
+    assert tab.page.evaluate("document.getElementById('graph-plot').style.zoom") == ""  # as it was before
     tab.page.emulate_media(media="print")
     assert not tab.page.is_visible(".bar")
     tab.page.emulate_media(media="screen")

@@ -70,7 +70,10 @@
     title: { text, standoff: 10 }, gridcolor: colour("rule"), linecolor: colour("rule"), zeroline: false,
     automargin: true, ...more,
   });
-  const CONFIG = { responsive: true, displaylogo: false, scrollZoom: false, doubleClick: "reset" };
+  const CONFIG = {
+    responsive: true, displaylogo: false, scrollZoom: false, doubleClick: "reset",
+    displayModeBar: window.matchMedia("(pointer: coarse)").matches ? false : "hover",
+  };
 
   // --- the graph ----------------------------------------------------------------------------------------------
 
@@ -100,6 +103,7 @@
 
   const graphView = {
     id: "graph-plot",
+    tools: ["zoomIn2d", "zoomOut2d", "resetScale2d", "toImage"],
     prepare() {
       this.bands = edges.bands.map(() => []);
       edges.band.forEach((band, e) => this.bands[band].push(e));
@@ -113,9 +117,10 @@
     },
     shapes() {
       const found = this.bands.map((list, band) => path(list, { color: colour("line"), ...bandStyle(band) }));
-      if (state.chosen >= 0 && incident[state.chosen].length)
-        found.push(path(incident[state.chosen], { color: colour("mark"), width: 1.8, opacity: 0.9 }));
-      return found.filter((shape) => shape.path);
+      // Always as many: plotly leaves behind what is taken away.
+      const marked = incident[state.chosen] ?? [];
+      const own = path(marked, { color: colour("mark"), width: 1.8, opacity: marked.length ? 0.9 : 0 });
+      return [...found, marked.length ? own : { ...own, path: "M0,0" }];
     },
     chosen() {
       const k = state.chosen;
@@ -202,9 +207,10 @@
 
   // --- the points in space ------------------------------------------------------------------------------------
 
-  const EYE = narrow.matches ? { x: 1.85, y: 1.85, z: 0.85 } : { x: 1.5, y: 1.5, z: 0.7 };
+  const EYE = narrow.matches ? { x: 2.1, y: 2.1, z: 0.95 } : { x: 1.5, y: 1.5, z: 0.7 };
   const spaceView = {
     id: "space-plot",
+    tools: ["orbitRotation", "pan3d", "resetCameraDefault3d", "toImage"],
     at(k) {
       const [x, y, z] = data.space.points;
       return k < 0 ? { x: [], y: [], z: [] } : { x: [x[k]], y: [y[k]], z: [z[k]] };
@@ -267,6 +273,7 @@
 
   const distanceView = {
     id: "distances-plot",
+    tools: ["toImage"],
     rug() {
       const k = state.chosen;
       if (k < 0) return { x: [], y: [] };
@@ -310,6 +317,7 @@
 
   const lossView = {
     id: "loss-plot",
+    tools: ["toImage"],
     traces() {
       const { values, every, best } = data.loss;
       const line = {
@@ -535,7 +543,7 @@
   async function draw(view) {
     try {
       if (!view.drawn) $(view.id).replaceChildren();
-      await Plotly.react(view.id, view.traces(), view.layout(), CONFIG);
+      await Plotly.react(view.id, view.traces(), view.layout(), { ...CONFIG, modeBarButtons: [view.tools] });
       if ($(view.id).querySelector(".no-webgl")) {
         Plotly.purge(view.id);
         throw new Error("this browser draws nothing in space, for it has no WebGL");
@@ -587,13 +595,16 @@
     state.rows = 50;
     showTable(false);
     setTheme("light");
-    for (const view of plots)
-      if (view.drawn) Plotly.relayout(view.id, { width: 660, height: view === graphView || view === spaceView ? 430 : 300 });
+    // A drawing in space cannot be made anew in time: all are shrunk to the paper.
+    for (const view of plots) {
+      const place = $(view.id), { width, height } = place.getBoundingClientRect();
+      Object.assign(place.style, { width: `${width}px`, height: `${height}px`, zoom: Math.min(1, 660 / width) });
+    }
   });
   window.addEventListener("afterprint", () => {
     state.rows = before.rows;
     showTable(false);
-    for (const view of plots) if (view.drawn) Plotly.relayout(view.id, { width: null, height: null, autosize: true });
+    for (const view of plots) Object.assign($(view.id).style, { width: "", height: "", zoom: "" });
     setTheme(before.theme);
   });
 

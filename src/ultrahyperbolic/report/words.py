@@ -207,8 +207,7 @@ def kinds(contents: Contents) -> str:
     rows = []
     for k, kind in enumerate(KINDS):
         words = f"<span>{kind}</span><small>{_KIND_WORDS[kind]}</small>"
-        shares = [percent(counts[k] / max(1, counts.sum())).replace(" ", "&nbsp;") for counts in columns]
-        cells = [f"{share}<small>{counts[k]:,}</small>" for share, counts in zip(shares, columns, strict=True)]
+        cells = [f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>" for counts in columns]
         rows.append([words, *cells])
     if isinstance(manifold, PseudoHyperboloid) and manifold.p and manifold.q:
         remark = "On this geometry a pair can be of each kind, and the distance D_γ is made for all of them."
@@ -217,7 +216,7 @@ def kinds(contents: Contents) -> str:
         remark = f"On this geometry every pair of different points is {kind}: there is one kind of geodesic."
     else:
         remark = "In flat space every pair of different points is space-like."
-    return f"<p>{remark}</p>{_table(heads, rows)}"
+    return f"<p>{remark}</p>{_table('kinds', heads, rows)}"
 
 
 def selection(run: Mapping[str, Any]) -> str:
@@ -253,7 +252,7 @@ def selection(run: Mapping[str, Any]) -> str:
         words += " Before any training: " + ", ".join(f"{escape(str(k))} {_number(v)}" for k, v in prior.items()) + "."
     return (
         '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Which geometry the graph wants</h2>'
-        f"<p>{words}</p>{_table(heads, lines, extra=(3, 4))}</section>"
+        f"<p>{words}</p>{_table('choices', heads, lines, extra=(3, 4))}</section>"
     )
 
 
@@ -279,7 +278,7 @@ def once_more(contents: Contents) -> str:
     return f"{parts[0]}<dl>{listed}</dl>"
 
 
-def _table(heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[int, ...] = ()) -> str:
+def _table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[int, ...] = ()) -> str:
     """A table of cells that are markup already; narrow screens leave the columns ``extra`` out."""
 
     def cells(tag: str, contents: Iterable[str]) -> str:
@@ -287,7 +286,7 @@ def _table(heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[
         return "".join(f'<{tag} class="{kind}">{cell}</{tag}>' for kind, cell in zip(kinds, contents, strict=False))
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f'<table class="wide"><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table>'
+    return f'<table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def percent(share: float) -> str:
