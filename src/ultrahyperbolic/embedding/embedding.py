@@ -170,7 +170,10 @@ class Embedding:
     # --- files --------------------------------------------------------------------------------------------------
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``."""
+        """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``.
+
+        A ``report.html`` that is there goes, as it shows other points; ``report.write_report`` writes one.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
