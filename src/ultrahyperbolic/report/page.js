@@ -625,9 +625,11 @@
     new PerformanceObserver(resolve).observe({ type: "paint", buffered: true });
     window.setTimeout(resolve, 500);
   });
+  const loaded = new Promise((resolve) => window.addEventListener("load", resolve));
   const pause = () => new Promise((resolve) => window.setTimeout(resolve, 0));
   (async () => {
-    await painted;
+    await Promise.all([loaded, painted]);
+    await pause();
     const plotly = make("script");
     plotly.textContent = $("plotly").textContent;
     document.body.append(plotly);
