@@ -227,7 +227,7 @@ def test_pointing_at_a_node_shows_it_and_its_nearest(tab, club):
         assert f"{near} (" in words
     tab.page.mouse.down()
     tab.page.mouse.up()
-    tab.page.wait_for_function("document.documentElement.dataset.chosen === '0'")
+    tab.page.wait_for_selector("html[data-chosen='0']")
 
 
 def test_the_keyboard_is_enough(tab, club):
