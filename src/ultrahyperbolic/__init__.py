@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, evaluation, optim, report
+    from . import datasets, evaluation, optim, plot, report
     from .embedding import Embedding, TrainingConfig, embed
     from .embedding.sklearn import UltrahyperbolicEmbedding
     from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
@@ -35,6 +35,7 @@ __all__ = [
     "load",
     "minimize",
     "optim",
+    "plot",
     "read_graph",
     "report",
 ]
@@ -49,18 +50,9 @@ _HOMES = {
     ".optim": ("MinimizeResult", "minimize"),
 }  # fmt: skip
 _ROOMS = (
-    "datasets",
-    "embedding",
-    "evaluation",
-    "geometry",
-    "graph",
-    "objective",
-    "optim",
-    "pairs",
-    "paper",
-    "report",
-    "testing",
-)
+    "datasets", "embedding", "evaluation", "geometry", "graph", "objective", "optim", "pairs", "paper", "plot",
+    "report", "testing",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -126,7 +126,8 @@ def evaluate(
 
     from .. import evaluation
 
-    measures = evaluation.evaluate(data, torch.from_numpy(embedding.points.copy()), embedding.manifold)
+    points = torch.from_numpy(embedding.points.copy())
+    measures = evaluation.evaluate(data, points, embedding.manifold, progress=not as_json)
     trained = trained_on(embedding)
     if as_json:
         same = None if trained is None else trained == read.fingerprint

@@ -19,6 +19,7 @@ Examples:
   ultrahyperbolic neighbors club 34 -k 5
   ultrahyperbolic evaluate club --graph ties.tsv
   ultrahyperbolic report club
+  ultrahyperbolic export club --format gexf --graph ties.tsv
   ultrahyperbolic datasets
   ultrahyperbolic reproduce table1 --seeds 20
 

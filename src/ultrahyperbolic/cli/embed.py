@@ -20,6 +20,7 @@ from .sources import find_graph, graph_name
 
 if TYPE_CHECKING:
     from ..embedding import Embedding, TrainingConfig
+    from ..embedding.run import Callback
     from ..graph import Graph
 
 _TOP = 10
@@ -109,6 +110,12 @@ def embed(
         _option(_RESULT, "-o", "--output", metavar="FOLDER", help="Where to write; out/NAME OF THE GRAPH if not said."),
     ] = None,
     overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
+    tensorboard: Annotated[
+        Path | None,
+        _option(
+            _RESULT, "--tensorboard", metavar="FOLDER", help="Write the training there for TensorBoard, as it goes."
+        ),
+    ] = None,
     with_report: Annotated[
         bool,
         _option(_RESULT, "--report/--no-report", help="Whether to write report.html, to look at; yes if not said."),
@@ -145,12 +152,16 @@ def embed(
     _check_ids(data)
 
     from ..embedding import configure
+    from ..embedding.tensorboard import with_tensorboard
 
     with refusing(ValueError, TypeError):
         config = configure(data, **geometry, seed=seed, preset=preset, **chosen)
+    _check_board(tensorboard)
     how = {name: str(value) if isinstance(value, Path) else value for name, value in reading.items()}
     asked = {"command": shlex.join(context.obj), "reading": how}
     folder = _begin(output or Path("out") / graph_name(graph), data, config, asked, overwrite=overwrite)
+    with refusing(OSError, about="cannot write for TensorBoard: "):
+        board = with_tensorboard(tensorboard, data, [config], None)
     machine = {
         "device": device,
         "backend": backend,
@@ -158,9 +169,9 @@ def embed(
         "precision": precision,
         "time_limit": time_limit,
     }
-    embedding = _train(data, config, quiet=quiet, **machine)
+    embedding = _train(data, config, quiet=quiet, board=board, **machine)
     embedding.run.update(asked)
-    unfinished = _keep(embedding, data, folder, with_report=with_report)
+    unfinished = _keep(embedding, data, folder, with_report=with_report, quiet=quiet)
     if as_json:
         print_json(_report(embedding, folder))
     elif not quiet:
@@ -214,6 +225,18 @@ def _check_machine(device: str | None, backend: str, precision: str | None, time
         raise Refused(f"--device {device}: nothing is computed there")
 
 
+def _check_board(folder: Path | None) -> None:
+    """Refuse before an older embedding makes way what would fail after."""
+    if folder is None:
+        return
+    from ..embedding.tensorboard import writer_class
+
+    if folder.exists() and not folder.is_dir():
+        raise Refused(f"--tensorboard {folder}: this is a file; name a folder")
+    with refusing(ImportError):
+        writer_class()
+
+
 def _check_ids(graph: Graph) -> None:
     """Refuse now what could not be written after the training."""
     for node in graph.ids:
@@ -247,7 +270,7 @@ def _begin(folder: Path, graph: Graph, config: TrainingConfig, asked: dict[str, 
     return folder
 
 
-def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any) -> Embedding:
+def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, board: Callback | None, **machine: Any) -> Embedding:
     """The embedding, or the end of the command where there is nothing to keep."""
     from ..embedding import embed_many
 
@@ -256,6 +279,8 @@ def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any)
     def count(progress: Any) -> None:
         nonlocal chunks
         chunks += 1
+        if board is not None:
+            board(progress)
 
     def interrupt() -> None:
         if chunks:
@@ -271,7 +296,7 @@ def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any)
     return embedding
 
 
-def _keep(embedding: Embedding, graph: Graph, folder: Path, *, with_report: bool) -> str:
+def _keep(embedding: Embedding, graph: Graph, folder: Path, *, with_report: bool, quiet: bool) -> str:
     """Save the points, measure them, complete the record and write the report; what Ctrl-C left no time for, if any."""
     import torch
 
@@ -283,7 +308,7 @@ def _keep(embedding: Embedding, graph: Graph, folder: Path, *, with_report: bool
         embedding.save(folder, overwrite=True)
         try:
             points = torch.from_numpy(embedding.points.copy())
-            embedding.run["measures"] = evaluate(graph, points, embedding.manifold)
+            embedding.run["measures"] = evaluate(graph, points, embedding.manifold, progress=not quiet)
         except KeyboardInterrupt:
             return "measuring"
         write_record(folder, embedding.run)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..progress import bar
 from .errors import Refused, refusing, suggestion
 from .output import note
 
@@ -76,5 +77,5 @@ def open_embedding(folder: Path) -> Embedding:
         with refusing(OSError, ValueError, about=f"{folder / RECORD} is damaged: "):
             if not isinstance(json.loads((folder / RECORD).read_text(encoding="utf-8")), dict):
                 raise ValueError("it holds no JSON object")
-    with refusing(OSError, ValueError):
+    with refusing(OSError, ValueError), bar(f"opening {folder}"):
         return Embedding.load(folder)
