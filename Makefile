@@ -38,6 +38,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/report.py
 
 docs: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --docs docs

@@ -217,9 +217,11 @@ def nips(seeds: int, device: str | None) -> Figures:
     return figures
 
 
-def adversarial(seeds: int, device: str | None) -> Figures:
+def adversarial(seeds: int, device: str | None, only: Sequence[str]) -> Figures:
     figures: Figures = {"failures": 0, "runs": 0}
     for name, make in ADVERSARIAL.items():
+        if only and name not in only:
+            continue
         graph = make()
         began = time.perf_counter()
         worst = 0.0
@@ -244,15 +246,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("part", choices=("table", "karate", "nips", "adversarial"))
     parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--seeds", type=int, help="3 for the table, 100 for karate, 3 for NIPS, 1 for the others")
+    parser.add_argument("--seeds", type=int, help="3 for the table and NIPS, 100 for karate, 1 for the rest")
     parser.add_argument("--device", help="cpu or cuda")
-    parser.add_argument("--graph", action="append", default=[], help="of the table, only this (may be repeated)")
+    parser.add_argument(
+        "--graph", action="append", default=[], help="of the table and the adversarial, only this (may be repeated)"
+    )
     arguments = parser.parse_args()
-    if arguments.part == "table":
-        figures = table(arguments.seeds or 3, arguments.device, arguments.graph)
+    count = arguments.seeds or {"table": 3, "karate": 100, "nips": 3, "adversarial": 1}[arguments.part]
+    if arguments.part in ("table", "adversarial"):
+        several = {"table": table, "adversarial": adversarial}[arguments.part]
+        figures = several(count, arguments.device, arguments.graph)
     else:
-        run = {"karate": karate, "nips": nips, "adversarial": adversarial}[arguments.part]
-        figures = run(arguments.seeds or {"karate": 100, "nips": 3, "adversarial": 1}[arguments.part], arguments.device)
+        figures = {"karate": karate, "nips": nips}[arguments.part](count, arguments.device)
     for name in (
         "ratio_median",
         "ratio_above_1",

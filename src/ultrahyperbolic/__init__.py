@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, evaluation, optim, plot
+    from . import datasets, evaluation, optim, plot, report
     from .embedding import Embedding, Selection, TrainingConfig, embed, select_signature
     from .embedding.sklearn import UltrahyperbolicEmbedding
     from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
@@ -38,6 +38,7 @@ __all__ = [
     "optim",
     "plot",
     "read_graph",
+    "report",
     "select_signature",
 ]
 
@@ -52,7 +53,7 @@ _HOMES = {
 }  # fmt: skip
 _ROOMS = (
     "datasets", "embedding", "evaluation", "geometry", "graph", "objective", "optim", "pairs", "paper", "plot",
-    "testing",
+    "report", "testing",
 )  # fmt: skip
 
 

@@ -29,7 +29,8 @@ def test_it_ends_with_policies_measures_the_top_and_the_files(call):
     assert lines[2].startswith("embedded on Q^(3,1), beta -1, seed 0, in ")
     assert lines[2].endswith("reached 60 iterations")
     assert "  the nearest node is a neighbour for " in result.stdout
-    assert lines[-1] == "files: club/embedding.parquet, club/run.json"
+    assert lines[-2] == "files: club/embedding.parquet, club/run.json"
+    assert lines[-1] == "report, to open in a browser: club/report.html"
     start = lines.index("the top of the hierarchy:") + 2
     shown = [line.split() for line in lines[start : start + 10]]
     top = Embedding.load("club").hierarchy().head(10)

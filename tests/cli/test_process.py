@@ -157,7 +157,7 @@ def test_the_version(call):
     assert (result.exit_code, result.stdout) == (0, f"ultrahyperbolic {__version__}\n")
 
 
-@pytest.mark.parametrize("command", ["", "embed", "rank", "neighbors", "evaluate", "datasets", "reproduce"])
+@pytest.mark.parametrize("command", ["", "embed", "rank", "neighbors", "evaluate", "report", "datasets", "reproduce"])
 def test_help_has_examples_and_says_what_weights_mean(call, command):
     result = call(f"{command} --help")
     assert result.exit_code == 0

@@ -8,6 +8,8 @@ from .export import EXAMPLES as EXPORT_EXAMPLES
 from .export import export
 from .known import EXAMPLES as DATASETS_EXAMPLES
 from .known import datasets
+from .report import EXAMPLES as REPORT_EXAMPLES
+from .report import report
 from .reproduce import EXAMPLES as REPRODUCE_EXAMPLES
 from .reproduce import reproduce
 from .select import EXAMPLES as SELECT_EXAMPLES
@@ -21,6 +23,7 @@ app.command(epilog=SELECT_EXAMPLES)(select)
 app.command(epilog=RANK_EXAMPLES)(rank)
 app.command(epilog=NEIGHBORS_EXAMPLES)(neighbors)
 app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
+app.command(epilog=REPORT_EXAMPLES)(report)
 app.command(epilog=EXPORT_EXAMPLES)(export)
 app.command(epilog=DATASETS_EXAMPLES)(datasets)
 app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)

@@ -128,7 +128,7 @@ def evaluate(
 
     points = torch.from_numpy(embedding.points.copy())
     measures = evaluation.evaluate(data, points, embedding.manifold, progress=not as_json)
-    trained = _trained_on(embedding)
+    trained = trained_on(embedding)
     if as_json:
         same = None if trained is None else trained == read.fingerprint
         print_json({"folder": str(folder), "graph": graph, "trained_on_it": same, "measures": measures})
@@ -150,7 +150,8 @@ def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
     return graph.with_nodes(embedding.ids)
 
 
-def _trained_on(embedding: Embedding) -> str | None:
+def trained_on(embedding: Embedding) -> str | None:
+    """The fingerprint of the graph that was embedded, where the record has it."""
     about = embedding.run.get("graph")
     found = about.get("fingerprint") if isinstance(about, dict) else None
     return found if isinstance(found, str) else None

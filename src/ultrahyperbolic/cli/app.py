@@ -19,6 +19,7 @@ Examples:
   ultrahyperbolic rank club --top 10
   ultrahyperbolic neighbors club 34 -k 5
   ultrahyperbolic evaluate club --graph ties.tsv
+  ultrahyperbolic report club
   ultrahyperbolic export club --format gexf --graph ties.tsv
   ultrahyperbolic datasets
   ultrahyperbolic reproduce table1 --seeds 20
@@ -36,6 +37,8 @@ class _OneLineErrors(TyperGroup):
     ) -> Any:  # fmt: skip
         """Run a command and leave with its exit code; not ``standalone_mode`` leaves errors to the caller."""
         options: dict[str, Any] = {"complete_var": complete_var, "windows_expand_args": windows_expand_args, **extra}
+        # What was asked for, word by word: an embedding remembers it.
+        options.setdefault("obj", ("ultrahyperbolic", *(sys.argv[1:] if args is None else args)))
         if not standalone_mode:
             return super().main(args, prog_name, standalone_mode=False, **options)
         try:

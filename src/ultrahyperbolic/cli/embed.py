@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 from . import options as opt
 from .errors import Refused, refusing
 from .options import MEASURES, Dissimilarity
-from .output import number, percent, print_json, print_table, shown
+from .output import note, number, percent, print_json, print_table, shown
 from .signals import on_interrupt
 from .sources import find_graph, graph_name
 
@@ -40,6 +41,7 @@ def _option(panel: str, *names: str, **settings: Any) -> Any:
 
 @opt.reads_graph
 def embed(
+    context: typer.Context,
     graph: opt.GraphArgument,
     signature: Annotated[
         str | None,
@@ -117,6 +119,10 @@ def embed(
             _RESULT, "--tensorboard", metavar="FOLDER", help="Write the training there for TensorBoard, as it goes."
         ),
     ] = None,
+    with_report: Annotated[
+        bool,
+        _option(_RESULT, "--report/--no-report", help="Whether to write report.html, to look at; yes if not said."),
+    ] = True,
     quiet: Annotated[bool, _option(_RESULT, "--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
@@ -128,9 +134,9 @@ def embed(
     is given. Where yours are distances or costs, turn them round first, to
     1/d or max + 1 - d: only their order matters (docs/graphs.md).
 
-    FOLDER gets embedding.parquet (node, coordinates, delta, rank) and
-    run.json (settings, seed, versions, loss, measures). Ctrl-C keeps the
-    best points so far.
+    FOLDER gets embedding.parquet (node, coordinates, delta, rank),
+    run.json (settings, seed, versions, loss, measures) and report.html,
+    to look at in a browser. Ctrl-C keeps the best points so far.
     """
     from ..graph import GraphError
 
@@ -171,19 +177,26 @@ def embed(
     with refusing(ValueError, TypeError):
         configs = configure(data, **geometry, seed=seed, preset=preset, **chosen)
     _check_board(tensorboard)
-    folder = _begin(place, data, configs[0], overwrite=overwrite)
+    how = {name: str(value) if isinstance(value, Path) else value for name, value in reading.items()}
+    asked = {"command": shlex.join(context.obj), "reading": how}
+    if selection is not None:
+        asked["select"] = selection.to_json()
+    folder = _begin(place, data, configs[0], asked, overwrite=overwrite)
     with refusing(OSError, about="cannot write for TensorBoard: "):
         board = with_tensorboard(tensorboard, data, configs, None)
     embedding = _train(data, configs, quiet=quiet, board=board, time_limit=time_limit, **machine)
-    if selection is not None:
-        embedding.run["select"] = selection.to_json()
-    measured = _keep(embedding, data, folder, quiet=quiet)
+    embedding.run.update(asked)
+    unfinished = _keep(embedding, data, folder, with_report=with_report, quiet=quiet)
     if as_json:
         print_json(_report(embedding, folder))
     elif not quiet:
         _print_report(embedding, data, folder)
-    if embedding.run["stopped"] == "interrupted" or not measured:
-        what = f"interrupted after {embedding.run['iterations']} iterations" if measured else "interrupted in measuring"
+    if embedding.run["stopped"] == "interrupted" or unfinished:
+        what = (
+            f"interrupted in {unfinished}"
+            if unfinished
+            else f"interrupted after {embedding.run['iterations']} iterations"
+        )
         print(f"{what}: the best points so far are in {folder}", file=sys.stderr)
         raise typer.Exit(130)
 
@@ -247,9 +260,9 @@ def _check_ids(graph: Graph) -> None:
             raise Refused(f"{graph.source}: id {node!r} is of type {kind}: make the ids text or numbers")
 
 
-def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: bool) -> Path:
+def _begin(folder: Path, graph: Graph, config: TrainingConfig, asked: dict[str, Any], *, overwrite: bool) -> Path:
     """Make the folder and write what is known before the first iteration; one folder never mixes two trainings."""
-    from ..embedding.embedding import TABLE, prepare_folder, write_record
+    from ..embedding.embedding import REPORT, TABLE, prepare_folder, write_record
     from ..embedding.estimator import graph_record, versions
 
     record = {
@@ -262,11 +275,13 @@ def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: boo
         "stopped": None,
         "measures": {},
         "timing": {"started": time.time()},
+        **asked,
     }
     with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
         prepare_folder(folder, overwrite=overwrite)
         write_record(folder, record)
-        (folder / TABLE).unlink(missing_ok=True)
+        for name in (TABLE, REPORT):
+            (folder / name).unlink(missing_ok=True)
     return folder
 
 
@@ -298,12 +313,13 @@ def _train(
     return embedding
 
 
-def _keep(embedding: Embedding, graph: Graph, folder: Path, *, quiet: bool) -> bool:
-    """Save the points, then measure them and complete the record; whether Ctrl-C left the time for that."""
+def _keep(embedding: Embedding, graph: Graph, folder: Path, *, with_report: bool, quiet: bool) -> str:
+    """Save the points, measure them, complete the record and write the report; what Ctrl-C left no time for, if any."""
     import torch
 
     from ..embedding.embedding import write_record
     from ..evaluation import evaluate
+    from ..report import write_report
 
     with refusing(OSError, about="cannot save the embedding: "):
         embedding.save(folder, overwrite=True)
@@ -311,20 +327,25 @@ def _keep(embedding: Embedding, graph: Graph, folder: Path, *, quiet: bool) -> b
             points = torch.from_numpy(embedding.points.copy())
             embedding.run["measures"] = evaluate(graph, points, embedding.manifold, progress=not quiet)
         except KeyboardInterrupt:
-            return False
+            return "measuring"
         write_record(folder, embedding.run)
-    return True
+        if with_report:
+            try:
+                write_report(embedding, folder)
+            except KeyboardInterrupt:
+                return "writing the report"
+            except ImportError as error:
+                note(f"there is no report: {error}")
+    return ""
 
 
 def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
     """What a script wants to know."""
-    from ..embedding.embedding import RECORD, TABLE
-
     run = embedding.run
     top = embedding.hierarchy().head(_TOP)
     return {
         "folder": str(folder),
-        "files": [str(folder / name) for name in (TABLE, RECORD)],
+        "files": [str(file) for file in _files(folder)],
         "graph": run["graph"],
         "config": run["config"],
         "seed": run["seed"],
@@ -361,7 +382,17 @@ def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
         for node, delta, rank in zip(top["node"], top["delta"], top["rank"], strict=True)
     ]
     print_table(("rank", "node", "delta", "strength"), rows, right=("rank", "delta", "strength"))
-    print(f"\nfiles: {folder / 'embedding.parquet'}, {folder / 'run.json'}")
+    table, record, *report = _files(folder)
+    print(f"\nfiles: {table}, {record}")
+    for page in report:
+        print(f"report, to open in a browser: {page}")
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of an embedding that are there, the report last."""
+    from ..embedding.embedding import RECORD, REPORT, TABLE
+
+    return [path for name in (TABLE, RECORD, REPORT) if (path := folder / name).exists()]
 
 
 def in_words(measures: dict[str, float]) -> list[str]:

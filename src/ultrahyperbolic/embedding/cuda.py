@@ -6,6 +6,7 @@ host reads them when a chunk of iterations is done.
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -94,7 +95,9 @@ class _Group:
         self, engine: TritonEngine, numbers: list[int], kind: int, way: int, width: int, time: int, device: torch.device
     ) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
-        self.engine, self.numbers, self.way, self.device = engine, numbers, way, device
+        self.numbers, self.way, self.device = numbers, way, device
+        # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
+        self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
         self.width, self.time = width, time
         dtype = getattr(torch, engine.precision)
@@ -189,8 +192,16 @@ class _Group:
             self._iterate()
         torch.cuda.current_stream(self.device).wait_stream(stream)
         self._captured = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self._captured):
-            self._iterate()
+        # Anything of CUDA's that the collector frees during the capture would end it.
+        gc.collect()
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            with torch.cuda.graph(self._captured):
+                self._iterate()
+        finally:
+            if collecting:
+                gc.enable()
         for tensor, value in zip(self._state(), kept, strict=True):
             tensor.copy_(value)
 
@@ -224,8 +235,8 @@ class _Group:
         )  # fmt: skip
         backward_kernel[(runs,)](
             self.passes.least, self.chunk_inverse, self.chunk_loss, self.chunk_longest, chunks, *when, self.above,
-            self.rest, self.loss, self.longest, self.record, self.losses, self.rules, self.engine.best_every,
-            SIZE=scan, STOP_WHEN_ORDERED=self.engine.stop_when_ordered, RECORD=record,
+            self.rest, self.loss, self.longest, self.record, self.losses, self.rules, self.best_every,
+            SIZE=scan, STOP_WHEN_ORDERED=self.stop_when_ordered, RECORD=record,
         )  # fmt: skip
         pulls_kernel[(chunks, runs)](
             self.values, self.slopes, self.log_z, m, self.running, self.below, self.running_inverse, self.above,

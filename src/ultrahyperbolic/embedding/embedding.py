@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .export import Exported, Format
 
 Floats = NDArray[np.float64]
-TABLE, RECORD = "embedding.parquet", "run.json"
+TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,11 +183,15 @@ class Embedding:
         return export(self, path, format, **options)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``."""
+        """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``.
+
+        A ``report.html`` that is there goes, as it shows other points; ``report.write_report`` writes one.
+        """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = prepare_folder(folder, overwrite=overwrite)
+        (path / REPORT).unlink(missing_ok=True)  # a page of other points
         kind = _id_kind(self.ids)
         ids = list(self.ids) if kind == "text" else [json.dumps(_plain(node)) for node in self.ids]
         columns: dict[str, Any] = {"node": pa.array(ids, type=pa.string())}

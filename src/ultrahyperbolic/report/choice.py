@@ -1,0 +1,64 @@
+"""Which nodes and edges a page shows: all of them, or of a large graph the top and a sample."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph import Graph
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MOST_NODES = 5_000
+TOP, SAMPLE = 1_000, 1_000
+MOST_EDGES = 20_000
+
+
+class Shown(NamedTuple):
+    """The nodes of a page, by rank."""
+
+    nodes: Ints
+    """[s] their positions in the embedding, the top of the hierarchy first."""
+    top: int
+    """So many of them are the first of the hierarchy; the others were drawn."""
+    total: int
+    """How many nodes there are."""
+
+    @property
+    def whole(self) -> bool:
+        """Whether every node is shown."""
+        return len(self.nodes) == self.total
+
+
+class ShownEdges(NamedTuple):
+    """The edges of a page, the weakest first."""
+
+    ends: Ints
+    """[e, 2] positions in :attr:`Shown.nodes`."""
+    weights: Floats
+    """[e]"""
+    between: int
+    """How many edges the shown nodes have among them."""
+
+
+def choose_nodes(rank: Ints) -> Shown:
+    """All nodes, or beyond ``MOST_NODES`` the first ``TOP`` and ``SAMPLE`` others, each as likely as any other."""
+    by_rank = np.argsort(rank, kind="stable")
+    n = len(by_rank)
+    if n <= MOST_NODES:
+        return Shown(by_rank, n, n)
+    drawn = np.sort(np.random.default_rng(0).choice(n - TOP, SAMPLE, replace=False)) + TOP
+    return Shown(np.concatenate((by_rank[:TOP], by_rank[drawn])), TOP, n)
+
+
+def choose_edges(graph: Graph, shown: Shown) -> ShownEdges:
+    """The edges among the shown nodes; of more than ``MOST_EDGES`` the strongest."""
+    place = np.full(graph.n_nodes, -1)
+    place[shown.nodes] = np.arange(len(shown.nodes))
+    ends = place[graph.edges]
+    among = np.flatnonzero((ends >= 0).all(axis=1))
+    kept = among[np.argsort(graph.weights[among], kind="stable")][-MOST_EDGES:]
+    return ShownEdges(ends[kept], graph.weights[kept], len(among))

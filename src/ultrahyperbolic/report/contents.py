@@ -1,0 +1,194 @@
+"""What the page draws, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..embedding import Embedding
+from ..evaluation import evaluate
+from ..geometry import Manifold
+from ..graph import Graph
+from ..pairs import nearest, pair_distances
+from .choice import Floats, Ints, Shown, ShownEdges, choose_edges, choose_nodes
+from .distances import Distances, distances
+from .layout import SpaceView, across, in_space
+
+NEAREST = 5
+_BANDS = 4
+_LETTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
+_ROW_NUMBERS = 1 << 22  # chords that are held at once
+_SPARE = 3  # chords more than are asked for, as rounding may change the order of the shortest
+
+
+class Contents(NamedTuple):
+    """What the words of a page are about, and the data of its drawings."""
+
+    embedding: Embedding
+    graph: Graph | None
+    shown: Shown
+    edges: ShownEdges | None
+    space: SpaceView
+    distances: Distances
+    measures: dict[str, float]
+    data: dict[str, Any]
+
+
+def gather(embedding: Embedding, graph: Graph | None) -> Contents:
+    """Choose, measure and lay out."""
+    shown = choose_nodes(embedding.rank)
+    edges = None if graph is None else choose_edges(graph, shown)
+    space = in_space(embedding.points, embedding.manifold)
+    seen = distances(embedding.points, embedding.manifold, graph)
+    data: dict[str, Any] = {
+        "total": len(embedding),
+        "nodes": _nodes(embedding, graph, shown),
+        "near": _near(embedding, shown),
+        "edges": None if edges is None else _edges(embedding, shown, edges),
+        "space": {"axes": space.axes, "points": [_short(column) for column in space.coordinates[shown.nodes].T]},
+        "distances": seen.as_data(),
+        "loss": _loss(embedding.run),
+    }
+    if edges is not None:
+        place = across(space.coordinates[shown.nodes, 0], edges.ends, edges.weights)
+        data["nodes"]["across"] = _short(place)
+    return Contents(embedding, graph, shown, edges, space, seen, _measures(embedding, graph, shown), data)
+
+
+def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str, float]:
+    """The measures of the record; taken now where it has none and that is quickly done."""
+    found = embedding.run.get("measures")
+    if isinstance(found, dict) and found:
+        return {name: value for name, value in found.items() if isinstance(value, int | float)}
+    if graph is None or not shown.whole:
+        return {}
+    return evaluate(graph, torch.from_numpy(np.array(embedding.points)), embedding.manifold)
+
+
+def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "name": names([embedding.ids[int(row)] for row in shown.nodes]),
+        "rank": embedding.rank[shown.nodes].tolist(),
+        "delta": _short(embedding.delta[shown.nodes], digits=8),
+    }
+    if graph is not None:
+        found["strength"] = _short(graph.strength[shown.nodes], digits=8)
+        found["degree"] = graph.degree[shown.nodes].tolist()
+        if graph.labels:
+            found["label"] = names([_label(graph.labels, embedding.ids[int(row)]) for row in shown.nodes])
+    return found
+
+
+def _label(labels: Mapping[Hashable, Any], node: Hashable) -> Any:
+    label = labels.get(node)
+    return "" if label is None else label
+
+
+def names(ids: Sequence[Any]) -> list[str]:
+    """Ids as text, whole; where that would be too much for a page, their beginnings.
+
+    >>> names(["ann", 7, ("a", 1)])
+    ['ann', '7', "('a', 1)"]
+    """
+    texts = [node if isinstance(node, str) else str(node) for node in ids]
+    if sum(map(len, texts)) <= _LETTERS:
+        return texts
+    return [text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} letters)" for text in texts]
+
+
+def _near(embedding: Embedding, shown: Shown) -> dict[str, Any]:
+    """The nearest nodes of each shown one among all: positions on the page, those that it does not show at the end."""
+    k = min(NEAREST, len(embedding) - 1)
+    indices, lengths = _nearest(embedding.points, embedding.manifold, shown, k)
+    place = np.full(len(embedding), -1)
+    place[shown.nodes] = np.arange(len(shown.nodes))
+    others = np.unique(indices[place[indices] < 0])
+    place[others] = len(shown.nodes) + np.arange(len(others))
+    return {
+        "k": k,
+        "nodes": place[indices].ravel().tolist(),
+        "distances": _short(lengths.ravel(), digits=4),
+        "others": names([embedding.ids[int(row)] for row in others]),
+    }
+
+
+def _nearest(points: Floats, manifold: Manifold, shown: Shown, k: int) -> tuple[Ints, Floats]:
+    tensor = torch.from_numpy(np.array(points))
+    if k == 0:
+        return np.empty((len(shown.nodes), 0), np.int64), np.empty((len(shown.nodes), 0))
+    if shown.whole:
+        found = nearest(tensor, manifold, k)
+        return found.indices.numpy()[shown.nodes], found.distances.numpy()[shown.nodes]
+    rows = max(1, _ROW_NUMBERS // len(points))
+    blocks = [shown.nodes[start : start + rows] for start in range(0, len(shown.nodes), rows)]
+    parts = [_nearest_of(torch.from_numpy(block), tensor, manifold, k) for block in blocks]
+    return np.concatenate([indices for indices, _ in parts]), np.concatenate([lengths for _, lengths in parts])
+
+
+def _nearest_of(rows: Tensor, points: Tensor, manifold: Manifold, k: int) -> tuple[Ints, Floats]:
+    """The k nearest of the points at ``rows``, [rows, k].
+
+    On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
+    gives: only those with the shortest chords are measured.
+    """
+    signs, squares = manifold.sqnorm(torch.eye(points.shape[1], dtype=points.dtype)), manifold.sqnorm(points)
+    chords = squares[rows, None] + squares - 2.0 * (points[rows] * signs) @ points.T
+    chords[torch.arange(len(rows)), rows] = torch.inf
+    sides = [torch.where(chords >= 0, chords, torch.inf), torch.where(chords < 0, -chords, torch.inf)]
+    shortest = [side.topk(k + _SPARE, largest=False) for side in sides]
+    found = torch.cat([some.indices for some in shortest], dim=1)
+    pairs = torch.stack((rows[:, None].expand_as(found), found), dim=-1)
+    lengths = pair_distances(points, manifold, pairs.reshape(-1, 2)).view_as(found)
+    lengths[torch.cat([some.values for some in shortest], dim=1).isinf()] = torch.inf
+    nearby = lengths.topk(k, largest=False)
+    return found.gather(1, nearby.indices).numpy(), nearby.values.numpy()
+
+
+def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, Any]:
+    tensor = torch.from_numpy(np.array(embedding.points))
+    lengths = pair_distances(tensor, embedding.manifold, torch.from_numpy(shown.nodes[edges.ends]))
+    bands = _bands(edges.weights)
+    limits = [edges.weights[bands == band] for band in range(int(bands.max(initial=-1)) + 1)]
+    return {
+        "ends": edges.ends.ravel().tolist(),
+        "weights": _short(edges.weights),
+        "distances": _short(lengths.numpy(), digits=4),
+        "band": bands.tolist(),
+        "bands": [[*_short(np.array([part.min(), part.max()])), len(part)] for part in limits],
+    }
+
+
+def _bands(weights: Floats) -> Ints:
+    """At most four bands of strength [e] from 0, the weakest; equal weights are in one band."""
+    if len(weights) == 0:
+        return np.empty(0, np.int64)
+    distinct = np.unique(weights)
+    if len(distinct) > _BANDS:
+        cuts = np.unique(np.quantile(weights, np.arange(1, _BANDS) / _BANDS, method="lower"))
+    else:
+        cuts = distinct[:-1]
+    bands = np.searchsorted(cuts, weights)
+    return np.unique(bands, return_inverse=True)[1].astype(np.int64)
+
+
+def _loss(run: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Iterations and losses, where there are at least two; what is no number leaves a gap."""
+    values, every = run.get("loss"), run.get("loss_every", 1)
+    if not isinstance(values, list) or len(values) < 2:
+        return None
+    best = run.get("best_iteration")
+    return {
+        "values": [float(f"{value:.6g}") if isinstance(value, int | float) else None for value in values],
+        "every": every if isinstance(every, int) and every > 0 else 1,
+        "best": best if isinstance(best, int) and best >= 0 else None,
+    }
+
+
+def _short(values: Floats, digits: int = 5) -> list[float | int]:
+    """Numbers with as many digits as a drawing needs; whole ones without a point."""
+    shortened = (float(f"{value:.{digits}g}") for value in values.tolist())
+    return [int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened]

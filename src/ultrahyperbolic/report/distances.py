@@ -1,0 +1,125 @@
+"""How far apart edges and non-edges are, and which kind of geodesic joins them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..evaluation.inputs import are_edges
+from ..geometry import Manifold, PseudoHyperboloid
+from ..graph import Graph
+from ..pairs import pair_distances
+from .choice import MOST_NODES
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+KINDS = ("space-like", "null", "time-like", "joined by no geodesic")
+_BINS = 48
+_DRAWN = 500_000
+_CHUNK = 1 << 20
+
+
+class Distances(NamedTuple):
+    """Histograms and kinds of the edges and of the other pairs."""
+
+    bins: Floats
+    """[b + 1]; the last bin holds what is farther too."""
+    edges: Ints
+    """[b] how many edges fall into each."""
+    others: Ints
+    """[b] how many pairs without an edge; all pairs where there is no graph."""
+    edge_kinds: Ints
+    """[4] how many edges are of each of ``KINDS``."""
+    other_kinds: Ints
+    """[4]"""
+    all_edges: bool
+    """Whether every edge was looked at; else so many were drawn."""
+    all_pairs: bool
+    """Whether every pair was."""
+
+    def as_data(self) -> dict[str, Any]:
+        """For the page."""
+        return {"bins": self.bins.tolist(), "edges": self.edges.tolist(), "others": self.others.tolist()}
+
+
+def distances(points: Floats, manifold: Manifold, graph: Graph | None) -> Distances:
+    """Of all edges and all pairs up to ``MOST_NODES`` nodes, and beyond of so many drawn."""
+    tensor = torch.from_numpy(np.array(points))
+    n = len(points)
+    edges = np.empty((0, 2), np.int64) if graph is None else graph.edges
+    all_edges, all_pairs = len(edges) <= _DRAWN, n <= MOST_NODES
+    rng = np.random.default_rng(0)
+    if not all_edges:
+        edges = edges[rng.integers(len(edges), size=_DRAWN)]
+    tied = _measured(tensor, manifold, (edges[k : k + _CHUNK] for k in range(0, len(edges), _CHUNK)))
+    chunks = _every_pair(n) if all_pairs else _drawn_pairs(n, rng)
+    free = _measured(tensor, manifold, (pairs[_unjoined(graph, pairs)] for pairs in chunks))
+    bins = _bins(tied[0], free[0])
+    return Distances(
+        bins, _histogram(tied[0], bins), _histogram(free[0], bins), _counts(tied[1]), _counts(free[1]), all_edges,
+        all_pairs,
+    )  # fmt: skip
+
+
+def _every_pair(n: int) -> Iterator[Ints]:
+    rows = max(1, _CHUNK // max(n, 1))
+    for start in range(0, n, rows):
+        first, second = np.triu_indices(min(rows, n - start), 1, n - start)
+        yield np.column_stack((first + start, second + start))
+
+
+def _drawn_pairs(n: int, rng: np.random.Generator) -> Iterator[Ints]:
+    first = rng.integers(n, size=_DRAWN)
+    second = (first + rng.integers(1, n, size=_DRAWN)) % n
+    yield np.column_stack((first, second))
+
+
+def _unjoined(graph: Graph | None, pairs: Ints) -> NDArray[np.bool_]:
+    return np.ones(len(pairs), dtype=bool) if graph is None else ~are_edges(graph, pairs[:, 0], pairs[:, 1])
+
+
+def _measured(points: Tensor, manifold: Manifold, chunks: Iterator[Ints]) -> tuple[NDArray[np.float32], Ints]:
+    """Distances of pairs and the kinds they are of, as positions in ``KINDS``."""
+    lengths, kinds = [np.empty(0, np.float32)], [np.empty(0, np.int8)]
+    for pairs in chunks:
+        where = torch.tensor(pairs)
+        lengths.append(pair_distances(points, manifold, where).numpy().astype(np.float32))
+        kinds.append(_kinds(points[where[:, 0]], points[where[:, 1]], manifold))
+    return np.concatenate(lengths), np.concatenate(kinds).astype(np.int64)
+
+
+def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
+    """Positions in ``KINDS`` of pairs of points [m, d], from ⟨x, y⟩; null is what rounding cannot tell from it."""
+    if not isinstance(manifold, PseudoHyperboloid):
+        return (x == y).all(-1).to(torch.int8).numpy()
+    radius = -manifold.beta.item()
+    along = manifold.inner(x, y)
+    rounding = 4 * manifold.ambient_dim * torch.finfo(x.dtype).eps * x.norm(dim=-1) * y.norm(dim=-1)
+    kind = torch.where(along < -radius, 0, torch.where(along < radius, 2, 3))
+    # A definite metric has one kind of geodesic; antipodes of a sphere are joined by all of them.
+    if manifold.q == 0:
+        kind[:] = 0
+    elif manifold.p == 0:
+        kind[:] = 2
+    kind[(along + radius).abs() <= rounding] = 1
+    return kind.to(torch.int8).numpy()
+
+
+def _bins(tied: NDArray[np.float32], free: NDArray[np.float32]) -> Floats:
+    """Equal bins from 0 to where all but a thousandth of the pairs are."""
+    ends = [float(np.quantile(part, 0.999)) for part in (tied, free) if len(part)]
+    return np.linspace(0.0, max(ends, default=1.0) or 1.0, _BINS + 1)
+
+
+def _histogram(values: NDArray[np.float32], bins: Floats) -> Ints:
+    return np.histogram(np.minimum(values, bins[-1]), bins)[0]
+
+
+def _counts(kinds: Ints) -> Ints:
+    return np.bincount(kinds, minlength=len(KINDS))

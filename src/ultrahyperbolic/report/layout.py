@@ -1,0 +1,171 @@
+"""Where nodes are drawn: beside their neighbours in the plane, and through ψ in space."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..geometry import Manifold, PseudoHyperboloid
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_SWEEPS = 40
+
+
+class SpaceView(NamedTuple):
+    """Points in three coordinates, and what these are."""
+
+    coordinates: Floats
+    """[n, 3]"""
+    axes: tuple[str, str, str]
+    """What stands at each axis; nothing where there is nothing to show."""
+    explanation: str
+    """What is seen, in words."""
+
+
+def across(start: Floats, ends: Ints, weights: Floats) -> Floats:
+    """The horizontal places [s] of nodes given by rank, such that tied nodes stand near each other.
+
+    Row r of a pyramid holds 2r + 1 nodes, at equal distances. They begin in the order of ``start`` [s] and are sorted
+    again and again by the mean place of their neighbours, as for layered drawings.
+    """
+    n = len(start)
+    row = np.floor(np.sqrt(np.arange(n))).astype(np.int64)
+    first = row * row
+    size = np.minimum(2 * row + 1, n - first)
+    both = np.concatenate((ends, ends[:, ::-1]))
+    strength = np.concatenate((weights, weights))
+    total = np.bincount(both[:, 0], weights=strength, minlength=n)
+    place = start
+    for _ in range(_SWEEPS):
+        order = np.lexsort((place, row))
+        place = np.empty(n)
+        place[order] = np.arange(n) - first - 0.5 * (size - 1)
+        pull = np.bincount(both[:, 0], weights=strength * place[both[:, 1]], minlength=n)
+        mean = np.divide(pull, total, out=place.copy(), where=total > 0)
+        place = 0.5 * (place + mean)
+    return place
+
+
+def in_space(points: Floats, manifold: Manifold) -> SpaceView:
+    """Points [n, d] of any manifold as points of ordinary space."""
+    if not isinstance(manifold, PseudoHyperboloid):
+        return _flat(points)
+    p, q = manifold.p, manifold.q
+    image = manifold.psi(torch.from_numpy(np.array(points))).numpy()
+    time, space = image[:, : q + 1], image[:, q + 1 :]
+    if p == 0:
+        return _sphere(time, q)
+    if q == 0:
+        return _hyperbolic(space, p)
+    return _curved(time, space, p, q)
+
+
+def _flat(points: Floats) -> SpaceView:
+    found, share = _principal(points, 3)
+    d = points.shape[1]
+    if d <= 3:
+        return SpaceView(found, _names("axis", min(d, 3)), "The points lie in flat space, and this is how they lie.")
+    text = f"The points lie in flat space of {d} dimensions. Drawn are the three directions in which they spread most: "
+    return SpaceView(found, _names("axis", 3), text + f"{_percent(share)} of their variance.")
+
+
+def _sphere(time: Floats, q: int) -> SpaceView:
+    axes = _names("time", min(q + 1, 3))
+    if q <= 2:
+        return SpaceView(_padded(time), axes, f"The points lie on a {('circle', 'sphere')[q - 1]}, and this is it.")
+    values, directions = np.linalg.eigh(time.T @ time)
+    share = float(values[-3:].sum() / values.sum())
+    text = (
+        f"The points lie on a sphere of dimension {q}. Drawn is its shadow on the three directions that hold most of "
+        f"them, {_percent(share)} of their squared length: a point inside the ball has its rest in the others."
+    )
+    return SpaceView(time @ directions[:, ::-1][:, :3], axes, text)
+
+
+def _hyperbolic(space: Floats, p: int) -> SpaceView:
+    if p <= 2:
+        height = np.sqrt(1.0 + (space**2).sum(1, keepdims=True))
+        axes = ("space 1", "space 2", "time") if p == 2 else ("space 1", "time", "")
+        text = (
+            f"The points lie on a {'sheet' if p == 2 else 'branch'} of a hyperboloid, and this is it, in units of √|β|."
+        )
+        return SpaceView(_padded(np.hstack((space, height))), axes, text)
+    found, share = _principal(space, 3)
+    text = (
+        "A point of hyperbolic space is given by its space part, in units of √|β|: its time coordinate follows. "
+        f"Drawn are the three directions in which the space parts spread most, {_percent(share)} of their variance."
+    )
+    return SpaceView(found, _names("space", 3), text)
+
+
+def _curved(time: Floats, space: Floats, p: int, q: int) -> SpaceView:
+    along, beside, kept = _great_circle(time)
+    angle = np.degrees(np.arctan2(beside, along))
+    words = (
+        "The map ψ takes a point apart: its time part gives a direction, and its space part a place in ordinary space, "
+        "in units of √|β|. "
+    )
+    if q == 1:
+        words += "Two time dimensions make a circle, so that the direction is an angle, from the mean direction; "
+        words += "180° and -180° are the same. "
+    else:
+        words += (
+            f"The direction is a point of a sphere of dimension {q}; the angle is taken along its great circle through "
+            f"the mean and the widest spread, which holds {_percent(kept)} of it. "
+        )
+    if p == 1:
+        # On a cylinder no angle is cut.
+        text = words + "The angle goes round, and the space part up and down."
+        return SpaceView(np.column_stack((along, beside, space[:, 0])), ("time 1", "time 2", "space"), text)
+    found, share = _principal(space, 2)
+    words += "The angle goes up and down, and the space part lies level"
+    words += (
+        "." if p == 2 else f": the two directions of {p} in which it spreads most, {_percent(share)} of its variance."
+    )
+    return SpaceView(np.column_stack((found, angle)), ("space 1", "space 2", "time angle (°)"), words)
+
+
+def _great_circle(unit: Floats) -> tuple[Floats, Floats, float]:
+    """Coordinates [n] of unit vectors in the plane of their mean and widest spread, and how much of them it holds."""
+    mean = unit.mean(0)
+    length = np.linalg.norm(mean)
+    pole = mean / length if length > 1e-9 else np.eye(unit.shape[1])[0]
+    rest = unit - np.outer(unit @ pole, pole)
+    directions = np.linalg.eigh(rest.T @ rest)[1]
+    side = _signed(directions[:, -1])
+    along, beside = unit @ pole, unit @ side
+    return along, beside, float((along**2 + beside**2).mean())
+
+
+def _principal(values: Floats, k: int) -> tuple[Floats, float]:
+    """The first k principal coordinates [n, 3], zeros beyond, and their share of the variance; as they are up to k."""
+    if values.shape[1] <= k:
+        return _padded(values)[:, :k] if k < 3 else _padded(values), 1.0
+    centred = values - values.mean(0)
+    variances, directions = np.linalg.eigh(centred.T @ centred)
+    chosen = np.apply_along_axis(_signed, 0, directions[:, ::-1][:, :k])
+    total = variances.sum()
+    return centred @ chosen, float(variances[-k:].sum() / total) if total > 0 else 1.0
+
+
+def _signed(direction: Floats) -> Floats:
+    """Of a direction and its opposite the one whose largest component is positive: drawings do not flip by chance."""
+    return direction if direction[np.abs(direction).argmax()] > 0 else -direction
+
+
+def _padded(values: Floats) -> Floats:
+    return np.hstack((values, np.zeros((len(values), 3 - values.shape[1]))))
+
+
+def _names(word: str, count: int) -> tuple[str, str, str]:
+    first, second, third = (f"{word} {k + 1}" if k < count else "" for k in range(3))
+    return first, second, third
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.0f} %"

@@ -1,0 +1,115 @@
+"""One file of HTML that needs nothing else: words, data, and plotly to draw it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from html import escape
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..embedding import Embedding
+from ..embedding.embedding import REPORT
+from ..graph import Graph
+from . import words
+from .contents import Contents, gather
+
+_ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+
+
+def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: Graph | None = None) -> Path:
+    """Write the page of an embedding: one file of HTML that opens from disk, without a network.
+
+    Parameters
+    ----------
+    embedding
+        What to show.
+    file
+        Where to write; of a folder, its ``report.html``.
+    graph
+        The graph that was embedded, its nodes in the order of the embedding, where the embedding does not have it at
+        hand, as after loading. Without any, what needs it is left out, and the page says so.
+    """
+    path = Path(file)
+    path = path / REPORT if path.is_dir() else path
+    text = render(embedding, graph=graph)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        # Half a letter, which text from elsewhere may hold, has no UTF-8.
+        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def render(embedding: Embedding, *, graph: Graph | None = None) -> str:
+    """The page of an embedding as text; see :func:`write_report`."""
+    graph = embedding.graph if graph is None else graph
+    if graph is not None and list(graph.ids) != list(embedding.ids):
+        raise ValueError("graph must have the nodes of the embedding, in their order: see Graph.with_nodes")
+    return assemble(gather(embedding, graph))
+
+
+def assemble(contents: Contents) -> str:
+    """The page of what was gathered."""
+    try:
+        from plotly.offline import get_plotlyjs
+    except ImportError:
+        raise ImportError("the page is drawn by plotly, which is not installed: pip install plotly") from None
+    room = files(__package__)
+    template, style, script = (room.joinpath(f"page.{end}").read_text("utf-8") for end in ("html", "css", "js"))
+    plotly = get_plotlyjs()
+    parts = {
+        "policy": _policy(plotly, script),
+        "style": style,
+        "script": script,
+        "plotly": plotly,
+        "data": as_script_data(contents.data),
+        "title": escape(words.title(contents)),
+        "heading": words.heading(contents),
+        "lead": words.lead(contents),
+        "about": words.about(contents),
+        "fit": words.fit(contents),
+        "graph": words.graph_note(contents),
+        "space": escape(contents.space.explanation),
+        "ranking": words.ranking_note(contents),
+        "pairs": words.pairs_note(contents),
+        "kinds": words.kinds(contents),
+        "select": words.selection(contents.embedding.run),
+        "again": words.once_more(contents),
+    }
+    return fill(template, parts)
+
+
+def fill(template: str, parts: Mapping[str, str]) -> str:
+    """Put parts in place of their marks, in one pass: no part is searched for marks.
+
+    >>> fill("<p><!--a--><!--b--></p>", {"a": "<!--b-->", "b": "!"})
+    '<p><!--b-->!</p>'
+    """
+    return re.sub(r"<!--(\w+)-->", lambda mark: parts[mark[1]], template)
+
+
+def as_script_data(data: Any) -> str:
+    r"""JSON that is no markup, whatever it holds, and no end of a script.
+
+    >>> as_script_data(["</script>"])
+    '["\\u003c/script\\u003e"]'
+    """
+    return json.dumps(data, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
+
+
+def _policy(*scripts: str) -> str:
+    """What a browser lets the page do: run these scripts and no others, and load nothing."""
+    known = " ".join(f"'sha256-{_digest(script)}'" for script in scripts)
+    return f"default-src 'none'; script-src {known}; style-src 'unsafe-inline'; img-src data: blob:"
+
+
+def _digest(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")

@@ -1,0 +1,372 @@
+"""What the page says: fragments of HTML, with everything that came from elsewhere escaped."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from html import escape
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ..geometry import Manifold, PseudoHyperboloid
+from ..graph import Graph
+from .again import again
+from .choice import MOST_EDGES
+from .contents import Contents
+from .distances import KINDS
+
+_TITLE_LETTERS = 80
+_KIND_WORDS = {
+    "space-like": "joined by a geodesic that runs off as in hyperbolic space; any distance",
+    "null": "on each other's light cone, to rounding, or at the same place: distance 0",
+    "time-like": "joined by a geodesic that comes back as on a sphere; below π√|β|",
+    "joined by no geodesic": "too far round for any geodesic; D_γ continues straight on from π/2 √|β|",
+}
+
+
+def title(contents: Contents) -> str:
+    """What and where, as text."""
+    return f"{_source(contents)} on {geometry_name(contents.embedding.manifold)}"
+
+
+def heading(contents: Contents) -> str:
+    """The same, as a heading."""
+    return f"<bdi>{escape(_source(contents))}</bdi> on {_geometry_markup(contents.embedding.manifold)}"
+
+
+def geometry_name(manifold: Manifold) -> str:
+    """A geometry in a line of text.
+
+    >>> geometry_name(PseudoHyperboloid(3, 1))
+    'Q^(3,1)'
+    """
+    return f"Q^({manifold.p},{manifold.q})" if isinstance(manifold, PseudoHyperboloid) else f"R^{manifold.dim}"
+
+
+def lead(contents: Contents) -> str:
+    """One sentence for those who have ten seconds."""
+    counts = f"{len(contents.embedding):,} nodes"
+    edges = _recorded(contents).get("edges")
+    if isinstance(edges, int):
+        counts += f" and {edges:,} {'ties' if edges != 1 else 'tie'}"
+    top = [f"<bdi>{escape(_cut(name))}</bdi>" for name in contents.data["nodes"]["name"][:3]]
+    return (
+        f"{counts} became points, such that stronger ties are shorter. A node that is near to all others stands high: "
+        f"at the top {'are' if len(top) > 1 else 'is'} {_and(top)}."
+    )
+
+
+def about(contents: Contents) -> str:
+    """What was embedded, and on which geometry: a list of facts."""
+    graph = _recorded(contents)
+    facts = [("Graph", f"<bdi>{escape(_source(contents))}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
+    if (
+        contents.graph is not None
+        and graph.get("fingerprint", contents.graph.fingerprint) != contents.graph.fingerprint
+    ):
+        facts.append(
+            ("Note", "the graph drawn here is not the one that was embedded, or its nodes come in another order")
+        )
+    if isinstance(graph.get("edges"), int):
+        facts.append(("Edges", f"{graph['edges']:,}{_weights(contents.graph)}"))
+    if isinstance(graph.get("capacities"), int):
+        classes = graph["capacities"]
+        facts.append(("Classes", f"{classes:,} {'distinct weights' if classes != 1 else 'weight: all ties alike'}"))
+    stopped = contents.embedding.run.get("stopped")
+    if isinstance(stopped, str):
+        facts.append(("Training", f"{escape(stopped)}{_seconds(contents.embedding.run)}"))
+    policies = graph.get("policies")
+    if isinstance(policies, dict):
+        done = [f"{escape(str(name).replace('_', ' '))}: {count:,}" for name, count in policies.items() if count]
+        facts.append(("Policies applied", "; ".join(done) or "none was needed"))
+    facts.append(("Geometry", _geometry_words(contents.embedding.manifold)))
+    kinds = {"Note": "long", "Policies applied": "long", "Geometry": "long"}
+    return "".join(
+        f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>' for name, fact in facts
+    )
+
+
+def fit(contents: Contents) -> str:
+    """How well it fits, in tiles of one number and a sentence each."""
+    measures = contents.measures
+    chance = by_chance(contents.graph) if contents.graph is not None else {}
+    tiles = []
+    if "violated_orders" in measures:
+        kept = percent(1 - measures["violated_orders"])
+        words = "of all comparisons of a tie with a non-tie find the tie shorter"
+        tiles.append((kept, words, f"Violated orders {percent(measures['violated_orders'])}; by guessing 50 %."))
+    elif "violated_orders_all" in measures:
+        kept = percent(1 - measures["violated_orders_all"])
+        words = "of all comparisons of a stronger tie with a weaker one find the stronger shorter"
+        tiles.append((kept, words, f"Violated orders {percent(measures['violated_orders_all'])}; by guessing 50 %."))
+    if "recall_at_1" in measures:
+        guess = f"; by guessing {percent(chance['recall_at_1'])}" if "recall_at_1" in chance else ""
+        words = "of nodes have a neighbour as their nearest node"
+        tiles.append((percent(measures["recall_at_1"]), words, f"Recall@1{guess}."))
+    if "map" in measures:
+        guess = f"; by guessing {chance['map']:.3f}" if "map" in chance else ""
+        words = "is the mean average precision of the neighbours: 1 if they all come before all others"
+        tiles.append((f"{measures['map']:.3f}", words, f"mAP{guess}."))
+    if "spearman_all" in measures:
+        words = "is Spearman's correlation of height and strength, the sum of a node's weights: 1 if they agree"
+        tiles.append((f"{measures['spearman_all']:.3f}", words, _beside(measures)))
+    if not tiles:
+        return (
+            '<p class="absent">The record of this training holds no measures; '
+            "<code>ultrahyperbolic evaluate</code> takes them.</p>"
+        )
+    cells = (f'<div class="tile"><strong>{a}</strong><span>{b}</span><small>{c}</small></div>' for a, b, c in tiles)
+    return f'<div class="tiles">{"".join(cells)}</div>'
+
+
+def by_chance(graph: Graph) -> dict[str, float]:
+    """What Recall@1 and mAP are on average if nodes are ranked at random.
+
+    With N others of which k are neighbours, a random node is one with chance k/N, and the mean average precision of a
+    random order is (k-1)/(N-1) + H_N/N · (1 - (k-1)/(N-1)).
+    """
+    others, degree = graph.n_nodes - 1, graph.degree[~graph.isolated].astype(np.float64)
+    if others < 2 or not len(degree):
+        return {}
+    harmonic = float((1.0 / np.arange(1, others + 1)).sum())
+    rest = (degree - 1.0) / (others - 1.0)
+    precision = rest + harmonic / others * (1.0 - rest)
+    return {"recall_at_1": float(degree.mean() / others), "map": float(precision.mean())}
+
+
+def _beside(measures: Mapping[str, float]) -> str:
+    others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness", "norm": "spearman_all_norm"}
+    found = {name: measures[key] for name, key in others.items() if key in measures}
+    if not found:
+        return "Strength itself has 1."
+    better = [name for name, value in found.items() if value > measures["spearman_all"]]
+    words = ", ".join(f"{name} {value:.3f}" for name, value in found.items())
+    end = f"{_and(better)} {'follow' if len(better) > 1 else 'follows'} strength more closely" if better else "all less"
+    return f"Without an embedding: {words}; {end}."
+
+
+def graph_note(contents: Contents) -> str:
+    """What of the graph is drawn."""
+    shown, edges = contents.shown, contents.edges
+    if edges is None:
+        return (
+            '<p class="absent">The graph is not at hand, so it cannot be drawn: '
+            "<code>ultrahyperbolic report FOLDER --graph GRAPH</code> draws it.</p>"
+        )
+    words = [f"Drawn are all {shown.total:,} nodes"] if shown.whole else [f"Drawn are {sample_words(contents)}"]
+    if len(edges.weights) < edges.between:
+        words.append(f"and the {MOST_EDGES:,} strongest of the {edges.between:,} edges among them.")
+    elif shown.whole:
+        words.append(f"and all {edges.between:,} edges.")
+    else:
+        recorded = contents.graph.n_edges if contents.graph is not None else edges.between
+        words.append(f"and the {edges.between:,} edges among them, of {recorded:,}.")
+    return f"<p>{' '.join(words)}</p>"
+
+
+def sample_words(contents: Contents) -> str:
+    """Which nodes are shown, where not all are."""
+    shown = contents.shown
+    drawn, others = len(shown.nodes) - shown.top, shown.total - shown.top
+    return f"the first {shown.top:,} nodes of the hierarchy, {drawn:,} drawn evenly from the other {others:,},"
+
+
+def ranking_note(contents: Contents) -> str:
+    """Which nodes the table holds."""
+    if contents.shown.whole:
+        return ""
+    return (
+        f"<p>This page holds {sample_words(contents).rstrip(',')}; the rest is in <code>embedding.parquet</code>, "
+        "and <code>ultrahyperbolic rank FOLDER --all</code> prints it. Ranks and δ are of all nodes.</p>"
+    )
+
+
+def pairs_note(contents: Contents) -> str:
+    """Which pairs the histograms count."""
+    seen = contents.distances
+    edges, others = int(seen.edges.sum()), int(seen.others.sum())
+    what = "pairs without an edge" if contents.graph is not None else "pairs"
+    if contents.graph is None:
+        counted = (
+            f"{'all ' if seen.all_pairs else ''}{others:,} pairs{'' if seen.all_pairs else ' drawn evenly from all'}"
+        )
+        return f"<p>Counted are {counted}. Which of them are edges is not known, as the graph is not at hand.</p>"
+    first = f"all {edges:,} edges" if seen.all_edges else f"{edges:,} edges drawn evenly from all"
+    second = f"all {others:,} {what}" if seen.all_pairs else f"{others:,} {what} drawn evenly from all"
+    return f"<p>Counted are {first}, and {second}. The last bar holds what is farther, too.</p>"
+
+
+def kinds(contents: Contents) -> str:
+    """The table of space-like, null and time-like pairs."""
+    seen, manifold = contents.distances, contents.embedding.manifold
+    with_graph = contents.graph is not None
+    heads = ["kind of pair", "edges", "non-edges"] if with_graph else ["kind of pair", "pairs"]
+    columns = [seen.edge_kinds, seen.other_kinds] if with_graph else [seen.other_kinds]
+    rows = []
+    for k, kind in enumerate(KINDS):
+        words = f"<span>{kind}</span><small>{_KIND_WORDS[kind]}</small>"
+        cells = [f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>" for counts in columns]
+        rows.append([words, *cells])
+    if isinstance(manifold, PseudoHyperboloid) and manifold.p and manifold.q:
+        remark = "On this geometry a pair can be of each kind, and the distance D_γ is made for all of them."
+    elif isinstance(manifold, PseudoHyperboloid):
+        kind = "space-like" if manifold.q == 0 else "time-like"
+        remark = f"On this geometry every pair of different points is {kind}: there is one kind of geodesic."
+    else:
+        remark = "In flat space every pair of different points is space-like."
+    return f"<p>{remark}</p>{_table('kinds', heads, rows)}"
+
+
+def selection(run: Mapping[str, Any]) -> str:
+    """The table of ``select``, or nothing where it did not run."""
+    found = run.get("select")
+    rows = found.get("rows") if isinstance(found, dict) else None
+    if not isinstance(found, dict) or not isinstance(rows, list):
+        return ""
+    heads = ["geometry", "violated orders", "held-out edges", "seeds", "iterations", "trained"]
+    winner = found.get("winner")
+    lines = []
+    for row in rows:
+        if not isinstance(row, dict):
+            continue
+        name = escape(str(row.get("geometry", "")))
+        name = f"<strong>{name}</strong> (chosen)" if row.get("geometry") == winner else name
+        kept = {"True": "to the end", "False": "left early"}.get(str(row.get("kept")), "")
+        lines.append(
+            [
+                name, _spread(row, "violated_orders", share=True), _spread(row, "held_out", share=False),
+                _number(row.get("seeds")), _number(row.get("iterations")), kept,
+            ]
+        )  # fmt: skip
+    near = found.get("within_noise_of")
+    others = [escape(str(name)) for name in near if name != winner] if isinstance(near, list) else []
+    words = f"Chosen was {escape(str(winner))}." if winner else ""
+    if found.get("within_noise"):
+        words += (
+            f" {_and(others) or 'Another'} {'are' if len(others) > 1 else 'is'} as good, up to the noise of the seeds."
+        )
+    prior = found.get("prior")
+    if isinstance(prior, dict) and prior:
+        words += " Before any training: " + ", ".join(f"{escape(str(k))} {_number(v)}" for k, v in prior.items()) + "."
+    return (
+        '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Which geometry the graph wants</h2>'
+        f"<p>{words}</p>{_table('choices', heads, lines, extra=(3, 4))}</section>"
+    )
+
+
+def once_more(contents: Contents) -> str:
+    """The command, the seed, and what else a result depends on."""
+    run = contents.embedding.run
+    call = again(run)
+    parts = [
+        f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The record does not say how.</p>'
+    ]
+    facts = []
+    if "seed" in run:
+        facts.append(("Seed", escape(str(run["seed"]))))
+    fingerprint = _recorded(contents).get("fingerprint")
+    if isinstance(fingerprint, str):
+        facts.append(("Graph, sha256", f"<code>{escape(fingerprint)}</code>"))
+    versions, timing = run.get("versions"), run.get("timing")
+    if isinstance(versions, dict):
+        facts.append(("Versions", ", ".join(f"{escape(str(k))} {escape(str(v))}" for k, v in versions.items())))
+    if isinstance(timing, dict) and "backend" in timing:
+        facts.append(("Backend", escape(str(timing["backend"]))))
+    listed = "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in facts)
+    return f"{parts[0]}<dl>{listed}</dl>"
+
+
+def _table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[int, ...] = ()) -> str:
+    """A table of cells that are markup already; narrow screens leave the columns ``extra`` out."""
+
+    def cells(tag: str, contents: Iterable[str]) -> str:
+        kinds = ("extra" if k in extra else "cell" for k in count())
+        return "".join(f'<{tag} class="{kind}">{cell}</{tag}>' for kind, cell in zip(kinds, contents, strict=False))
+
+    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
+    return f'<table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def percent(share: float) -> str:
+    """A share in per cent, 100 and 0 only where it is so.
+
+    >>> percent(1.0), percent(0.999999), percent(0.25)
+    ('100 %', '99.99 %', '25.0 %')
+    """
+    if share in (0.0, 1.0) or not math.isfinite(share):
+        return f"{100 * share:.0f} %"
+    value = min(max(100 * share, 0.01), 99.99)
+    return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
+
+
+def _geometry_markup(manifold: Manifold) -> str:
+    if isinstance(manifold, PseudoHyperboloid):
+        return f"<i>Q</i><sup>{manifold.p},{manifold.q}</sup>"
+    return f"<i>R</i><sup>{manifold.dim}</sup>"
+
+
+def _geometry_words(manifold: Manifold) -> str:
+    name = _geometry_markup(manifold)
+    if not isinstance(manifold, PseudoHyperboloid):
+        return f"{name}, flat space of dimension {manifold.dim} with the squared distance"
+    p, q, beta = manifold.p, manifold.q, manifold.beta.item()
+    if q == 0:
+        kind = f"hyperbolic space of dimension {p}"
+    elif p == 0:
+        kind = f"a sphere of dimension {q}"
+    else:
+        kind = f"a pseudo-hyperboloid of dimension {p + q}, with {p} space and {q + 1} time dimensions around it"
+    return f"{name}, {kind}; β = {beta:g}, curvature {1 / beta:g}"
+
+
+def _weights(graph: Graph | None) -> str:
+    if graph is None or not len(graph.capacities):
+        return ""
+    low, high = graph.capacities[0], graph.capacities[-1]
+    return f", every weight {low:g}" if low == high else f", of weight {low:g} to {high:g}"
+
+
+def _recorded(contents: Contents) -> dict[str, Any]:
+    """What is known of the graph: from the graph itself, else from the record."""
+    graph, record = contents.graph, contents.embedding.run.get("graph")
+    found = dict(record) if isinstance(record, dict) else {}
+    if graph is not None:
+        found |= {"nodes": graph.n_nodes, "edges": graph.n_edges, "capacities": len(graph.capacities)}
+        found.setdefault("policies", dict(graph.policies))
+        found.setdefault("source", graph.source)
+    return found
+
+
+def _source(contents: Contents) -> str:
+    return _cut(str(_recorded(contents).get("source") or "A graph"))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _TITLE_LETTERS else f"{text[:_TITLE_LETTERS]}…"
+
+
+def _seconds(run: Mapping[str, Any]) -> str:
+    timing = run.get("timing")
+    seconds = timing.get("seconds") if isinstance(timing, dict) else None
+    return f", in {seconds:.1f} s" if isinstance(seconds, int | float) else ""
+
+
+def _spread(row: Mapping[str, Any], key: str, *, share: bool) -> str:
+    mean, spread = row.get(key), row.get(f"{key}_spread")
+    if not isinstance(mean, int | float):
+        return ""
+    scale, unit = (100, " %") if share else (1, "")
+    around = f" ± {scale * spread:.3g}" if isinstance(spread, int | float) else ""
+    return f"{scale * mean:.4g}{around}{unit}"
+
+
+def _number(value: Any) -> str:
+    return (
+        f"{value:,.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else escape(str(value or ""))
+    )
+
+
+def _and(words: list[str]) -> str:
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)

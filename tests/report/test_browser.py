@@ -1,0 +1,391 @@
+"""The page in a real browser: headless Chromium, from disk. Screenshots are kept in out/screenshots."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from report.conftest import HOSTILE, ring
+from report.test_page import SELECTION
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid
+from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.report import write_report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+SCREENSHOTS = Path(__file__).parents[2] / "out" / "screenshots"
+SOFTWARE_GL = ("--enable-unsafe-swiftshader", "--use-angle=swiftshader")
+PATIENCE = 90_000
+VIEWS = ["graph-plot", "space-plot", "distances-plot", "loss-plot"]
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="there is no Chromium: apt-get install chromium"),
+    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="playwright is not installed"),
+]
+
+
+class Tab:
+    """A page of the browser, with all that it complained about, asked for, or opened."""
+
+    def __init__(self, page: Any, file: Path) -> None:
+        self.page, self.complaints, self.requests = page, [], []
+        page.on("console", lambda message: message.type == "error" and self.complaints.append(message.text))
+        page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+        page.on("popup", lambda popup: self.complaints.append(popup.url))
+        page.on("request", lambda request: self.requests.append(request.url))
+        page.set_default_timeout(PATIENCE)
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-ready]")
+
+    def find(self, text: str) -> int:
+        """Type into the search, and wait for the views: the position of the node that is marked."""
+        self.page.evaluate("delete document.documentElement.dataset.chosen")
+        self.page.fill("#find", text)
+        self.page.dispatch_event("#find", "input")  # also where the text was there already
+        return self.settled()
+
+    def settled(self) -> int:
+        self.page.wait_for_selector("html[data-chosen]")
+        return int(self.page.evaluate("document.documentElement.dataset.chosen"))
+
+    def rows(self) -> list[list[str]]:
+        return self.page.evaluate(
+            "[...document.querySelectorAll('#rows tr')].map(r => [...r.cells].map(c => c.innerText))"
+        )
+
+    def marked(self, view: str, trace: int) -> list[list[float]]:
+        """The coordinates of what is marked in a view."""
+        return self.page.evaluate(
+            f"(({{x, y, z}}) => [x, y, z ?? []])(document.getElementById('{view}').data[{trace}])"
+        )
+
+    def keep(self, name: str) -> None:
+        SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        self.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 0)")
+        self.page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True)
+
+    def sticking_out(self) -> list[str]:
+        """What is wider than the window, or scrolls sideways in itself; plotly's own drawings are cut to theirs."""
+        return self.page.evaluate(
+            """() => {
+              const wide = document.documentElement.clientWidth;
+              const found = document.documentElement.scrollWidth > wide ? ["page"] : [];
+              for (const element of document.querySelectorAll("body *:not(script)")) {
+                if (element.parentElement.closest(".plot") || !element.getClientRects().length) continue;
+                if (element.closest(".skip, #js-plotly-tester")) continue;
+                const box = element.getBoundingClientRect();
+                const { overflowX, display } = getComputedStyle(element);
+                const scrolls = element.scrollWidth > element.clientWidth + 1 && overflowX !== "hidden"
+                  && display !== "inline" && element.tagName !== "INPUT";
+                if (box.right > wide + 0.5 || box.left < -0.5 || scrolls) found.push(element.outerHTML.slice(0, 80));
+              }
+              return found;
+            }"""
+        )
+
+
+@pytest.fixture(scope="module")
+def launch() -> Iterator[Callable[..., Any]]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        yield lambda *options: playwright.chromium.launch(
+            executable_path=CHROMIUM, chromium_sandbox=False, args=list(options)
+        )
+
+
+@pytest.fixture(scope="module")
+def browser(launch: Callable[..., Any]) -> Any:
+    return launch(*SOFTWARE_GL)
+
+
+@pytest.fixture(scope="module")
+def show(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Tab]:
+    def open_page(embedding: Embedding, width: int = 1280, height: int = 900, **options: Any) -> Tab:
+        file = write_report(embedding, tmp_path_factory.mktemp("page"))
+        return Tab(browser.new_page(viewport={"width": width, "height": height}, **options), file)
+
+    return open_page
+
+
+@pytest.fixture(scope="module")
+def tab(show: Callable[..., Tab], club: Embedding) -> Tab:
+    return show(club)
+
+
+@pytest.fixture(scope="module")
+def worst(show: Callable[..., Tab], hostile: Embedding) -> Tab:
+    return show(hostile)
+
+
+def test_it_opens_from_disk_without_a_complaint_or_a_request(tab):
+    tab.keep("light")
+    assert tab.complaints == []
+    assert [url for url in tab.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert len([url for url in tab.requests if url.startswith("file:")]) == 1
+    for view in VIEWS:
+        assert tab.page.locator(f"#{view} .main-svg").count() > 0
+    assert tab.page.locator("#space-plot canvas").count() > 0
+    assert tab.page.locator(".absent").count() == 0
+
+
+def test_finding_a_node_marks_it_in_every_view(tab, club):
+    k = tab.find("34")
+    data = tab.page.evaluate("JSON.parse(document.getElementById('data').textContent)")
+    assert data["nodes"]["name"][k] == "34"
+    assert tab.marked("graph-plot", 1) == [[data["nodes"]["across"][k]], [data["nodes"]["delta"][k]], []]
+    assert tab.marked("space-plot", 1) == [[axis[k]] for axis in data["space"]["points"]]
+    rug = tab.marked("distances-plot", 2)[0]
+    row = club.index("34")
+    ties = [(club.ids[a], club.ids[b]) for a, b in club.graph.edges if row in (a, b)]
+    assert sorted(rug) == pytest.approx(sorted(club.distance(*tie) for tie in ties), rel=1e-3)
+    assert tab.page.inner_text("#rows tr.chosen td:nth-child(2)") == "34"
+    assert f"rank {club.rank[row]} of 34" in tab.page.inner_text("#found")
+    tab.keep("found")
+    lines = "[...document.querySelectorAll('#graph-plot .shapelayer path')].map(line => line.style.opacity)"
+    assert tab.page.evaluate(lines)[-1] == "0.9"
+    assert tab.find("") == -1
+    assert tab.marked("graph-plot", 1)[0] == tab.marked("space-plot", 1)[0] == []
+    assert "0.9" not in tab.page.evaluate(lines)
+    assert tab.page.locator("#rows tr.chosen").count() == 0
+
+
+def test_search_prefers_the_whole_name_and_enter_goes_on(tab):
+    tab.find("3")
+    assert tab.page.inner_text("#found strong") == "3"
+    names = {row[1] for row in tab.rows()}
+    assert names == {"3", *(str(k) for k in range(30, 35)), "13", "23"}
+    tab.page.press("#find", "Enter")
+    assert tab.page.inner_text("#found strong") in names - {"3"}
+    tab.page.press("#find", "Escape")
+    assert tab.page.input_value("#find") == ""
+    assert len(tab.rows()) == 25
+
+
+def test_search_finds_labels_and_says_when_there_is_nothing(tab):
+    tab.find("mr. hi")
+    assert {row[2] for row in tab.rows()} == {"Mr. Hi"}
+    tab.find("nobody")
+    assert tab.page.inner_text("#found") == "No node matches."
+    assert tab.rows() == []
+    tab.page.click("#clear")
+    assert len(tab.rows()) == 25
+
+
+def test_the_table_sorts(tab, club):
+    strength = dict(zip(club.ids, club.graph.strength, strict=True))
+
+    def column(head: str, place: int) -> list[str]:
+        tab.page.click(f"#heads button:text-is('{head}')")
+        return [row[place] for row in tab.rows()]
+
+    by_strength = [float(value) for value in column("strength", 4)]
+    assert by_strength == sorted(strength.values(), reverse=True)[:25]
+    assert tab.page.get_attribute("th:has-text('strength')", "aria-sort") == "descending"
+    assert [float(value) for value in column("strength", 4)] == sorted(strength.values())[:25]
+    assert tab.page.get_attribute("th:has-text('strength')", "aria-sort") == "ascending"
+    assert column("node", 1) == [str(k) for k in range(1, 26)]  # as numbers, not as text
+    assert column("node", 1) == [str(k) for k in range(34, 9, -1)]
+    deltas = [float(value) for value in column("δ", 3)]
+    assert deltas == sorted(deltas)
+    assert column("rank", 0) == [str(k) for k in range(1, 26)]
+
+
+def test_the_table_turns_pages_and_follows_what_is_found(tab):
+    tab.page.click("#after")
+    assert [row[0] for row in tab.rows()] == [str(k) for k in range(26, 35)]
+    assert tab.page.is_disabled("#after")
+    tab.page.click("#before")
+    assert tab.rows()[0][0] == "1"
+    tab.page.click("#after")
+    name = tab.rows()[-1][1]
+    tab.page.click("#before")
+    tab.find(name)
+    assert tab.page.inner_text("#rows tr.chosen td:nth-child(2)") == name
+
+
+def test_pointing_at_a_node_shows_it_and_its_nearest(tab, club):
+    tab.find("")
+    place = tab.page.locator("#graph-plot .scatterlayer .trace").first.locator("path.point").first
+    place.scroll_into_view_if_needed()
+    tab.page.mouse.move(5, 300)
+    box = place.bounding_box()
+    tab.page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, steps=4)
+    tab.page.wait_for_selector("#tip:not([hidden])")
+    top = club.hierarchy()["node"][0]
+    words = tab.page.inner_text("#tip")
+    assert words.startswith(top)
+    assert "rank 1 of 34" in words
+    assert f"δ {club.delta.min():.4f}" in words
+    for near in club.neighbors(top, k=5)["node"]:
+        assert f"{near} (" in words
+    tab.page.mouse.down()
+    tab.page.mouse.up()
+    tab.page.wait_for_selector("html[data-chosen='0']")
+
+
+def test_the_keyboard_is_enough(tab, club):
+    page = tab.page
+    assert page.evaluate("document.querySelector('a, button, input').className") == "skip"
+    page.focus(".skip")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.id") == "find"
+    page.keyboard.press("Control+A")
+    page.keyboard.type("33")
+    assert page.inner_text("#found strong") == "33"
+    page.focus("#graph-plot")
+    page.evaluate("delete document.documentElement.dataset.chosen")
+    page.keyboard.press("ArrowRight")
+    assert tab.settled() == club.rank[club.index("33")]  # the next, counted from 0
+    page.focus("#space-plot")
+    before = page.evaluate("({...document.getElementById('space-plot').layout.scene.camera.eye})")
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("+")
+    page.wait_for_timeout(200)
+    after = page.evaluate("({...document.getElementById('space-plot').layout.scene.camera.eye})")
+    assert np.linalg.norm(list(after.values())) == pytest.approx(np.linalg.norm(list(before.values())) / 1.25)
+    assert after["x"] != pytest.approx(before["x"] / 1.25)
+    page.focus("#heads th:nth-child(2) button")
+    page.keyboard.press("Enter")
+    assert page.get_attribute("#heads th:nth-child(2)", "aria-sort") == "ascending"
+    page.focus("#rows tr:nth-child(4) button")
+    page.keyboard.press("Enter")
+    assert page.inner_text("#rows tr.chosen td:nth-child(2)") == "4"
+    named = "button, input, [tabindex='0']"
+    assert page.evaluate(
+        f"[...document.querySelectorAll({named!r})].filter(e => !e.closest('.plotly') && e.checkVisibility() && "
+        "!e.innerText.trim() && !e.getAttribute('aria-label') && !(e.labels && e.labels.length)).length"
+    ) == 0  # fmt: skip
+
+
+def test_light_and_dark(tab):
+    page = tab.page
+    paper = "getComputedStyle(document.body).backgroundColor"
+    assert page.evaluate(paper) == "rgb(255, 255, 255)"
+    page.emulate_media(color_scheme="dark")
+    page.wait_for_selector("html[data-theme=dark]")
+    assert page.evaluate(paper) == "rgb(18, 22, 27)"
+    dark = page.evaluate("document.getElementById('loss-plot').layout.font.color")
+    tab.find("1")
+    tab.keep("dark")
+    page.click("#theme")
+    page.wait_for_selector("html[data-theme=light]")
+    assert page.evaluate("document.getElementById('loss-plot').layout.font.color") != dark
+    page.emulate_media(color_scheme="light")
+    tab.find("")
+    assert tab.complaints == []
+
+
+def test_it_prints(tab):
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    tab.page.pdf(path=SCREENSHOTS / "print.pdf", format="A4")
+    assert tab.page.evaluate("document.getElementById('graph-plot').style.zoom") == ""  # as it was before
+    tab.page.emulate_media(media="print")
+    assert not tab.page.is_visible(".bar")
+    tab.page.emulate_media(media="screen")
+    assert tab.page.is_visible(".bar")
+    assert tab.complaints == []
+
+
+def test_nothing_scrolls_sideways_on_a_phone(show, club):
+    run = club.run | {"select": SELECTION, "command": "ultrahyperbolic embed " + "long" * 60}
+    phone = show(Embedding(club.ids, club.points, club.manifold, run, club.graph), 375, 800, has_touch=True)
+    assert phone.sticking_out() == []
+    phone.find("34")
+    phone.keep("phone")
+    assert phone.sticking_out() == []
+    assert phone.complaints == []
+    phone.page.close()
+
+
+# --- hostile labels -----------------------------------------------------------------------------------------------
+
+
+def test_hostile_labels_do_nothing(worst):
+    page = worst.page
+    title = page.title()
+    for view in ("graph-plot", "space-plot"):
+        for k in range(len(HOSTILE)):
+            event = f"{{points: [{{curveNumber: 0, pointNumber: {k}}}]}}"
+            page.evaluate(f"document.getElementById('{view}').emit('plotly_hover', {event})")
+            page.evaluate(f"document.getElementById('{view}').emit('plotly_click', {event})")
+    for text in HOSTILE:
+        worst.find(text[:200])
+    worst.find("")
+    for head in ("node", "label", "rank"):
+        page.click(f"#heads button:text-is('{head}')")
+    worst.keep("hostile")
+    page.wait_for_timeout(300)
+    assert page.title() == title != "broken"
+    assert worst.complaints == []
+    assert len(worst.requests) == 1
+    strange = (
+        "main img, main script, main iframe, main a[href], #rows svg, #tip *:is(a, b, img, svg), #found *:is(a, b, img)"
+    )
+    assert page.locator(strange).count() == 0
+
+
+def test_hostile_labels_show_as_those_characters(worst):
+    worst.find("")
+    shown = {row[1] for row in worst.rows()} | {row[2] for row in worst.rows()}
+    for text in HOSTILE[:8]:
+        assert any(cell.rstrip("…") and text.startswith(cell.rstrip("…")) for cell in shown), text
+    assert HOSTILE[0][:40] + "…" in shown
+    long = next(cell for cell in shown if cell.startswith("xxx"))
+    assert long == "x" * 40 + "…"
+    assert worst.page.get_attribute("bdi:text-is('" + long + "') >> nth=0", "title") == "x" * 10_000
+    assert any("two␊lines␉and␍more" in cell for cell in shown)
+    assert {"👩‍👩‍👧 🇩🇪", "“”", "“ ”"} <= shown
+
+
+def test_hostile_labels_do_not_widen_the_page(worst):
+    worst.page.set_viewport_size({"width": 375, "height": 800})
+    worst.find("x" * 50)
+    assert worst.page.inner_text("#found strong") == "x" * 40 + "…"
+    assert worst.sticking_out() == []
+    worst.keep("hostile-phone")
+
+
+# --- other embeddings ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("manifold", "with_graph"),
+    [
+        (PseudoHyperboloid(0, 3, -2.0), False),
+        pytest.param(PseudoHyperboloid(4, 0), True, marks=pytest.mark.slow),
+        pytest.param(PseudoHyperboloid(1, 1), True, marks=pytest.mark.slow),
+        pytest.param(Euclidean(1), True, marks=pytest.mark.slow),
+        pytest.param(PseudoHyperboloid(2, 3), False, marks=pytest.mark.slow),
+    ],
+    ids=["sphere, no graph", "hyperbolic", "cylinder", "line", "mixed, no graph"],
+)
+def test_other_geometries_and_a_graph_that_is_not_at_hand(show, manifold, with_graph):
+    embedding = ring([f"n{k}" for k in range(12)], manifold)
+    if not with_graph:
+        embedding = Embedding(embedding.ids, embedding.points, manifold)
+    other = show(embedding)
+    assert other.complaints == []
+    k = other.find("n7")
+    assert other.page.inner_text("#rows tr.chosen td:nth-child(2)") == "n7"
+    assert len(other.marked("space-plot", 1)[0]) == 1
+    assert other.marked("distances-plot", 2 if with_graph else 1)[0]
+    assert k >= 0
+    assert other.page.locator("#graph-plot").count() == int(with_graph)
+    other.page.close()
+
+
+def test_without_webgl_the_rest_is_there(launch, club, tmp_path):
+    plain = launch("--disable-3d-apis")
+    tab = Tab(plain.new_page(), write_report(club, tmp_path))
+    assert "it has no WebGL" in tab.page.inner_text("#space-plot")
+    tab.find("34")
+    assert len(tab.marked("graph-plot", 1)[0]) == 1
+    assert tab.complaints == []
+    plain.close()

@@ -1,0 +1,330 @@
+from __future__ import annotations
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from report.conftest import HOSTILE, points_on, ring
+
+from ultrahyperbolic import Graph, PseudoHyperboloid, TrainingConfig, datasets, embed
+from ultrahyperbolic.embedding import Embedding, embed_many
+from ultrahyperbolic.evaluation import evaluate
+from ultrahyperbolic.report import choice, contents, render, write_report
+from ultrahyperbolic.report.again import again
+from ultrahyperbolic.report.page import as_script_data
+from ultrahyperbolic.report.words import by_chance
+
+
+class Page(HTMLParser):
+    """The text of a page by section, its data, and the tags in it."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.sections: dict[str, str] = {}
+        self.order: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.data: dict = {}
+        self.here, self.script = "", None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        found = dict(attributes)
+        self.tags.append((tag, found))
+        if tag == "section":
+            self.here = found["id"]
+            self.order.append(self.here)
+            self.sections[self.here] = ""
+        self.script = found if tag in ("script", "style") else None
+
+    def handle_endtag(self, tag):
+        self.script = None
+        if tag == "section":
+            self.here = ""
+
+    def handle_data(self, text):
+        if self.script is not None:
+            if self.script.get("id") == "data":
+                self.data = json.loads(text)
+        elif self.here:
+            self.sections[self.here] += " " + " ".join(text.split())
+
+
+def read(embedding: Embedding, **options) -> Page:
+    return Page(render(embedding, **options))
+
+
+def test_it_is_one_file_that_asks_for_nothing(club, tmp_path):
+    path = write_report(club, tmp_path)
+    assert path == tmp_path / "report.html"
+    assert list(tmp_path.iterdir()) == [path]
+    page = Page(path.read_text(encoding="utf-8"))
+    assert not [tag for tag, found in page.tags if tag in ("link", "iframe", "img") or "src" in found]
+    policy = next(found["content"] for tag, found in page.tags if found.get("http-equiv"))
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy.partition("style-src")[0]
+    assert path.stat().st_size < 8e6
+
+
+def test_its_parts_come_in_order(club):
+    found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph)
+    assert read(found).order == ["about", "graph", "space", "ranking", "distances", "loss", "select", "again"]
+    assert "select" not in read(club).order
+
+
+def test_it_begins_with_what_was_embedded_and_how_well(club):
+    about = read(club).sections["about"]
+    measures = club.run["measures"]
+    for words in ("34 nodes and 78 ties", "10 distinct weights", "asymmetric pairs summed: 7", "a pseudo-hyperboloid"):
+        assert words in about
+    assert f"Violated orders {100 * measures['violated_orders']:.2f} %; by guessing 50 %" in about
+    assert "Recall@1; by guessing 13.9 %" in about
+    assert f"PageRank {measures['spearman_all_pagerank']:.3f}" in about
+    assert about.index("34 nodes") < about.index("pseudo-hyperboloid") < about.index("Violated orders")
+
+
+def test_the_data_are_those_of_the_embedding(club):
+    data, table = read(club).data, club.hierarchy()
+    nodes = data["nodes"]
+    assert nodes["name"] == table["node"].tolist()
+    assert nodes["rank"] == table["rank"].tolist()
+    assert nodes["delta"] == pytest.approx(table["delta"].tolist(), rel=1e-7)
+    assert nodes["strength"] == [club.graph.strength[club.index(node)] for node in nodes["name"]]
+    assert nodes["label"] == [club.graph.labels[node] for node in nodes["name"]]
+    near = np.array(data["near"]["nodes"]).reshape(34, data["near"]["k"])
+    for k, node in enumerate(nodes["name"]):
+        assert [nodes["name"][j] for j in near[k]] == club.neighbors(node, k=5)["node"].tolist()
+    ends = np.array(data["edges"]["ends"]).reshape(-1, 2)
+    pairs = {frozenset((nodes["name"][a], nodes["name"][b])) for a, b in ends}
+    assert pairs == {frozenset((club.ids[a], club.ids[b])) for a, b in club.graph.edges}
+    far = [club.distance(nodes["name"][a], nodes["name"][b]) for a, b in ends]
+    assert data["edges"]["distances"] == pytest.approx(far, rel=1e-3)
+    assert data["loss"]["values"] == pytest.approx(club.run["loss"], rel=1e-5)
+
+
+def test_bands_of_strength_hold_all_edges_and_never_part_equals(club):
+    edges = read(club).data["edges"]
+    by_band: dict[int, set[float]] = {}
+    for band, weight in zip(edges["band"], edges["weights"], strict=True):
+        by_band.setdefault(band, set()).add(weight)
+    assert sum(count for *_, count in edges["bands"]) == len(edges["weights"]) == 78
+    assert 2 <= len(by_band) <= 4
+    ordered = [by_band[band] for band in sorted(by_band)]
+    assert all(max(low) < min(high) for low, high in pairwise(ordered))
+    assert [[min(band), max(band)] for band in ordered] == [[low, high] for low, high, _ in edges["bands"]]
+
+
+def test_every_geometry_has_a_page(geometry):
+    page = read(ring([f"n{k}" for k in range(12)], geometry))
+    assert len(page.data["space"]["points"]) == 3
+    assert "Recall@1" in page.sections["about"]  # measured here, as the record has none
+
+
+def test_without_the_graph_it_says_what_is_missing(club):
+    alone = Embedding(club.ids, club.points, club.manifold, club.run)
+    page = read(alone)
+    assert page.data["edges"] is None
+    assert "strength" not in page.data["nodes"]
+    assert "The graph is not at hand" in page.sections["graph"]
+    assert "all 561 pairs" in page.sections["distances"]
+    assert "78 ties" in page.sections["about"]  # the record knows
+    assert read(alone, graph=club.graph).data["edges"] is not None
+
+
+def test_without_a_record_it_says_so():
+    manifold = PseudoHyperboloid(2, 1)
+    page = read(Embedding(["a", "b", "c"], points_on(manifold, 3), manifold))
+    assert "holds no measures" in page.sections["about"]
+    assert page.data["loss"] is None
+    assert "does not say how" in page.sections["again"]
+
+
+def test_one_node_is_a_page_too():
+    manifold = PseudoHyperboloid(2, 1)
+    assert read(Embedding(["a"], points_on(manifold, 1), manifold)).data["near"]["nodes"] == []
+
+
+def test_a_graph_with_other_nodes_is_refused(club):
+    with pytest.raises(ValueError, match="the nodes of the embedding, in their order"):
+        render(club, graph=datasets.lesmis())
+
+
+def test_another_graph_is_named_as_such(club):
+    other = Graph.from_edges([("1", "2", 1.0), ("3", "34", 2.0)], nodes=list(club.ids))
+    assert "not the one that was embedded" in read(club, graph=other).sections["about"]
+    assert "not the one that was embedded" not in read(club).sections["about"]
+
+
+# --- what came from elsewhere -------------------------------------------------------------------------------------
+
+
+def test_labels_are_data_and_never_markup(hostile):
+    text = render(hostile)
+    page = Page(text)
+    assert sorted(page.data["nodes"]["name"]) == sorted(HOSTILE)
+    assert sorted(page.data["nodes"]["label"]) == sorted(HOSTILE)
+    inside = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1]
+    assert not set(inside) & set("<>&\u2028\u2029")
+    assert not [tag for tag, found in page.tags if tag in ("img", "svg", "b") or any(n.startswith("on") for n in found)]
+    assert len([tag for tag, _ in page.tags if tag == "script"]) == 3
+    assert html.escape(HOSTILE[2]) in text
+    assert HOSTILE[2] not in text
+    for section in ("about", "select", "again"):
+        assert HOSTILE[2] in page.sections[section]  # shown as those characters
+
+
+def test_what_no_script_may_hold_is_escaped():
+    text = as_script_data({"</script>": "<>&\u2028\u2029é\ud800"})
+    assert not set(text) & set("<>&\u2028\u2029é\ud800")
+    assert json.loads(text) == {"</script>": "<>&\u2028\u2029é\ud800"}
+
+
+def test_half_letters_are_written(tmp_path):
+    path = write_report(ring(["a\udcff", "b", "c"], PseudoHyperboloid(2, 1), name="\udcff"), tmp_path / "x.html")
+    assert "a\\udcff" in path.read_text(encoding="utf-8")
+
+
+def test_ids_of_any_kind_are_shown():
+    ids = [1, 2.5, ("a", 1), "1", frozenset({3}), b"x"]
+    assert set(read(ring(ids, PseudoHyperboloid(2, 1))).data["nodes"]["name"]) == {str(node) for node in ids}
+
+
+def test_too_many_letters_are_cut(monkeypatch):
+    monkeypatch.setattr(contents, "_LETTERS", 1000)
+    long, short = contents.names(["x" * 999, "short"])
+    assert (long, short) == (f"{'x' * 300}… (999 letters)", "short")
+    assert contents.names(["x" * 995, "short"]) == ["x" * 995, "short"]
+
+
+# --- large graphs -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def large(monkeypatch):
+    monkeypatch.setattr(choice, "MOST_NODES", 300)
+    monkeypatch.setattr(choice, "TOP", 50)
+    monkeypatch.setattr(choice, "SAMPLE", 40)
+    return ring(list(range(400)), PseudoHyperboloid(2, 2))
+
+
+def test_large_graphs_show_the_top_and_a_sample_and_say_so(large):
+    page = read(large)
+    nodes = page.data["nodes"]
+    assert nodes["rank"][:50] == list(range(1, 51))
+    assert len(set(nodes["rank"])) == 90
+    assert sorted(nodes["rank"]) == nodes["rank"]
+    assert max(nodes["rank"]) > 200  # of all, not of the next best
+    words = "the first 50 nodes of the hierarchy, 40 drawn evenly from the other 350"
+    assert words in page.sections["graph"]
+    assert words in page.sections["ranking"]
+    assert page.data["total"] == 400
+
+
+def test_large_graphs_have_the_nearest_of_all_nodes(large, geometry):
+    embedding = Embedding(large.ids, points_on(geometry, 400), geometry)
+    data = read(embedding).data
+    names = data["nodes"]["name"] + data["near"]["others"]
+    near = np.array(data["near"]["nodes"]).reshape(-1, 5)
+    far = np.array(data["near"]["distances"]).reshape(-1, 5)
+    for k in range(0, 90, 7):
+        expected = embedding.neighbors(int(names[k]), k=5)
+        assert [int(names[j]) for j in near[k]] == expected["node"].tolist()
+        np.testing.assert_allclose(far[k], expected["distance"], rtol=1e-3)
+
+
+def test_of_very_many_edges_the_strongest_are_drawn(monkeypatch):
+    monkeypatch.setattr(choice, "MOST_EDGES", 20)
+    page = read(ring(list(range(30)), PseudoHyperboloid(2, 1)))
+    assert page.data["edges"]["weights"] == [5] * 20
+    assert "strongest of the 57 edges" in page.sections["graph"]
+
+
+def test_three_thousand_nodes_take_less_than_eight_megabytes():
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(3000, size=(2, 30_000))
+    graph = Graph.from_arrays(
+        first, second, rng.random(30_000) + 0.1, ids=[f"a node of the name {k}" for k in range(3000)]
+    )
+    manifold = PseudoHyperboloid(3, 1)
+    page = render(Embedding(graph.ids, points_on(manifold, 3000), manifold, {"measures": {"map": 0.5}}, graph))
+    assert len(page.encode()) < 8e6
+    assert len(Page(page).data["nodes"]["name"]) == 3000
+
+
+# --- words --------------------------------------------------------------------------------------------------------
+
+SELECTION = {
+    "rows": [
+        {
+            "geometry": "Q^{3,1}", "p": 3, "q": 1, "flat": None, "seeds": 3, "violated_orders": 0.0123,
+            "violated_orders_spread": 0.001, "held_out": 0.91, "held_out_spread": 0.02, "iterations": 2000,
+            "kept": True,
+        },
+        {"geometry": "R^{4}", "seeds": 1, "violated_orders": 0.2, "kept": False, "new": 1},
+        {"geometry": "Q^{0,4}"},
+        "not a row",
+    ],
+    "winner": "Q^{3,1}", "within_noise": True, "within_noise_of": ["Q^{3,1}", "Q^{2,2}"], "prior": {"Q^{3,1}": 0.4},
+}  # fmt: skip
+
+
+def test_the_table_of_select(club):
+    found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph)
+    text = read(found).sections["select"]
+    for words in ("1.23 ± 0.1 %", "0.91 ± 0.02", "to the end", "left early", "Q^{2,2} is as good", "Q^{3,1} 0.4"):
+        assert words in text
+    assert text.count("(chosen)") == 1
+
+
+@pytest.mark.parametrize("selection", [{}, {"rows": None}, {"rows": []}, "no", None])
+def test_select_may_hold_little(club, selection):
+    run = club.run | {"select": selection}
+    page = read(Embedding(club.ids, club.points, club.manifold, run, club.graph))
+    assert ("select" in page.order) == (isinstance(selection, dict) and selection.get("rows") == [])
+
+
+def test_guessing_is_what_random_points_do():
+    graph = datasets.karate()
+    manifold = PseudoHyperboloid(4, 0)
+    found = [evaluate(graph, torch.from_numpy(points_on(manifold, 34, seed=seed)), manifold) for seed in range(60)]
+    expected = by_chance(graph)
+    for name in ("recall_at_1", "map"):
+        values = [some[name] for some in found]
+        assert np.mean(values) == pytest.approx(expected[name], abs=4 * np.std(values) / np.sqrt(len(values)))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"p": 2, "q": 2, "seed": 5},
+        {"dim": 3, "flat": True},
+        {"p": 0, "q": 3, "beta": -0.5, "temperature": 0.02, "dissimilarity": "broken_dissimilarity"},
+        {"p": 3, "q": 1, "preset": "paper"},
+        {"dim": 2, "flat": True, "preset": "paper"},
+    ],
+)
+def test_the_call_that_does_it_again_does(options):
+    first = embed(datasets.karate(), **options, iterations=20, quiet=True)
+    call = again(first.run)
+    assert call in html.unescape(render(first))
+    scope: dict = {}
+    exec(call.replace("uh.embed(", "embedding = uh.embed("), scope)
+    np.testing.assert_array_equal(scope["embedding"].points, first.points)
+
+
+def test_a_setting_that_only_a_configuration_has_is_kept():
+    config = TrainingConfig(p=2, q=1, iterations=20, perturb_first=False)
+    (first,) = embed_many(datasets.karate(), [config])
+    scope: dict = {}
+    exec(again(first.run), scope)
+    np.testing.assert_array_equal(scope["embedding"].points, first.points)
+
+
+def test_the_files_of_the_page_are_installed():
+    package = Path(__file__).parents[2] / "pyproject.toml"
+    assert '"report/page.*"' in package.read_text()
