@@ -16,11 +16,13 @@ from .columns import ENDS, fold_name
 from .encode import Block, Texts, encode_blocks, texts_of_arrow
 from .errors import GraphError, compiled_loops, need
 from .fold import Floats, Ints
+from .limits import COLUMNS, LINE, most_bytes
 
 WHITESPACE = "whitespace"
 
-_BLOCK = 4 << 20  # bytes that are cleaned and parsed at a time; no line may be longer
+_BLOCK = LINE  # bytes that are cleaned and parsed at a time; no line may be longer
 _SAMPLE = 256 << 10
+_SQUEEZED = 1 << 20  # bytes of a file with quotes whose blanks are looked at a time
 _DELIMITERS = ("\t", ",", ";", "|")
 _NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -67,7 +69,33 @@ def open_bytes(path: str) -> Any:
     pa = need("pyarrow", "reading a file")
     codec = compression(path)
     raw = pa.OSFile(path)
-    return raw if codec is None else pa.CompressedInputStream(raw, codec)
+    return raw if codec is None else _Decompressed(path, raw.size(), pa.CompressedInputStream(raw, codec))
+
+
+class _Decompressed:
+    """What a compressed file holds, as far as it is not suspiciously more than the file."""
+
+    def __init__(self, path: str, size: int, stream: Any) -> None:
+        self._path, self._size, self._stream = path, size, stream
+        self._most = self._left = most_bytes(size)
+
+    def __enter__(self) -> _Decompressed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
+        wanted = self._left + 1 if size < 0 else min(size, self._left + 1)
+        data: bytes = self._stream.read(wanted)
+        self._left -= len(data)
+        if self._left < 0:
+            raise GraphError(
+                f"{self._path}: {self._size} compressed bytes hold more than {self._most >> 20} MiB: decompress the "
+                "file first if that is meant"
+            )
+        return data
 
 
 def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: str, nodes: bool = False) -> Dialect:
@@ -93,6 +121,8 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
     table = tables[delimiter]
     if not whole and len(table) > 1:
         table.pop()  # a quoted field may go on
+    if (widest := max(map(len, table))) > COLUMNS:
+        raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: no list of edges")
     if header is None:
         header = _has_header(table) or (nodes and fold_name(table[0][0]) in _NODE_NAMES)
     body = table[1:] if header else table
@@ -212,10 +242,11 @@ def _is_utf8(data: bytes) -> bool:
         return False
 
 
-def line_of_row(dialect: Dialect, row: int) -> int:
-    """The line of the file, counted from 1, on which a row of the table begins. Slow, for messages."""
+def place_of_row(dialect: Dialect, row: int) -> str:
+    """The file and the line, counted from 1, on which a row of the table begins. Slow, for messages."""
     first = 0 if dialect.header is None else -1
-    return next(line for k, (line, _) in enumerate(_records(dialect), first) if k == row)
+    line = next((line for k, (line, _) in enumerate(_records(dialect), first) if k == row), None)
+    return dialect.path if line is None else f"{dialect.path}, line {line}"
 
 
 class _CleanLines(io.RawIOBase):
@@ -269,7 +300,7 @@ class _CleanLines(io.RawIOBase):
 
             pattern = re.compile(b'("[^"]*")|' + self._comment.pattern, re.MULTILINE)
             data = pattern.sub(drop, data)
-        return _squeeze(data) if self._dialect.delimiter == WHITESPACE else data
+        return b"".join(map(_squeeze, _whole_fields(data))) if self._dialect.delimiter == WHITESPACE else data
 
     def _clean(self, data: bytes) -> bytes:
         if b'"' in data:
@@ -292,6 +323,17 @@ class _CleanLines(io.RawIOBase):
         if b"\0" in data:
             raise GraphError(f"{self._dialect.path}: not a text file in UTF-8 (it holds zero bytes)")
         return data
+
+
+def _whole_fields(data: bytes) -> Iterator[bytes]:
+    """Lines, many at a time, cut where no quote is open."""
+    start = end = quotes = 0
+    while end < len(data):
+        begun, end = end, data.find(b"\n", end + _SQUEEZED) + 1 or len(data)
+        quotes += data.count(b'"', begun, end)
+        if quotes % 2 == 0 or end == len(data):
+            yield data[start:end]
+            start = end
 
 
 def _squeeze(data: bytes) -> bytes:
@@ -378,10 +420,12 @@ def _records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
                 except UnicodeDecodeError:
                     raise GraphError(f"{dialect.path}, line {number}: not UTF-8: convert the file to UTF-8") from None
 
-    rows = csv.reader(lines(), delimiter=dialect.letter)
-    for row in rows:
-        yield pulled[0], row
-        pulled.clear()
+    try:
+        for row in csv.reader(lines(), delimiter=dialect.letter):
+            yield pulled[0], row
+            pulled.clear()
+    except csv.Error as error:
+        raise GraphError(f"{dialect.path}, line {pulled[0]}: not a table of edges: {error}") from None
 
 
 def raw_lines(path: str) -> Iterator[bytes]:
@@ -391,6 +435,8 @@ def raw_lines(path: str) -> Iterator[bytes]:
         while block := stream.read(_BLOCK):
             *lines, rest = (rest + block).split(b"\n")
             yield from lines
+            if len(rest) > LINE:
+                return  # of such a file nothing is said by line
     if rest:
         yield rest
 
@@ -411,8 +457,6 @@ def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: 
                 return GraphError(f"{place} ({ends}): the weight {row[weight]!r} is not a number: correct it")
     except GraphError as found:
         return found
-    except csv.Error as found:
-        return GraphError(f"{dialect.path}: not a table of edges: {found}")
     except OSError:
         pass
-    return GraphError(f"{dialect.path}: {str(error).splitlines()[0]}")
+    return GraphError(f"{dialect.path}: {error}")

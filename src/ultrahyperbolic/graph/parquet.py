@@ -1,0 +1,227 @@
+"""Parquet, looked at before it is read: a small file may declare or unpack to more than the memory holds.
+
+What a file says of itself in its footer may be wrong, but the header of a page bounds what the page can unpack to, so
+the headers of all pages that will be read are added up first.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+from .errors import GraphError, need
+from .limits import COLUMNS, ID, most_bytes, most_rows
+
+_DELTA_BYTE_ARRAY = 7  # the encoding in which a value repeats the beginning of the one before
+_DEEPEST = 8  # structures of a page header within each other
+
+
+class _Page(NamedTuple):
+    unpacked: int  # bytes
+    encoding: int
+
+
+class _DamagedError(Exception):
+    """Bytes that are no page."""
+
+
+def read_parquet(path: str, choose: Callable[[Any], Sequence[str]]) -> Any:
+    """The ``pyarrow.Table`` of the columns that ``choose`` names when it is shown the Arrow schema."""
+    parquet = need("pyarrow.parquet", "reading Parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            names = _checked(path, file, choose)
+            most, largest, repeats = _unpacked(path, file.metadata, names)
+            texts = [name for name in names if _is_text(file.schema_arrow.field(name).type)]
+        with parquet.ParquetFile(path, read_dictionary=[] if repeats else texts) as file:
+            if repeats:
+                return _read_some(path, file, names, most, max(1, most // max(largest, 1)))
+            table = file.read(columns=names)
+        table.validate(full=True)
+    except (GraphError, FileNotFoundError, IsADirectoryError, PermissionError):
+        raise
+    except Exception as error:  # of a damaged file Arrow raises nearly anything
+        raise GraphError(f"{path}: the Parquet file is damaged: {str(error).strip() or type(error).__name__}") from None
+    _check_texts(path, table, most)
+    return table
+
+
+def _checked(path: str, file: Any, choose: Callable[[Any], Sequence[str]]) -> list[str]:
+    """The names of the columns to read, of a file whose table is not too large."""
+    types = need("pyarrow", "reading Parquet").types
+    size, metadata, schema = os.path.getsize(path), file.metadata, file.schema_arrow
+    if metadata.num_columns > COLUMNS:
+        raise GraphError(f"{path}: {metadata.num_columns} columns, and at most {COLUMNS} are read: no list of edges")
+    if metadata.num_rows > most_rows(size):
+        raise GraphError(
+            f"{path}: {metadata.num_rows} rows in {size} bytes, and so small a file may have {most_rows(size)}: "
+            "it is damaged, or write it again with fewer rows to a file"
+        )
+    names = list(choose(schema))
+    for name in names:
+        if schema.names.count(name) > 1:
+            raise GraphError(f"{path}: {schema.names.count(name)} columns are named {name!r}: give each its own name")
+        kind = schema.field(name).type
+        if types.is_nested(kind):
+            raise GraphError(f"{path}: the column {name!r} holds {kind}, and not one value a row")
+        if types.is_fixed_size_binary(kind) and kind.byte_width * metadata.num_rows > most_bytes(size):
+            raise GraphError(f"{path}: the column {name!r} holds {kind}, too long to be ids: shorten them")
+    return names
+
+
+def _unpacked(path: str, metadata: Any, names: Sequence[str]) -> tuple[int, int, bool]:
+    """How many bytes may be unpacked, how many the largest page has, and whether values repeat the one before."""
+    size = os.path.getsize(path)
+    most, total, largest, repeats = most_bytes(size), 0, 0, False
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        for group in range(metadata.num_row_groups):
+            for column in range(metadata.num_columns):
+                chunk = metadata.row_group(group).column(column)
+                if chunk.path_in_schema not in names or chunk.num_values == 0:
+                    continue
+                for page in _pages(data, chunk):
+                    total += page.unpacked
+                    largest = max(largest, page.unpacked)
+                    repeats |= page.encoding == _DELTA_BYTE_ARRAY
+                    if total > most:
+                        raise GraphError(
+                            f"{path}: {size} bytes unpack to more than {most >> 20} MiB: write the file again without "
+                            "compression if that is meant"
+                        )
+    return most, largest, repeats
+
+
+def _pages(data: mmap.mmap, chunk: Any) -> Iterator[_Page]:
+    """The pages of a column chunk, from their headers."""
+    at = chunk.data_page_offset
+    if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < at:
+        at = chunk.dictionary_page_offset
+    end = at + chunk.total_compressed_size
+    if at < 4 or end > len(data):
+        raise _DamagedError("a column lies outside the file")
+    while at < end:
+        header, at = _structure(data, at)
+        unpacked, packed = header.get(2, 0), header.get(3, 0)
+        body = header.get(5) or header.get(8) or header.get(7) or {}
+        if not isinstance(unpacked, int) or not isinstance(packed, int) or not isinstance(body, dict):
+            raise _DamagedError("a page header says no sizes")
+        if unpacked < 0 or packed < 0 or at + packed > end:
+            raise _DamagedError("a page lies outside its column")
+        encoding = body.get(4 if 8 in header else 2, 0)
+        yield _Page(unpacked, encoding if isinstance(encoding, int) else 0)
+        at += packed
+
+
+def _structure(data: mmap.mmap, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    """A structure of Thrift's compact protocol as {field: value}, and where it ends."""
+    if depth > _DEEPEST:
+        raise _DamagedError("a page header is nested too deeply")
+    fields: dict[int, Any] = {}
+    field = 0
+    while True:
+        mark, at = _byte(data, at)
+        if mark == 0:
+            return fields, at
+        if mark >> 4:
+            field += mark >> 4
+        else:
+            field, at = _integer(data, at)
+        fields[field], at = _value(data, at, mark & 15, depth)
+
+
+def _value(data: mmap.mmap, at: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind in (1, 2):  # true, false
+        return kind == 1, at
+    if kind == 3:
+        return _byte(data, at)
+    if kind in (4, 5, 6):
+        return _integer(data, at)
+    if kind == 7:
+        return None, at + 8
+    if kind == 8:
+        length, at = _unsigned(data, at)
+        return None, at + length
+    if kind in (9, 10):
+        mark, at = _byte(data, at)
+        count, inner = mark >> 4, mark & 15
+        if count == 15:
+            count, at = _unsigned(data, at)
+        for _ in range(count):
+            if inner in (1, 2):
+                at += 1
+            else:
+                _, at = _value(data, at, inner, depth + 1)
+            if at > len(data):
+                break
+        return None, at
+    if kind == 12:
+        return _structure(data, at, depth + 1)
+    raise _DamagedError("a page header holds what no page header does")
+
+
+def _unsigned(data: mmap.mmap, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte, at = _byte(data, at)
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+        if shift > 63:
+            raise _DamagedError("a number in a page header does not end")
+
+
+def _integer(data: mmap.mmap, at: int) -> tuple[int, int]:
+    value, at = _unsigned(data, at)
+    return (value >> 1) ^ -(value & 1), at
+
+
+def _byte(data: mmap.mmap, at: int) -> tuple[int, int]:
+    if at >= len(data):
+        raise _DamagedError("a page header ends with the file")
+    return data[at], at + 1
+
+
+def _is_text(kind: Any) -> bool:
+    types = need("pyarrow", "reading Parquet").types
+    return bool(types.is_string(kind) or types.is_binary(kind) or types.is_large_string(kind))
+
+
+def _read_some(path: str, file: Any, names: Sequence[str], most: int, rows: int) -> Any:
+    """The columns, a few rows at a time, as long as they are not too large together."""
+    pa = need("pyarrow", "reading Parquet")
+    batches, total = [], 0
+    for batch in file.iter_batches(batch_size=rows, columns=names, use_threads=False):
+        batch.validate(full=True)
+        batches.append(batch)
+        total += batch.nbytes
+        if total > most:
+            raise GraphError(
+                f"{path}: its rows are more than {most >> 20} MiB: write the file again without DELTA_BYTE_ARRAY"
+            )
+    return pa.Table.from_batches(batches, file.schema_arrow.empty_table().select(names).schema)
+
+
+def _check_texts(path: str, table: Any, most: int) -> None:
+    """Refuse texts that are too long, or that are too large together once each row has its own."""
+    pa, pc = need("pyarrow", "reading Parquet"), need("pyarrow.compute", "reading Parquet")
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        total = 0
+        for chunk in column.chunks:
+            values = chunk
+            if pa.types.is_dictionary(chunk.type):
+                values = chunk.dictionary
+            if not _is_text(values.type) or len(values) == 0:
+                continue
+            lengths = pc.binary_length(values)
+            if (pc.max(lengths).as_py() or 0) > ID:
+                raise GraphError(f"{path}: a text in the column {name!r} is longer than {ID >> 10} KiB: shorten it")
+            if values is not chunk:
+                total += pc.sum(lengths.take(chunk.indices)).as_py() or 0
+        if total > most:
+            raise GraphError(
+                f"{path}: the texts of the column {name!r} are more than {most >> 20} MiB, in a file too small for "
+                "that: write it again without compression if that is meant"
+            )
