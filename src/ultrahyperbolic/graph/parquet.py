@@ -9,13 +9,15 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from .errors import GraphError, need
 from .limits import COLUMNS, ID, most_bytes, most_rows
 
+T = TypeVar("T")
+
 _DELTA_BYTE_ARRAY = 7  # the encoding in which a value repeats the beginning of the one before
-_DEEPEST = 8  # structures of a page header within each other
+_DEEPEST = 16  # structures and lists within each other
 
 
 class _Page(NamedTuple):
@@ -24,7 +26,7 @@ class _Page(NamedTuple):
 
 
 class _DamagedError(Exception):
-    """Bytes that are no page."""
+    """Bytes that no Parquet file has."""
 
 
 def read_parquet(path: str, choose: Callable[[Any], Sequence[str]]) -> Any:
@@ -33,7 +35,7 @@ def read_parquet(path: str, choose: Callable[[Any], Sequence[str]]) -> Any:
     try:
         with parquet.ParquetFile(path) as file:
             names = _checked(path, file, choose)
-            most, largest, repeats = _unpacked(path, file.metadata, names)
+            most, largest, repeats = _unpacked(path, names)
             texts = [name for name in names if _is_text(file.schema_arrow.field(name).type)]
         with parquet.ParquetFile(path, read_dictionary=[] if repeats else texts) as file:
             if repeats:
@@ -71,35 +73,57 @@ def _checked(path: str, file: Any, choose: Callable[[Any], Sequence[str]]) -> li
     return names
 
 
-def _unpacked(path: str, metadata: Any, names: Sequence[str]) -> tuple[int, int, bool]:
-    """How many bytes may be unpacked, how many the largest page has, and whether values repeat the one before."""
+def _unpacked(path: str, names: Sequence[str]) -> tuple[int, int, bool]:
+    """How many bytes may be unpacked, how many the largest page has, and whether values repeat the one before.
+
+    The footer is read here and not by pyarrow, whose view of a damaged one can end the process.
+    """
     size = os.path.getsize(path)
     most, total, largest, repeats = most_bytes(size), 0, 0, False
     with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for group in range(metadata.num_row_groups):
-            for column in range(metadata.num_columns):
-                chunk = metadata.row_group(group).column(column)
-                if chunk.path_in_schema not in names or chunk.num_values == 0:
-                    continue
-                for page in _pages(data, chunk):
-                    total += page.unpacked
-                    largest = max(largest, page.unpacked)
-                    repeats |= page.encoding == _DELTA_BYTE_ARRAY
-                    if total > most:
-                        raise GraphError(
-                            f"{path}: {size} bytes unpack to more than {most >> 20} MiB: write the file again without "
-                            "compression if that is meant"
-                        )
+        for chunk in _chunks(data):
+            if b".".join(_items(chunk.get(3), bytes)).decode(errors="replace") not in names or not chunk.get(5):
+                continue
+            for page in _pages(data, chunk):
+                total += page.unpacked
+                largest = max(largest, page.unpacked)
+                repeats |= page.encoding == _DELTA_BYTE_ARRAY
+                if total > most:
+                    raise GraphError(
+                        f"{path}: {size} bytes unpack to more than {most >> 20} MiB: write the file again without "
+                        "compression if that is meant"
+                    )
     return most, largest, repeats
 
 
-def _pages(data: mmap.mmap, chunk: Any) -> Iterator[_Page]:
+def _chunks(data: mmap.mmap) -> Iterator[dict[int, Any]]:
+    """What the footer says of each column in each group of rows."""
+    begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
+    if begin < 4:
+        raise _DamagedError("the footer is longer than the file")
+    footer, _ = _structure(data, begin)
+    for group in _items(footer.get(4), dict):
+        for column in _items(group.get(1), dict):
+            if not isinstance(column.get(3), dict):
+                raise _DamagedError("the footer does not describe a column")
+            yield column[3]
+
+
+def _items(values: Any, kind: type[T]) -> list[T]:
+    if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
+        raise _DamagedError("the footer holds what no footer does")
+    return values
+
+
+def _pages(data: mmap.mmap, chunk: dict[int, Any]) -> Iterator[_Page]:
     """The pages of a column chunk, from their headers."""
-    at = chunk.data_page_offset
-    if chunk.has_dictionary_page and 0 < (chunk.dictionary_page_offset or 0) < at:
-        at = chunk.dictionary_page_offset
-    end = at + chunk.total_compressed_size
-    if at < 4 or end > len(data):
+    numbers = [chunk.get(field, 0) for field in (9, 11, 7)]
+    if not all(isinstance(number, int) for number in numbers):
+        raise _DamagedError("the footer does not say where a column lies")
+    at, dictionary, length = numbers
+    at = dictionary if 0 < dictionary < at else at
+    end = at + length
+    if at < 4 or length < 0 or end > len(data):
         raise _DamagedError("a column lies outside the file")
     while at < end:
         header, at = _structure(data, at)
@@ -117,7 +141,7 @@ def _pages(data: mmap.mmap, chunk: Any) -> Iterator[_Page]:
 def _structure(data: mmap.mmap, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
     """A structure of Thrift's compact protocol as {field: value}, and where it ends."""
     if depth > _DEEPEST:
-        raise _DamagedError("a page header is nested too deeply")
+        raise _DamagedError("its structures are nested too deeply")
     fields: dict[int, Any] = {}
     field = 0
     while True:
@@ -128,13 +152,14 @@ def _structure(data: mmap.mmap, at: int, depth: int = 0) -> tuple[dict[int, Any]
             field += mark >> 4
         else:
             field, at = _integer(data, at)
-        fields[field], at = _value(data, at, mark & 15, depth)
+        if mark & 15 in (1, 2):  # true and false
+            fields[field] = mark & 15 == 1
+        else:
+            fields[field], at = _value(data, at, mark & 15, depth)
 
 
 def _value(data: mmap.mmap, at: int, kind: int, depth: int) -> tuple[Any, int]:
-    if kind in (1, 2):  # true, false
-        return kind == 1, at
-    if kind == 3:
+    if kind in (1, 2, 3):  # a truth value in a list, a byte
         return _byte(data, at)
     if kind in (4, 5, 6):
         return _integer(data, at)
@@ -142,23 +167,20 @@ def _value(data: mmap.mmap, at: int, kind: int, depth: int) -> tuple[Any, int]:
         return None, at + 8
     if kind == 8:
         length, at = _unsigned(data, at)
-        return None, at + length
+        return data[at : at + length], at + length
     if kind in (9, 10):
         mark, at = _byte(data, at)
-        count, inner = mark >> 4, mark & 15
+        count = mark >> 4
         if count == 15:
             count, at = _unsigned(data, at)
+        values = []
         for _ in range(count):
-            if inner in (1, 2):
-                at += 1
-            else:
-                _, at = _value(data, at, inner, depth + 1)
-            if at > len(data):
-                break
-        return None, at
+            value, at = _value(data, at, mark & 15, depth + 1)
+            values.append(value)
+        return values, at
     if kind == 12:
         return _structure(data, at, depth + 1)
-    raise _DamagedError("a page header holds what no page header does")
+    raise _DamagedError("there is a value of no known kind")
 
 
 def _unsigned(data: mmap.mmap, at: int) -> tuple[int, int]:
@@ -170,7 +192,7 @@ def _unsigned(data: mmap.mmap, at: int) -> tuple[int, int]:
         if byte < 128:
             return value, at
         if shift > 63:
-            raise _DamagedError("a number in a page header does not end")
+            raise _DamagedError("a number does not end")
 
 
 def _integer(data: mmap.mmap, at: int) -> tuple[int, int]:
@@ -180,7 +202,7 @@ def _integer(data: mmap.mmap, at: int) -> tuple[int, int]:
 
 def _byte(data: mmap.mmap, at: int) -> tuple[int, int]:
     if at >= len(data):
-        raise _DamagedError("a page header ends with the file")
+        raise _DamagedError("it ends in the middle of a value")
     return data[at], at + 1
 
 

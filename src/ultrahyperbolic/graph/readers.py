@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import io
-import math
 import os
 import re
 import stat
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from .adapters import choose_arrow_columns, rows_of_arrow, rows_of_sparse
+from .adapters import choose_arrow_columns, rows_of_arrow
 from .columns import Column, choose_columns
 from .encode import encode_ends
 from .errors import GraphError, need
@@ -23,16 +20,15 @@ from .fold import Asymmetric, Ints, Repeated, Rows, check_option
 from .graph import Graph
 from .graphml import read_graphml
 from .ids import NodeIds
-from .limits import ID, MATRIX_ROWS
+from .limits import ID
+from .matrix_market import read_matrix_market
 from .parquet import read_parquet
-from .text import Dialect, compression, open_bytes, place_of_row, raw_lines, read_columns, read_encoded, sniff
+from .text import Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded, sniff
 
 Path = str | os.PathLike[str]
 Nodes = Path | Iterable[Hashable] | Mapping[Hashable, Any]
 
 _LARGE = 16 << 20  # bytes of text from which loading the compiled loops pays
-_SAMPLE = 1 << 20  # bytes in which a file of Matrix Market must give its sizes
-_ENTRIES = {False: " and entries", True: ""}
 _TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
 
 # How an XML file can begin; in a file of no such name, an id that begins with "<" is no sign of one.
@@ -239,57 +235,8 @@ def _read_parquet(
 def _read_matrix_market(path: str, weight: Column | Literal[False] | None, asymmetric: Asymmetric) -> Graph:
     if weight not in (None, False):
         raise GraphError(f"{path}: weight names no column of Matrix Market: leave it out, or say False")
-    matrix = _matrix_of(path)
-    if weight is False:
-        matrix = matrix != 0
-    ids = [str(k) for k in range(1, matrix.shape[0] + 1)]
-    if isinstance(matrix, np.ndarray):
-        return Graph.from_numpy(matrix, ids=ids, asymmetric=asymmetric, name=path)
-    rows = rows_of_sparse(matrix, ids, path)
-
-    def place(row: int) -> str:
-        ends = {ids[rows.first[row]].encode(), ids[rows.second[row]].encode()}
-        numbered = enumerate(raw_lines(path), 1)
-        found = (k for k, line in numbered if not line.startswith(b"%") and set(line.split()[:2]) == ends)
-        line = next(found, None)
-        return path if line is None else f"{path}, line {line}"
-
-    return Graph.from_rows(replace(rows, place=place), kind="matrix", asymmetric=asymmetric, name=path)
-
-
-class _Bytes:
-    """A stream that can be read and nothing else: where scipy can seek, it ends the process if that goes wrong."""
-
-    def __init__(self, stream: Any) -> None:
-        self.read = stream.read
-
-
-def _matrix_of(path: str) -> Any:
-    """The matrix of a Matrix Market file whose size line is not beyond what its bytes can hold."""
-    scipy_io = need("scipy.io", "reading Matrix Market")
-    with open_bytes(path) as stream:
-        data = stream if compression(path) is None else io.BytesIO(stream.read())
-        size = data.seek(0, io.SEEK_END)
-        data.seek(0)
-        start = data.read(_SAMPLE)
-        lines = [line for line in start.split(b"\n")[1:] if line.strip() and not line.startswith(b"%")]
-        words = lines[0].split() if lines else []
-        is_array = b"array" in start.partition(b"\n")[0].lower()
-        if len(words) != 3 - is_array or not all(word.isdigit() and len(word) < 19 for word in words):
-            raise GraphError(f"{path}: after the comments there is no line of sizes: rows, columns{_ENTRIES[is_array]}")
-        counts = [int(word) for word in words]
-        entries = counts[0] * counts[1] // 2 if is_array else counts[2]
-        # An entry has at least two bytes, a digit and the end of its line.
-        if 2 * entries > size + 2 or max(counts[:2]) > MATRIX_ROWS + size:
-            raise GraphError(
-                f"{path}: {size} bytes cannot hold what the line of sizes announces, {b' '.join(words).decode()}: "
-                "correct it"
-            )
-        data.seek(0)
-        try:
-            return scipy_io.mmread(_Bytes(data), spmatrix=False)
-        except Exception as error:  # of a damaged file scipy raises nearly anything
-            raise GraphError(f"{path}: {str(error) or type(error).__name__}") from None
+    rows, kind = read_matrix_market(path, weighted=weight is None, is_large=os.path.getsize(path) >= _LARGE)
+    return Graph.from_rows(rows, kind=kind, asymmetric=asymmetric, name=path)
 
 
 def _read_graphml(

@@ -42,6 +42,7 @@ class Dialect:
     header: Sequence[str] | None
     width: int
     sample: Sequence[Sequence[str]]  # the first rows, without the header
+    start: tuple[int, int] = (0, 0)  # bytes and lines before the table
 
     @property
     def letter(self) -> str:
@@ -103,8 +104,9 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
 
     In a list of ``nodes`` whitespace does not divide, and one column is enough.
     """
-    if delimiter is not None and delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise GraphError(f"delimiter must be one letter or {WHITESPACE!r}, got {delimiter!r}")
+    is_letter = delimiter is None or (len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0')
+    if not is_letter and delimiter != WHITESPACE:
+        raise GraphError(f"delimiter must be one letter or {WHITESPACE!r}, got {delimiter!r}; one of ASCII, no quote")
     with open_bytes(path) as stream:
         sample = stream.read(_SAMPLE)
         whole = not stream.read(1)
@@ -258,6 +260,7 @@ class _CleanLines(io.RawIOBase):
         self._dialect = dialect
         self._advance = advance
         self._stream = open_bytes(dialect.path)
+        self._stream.read(dialect.start[0])
         self._comment = _comment_pattern(dialect.comments)
         self._blocks = self.blocks()
         self._ready = b""
@@ -408,6 +411,8 @@ def _records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
 
     def lines() -> Iterator[str]:
         for number, line in enumerate(raw_lines(dialect.path), 1):
+            if number <= dialect.start[1]:
+                continue
             if number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             line = line.rstrip(b"\r\n")
@@ -454,7 +459,8 @@ def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: 
                 return GraphError(f"{place}: {counted} where {dialect.width} are expected: {shown}{hint}")
             if weight is not None and (k or dialect.header is None) and not _is_number(row[weight]):
                 ends = " - ".join(repr(row[column].strip()) for column in ids)
-                return GraphError(f"{place} ({ends}): the weight {row[weight]!r} is not a number: correct it")
+                place += f" ({ends})" if ends else ""
+                return GraphError(f"{place}: the weight {row[weight]!r} is not a number: correct it")
     except GraphError as found:
         return found
     except OSError:
