@@ -210,9 +210,13 @@ def _check_ids(graph: Graph) -> None:
 
 
 def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: bool) -> Path:
-    """Make the folder and write what is known before the first iteration; one folder never mixes two trainings."""
+    """Make the folder and write what is known before the first iteration.
+
+    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
+    """
     from ..embedding.embedding import TABLE, prepare_folder, write_record
     from ..embedding.estimator import graph_record, versions
+    from ..embedding.files import check_writable
 
     record = {
         "config": config.to_json(),
@@ -227,8 +231,10 @@ def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: boo
     }
     with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
         prepare_folder(folder, overwrite=overwrite)
-        write_record(folder, record)
-        (folder / TABLE).unlink(missing_ok=True)
+        if (folder / TABLE).exists():
+            check_writable(folder)
+        else:
+            write_record(folder, record)
     return folder
 
 

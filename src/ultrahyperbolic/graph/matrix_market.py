@@ -14,7 +14,7 @@ from .encode import encode_ends
 from .errors import GraphError, need
 from .fold import Floats, Ints, Kind, Rows
 from .ids import NodeIds
-from .limits import MATRIX_ROWS, most_bytes
+from .limits import MATRIX_ROWS, most_rows
 from .text import WHITESPACE, Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded
 
 _SAMPLE = 1 << 20  # bytes in which a file must come to its line of sizes
@@ -70,9 +70,10 @@ def _layout(path: str) -> _Layout:
         raise GraphError(f"{path}: a square matrix is needed, with a row and a column a node; this one is {(n, columns)}")
     if is_array:
         entries = n * (n + 1) // 2 if is_symmetric else n * n
-    bytes_ = most_bytes(os.path.getsize(path)) if compression(path) else os.path.getsize(path)
+    size = os.path.getsize(path)
     # An entry has at least two bytes, a digit and the end of its line.
-    if 2 * entries > bytes_ + 2 or n > MATRIX_ROWS + bytes_:
+    most = most_rows(size) if compression(path) else size // 2 + 1
+    if entries > most or n > MATRIX_ROWS + size:
         raise GraphError(f"{path}: so small a file cannot hold {entries} entries of {n} rows: correct the line of sizes")
     skipped = header, *lines[: number + 1]
     body = Dialect(

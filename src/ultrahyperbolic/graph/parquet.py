@@ -9,10 +9,11 @@ from __future__ import annotations
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from .errors import GraphError, need
-from .limits import COLUMNS, ID, most_bytes, most_rows
+from .limits import COLUMNS, most_bytes, most_rows
 
 T = TypeVar("T")
 
@@ -32,45 +33,52 @@ class _DamagedError(Exception):
 def read_parquet(path: str, choose: Callable[[Any], Sequence[str]]) -> Any:
     """The ``pyarrow.Table`` of the columns that ``choose`` names when it is shown the Arrow schema."""
     parquet = need("pyarrow.parquet", "reading Parquet")
-    try:
-        with parquet.ParquetFile(path) as file:
-            names = _checked(path, file, choose)
-            most, largest, repeats = _unpacked(path, names)
-            texts = [name for name in names if _is_text(file.schema_arrow.field(name).type)]
+    with _named(path), parquet.ParquetFile(path) as file:
+        schema, columns, rows = file.schema_arrow, file.metadata.num_columns, file.metadata.num_rows
+    size = os.path.getsize(path)
+    if columns > COLUMNS:
+        raise GraphError(f"{path}: {columns} columns, and at most {COLUMNS} are read: no list of edges")
+    if rows > most_rows(size):
+        raise GraphError(
+            f"{path}: {rows} rows in {size} bytes, and so small a file may have {most_rows(size)}: it is damaged, or "
+            "write it again without compression"
+        )
+    names = list(choose(schema))
+    texts = [name for name in names if _is_text(_type(path, schema, name, most_bytes(size) // max(rows, 1)))]
+    with _named(path):
+        most, largest, repeats = _unpacked(path, names)
         with parquet.ParquetFile(path, read_dictionary=[] if repeats else texts) as file:
             if repeats:
                 return _read_some(path, file, names, most, max(1, most // max(largest, 1)))
             table = file.read(columns=names)
         table.validate(full=True)
-    except (GraphError, FileNotFoundError, IsADirectoryError, PermissionError):
-        raise
-    except Exception as error:  # of a damaged file Arrow raises nearly anything
-        raise GraphError(f"{path}: the Parquet file is damaged: {str(error).strip() or type(error).__name__}") from None
     _check_texts(path, table, most)
     return table
 
 
-def _checked(path: str, file: Any, choose: Callable[[Any], Sequence[str]]) -> list[str]:
-    """The names of the columns to read, of a file whose table is not too large."""
+@contextmanager
+def _named(path: str) -> Iterator[None]:
+    """Name the file where something is wrong with it; of a damaged one Arrow raises nearly anything."""
+    try:
+        yield
+    except (GraphError, FileNotFoundError, IsADirectoryError, PermissionError):
+        raise
+    except Exception as error:
+        reason = str(error).strip() or type(error).__name__
+        raise GraphError(f"{path}: the Parquet file is damaged: {reason}") from None
+
+
+def _type(path: str, schema: Any, name: str, longest: int) -> Any:
+    """The type of a column that can be read."""
     types = need("pyarrow", "reading Parquet").types
-    size, metadata, schema = os.path.getsize(path), file.metadata, file.schema_arrow
-    if metadata.num_columns > COLUMNS:
-        raise GraphError(f"{path}: {metadata.num_columns} columns, and at most {COLUMNS} are read: no list of edges")
-    if metadata.num_rows > most_rows(size):
-        raise GraphError(
-            f"{path}: {metadata.num_rows} rows in {size} bytes, and so small a file may have {most_rows(size)}: "
-            "it is damaged, or write it again with fewer rows to a file"
-        )
-    names = list(choose(schema))
-    for name in names:
-        if schema.names.count(name) > 1:
-            raise GraphError(f"{path}: {schema.names.count(name)} columns are named {name!r}: give each its own name")
-        kind = schema.field(name).type
-        if types.is_nested(kind):
-            raise GraphError(f"{path}: the column {name!r} holds {kind}, and not one value a row")
-        if types.is_fixed_size_binary(kind) and kind.byte_width * metadata.num_rows > most_bytes(size):
-            raise GraphError(f"{path}: the column {name!r} holds {kind}, too long to be ids: shorten them")
-    return names
+    if schema.names.count(name) > 1:
+        raise GraphError(f"{path}: {schema.names.count(name)} columns are named {name!r}: give each its own name")
+    kind = schema.field(name).type
+    if types.is_nested(kind):
+        raise GraphError(f"{path}: the column {name!r} holds {kind}, and not one value a row")
+    if types.is_fixed_size_binary(kind) and kind.byte_width > longest:
+        raise GraphError(f"{path}: the column {name!r} holds {kind}, too long to be ids: shorten them")
+    return kind
 
 
 def _unpacked(path: str, names: Sequence[str]) -> tuple[int, int, bool]:
@@ -227,23 +235,29 @@ def _read_some(path: str, file: Any, names: Sequence[str], most: int, rows: int)
 
 
 def _check_texts(path: str, table: Any, most: int) -> None:
-    """Refuse texts that are too long, or that are too large together once each row has its own."""
-    pa, pc = need("pyarrow", "reading Parquet"), need("pyarrow.compute", "reading Parquet")
+    """Refuse texts that are too large together once each row has its own."""
+    pc = need("pyarrow.compute", "reading Parquet")
     for name, column in zip(table.column_names, table.columns, strict=True):
-        total = 0
-        for chunk in column.chunks:
-            values = chunk
-            if pa.types.is_dictionary(chunk.type):
-                values = chunk.dictionary
-            if not _is_text(values.type) or len(values) == 0:
-                continue
-            lengths = pc.binary_length(values)
-            if (pc.max(lengths).as_py() or 0) > ID:
-                raise GraphError(f"{path}: a text in the column {name!r} is longer than {ID >> 10} KiB: shorten it")
-            if values is not chunk:
-                total += pc.sum(lengths.take(chunk.indices)).as_py() or 0
-        if total > most:
+        lengths = (pc.binary_length(chunk.dictionary).take(chunk.indices) for chunk in _text_chunks(column, True))
+        if sum(pc.sum(chunk).as_py() or 0 for chunk in lengths) > most:
             raise GraphError(
                 f"{path}: the texts of the column {name!r} are more than {most >> 20} MiB, in a file too small for "
                 "that: write it again without compression if that is meant"
             )
+
+
+def longest_text(column: Any) -> int:
+    """The bytes of the longest text of a column; 0 where it holds none."""
+    pc = need("pyarrow.compute", "reading Parquet")
+    plain = _text_chunks(column, False)
+    plain += [chunk.dictionary for chunk in _text_chunks(column, True)]
+    return max((pc.max(pc.binary_length(texts)).as_py() or 0 for texts in plain), default=0)
+
+
+def _text_chunks(column: Any, is_dictionary: bool) -> list[Any]:
+    """The chunks of a column of texts that have a dictionary, or have none; of another column none at all."""
+    types = need("pyarrow", "reading Parquet").types
+    if types.is_dictionary(column.type) != is_dictionary:
+        return []
+    kind = column.type.value_type if is_dictionary else column.type
+    return list(column.chunks) if _is_text(kind) else []

@@ -22,7 +22,7 @@ from .graphml import read_graphml
 from .ids import NodeIds
 from .limits import ID
 from .matrix_market import read_matrix_market
-from .parquet import read_parquet
+from .parquet import longest_text, read_parquet
 from .text import Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded, sniff
 
 Path = str | os.PathLike[str]
@@ -225,6 +225,8 @@ def _read_parquet(
     table = read_parquet(path, choose)
     if table.num_rows == 0:
         raise GraphError(f"{path}: nothing in it but a header")
+    if max(longest_text(column) for column in table.columns) > ID:
+        raise GraphError(f"{path}: an id is {_TOO_LONG}")
     try:
         rows = rows_of_arrow(*(None if name is None else table.column(name) for name in ends), where=path)
     except (pa.ArrowException, OverflowError) as error:

@@ -21,14 +21,15 @@ from .limits import COLUMNS, LINE, most_bytes
 WHITESPACE = "whitespace"
 
 _BLOCK = LINE  # bytes that are cleaned and parsed at a time; no line may be longer
-_SAMPLE = 256 << 10
+_SAMPLE, _SAMPLE_LINES = 256 << 10, 10_000
 _SQUEEZED = 1 << 20  # bytes of a file with quotes whose blanks are looked at a time
 _DELIMITERS = ("\t", ",", ";", "|")
 _NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
-# A quoted field, a line break with the blanks around it, or a run of blanks.
-_BLANKS = re.compile(rb'("[^"]*")|[ \t]*(\r?\n)[ \t]*|[ \t]+')
+# What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run of blanks. The first
+# is matched too so that blanks in quotes are left alone, and at length, for each match takes time and memory.
+_BLANKS = re.compile(rb'((?:"[^"]*"|[^ \t\r\n"]+|\r?\n(?![ \t])| (?![ \t\r\n]))++)|[ \t]*(\r?\n)[ \t]*|[ \t]+')
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,8 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
     lines = _sample_lines(sample, whole, path, comments)
     if not lines:
         raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
+    if len(lines) > _SAMPLE_LINES:
+        lines, whole = lines[:_SAMPLE_LINES], False
     candidates = [delimiter] if delimiter else [*_DELIMITERS, *([] if nodes else [WHITESPACE])]
     tables: dict[str, list[list[str]]] = {}
     for candidate in candidates:
@@ -301,8 +304,10 @@ class _CleanLines(io.RawIOBase):
                 self.comment_lines += match[1] is None
                 return match[1] or b""
 
-            pattern = re.compile(b'("[^"]*")|' + self._comment.pattern, re.MULTILINE)
-            data = pattern.sub(drop, data)
+            # A comment, or all there is up to the next one.
+            begin = _comment_begin(self._dialect.comments)
+            other = b'((?:"[^"]*"|[^"\n]+|\n(?!' + begin + b"))++)"
+            data = re.sub(self._comment.pattern + b"|" + other, drop, data, flags=re.MULTILINE)
         return b"".join(map(_squeeze, _whole_fields(data))) if self._dialect.delimiter == WHITESPACE else data
 
     def _clean(self, data: bytes) -> bytes:
@@ -344,9 +349,13 @@ def _squeeze(data: bytes) -> bytes:
     return _BLANKS.sub(lambda match: match[1] or match[2] or b" ", data).strip(b" ")
 
 
-def _comment_pattern(comments: str) -> re.Pattern[bytes]:
+def _comment_begin(comments: str) -> bytes:
     letters = re.escape(comments.encode()) if comments else b"^\\w\\W"
-    return re.compile(b"^[ \t]*[" + letters + b"][^\n]*\n?", re.MULTILINE)
+    return b"[ \t]*[" + letters + b"]"
+
+
+def _comment_pattern(comments: str) -> re.Pattern[bytes]:
+    return re.compile(b"^" + _comment_begin(comments) + b"[^\n]*\n?", re.MULTILINE)
 
 
 def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:
