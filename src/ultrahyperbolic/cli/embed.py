@@ -139,9 +139,12 @@ def embed(
     _check_ids(data)
 
     from ..embedding import configure
+    from ..embedding.memory import require_memory
 
     with refusing(ValueError, TypeError):
         config = configure(data, **geometry, seed=seed, preset=preset, **chosen)
+    with refusing(MemoryError):
+        require_memory(data, [config], device=device, backend=backend, precision=precision)
     folder = _begin(output or Path("out") / graph_name(graph), data, config, overwrite=overwrite)
     machine = {
         "device": device,
@@ -254,7 +257,7 @@ def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any)
         print("interrupted before there was anything to keep: no embedding is saved", file=sys.stderr)
         raise SystemExit(130)
 
-    with on_interrupt(interrupt):
+    with on_interrupt(interrupt), refusing(MemoryError):
         (embedding,) = embed_many(graph, [config], quiet=quiet, measures=False, callback=count, **machine)
     if embedding.run["best_iteration"] < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
