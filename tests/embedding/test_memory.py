@@ -75,13 +75,19 @@ def test_what_no_machine_holds_is_refused_before_it_starts():
 )
 def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision, runs, advice):
     monkeypatch.setattr(memory, "free_bytes", lambda: int(free * 2**30))
-    graph, configs = graph_of(100_000), [TrainingConfig(p=12, q=1, seed=seed) for seed in range(runs)]
+    graph = graph_of(9_000 if backend == "reference" else 100_000)
+    configs = [TrainingConfig(p=12, q=1, seed=seed) for seed in range(runs)]
     with pytest.raises(MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"):
         require_memory(graph, configs, backend=backend, precision=precision)
     if advice.startswith("train"):
         require_memory(graph, configs[:4], backend=backend, precision=precision)
         with pytest.raises(MemoryError):
             require_memory(graph, configs[:5], backend=backend, precision=precision)
+
+
+def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
+    with pytest.raises(MemoryError, match="10001 nodes have too many pairs to list.*: use backend 'numba'"):
+        embed_many(graph_of(10_001), [TrainingConfig()], backend="reference")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")

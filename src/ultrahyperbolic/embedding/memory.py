@@ -84,6 +84,11 @@ def require_memory(
 
     if fits(chosen, precision, len(configs)):
         return
+    if chosen == "reference" and graph.n_nodes > MAX_NODES:
+        raise MemoryError(
+            f"{graph.n_nodes} nodes have too many pairs to list, at most {MAX_NODES} with backend 'reference': "
+            f"{_advice(fits, chosen, precision, len(configs))}"
+        )
     widths = [config.manifold().ambient_dim for config in configs]
     needed = estimate(graph.n_nodes, graph.n_edges, widths, backend=chosen, precision=precision)
     where = 1 if free[1] is not None and needed[1] > free[1] else 0
