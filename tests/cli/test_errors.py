@@ -287,3 +287,20 @@ def test_messages_are_folded_into_one_line(refuse, monkeypatch):
 
     monkeypatch.setattr(room, "load", missing)
     assert refuse("embed karate") == "first line second line"
+
+
+@pytest.mark.parametrize("name", ["...gz", "..tsv", ".gz", "....", "a..", "..."])
+def test_no_name_of_a_graph_leaves_the_output_folder(call, name):
+    Path("deep").mkdir()
+    Path("deep", name).write_text("a b 2\nb c 1\n")
+    assert call("embed", f"deep/{name}", "--iterations", "5", "--quiet").exit_code == 0
+    (table,) = Path().rglob("embedding.parquet")
+    assert table.parent.parent == Path("out")
+
+
+def test_a_training_that_does_not_fit_is_refused_before_it_begins(refuse):
+    Path("ties.tsv").write_text("a b 2\nb c 1\n" + "".join(f"a {k} 1\n" for k in range(100_000)))
+    line = refuse("embed ties.tsv --signature 30000,1 -o club")
+    assert line.startswith("100003 nodes and 100002 edges in 30002 coordinates, 1 at once, need about ")
+    assert line.endswith("are free: use fewer dimensions, a smaller graph or a machine with more memory")
+    assert not Path("club").exists()

@@ -118,10 +118,17 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
         lines, whole = lines[:_SAMPLE_LINES], False
     candidates = [delimiter] if delimiter else [*_DELIMITERS, *([] if nodes else [WHITESPACE])]
     tables: dict[str, list[list[str]]] = {}
+    reason: Exception | None = None
     for candidate in candidates:
-        tables[candidate] = _split(lines, candidate, path)
+        try:
+            tables[candidate] = _split(lines, candidate)
+        except csv.Error as error:
+            reason = error
+            continue
         if _regularity(candidate, tables[candidate])[:2] == (1, True):
             break  # nothing is more regular than a tab in every line
+    if not tables:
+        raise GraphError(f"{path}: not a table of edges: {reason}")
     delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
     table = tables[delimiter]
     if not whole and len(table) > 1:
@@ -372,14 +379,11 @@ def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[
     return [line.decode(errors="replace") for line in kept]
 
 
-def _split(lines: Sequence[str], delimiter: str, path: str) -> list[list[str]]:
+def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     if delimiter == WHITESPACE:
         lines = [_squeeze(line.encode()).decode() for line in lines]
     letter = " " if delimiter == WHITESPACE else delimiter
-    try:
-        return [row for row in csv.reader(lines, delimiter=letter) if row]
-    except csv.Error as error:
-        raise GraphError(f"{path}: not a table of edges: {error}") from None
+    return [row for row in csv.reader(lines, delimiter=letter) if row]
 
 
 def _regularity(delimiter: str, table: Sequence[Sequence[str]]) -> tuple[float, bool, bool, int]:
