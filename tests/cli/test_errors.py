@@ -216,7 +216,10 @@ def test_an_embedding_without_a_seal_is_read_with_a_note(call, club):
         ("no parquet", "embedding.parquet is not an embedding of this package"),
         ("half a parquet", "embedding.parquet is not an embedding of this package"),
         ("another parquet", "embedding.parquet is not an embedding of this package"),
-        ("off the manifold", "embedding.parquet is not an embedding of this package: its content is not what was written"),
+        (
+            "off the manifold",
+            "embedding.parquet is not an embedding of this package: its content is not what was written",
+        ),
         ("a changed record", "run.json is damaged: its content is not what was written: its sha256 differs"),
         ("no json", "run.json is damaged"),
         ("no object", "run.json is damaged: it holds no JSON object"),

@@ -86,7 +86,7 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
 
 
 def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
-    with pytest.raises(MemoryError, match="10001 nodes have too many pairs to list.*: use backend 'numba'"):
+    with pytest.raises(MemoryError, match=r"10001 nodes have too many pairs to list.*: use backend 'numba'"):
         embed_many(graph_of(10_001), [TrainingConfig()], backend="reference")
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ultrahyperbolic.embedding.tables import plain_cell, read_table, safe_cell, write_table
 
-HOSTILE = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "\t=1", "\r=1", "  =1", "＝1", "'=1", "'", "=", "-", "\n=1"]
+HOSTILE = ["=1+1", "@SUM(A1)", "+cmd|' /C calc'!A0", "-2+3", "\t=1", "\r=1", "\n=1", "  =1", "＝1", "'=1", "'", "="]
 
 
 @pytest.mark.parametrize("text", HOSTILE)

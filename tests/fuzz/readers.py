@@ -170,7 +170,7 @@ def fuzz(seed: int, inputs: int, time_limit: float) -> tuple[dict[str, Any], lis
 
     while figures["inputs"] < inputs and time.monotonic() - begun < time_limit:
         command = [sys.executable, __file__, "--child", "--seed", str(seed), "--first", str(figures["inputs"])]
-        with subprocess.Popen(command + ["--inputs", str(inputs)], stdout=subprocess.PIPE) as child:
+        with subprocess.Popen([*command, "--inputs", str(inputs)], stdout=subprocess.PIPE) as child:
             assert child.stdout is not None
             started = False
             while time.monotonic() - begun < time_limit:

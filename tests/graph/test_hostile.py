@@ -144,10 +144,10 @@ def test_what_is_no_plain_file_is_refused():
 def test_a_damaged_list_of_nodes_is_refused():
     Path("graph").write_text("a b\n")
     Path("nodes").write_bytes(PARQUET[:-20])
-    with pytest.raises(GraphError, match="^nodes: the Parquet file is damaged"):
+    with pytest.raises(GraphError, match=r"^nodes: the Parquet file is damaged"):
         read_graph("graph", nodes="nodes")
     Path("nodes").write_bytes(parquet({"id": [["a"], ["b"]], "label": ["A", "B"]}))
-    with pytest.raises(GraphError, match="^nodes: the column 'id' holds list"):
+    with pytest.raises(GraphError, match=r"^nodes: the column 'id' holds list"):
         read_graph("graph", nodes="nodes")
 
 
@@ -194,6 +194,15 @@ def test_matrices_are_as_scipy_reads_them(tmp_path_factory, entries, layout, sym
 
 # Anything at all
 
+
+def graph_or_line(path):
+    try:
+        return read_graph(path)
+    except GraphError as error:
+        (line,) = str(error).splitlines()
+        return line
+
+
 MAGIC = [b"", b"PAR1", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", MATRIX, b"<?xml version='1.0'?>", b"a,b,1\n", b'"a" b\n']
 
 
@@ -202,13 +211,8 @@ MAGIC = [b"", b"PAR1", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", MATRIX, b"<?xml ver
 def test_any_bytes_are_a_graph_or_one_line(tmp_path_factory, start, rest):
     path = tmp_path_factory.mktemp("bytes") / "graph"
     path.write_bytes(start + rest)
-    try:
-        graph = read_graph(path)
-    except GraphError as error:
-        assert len(str(error).splitlines()) == 1
-        return
-    assert graph.n_nodes >= 1
-    assert (graph.weights > 0).all()
+    graph = graph_or_line(path)
+    assert isinstance(graph, str) or (graph.n_nodes >= 1 and (graph.weights > 0).all())
 
 
 WORDS = st.sampled_from(["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", "1", "nan", "é", "source", "target"])
@@ -219,18 +223,16 @@ WORDS = st.sampled_from(["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", 
 def test_any_text_is_a_graph_or_one_line(tmp_path_factory, words):
     path = tmp_path_factory.mktemp("text") / "graph"
     path.write_text("".join(words), encoding="utf-8", newline="")
-    try:
-        graph = read_graph(path)
-    except GraphError as error:
-        assert len(str(error).splitlines()) == 1
-        return
-    assert all(node.strip() == node != "" for node in graph.ids)
+    graph = graph_or_line(path)
+    assert isinstance(graph, str) or all(node.strip() == node != "" for node in graph.ids)
 
 
 def test_nothing_that_is_read_can_run_code():
     """No module of the package unpickles or evaluates anything."""
     package = Path(need("ultrahyperbolic", "this test").__file__).parent
-    ways = r"(import|from) (pickle|marshal|shelve|dill|joblib|yaml)\b|torch\.load\(|allow_pickle|(?<![\w.])(eval|exec)\("
+    ways = (
+        r"(import|from) (pickle|marshal|shelve|dill|joblib|yaml)\b|torch\.load\(|allow_pickle|(?<![\w.])(eval|exec)\("
+    )
     assert re.search(ways, "torch.load(path)")
     for path in package.rglob("*.py"):
         found = [line for line in path.read_text(encoding="utf-8").splitlines() if re.search(ways, line)]

@@ -462,7 +462,10 @@ def test_asymmetric_matrix_market_is_summed_or_refused(write):
 MATRICES = [
     ("matrix coordinate real symmetric\n3 3 2\n2 1 1\n3 1 0\n", r"^graph.txt, line 4 \('.' - '.'\): the weight is 0;"),
     ("matrix coordinate real general\n3 3 2\n2 1 1\n3 1 -1\n", r"^graph.txt, line 4 \('3' - '1'\): the weight is -1;"),
-    ("matrix coordinate real general\n3 3 2\n2 1 1\n3 x 1\n", r"^graph.txt, line 4: row and column must be whole numbers from 1 to 3"),
+    (
+        "matrix coordinate real general\n3 3 2\n2 1 1\n3 x 1\n",
+        r"^graph.txt, line 4: row and column must be whole numbers from 1 to 3",
+    ),
     ("matrix coordinate real general\n3 3 3\n2 1 1\n", r"^graph.txt: 3 entries are announced and 1 are there"),
     ("matrix coordinate real general\n3 2 1\n2 1 1\n", r"^graph.txt: a square matrix is needed.*\(3, 2\)"),
     ("matrix coordinate complex general\n3 3 1\n2 1 1 1\n", r"^graph.txt, line 1: the entries must be real"),

@@ -182,7 +182,7 @@ class Embedding:
 
         path = prepare_folder(folder, overwrite=overwrite)
         kind = _id_kind(self.ids)
-        ids = list(self.ids) if kind == "text" else [json.dumps(_plain(node)) for node in self.ids]
+        ids = [str(node) if kind == "text" else json.dumps(_plain(node)) for node in self.ids]
         columns: dict[str, Any] = {"node": pa.array(ids, type=pa.string())}
         columns |= {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
         columns |= {"delta": self.delta, "rank": self.rank}

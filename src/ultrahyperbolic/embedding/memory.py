@@ -36,6 +36,8 @@ def estimate(
         Nodes and edges.
     widths
         The number of coordinates of each run of the batch.
+    backend, precision
+        As :func:`embed_many` takes them.
 
     Examples
     --------

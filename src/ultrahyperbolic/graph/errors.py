@@ -6,7 +6,6 @@ import importlib
 from importlib.util import find_spec
 from typing import Any
 
-
 _LONGEST = 1000  # letters of a message
 
 

@@ -38,11 +38,10 @@ def read_matrix_market(path: str, *, weighted: bool, is_large: bool) -> tuple[Ro
     layout = _layout(path)
     ids = NodeIds([str(k) for k in range(1, layout.n + 1)])
     if layout.is_array:
-        first, second, weights = _array(path, layout)
-        rows = Rows(first, second, weights, ids, lambda row: path)
+        rows = Rows(*_array(path, layout), ids, lambda row: path)
     else:
-        first, second, weights = _coordinates(path, layout, is_large=is_large)
-        rows = Rows(first, second, weights, ids, lambda row: place_of_row(layout.body, row))
+        entries = _coordinates(path, layout, is_large=is_large)
+        rows = Rows(*entries, ids, lambda row: place_of_row(layout.body, row))
     if not weighted and rows.weights is not None:
         kept = np.flatnonzero(rows.weights != 0)
         rows = replace(rows, first=rows.first[kept], second=rows.second[kept], weights=None)
@@ -64,17 +63,22 @@ def _layout(path: str) -> _Layout:
     number = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith(b"%")), None)
     sizes = [] if number is None else lines[number].split()
     if number is None or len(sizes) != 3 - is_array or not all(word.isdigit() and len(word) < 19 for word in sizes):
-        raise GraphError(f"{path}: after the comments a line of sizes is missing: rows, columns{', entries' * (not is_array)}")
+        what = "rows and columns" if is_array else "rows, columns and entries"
+        raise GraphError(f"{path}: after the comments a line of sizes is missing: {what}")
     n, columns, entries = [int(word) for word in sizes] + [0] * is_array
     if n != columns:
-        raise GraphError(f"{path}: a square matrix is needed, with a row and a column a node; this one is {(n, columns)}")
+        raise GraphError(
+            f"{path}: a square matrix is needed, with a row and a column a node; this one is {(n, columns)}"
+        )
     if is_array:
         entries = n * (n + 1) // 2 if is_symmetric else n * n
     size = os.path.getsize(path)
     # An entry has at least two bytes, a digit and the end of its line.
     most = most_rows(size) if compression(path) else size // 2 + 1
     if entries > most or n > MATRIX_ROWS + size:
-        raise GraphError(f"{path}: so small a file cannot hold {entries} entries of {n} rows: correct the line of sizes")
+        raise GraphError(
+            f"{path}: so small a file cannot hold {entries} entries of {n} rows: correct the line of sizes"
+        )
     skipped = header, *lines[: number + 1]
     body = Dialect(
         path,

@@ -27,8 +27,8 @@ _DELIMITERS = ("\t", ",", ";", "|")
 _NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
-# What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run of blanks. The first
-# is matched too so that blanks in quotes are left alone, and at length, for each match takes time and memory.
+# What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run of blanks. The
+# first is matched too so that blanks in quotes are left alone, and at length, for each match takes time and memory.
 _BLANKS = re.compile(rb'((?:"[^"]*"|[^ \t\r\n"]+|\r?\n(?![ \t])| (?![ \t\r\n]))++)|[ \t]*(\r?\n)[ \t]*|[ \t]+')
 
 
