@@ -22,7 +22,7 @@ _LIBRARIES = 192 << 20  # bytes that compilers and kernels take whatever is trai
 _EDGE = 8 * 8  # of a sorted edge: ends, class, order, neighbours
 _PAIR = 32  # of a pair listed by the reference: its ends, and where they are found
 _PAIR_VALUES = 42  # numbers that autograd keeps of a pair, besides 5 for each coordinate
-_CUDA_PARTS = 16  # partial gradients of a pass on CUDA, at most about so many
+_CUDA_ROWS = 1 << 18  # of points whose partial gradients fill a CUDA device, beyond one for each point
 
 
 def estimate(
@@ -56,7 +56,7 @@ def estimate(
         return state + passes + 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, 96) ** 2 // 2), 0
     if backend == "triton":
         item = 8 if precision == "float64" else 4
-        passes = runs * widest * n * (_CUDA_PARTS * item + 5 * 8)
+        passes = widest * (runs * n * (item + 5 * 8) + _CUDA_ROWS * item)
         return state, passes + runs * 6 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n) + _LIBRARIES
     pairs = n * (n - 1) // 2
     values = 8 * (_PAIR_VALUES + 5 * widest) * pairs  # runs are computed one after the other
