@@ -40,6 +40,7 @@ def test_inputs_are_made_by_their_number():
     assert max(len(data) for data, *_ in made) <= 1 << 20
 
 
+@pytest.mark.slow
 def test_failures_are_seen(monkeypatch, tmp_path):
     """A reader that ends the process, and one that raises what it should not."""
     (tmp_path / "sitecustomize.py").write_text(
