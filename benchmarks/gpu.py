@@ -1,16 +1,17 @@
 """The CUDA engine on one GPU: right, how fast, and how cost and memory grow.
 
-    python benchmarks/gpu.py --data nips_edges.txt --json out/gpu.json
+    python benchmarks/gpu.py --data nips_edges.txt --json out/gpu.json --plot out/gpu.png
 
-Needs torch, triton and numpy alone. First value and gradient are compared with the reference. Then are timed: a whole
-iteration on the NIPS co-authorship graph (Q^{3,1}, τ = 1e-4, D_γ), replayed as a captured graph; the pass over all
-pairs at 100,000 nodes, with the sweep that finds the nearest pair before it; and the pass against n and d. Rates are of
-ordered pairs, as the pass visits them.
+Needs torch, triton and numpy alone (and matplotlib for the plot). First value and gradient are compared with the
+reference. Then are timed: a whole iteration on the NIPS co-authorship graph (Q^{3,1}, τ = 1e-4, D_γ), replayed as a
+captured graph; the pass over all pairs at 100,000 nodes, with the sweep that finds the nearest pair before it; and the
+pass against n and d. Rates are of ordered pairs, as the pass visits them.
 
 The limit of the card is reckoned from the operations that one pair needs: three for each coordinate (difference,
 square, gradient) and 42 for D_γ, its slope and the exponential, at 128 a multiprocessor and clock. The five special
 functions of a pair (three reciprocal roots, a logarithm, an exponential) at 16 a clock would allow more. Graphs of the
-scaling have five random edges a node.
+scaling have five random edges a node. The smoothed dissimilarity, whose float32 coordinates are split so that nothing
+is lost near the light cone, is timed beside D_γ.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import json
 import sys
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -34,13 +36,15 @@ from ultrahyperbolic.embedding.engine import Precision
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.pairs.triton import Passes
-from ultrahyperbolic.pairs.triton_kernels import GEODESIC
+from ultrahyperbolic.pairs.triton_kernels import GEODESIC, SMOOTHED
 
 Figures = dict[str, float]
 # For D_γ with its slope, exp, and what adds them up, as the kernel writes them.
 OPERATIONS = 42
 BARS = {"nips_iteration_ms": 0.1, "pairs_per_second_d5": 3e11}
 DEVICE = torch.device("cuda")
+SIZES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+DIMENSIONS = (3, 5, 10, 16, 32, 64)
 PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 
 
@@ -64,9 +68,9 @@ def random_edges(n: int, seed: int = 0) -> np.ndarray[Any, np.dtype[np.int64]]:
     return edges
 
 
-def pass_of(n: int, d: int) -> tuple[Passes, tuple[torch.Tensor, ...]]:
+def pass_of(n: int, d: int, kind: Any = GEODESIC) -> tuple[Passes, tuple[torch.Tensor, ...]]:
     """A pass in d coordinates, two of them time, and what to launch it with (τ = 1/2)."""
-    passes = Passes(n, random_edges(n), 1, d, 2, int(GEODESIC.value), torch.float32, DEVICE)
+    passes = Passes(n, random_edges(n), 1, d, 2, int(kind.value), torch.float32, DEVICE)
     points = PseudoHyperboloid(d - 2, 1).random(n, scale=0.7, generator=torch.Generator().manual_seed(0))
     factors = torch.full((1, d), 0.25, dtype=torch.float32, device=DEVICE)
     factors[0, :2] *= -1.0
@@ -75,19 +79,21 @@ def pass_of(n: int, d: int) -> tuple[Passes, tuple[torch.Tensor, ...]]:
         torch.ones(1, dtype=torch.float64, device=DEVICE),
         torch.zeros(1, dtype=torch.int64, device=DEVICE),
     )
-    return passes, (points.T.contiguous().float().to(DEVICE)[None], factors, radius, schedule, iteration)
+    pair_points = passes.pair_points(points.T.contiguous().to(DEVICE)[None], radius).contiguous()
+    return passes, (pair_points, factors, radius, schedule, iteration)
 
 
 def correctness() -> Figures:
     rng = np.random.default_rng(0)
     worst = {"float64": 0.0, "float32": 0.0}
-    for p, q, beta in ((4, 0, -1.0), (3, 1, -1.0), (2, 2, -4.0), (0, 4, -1.0), (9, 4, -0.25)):
+    signatures = ((4, 0), (3, 1), (2, 2), (0, 4), (9, 4))
+    for (p, q), beta, spread in product(signatures, (-0.25, -1.0, -4.0), (0.3, 0.7, 1.5)):
         manifold = PseudoHyperboloid(p, q, beta)
         n = 700
         edges = random_edges(n)
         graph = Graph.from_arrays(edges[:, 0], edges[:, 1], rng.integers(1, 4, len(edges)).astype(float), ids=n)
         pairs = RankedPairs.of(graph)
-        points = manifold.random(n, scale=0.7, generator=torch.Generator().manual_seed(0))
+        points = manifold.random(n, scale=spread, generator=torch.Generator().manual_seed(0))
         state = BatchState.start([points.numpy()])
         for tau in (1.0, 0.01):
             spec = RunSpec(manifold, Schedule.constant(2, temperature=tau, step=1e-6), "smoothed_dissimilarity")
@@ -134,28 +140,31 @@ def all_pairs() -> Figures:
         limit = properties.multi_processor_count * 128 * clock / (3 * d + OPERATIONS)
         figures[f"limit_pairs_per_second_d{d}"] = limit
         figures[f"share_of_limit_d{d}"] = figures[f"pairs_per_second_d{d}"] / limit
+        passes, arguments = pass_of(n, d, SMOOTHED)
+        figures[f"pairs_per_second_smoothed_d{d}"] = (
+            n * (n - 1) / milliseconds(partial(passes.launch, *arguments), 3) * 1e3
+        )
     return figures
 
 
 def scaling() -> Figures:
     figures: Figures = {}
-    sizes = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
-    for n in sizes:
+    for n in SIZES:
         passes = arguments = None  # what the last size held is given back first
         torch.cuda.empty_cache()
         torch.cuda.reset_peak_memory_stats()
         passes, arguments = pass_of(n, 5)
         figures[f"pass_ms_n{n}"] = milliseconds(partial(passes.launch, *arguments), 2)
         figures[f"memory_mib_n{n}"] = torch.cuda.max_memory_allocated() / 2**20
-    for d in (3, 5, 10, 16, 32, 64):
+    for d in DIMENSIONS:
         passes, arguments = pass_of(30_000, d)
         figures[f"pass_ms_n30000_d{d}"] = milliseconds(partial(passes.launch, *arguments), 3)
-    large = [n for n in sizes if n >= 30_000]
+    large = [n for n in SIZES if n >= 30_000]
     figures["slope_n"] = _slope(large, [figures[f"pass_ms_n{n}"] for n in large])
-    lists = [n for n in sizes if n >= 100_000]  # without the bitmap of small graphs
+    lists = [n for n in SIZES if n >= 100_000]  # without the bitmap of small graphs
     figures["slope_memory"] = _slope(lists, [figures[f"memory_mib_n{n}"] for n in lists])
-    dimensions = [5, 10, 16, 32, 64]
-    figures["slope_d"] = _slope(dimensions, [figures[f"pass_ms_n30000_d{d}"] for d in dimensions])
+    wide = [d for d in DIMENSIONS if d >= 5]
+    figures["slope_d"] = _slope(wide, [figures[f"pass_ms_n30000_d{d}"] for d in wide])
     return figures
 
 
@@ -163,9 +172,31 @@ def _slope(x: list[int], y: list[float]) -> float:
     return float(np.polyfit(np.log(x), np.log(y), 1)[0])
 
 
+def plot(path: Path, figures: Figures) -> None:
+    """Time and memory of the pass against n, and its time against d, with their slopes."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), layout="constrained")
+    panels = (
+        ("nodes", "ms a pass, d = 5", SIZES, "pass_ms_n{}", "slope_n"),
+        ("nodes", "MiB", SIZES, "memory_mib_n{}", "slope_memory"),
+        ("coordinates d", "ms a pass, 30,000 nodes", DIMENSIONS, "pass_ms_n30000_d{}", "slope_d"),
+    )
+    for axis, (x_label, y_label, xs, key, slope) in zip(axes, panels, strict=True):
+        axis.loglog(xs, [figures[key.format(x)] for x in xs], "o-", color="#0072B2")
+        axis.set(xlabel=x_label, ylabel=y_label, title=f"exponent {figures[slope]:.2f}")
+        axis.grid(alpha=0.3, which="both")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=110)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--plot", type=Path, help="draw how time and memory grow")
     parser.add_argument("--data", type=Path, help="nips_edges.txt; its iteration is left out without it")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
@@ -182,6 +213,8 @@ def main() -> None:
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
         arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    if arguments.plot:
+        plot(arguments.plot, figures)
 
 
 if __name__ == "__main__":

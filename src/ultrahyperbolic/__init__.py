@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import datasets, evaluation, optim
+    from . import datasets, evaluation, optim, plot
     from .embedding import Embedding, TrainingConfig, embed
     from .embedding.sklearn import UltrahyperbolicEmbedding
     from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
@@ -35,6 +35,7 @@ __all__ = [
     "load",
     "minimize",
     "optim",
+    "plot",
     "read_graph",
 ]
 
@@ -47,7 +48,10 @@ _HOMES = {
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".optim": ("MinimizeResult", "minimize"),
 }  # fmt: skip
-_ROOMS = ("datasets", "embedding", "evaluation", "geometry", "graph", "objective", "optim", "pairs", "paper", "testing")
+_ROOMS = (
+    "datasets", "embedding", "evaluation", "geometry", "graph", "objective", "optim", "pairs", "paper", "plot",
+    "testing",
+)  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

@@ -20,6 +20,7 @@ class Recorded:
     description: str = "Nothing of the paper"
     error: Exception | None = None
     options: frozenset[str] = frozenset({"loss", "iterations", "device", "threads"})
+    seeded: bool = True
     told: dict[str, object] = field(default_factory=dict)
 
     def run(self, seeds: int | None, output: Path, quiet: bool, **options: object) -> dict[str, float]:
@@ -59,7 +60,7 @@ def test_json_on_stdout_is_all_there_is(call, target):
 def test_without_a_target_all_are_named(call):
     result = call("reproduce")
     assert [line.split()[0] for line in result.stdout.splitlines()] == ["target", *paper.TARGETS]
-    assert {"table1", "table2", "table3", "figure3", "timing"} <= set(paper.TARGETS)
+    assert {"table1", "table2", "table3", "figure1", "figure2", "figure3", "timing"} <= set(paper.TARGETS)
     assert all(found.description in result.stdout for found in paper.TARGETS.values())
 
 
@@ -85,6 +86,7 @@ def test_options_of_the_training(call, refuse, target):
 
 
 def test_options_a_target_does_not_know(refuse):
+    assert refuse("reproduce figure1 --seeds 3") == "--seeds is of what is trained, and figure1 is not: leave it out"
     assert refuse("reproduce table1 --loss sampled") == "--loss is of table2 and table3: leave it out"
     assert refuse("reproduce timing --iterations 3") == "--iterations is of table2 and table3: leave it out"
 

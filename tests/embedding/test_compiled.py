@@ -38,6 +38,13 @@ def test_single_precision_pairs(manifold, n):
         assert gradient <= 1e-4, tau
 
 
+@pytest.mark.parametrize("scale", [0.3, 1.5])
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 1, -4.0)], ids=str)
+def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):
+    pairs, points = random_pairs(700, "tied"), spread_points(manifold, 700, scale=scale)
+    assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", 0.01, points)) <= 1e-5
+
+
 @pytest.mark.parametrize("tau", [1.0, 1e-2, 1e-3, 1e-4, 1e-5])
 @pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str)
 def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):

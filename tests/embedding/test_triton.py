@@ -32,6 +32,13 @@ def test_smoothed_value_and_gradient(manifold, capacities, tau):
     assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-4
 
 
+@pytest.mark.parametrize("scale", [0.3, 1.5])
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 1, -4.0)], ids=str)
+def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):
+    pairs, points = random_pairs(300, "tied"), spread_points(manifold, 300, scale=scale)
+    assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", 0.01, points)) <= 1e-5
+
+
 @pytest.mark.parametrize("tau", [0.1, 1e-3, 1e-5])
 @pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str)
 def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
@@ -54,8 +61,10 @@ def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
     by_bitmap = DOUBLE(pairs, [spec]).evaluate(state)
     monkeypatch.setattr(passes, "BITMAP_NODES", 0)
     by_lists = DOUBLE(pairs, [spec]).evaluate(state)
-    assert by_bitmap.loss == by_lists.loss
-    assert np.array_equal(by_bitmap.gradient, by_lists.gradient)
+    # Compilers may order the same sums differently; a pair too many or too few would change the third digit.
+    assert by_bitmap.loss == pytest.approx(by_lists.loss, rel=1e-13)
+    largest = np.abs(by_lists.gradient).max()
+    np.testing.assert_allclose(by_bitmap.gradient, by_lists.gradient, rtol=0.0, atol=1e-13 * largest)
 
 
 @pytest.mark.parametrize(("pairs", "why"), [(40, "complete"), (12, "a single edge")])

@@ -123,10 +123,14 @@ def test_errors(setting, change, message):
         minimize(**arguments)
 
 
-def test_progress_bar_runs(setting, capsys):
+def test_a_bar_changes_nothing_and_is_for_terminals(setting, capsys):
     M, start, target = setting
-    minimize(lambda x: (x - target).square().sum(), start, M, max_iterations=3, progress=True)
-    assert "value" in capsys.readouterr().out
+
+    def minimum(**options):
+        return minimize(lambda x: (x - target).square().sum(), start, M, max_iterations=3, **options).value
+
+    assert minimum(progress=True) == minimum()
+    assert capsys.readouterr() == ("", "")
 
 
 def test_optimisation_through_phi(setting):

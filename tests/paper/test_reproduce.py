@@ -12,7 +12,8 @@ import torch
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.paper import TARGETS, figure3, recipe, table1, timing
 
-pytest.importorskip("matplotlib", reason="drawing needs matplotlib, which is not installed")
+for library in ("matplotlib", "plotly"):
+    pytest.importorskip(library, reason=f"drawing needs {library}, which is not installed")
 
 
 @pytest.fixture
@@ -60,6 +61,27 @@ def test_figure3_counts_satisfied_runs(short, tmp_path):
     assert figures["chi_paper_Q5_4_satisfied"] == 0.0
     assert figures["chi_controlled_Q5_4_satisfied"] == 1.0
     assert (tmp_path / "figure3.png").stat().st_size > 10_000
+    assert (tmp_path / "figure3.pdf").read_bytes().startswith(b"%PDF")
+    assert "Plotly.newPlot" in (tmp_path / "figure3.html").read_text(encoding="utf-8")
+
+
+def test_figure1_and_figure2_say_how_true_they_are(tmp_path, capsys):
+    first = TARGETS["figure1"].run(None, tmp_path / "1", False)
+    second = TARGETS["figure2"].run(None, tmp_path / "2", False)
+    assert first["points"] > 10_000
+    assert 0 < first["largest_residual"] < 1e-14
+    kinds = [second[f"{kind}_like_square"] for kind in ("space", "light", "time")]
+    assert kinds == [1.0, 0.0, -1.0]
+    assert all(value < 1e-13 for key, value in second.items() if key.endswith(("residual", "error")))
+    out = capsys.readouterr().out
+    assert "| 1 | a cone |" in out
+    assert "| space-like | 1 |" in out
+    for number in "12":
+        folder = tmp_path / number
+        assert (folder / f"figure{number}.png").stat().st_size > 50_000
+        assert (folder / f"figure{number}.pdf").read_bytes().startswith(b"%PDF")
+        assert "Plotly.newPlot" in (folder / f"figure{number}.html").read_text(encoding="utf-8")
+        assert (folder / f"figure{number}.json").exists()
 
 
 def test_timing_prints_the_paper_s_times(monkeypatch, tmp_path, capsys):

@@ -134,13 +134,14 @@ def evaluate(
     """
     embedding = open_embedding(folder)
     read = find_graph(graph, reading, quiet=as_json)
-    data = _aligned(read, embedding, folder)
+    data = aligned(read, embedding, folder)
 
     import torch
 
     from .. import evaluation
 
-    measures = evaluation.evaluate(data, torch.from_numpy(embedding.points.copy()), embedding.manifold)
+    points = torch.from_numpy(embedding.points.copy())
+    measures = evaluation.evaluate(data, points, embedding.manifold, progress=not as_json)
     trained = _trained_on(embedding)
     if as_json:
         same = None if trained is None else trained == read.fingerprint
@@ -153,7 +154,7 @@ def evaluate(
     _print_measures(measures)
 
 
-def _aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
+def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
     """The graph with the nodes of the embedding, in their order."""
     known = set(embedding.ids)
     strangers = [node for node in graph.ids if node not in known]

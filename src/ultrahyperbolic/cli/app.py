@@ -18,6 +18,7 @@ Examples:
   ultrahyperbolic rank club --top 10
   ultrahyperbolic neighbors club 34 -k 5
   ultrahyperbolic evaluate club --graph ties.tsv
+  ultrahyperbolic export club --format gexf --graph ties.tsv
   ultrahyperbolic datasets
   ultrahyperbolic reproduce table1 --seeds 20
 

@@ -19,6 +19,7 @@ from .sources import find_graph, graph_name
 
 if TYPE_CHECKING:
     from ..embedding import Embedding, TrainingConfig
+    from ..embedding.run import Callback
     from ..graph import Graph
 
 _TOP = 10
@@ -107,6 +108,12 @@ def embed(
         _option(_RESULT, "-o", "--output", metavar="FOLDER", help="Where to write; out/NAME OF THE GRAPH if not said."),
     ] = None,
     overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
+    tensorboard: Annotated[
+        Path | None,
+        _option(
+            _RESULT, "--tensorboard", metavar="FOLDER", help="Write the training there for TensorBoard, as it goes."
+        ),
+    ] = None,
     quiet: Annotated[bool, _option(_RESULT, "--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
@@ -140,12 +147,16 @@ def embed(
 
     from ..embedding import configure
     from ..embedding.memory import require_memory
+    from ..embedding.tensorboard import with_tensorboard
 
     with refusing(ValueError, TypeError):
         config = configure(data, **geometry, seed=seed, preset=preset, **chosen)
     with refusing(MemoryError):
         require_memory(data, [config], device=device, backend=backend, precision=precision)
+    _check_board(tensorboard)
     folder = _begin(output or Path("out") / graph_name(graph), data, config, overwrite=overwrite)
+    with refusing(OSError, about="cannot write for TensorBoard: "):
+        board = with_tensorboard(tensorboard, data, [config], None)
     machine = {
         "device": device,
         "backend": backend,
@@ -153,8 +164,8 @@ def embed(
         "precision": precision,
         "time_limit": time_limit,
     }
-    embedding = _train(data, config, quiet=quiet, **machine)
-    measured = _keep(embedding, data, folder)
+    embedding = _train(data, config, quiet=quiet, board=board, **machine)
+    measured = _keep(embedding, data, folder, quiet=quiet)
     if as_json:
         print_json(_report(embedding, folder))
     elif not quiet:
@@ -204,6 +215,18 @@ def _check_machine(device: str | None, backend: str, precision: str | None, time
         raise Refused(f"--device {device}: nothing is computed there")
 
 
+def _check_board(folder: Path | None) -> None:
+    """Refuse before an older embedding makes way what would fail after."""
+    if folder is None:
+        return
+    from ..embedding.tensorboard import writer_class
+
+    if folder.exists() and not folder.is_dir():
+        raise Refused(f"--tensorboard {folder}: this is a file; name a folder")
+    with refusing(ImportError):
+        writer_class()
+
+
 def _check_ids(graph: Graph) -> None:
     """Refuse now what could not be written after the training."""
     for node in graph.ids:
@@ -241,7 +264,7 @@ def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: boo
     return folder
 
 
-def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any) -> Embedding:
+def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, board: Callback | None, **machine: Any) -> Embedding:
     """The embedding, or the end of the command where there is nothing to keep."""
     from ..embedding import embed_many
 
@@ -250,6 +273,8 @@ def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any)
     def count(progress: Any) -> None:
         nonlocal chunks
         chunks += 1
+        if board is not None:
+            board(progress)
 
     def interrupt() -> None:
         if chunks:
@@ -265,7 +290,7 @@ def _train(graph: Graph, config: TrainingConfig, *, quiet: bool, **machine: Any)
     return embedding
 
 
-def _keep(embedding: Embedding, graph: Graph, folder: Path) -> bool:
+def _keep(embedding: Embedding, graph: Graph, folder: Path, *, quiet: bool) -> bool:
     """Save the points, then measure them and complete the record; whether Ctrl-C left the time for that."""
     import torch
 
@@ -276,7 +301,7 @@ def _keep(embedding: Embedding, graph: Graph, folder: Path) -> bool:
         embedding.save(folder, overwrite=True)
         try:
             points = torch.from_numpy(embedding.points.copy())
-            embedding.run["measures"] = evaluate(graph, points, embedding.manifold)
+            embedding.run["measures"] = evaluate(graph, points, embedding.manifold, progress=not quiet)
         except KeyboardInterrupt:
             return False
         write_record(folder, embedding.run)

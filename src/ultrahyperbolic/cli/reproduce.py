@@ -24,6 +24,7 @@ Examples:
   ultrahyperbolic reproduce
   ultrahyperbolic reproduce table1 --seeds 20 -o out/table1
   ultrahyperbolic reproduce table2 --device cuda --seeds 5
+  ultrahyperbolic reproduce figure1 -o out/figure1
   ultrahyperbolic reproduce timing --json timing.json"""
 _TRAINING = "Training (table2 and table3)"
 
@@ -91,6 +92,8 @@ def reproduce(
     if target not in TARGETS:
         near = suggestion(target, TARGETS) or f"; there are {', '.join(TARGETS)}"
         raise Refused(f"no target {target!r}{near}")
+    if seeds is not None and not TARGETS[target].seeded:
+        raise Refused(f"--seeds is of what is trained, and {target} is not: leave it out")
     asked = {"loss": loss, "iterations": iterations, "device": device, "threads": threads}
     options = _options(target, {name: value for name, value in asked.items() if value is not None})
     folder = output or Path("out") / target

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..progress import bar
 from .errors import Refused, refusing, suggestion
 from .output import note
 
@@ -72,7 +73,7 @@ def open_embedding(folder: Path) -> Embedding:
         raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
         raise Refused(f"{folder} holds no embedding yet: there is no {TABLE}; its training runs, or did not finish")
-    with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said:
+    with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):
         warnings.simplefilter("always")
         embedding = Embedding.load(folder)
     for warning in said:

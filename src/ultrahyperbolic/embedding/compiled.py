@@ -78,16 +78,14 @@ def advance(
             losses[index] = np.nan
             continue
         tau, epsilon, step, clip = schedule[:, index]
-        prepared = prepare(
-            pairs_points, time, scale, kind, radius, epsilon, tau, stop_when_ordered, offsets, neighbors, work
-        )
+        prepared = prepare(points, time, scale, kind, radius, epsilon, tau, stop_when_ordered, offsets, neighbors, work)
         if len(places) > 0:
             loss, longest, least = small_loss_and_gradient(
                 points, time, radius, flat, kind, epsilon, tau, prepared, places, weaker, work, scratch, gradient,
             )  # fmt: skip
         else:
             for s in range(len(work.sums)):
-                slab(pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s)
+                slab(points, pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s)
             loss, longest, least = loss_and_gradient(
                 points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient
             )

@@ -48,7 +48,7 @@ _CHUNK, _SCAN = 128, 1024
 
 @dataclass
 class TritonEngine:
-    """A batch on a CUDA device. Runs that share a dissimilarity and a way to move advance together."""
+    """A batch on a CUDA device. Runs that share a signature, a dissimilarity and a way to move advance together."""
 
     pairs: RankedPairs
     specs: Sequence[RunSpec]
@@ -62,13 +62,11 @@ class TritonEngine:
 
     def __post_init__(self) -> None:
         device = self.device or torch.device("cuda")
-        groups: dict[tuple[int, int], list[int]] = {}
+        groups: dict[tuple[int, int, int, int], list[int]] = {}
         for number, spec in enumerate(self.specs):
-            groups.setdefault((_kind(spec), _way(spec)), []).append(number)
-        self._groups = [
-            _Group(self, [self.specs[number] for number in numbers], numbers, kind, way, device)
-            for (kind, way), numbers in groups.items()
-        ]
+            key = (_kind(spec), _way(spec), spec.manifold.ambient_dim, _time(spec))
+            groups.setdefault(key, []).append(number)
+        self._groups = [_Group(self, numbers, *key, device) for key, numbers in groups.items()]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
@@ -90,26 +88,23 @@ class TritonEngine:
 
 
 class _Group:
-    """Runs of one dissimilarity and one way to move, on the device."""
+    """Runs of one signature, one dissimilarity and one way to move, on the device."""
 
     def __init__(
-        self, engine: TritonEngine, specs: list[RunSpec], numbers: list[int], kind: int, way: int, device: torch.device
+        self, engine: TritonEngine, numbers: list[int], kind: int, way: int, width: int, time: int, device: torch.device
     ) -> None:
-        pairs = engine.pairs
+        pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.engine, self.numbers, self.way, self.device = engine, numbers, way, device
         n, runs = pairs.n_nodes, len(specs)
-        self.width = max(spec.manifold.ambient_dim for spec in specs)
+        self.width, self.time = width, time
         dtype = getattr(torch, engine.precision)
-        times = [spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0 for spec in specs]
-        shared = times[0] if len(set(times)) == 1 else None
-        self.passes = Passes(n, pairs.edges, runs, self.width, shared, kind, dtype, device)
+        self.passes = Passes(n, pairs.edges, runs, width, time, kind, dtype, device)
         self.flat = kind in (FLAT_SQUARED.value, FLAT_SMOOTHED.value)
 
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
 
         self.points, self.free, self.best, self.gradient = (double(runs, self.width, n) for _ in range(4))
-        self.pair_points = torch.zeros(runs, self.width, n, dtype=dtype, device=device)
         self.record = double(runs, RECORD_WIDTH.value)
         self.iterations = torch.zeros(runs, dtype=torch.int64, device=device)
         schedules = [spec.schedule for spec in specs]
@@ -121,10 +116,11 @@ class _Group:
         )
         radius = [radius_of(spec.manifold) for spec in specs]
         self.radius = torch.tensor(radius, dtype=torch.float64, device=device)
-        self.times = torch.tensor(times, dtype=torch.int64, device=device)
+        self.pair_points = self.passes.pair_points(self.points, self.radius)
+        self.spacing = self.passes.spacing(self.radius)
         scale = torch.ones_like(self.radius) if self.flat else 0.25 / self.radius**2
-        sign = torch.where(torch.arange(self.width, device=device)[None, :] < self.times[:, None], -1.0, 1.0)
-        self.factors = (scale[:, None] * sign).contiguous()
+        sign = torch.where(torch.arange(width, device=device) < time, -1.0, 1.0)
+        self.factors = (scale[:, None] * sign[None, :]).contiguous()
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
         self.m = pairs.n_edges
@@ -160,7 +156,7 @@ class _Group:
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width].swapaxes(1, 2))
             mine.copy_(torch.from_numpy(array))
-        self.pair_points.copy_(self.points)
+        self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
         self.record[:, :7] = torch.from_numpy(state.record[self.numbers]).to(self.device)
         self.iterations.fill_(state.iteration)
 
@@ -213,7 +209,7 @@ class _Group:
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
         self.passes.launch(self.pair_points, self.pair_factors, self.radius, self.schedule, self.iterations)
         edges_kernel[(chunks, runs)](
-            self.points, self.factors, self.times, self.radius, self.passes.n, self.edges, m, chunks, *when,
+            self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, chunks, *when,
             self.values, self.slopes, self.running, self.chunk_sums, self.chunk_longest, D=self.width, SIZE=_CHUNK,
             KIND=self.passes.kind, COEFFICIENTS=exact_coefficients(),
         )  # fmt: skip
@@ -249,9 +245,9 @@ class _Group:
         """Every node to its next point, and the best points kept."""
         nodes = 32
         move_kernel[(triton.cdiv(self.passes.n, nodes), self.passes.runs)](
-            self.points, self.pair_points, self.free, self.best, self.gradient, self.times, self.radius, self.rules,
-            self.record, self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST, D=self.width,
-            NODES=nodes, FLAT=self.flat, WAY=self.way, num_warps=1,
+            self.points, self.pair_points, self.spacing, self.free, self.best, self.gradient, self.time, self.radius,
+            self.rules, self.record, self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST,
+            D=self.width, NODES=nodes, FLAT=self.flat, WAY=self.way, SPLIT=self.passes.split, num_warps=1,
         )  # fmt: skip
 
     def evaluate(self, found: Evaluation) -> None:
@@ -273,6 +269,10 @@ def _kind(spec: RunSpec) -> int:
         "broken_dissimilarity": BROKEN,
     }
     return int(kinds[spec.measure].value)
+
+
+def _time(spec: RunSpec) -> int:
+    return spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0
 
 
 def _way(spec: RunSpec) -> int:

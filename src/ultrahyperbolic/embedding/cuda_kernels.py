@@ -265,8 +265,9 @@ def gradient_kernel(
 
 @triton.jit
 def move_kernel(
-    points, pair_points, free, best, gradient, times, radius, rules, record, schedule, total_iterations, iterations, n,
-    farthest, D: tl.constexpr, NODES: tl.constexpr, FLAT: tl.constexpr, WAY: tl.constexpr,
+    points, pair_points, spacing, free, best, gradient, time, radius, rules, record, schedule, total_iterations,
+    iterations, n, farthest,
+    D: tl.constexpr, NODES: tl.constexpr, FLAT: tl.constexpr, WAY: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """The next points of a program's nodes. Not before all gradients are known: those of edges look at other nodes."""
     run = tl.program_id(1)
@@ -287,7 +288,7 @@ def move_kernel(
     drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
     step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
     clip = tl.load(schedule + (run * 4 + 3) * total_iterations + at)
-    time, r = tl.load(times + run), tl.load(radius + run)
+    r = tl.load(radius + run)
     moved = x
     if FLAT:
         factor = _clipped(g, step, clip, D)
@@ -340,4 +341,11 @@ def move_kernel(
     moves = moves & _is_somewhere(moved, time, r, farthest, D)
     for k in tl.static_range(D):
         tl.store(points + base + k * n + nodes, moved[k], mask=moves)
-        tl.store(pair_points + base + k * n + nodes, moved[k].to(pair_points.dtype.element_ty), mask=moves)
+        if SPLIT:
+            # The nearest multiple of the spacing, and the rest.
+            coarse = tl.floor(moved[k] / tl.load(spacing + run) + 0.5) * tl.load(spacing + run)
+            at_pair = pair_points + 2 * base + k * n + nodes
+            tl.store(at_pair, coarse.to(tl.float32), mask=moves)
+            tl.store(at_pair + D * n, (moved[k] - coarse).to(tl.float32), mask=moves)
+        else:
+            tl.store(pair_points + base + k * n + nodes, moved[k].to(pair_points.dtype.element_ty), mask=moves)

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import pandas
 
     from ..graph import Graph
+    from .export import Exported, Format
 
 Floats = NDArray[np.float64]
 TABLE, RECORD = "embedding.parquet", "run.json"
@@ -170,7 +171,19 @@ class Embedding:
             )
         return result
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .html import summary
+
+        return summary(self)
+
     # --- files --------------------------------------------------------------------------------------------------
+
+    def export(self, path: str | os.PathLike[str], format: Format, **options: Any) -> Exported:
+        """Write it for another viewer: "atlas", "projector", "graphml" or "gexf"; options are those of ``export``."""
+        from .export import export
+
+        return export(self, path, format, **options)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``.

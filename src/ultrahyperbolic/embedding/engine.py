@@ -342,7 +342,7 @@ class NumbaEngine:
         time, radius, flat, kind, _ = run.geometry
         offsets, neighbors = self.pairs.neighbors
         prepared: tuple[Any, ...] = prepare(
-            run.pairs_points, time, scale_of(radius, flat), kind, radius, epsilon, tau, self.stop_when_ordered, offsets,
+            run.points, time, scale_of(radius, flat), kind, radius, epsilon, tau, self.stop_when_ordered, offsets,
             neighbors, run.work,
         )  # fmt: skip
         shared = (run.points, time, radius, flat, kind, epsilon, tau, prepared)
@@ -354,7 +354,10 @@ class NumbaEngine:
 
         def some(start: int) -> None:
             for s in range(start, run.slabs, workers):
-                slab(run.pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, run.work, s)
+                slab(
+                    run.points, run.pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors,
+                    run.work, s,
+                )  # fmt: skip
 
         list(pool.map(some, range(workers)))
         found = loss_and_gradient(*shared, self.pairs.edges, self.pairs.weaker, run.work, *run.scratch)

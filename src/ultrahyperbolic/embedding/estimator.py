@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import platform
 import sys
 import time
@@ -22,6 +23,7 @@ from .embedding import Embedding
 from .engine import BatchState, Measure, Precision, Way
 from .memory import require_memory
 from .run import Callback, Outcome, Progress, run
+from .tensorboard import with_tensorboard
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -57,6 +59,7 @@ def embed(
     precision: Precision | None = None,
     quiet: bool = False,
     callback: Callback | None = None,
+    tensorboard: str | os.PathLike[str] | None = None,
 ) -> Embedding:
     """Embed a weighted graph so that stronger ties are shorter than weaker ones.
 
@@ -104,6 +107,8 @@ def embed(
         No progress bar and no notes.
     callback : callable, optional
         Called with a :class:`Progress` after each chunk of iterations; returning True stops.
+    tensorboard : path, optional
+        A folder in which TensorBoard finds the training: every 100 iterations, also while it runs.
 
     Returns
     -------
@@ -124,6 +129,7 @@ def embed(
     config = configure(graph, p=p, q=q, dim=dim, flat=flat, beta=beta, seed=seed, preset=preset, **chosen)
     options: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "time_limit": time_limit}
     options["precision"] = precision
+    callback = with_tensorboard(tensorboard, graph, [config], callback)
     (embedding,) = embed_many(graph, [config], quiet=quiet, callback=callback, **options)
     return embedding
 
@@ -190,7 +196,7 @@ def embed_many(
             engine, state, lengths.pop(), callback=both, time_limit=time_limit, step_back=configs[0].step_back
         )
     return [
-        _finish(graph, config, state, outcome, number, engine.name, started, measures=measures)
+        _finish(graph, config, state, outcome, number, engine.name, started, measures=measures, quiet=quiet)
         for number, config in enumerate(configs)
     ]
 
@@ -218,7 +224,7 @@ def _ends(value: float | tuple[float, float] | None) -> tuple[float, float] | No
 
 def _finish(
     graph: Graph, config: TrainingConfig, state: BatchState, outcome: Outcome, number: int, backend: str,
-    started: float, *, measures: bool,
+    started: float, *, measures: bool, quiet: bool,
 ) -> Embedding:  # fmt: skip
     manifold = config.manifold()
     points = state.best[number, :, : manifold.ambient_dim]
@@ -239,7 +245,7 @@ def _finish(
         "ordered_at": int(done_at) if done_at >= 0 else None,
         "stopped": outcome.reason,
         "steps_back": int(outcome.steps_back[number]),
-        "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold) if measures else {},
+        "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold, progress=not quiet) if measures else {},
         "timing": {"started": started, "seconds": outcome.seconds, "runs": len(state.points), "backend": backend},
     }
     return Embedding(graph.ids, points, manifold, record, graph)

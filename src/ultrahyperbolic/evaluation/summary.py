@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from torch import Tensor
 
@@ -11,6 +11,7 @@ from ..geometry import Manifold
 from ..geometry.manifold import Measure
 from ..graph import Graph
 from ..pairs import Backend, PassOptions, row_statistics
+from ..progress import bar
 from .baselines import closeness, pagerank
 from .hierarchy import norm_proxy, strength_spearman
 from .inputs import Floats, check_points, edge_tensor
@@ -36,28 +37,24 @@ def evaluate(
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``measure`` and ``epsilon`` say which distance, ``backend`` what computes it
-    (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar (needs rich). What is not defined for the
+    (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What is not defined for the
     graph is left out: no value is NaN.
     """
     check_points(graph, points)
     options = PassOptions(measure=measure, epsilon=epsilon, backend=backend)
-    stages: list[Stage] = [
-        lambda: _orders(graph, points, manifold, options),
-        lambda: _rows(graph, points, manifold, options),
-        lambda: _correlations(graph, norm_proxy(points), "_norm"),
-        lambda: _correlations(graph, -pagerank(graph), "_pagerank"),
-        lambda: _correlations(graph, -closeness(graph), "_closeness"),
-    ]
+    stages: dict[str, Stage] = {
+        "orders": lambda: _orders(graph, points, manifold, options),
+        "neighbours and ranks": lambda: _rows(graph, points, manifold, options),
+        "norm": lambda: _correlations(graph, norm_proxy(points), "_norm"),
+        "PageRank": lambda: _correlations(graph, -pagerank(graph), "_pagerank"),
+        "closeness": lambda: _correlations(graph, -closeness(graph), "_closeness"),
+    }
     found: dict[str, float] = {}
-    for stage in _with_bar(stages) if progress else stages:
-        found |= stage()
+    with bar("measuring", len(stages), show=progress) as update:
+        for done, (name, stage) in enumerate(stages.items()):
+            update(done, name)
+            found |= stage()
     return {name: value for name, value in found.items() if not math.isnan(value)}
-
-
-def _with_bar(stages: list[Stage]) -> Iterable[Stage]:
-    from rich.progress import track
-
-    return track(stages, description="evaluate")
 
 
 def _orders(graph: Graph, points: Tensor, manifold: Manifold, options: PassOptions) -> dict[str, float]:

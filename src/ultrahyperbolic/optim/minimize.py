@@ -14,6 +14,7 @@ from torch import Tensor
 from ..geometry import Manifold
 from ..geometry.arguments import check_callable, check_count, check_positive
 from ..geometry.manifold import require_manifold
+from ..progress import bar
 from .descent import DescentSettings, DescentState, descent_step
 from .line_search import armijo
 
@@ -83,7 +84,7 @@ def minimize(
     callback : callable, optional
         ``callback(iteration, points, value)`` after each iteration; returning True stops.
     progress : bool
-        Show a progress bar (needs rich).
+        Show a progress bar, on a terminal.
 
     Ctrl-C stops and returns the best point so far.
     """
@@ -98,7 +99,7 @@ def minimize(
     advance = _advance(run, method, lr, momentum, max_step)
     started = time.monotonic()
     reason, converged = f"reached max_iterations = {max_iterations}", False
-    with _progress_bar(progress, max_iterations) as tick:
+    with bar("minimise", max_iterations, show=progress) as update:
         try:
             for iteration in range(1, max_iterations + 1):
                 if run.gradient_norm <= gradient_tolerance:
@@ -108,7 +109,7 @@ def minimize(
                 if stop is not None:
                     reason, converged = stop
                     break
-                tick(run.value)
+                update(iteration, f"value {run.value:.6g}")
                 if callback is not None and callback(iteration, run.points, run.value):
                     reason = "the callback asked to stop"
                     break
@@ -245,31 +246,3 @@ def _check_arguments(
     check_positive("gradient_tolerance", gradient_tolerance, zero=True)
     if time_limit is not None:
         check_positive("time_limit", time_limit)
-
-
-class _progress_bar:  # noqa: N801 - used like a function, in a with statement
-    """A rich progress bar with the value, or nothing."""
-
-    def __init__(self, show: bool, total: int) -> None:
-        self.bar: Any = None
-        if show:
-            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-            self.bar = Progress(
-                TextColumn("minimise"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TextColumn("value {task.fields[value]}"),
-                TimeRemainingColumn(),
-            )
-            self.task = self.bar.add_task("minimise", total=total, value="")
-
-    def __enter__(self) -> Callable[[float], None]:
-        if self.bar is None:
-            return lambda value: None
-        self.bar.start()
-        return lambda value: self.bar.update(self.task, advance=1, value=f"{value:.6g}")
-
-    def __exit__(self, *_: object) -> None:
-        if self.bar is not None:
-            self.bar.stop()

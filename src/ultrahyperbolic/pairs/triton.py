@@ -21,10 +21,12 @@ import torch
 import triton
 from numpy.typing import NDArray
 
-from .triton_kernels import least_kernel, nearest_kernel, pass_kernel
+from .triton_kernels import SMOOTHED, least_kernel, nearest_kernel, pass_kernel
 
 # Up to this many nodes a bitmap of all pairs tells edges: 128 MiB.
 BITMAP_NODES = 32_768
+# The spacing of the grid of split coordinates, in units of the radius: whole squares up to 64 radii apart.
+_SPACING = 2.0**-5
 
 
 @cache
@@ -67,8 +69,8 @@ class Passes:
         The graph.
     runs, d : int
         The batch's points are float64 [runs, d, n].
-    time : int or None
-        How many coordinates of every run are time; None where runs differ, which costs a little.
+    time : int
+        How many coordinates are time.
     kind : int
         The number of the dissimilarity.
     dtype : torch.dtype
@@ -76,18 +78,21 @@ class Passes:
     """
 
     def __init__(
-        self, n: int, edges: NDArray[np.int64], runs: int, d: int, time: int | None, kind: int, dtype: torch.dtype,
+        self, n: int, edges: NDArray[np.int64], runs: int, d: int, time: int, kind: int, dtype: torch.dtype,
         device: torch.device, *, shape: Shape | None = None, bitmap: bool | None = None,
     ) -> None:  # fmt: skip
-        self.time = -1 if time is None else time
-        self.n, self.runs, self.d, self.kind, self.dtype, self.device = n, runs, d, kind, dtype, device
+        self.n, self.runs, self.d, self.time, self.kind, self.dtype, self.device = n, runs, d, time, kind, dtype, device
+        # Near the cone the smoothed dissimilarity is flat and its slope is worth its digits; without a cone (on the
+        # sphere) no squares are subtracted, and the other dissimilarities are not smooth there.
+        self.split = dtype == torch.float32 and kind == SMOOTHED.value and time != d
         self.interpreted = device.type != "cuda"
         # An interpreter takes as long for a large tile as for a small one.
         self.shape = shape or (Shape(64, 64, 4) if self.interpreted else Shape.of(d, dtype))
         self.blocks = triton.cdiv(n, self.shape.rows)
         column_tiles = triton.cdiv(n, self.shape.columns)
-        # Enough programs to fill the device a few times over, and no more: each adds a gradient to be summed.
-        wanted = 1 if self.interpreted else triton.cdiv(8 * _multiprocessors(device), self.blocks * runs)
+        # Enough programs to fill the device a few times over, and no more: each adds a gradient to be summed. Runs do
+        # not count, so that a run adds up in the same order in every batch.
+        wanted = 1 if self.interpreted else triton.cdiv(8 * _multiprocessors(device), self.blocks)
         self.tiles = triton.cdiv(column_tiles, min(max(wanted, 1), column_tiles))
         self.splits = triton.cdiv(column_tiles, self.tiles)
         self.use_bitmap = n <= BITMAP_NODES if bitmap is None else bitmap
@@ -127,20 +132,33 @@ class Passes:
         self.list_starts = torch.from_numpy(np.ascontiguousarray(limits[:, :-1])).to(device)
         self.list_stops = torch.from_numpy(np.ascontiguousarray(limits[:, 1:])).to(device)
 
+    def spacing(self, radius: torch.Tensor) -> torch.Tensor:
+        """The spacing of each run's grid, a power of two: [runs], on the device."""
+        return torch.exp2(torch.floor(torch.log2(radius))) * _SPACING
+
+    def pair_points(self, points: torch.Tensor, radius: torch.Tensor) -> torch.Tensor:
+        """Points [runs, d, n] as the pass reads them: [runs, d or 2d, n] in the precision of pairs."""
+        if not self.split:
+            return points.to(self.dtype)
+        spacing = self.spacing(radius)[:, None, None]
+        coarse = torch.floor(points / spacing + 0.5) * spacing
+        return torch.cat((coarse, points - coarse), 1).to(self.dtype)
+
     def launch(
         self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, schedule: torch.Tensor,
         iterations: torch.Tensor,
     ) -> None:  # fmt: skip
         """Put the pass on the current stream: ``least``, ``sums`` and ``gradient`` will hold what it found.
 
-        Points [runs, d, n] and factors [runs, d], the metric's signs over 4|β|, are in the precision of pairs; radius
-        is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs].
+        Points are those of :meth:`pair_points`, and factors [runs, d], the metric's signs over 4|β|, in the precision
+        of pairs; radius is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs].
         """
         excluded = (self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops)
         grid = (self.blocks, self.splits, self.runs)
         total = schedule.shape[-1]
         cut: dict[str, Any] = {
-            "D": self.d, "TIME": self.time, "BM": self.shape.rows, "BN": self.shape.columns, "BITMAP": self.use_bitmap
+            "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
+            "BITMAP": self.use_bitmap,
         }  # fmt: skip
         exact = exact_coefficients()
         fast = self.dtype == torch.float32 and not self.interpreted

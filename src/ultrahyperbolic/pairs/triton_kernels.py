@@ -115,12 +115,47 @@ def dissimilarity(w, radius, epsilon, KIND: tl.constexpr, COEFFICIENTS: tl.const
 
 
 @triton.jit
-def _half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr):
+def _coordinates(points, n, rows, D: tl.constexpr, SPLIT: tl.constexpr):
+    """The coordinates of a block of rows, and with SPLIT their fine parts after them."""
+    x = ()
+    for k in tl.static_range(2 * D if SPLIT else D):
+        x = x + (tl.load(points + k * n + rows, mask=rows < n, other=1.0)[:, None],)
+    return x
+
+
+@triton.jit
+def _split_half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr):
+    """The same in float32, of coordinates that are a multiple of a grid's spacing and a fine rest.
+
+    Squares of multiples and their sums are whole numbers, so that the difference of large squares, which w is near the
+    light cone, loses no digit; what the rests add is small, and so is its rounding.
+    """
+    t = ()
+    coarse = tl.zeros_like(x[0] + tl.load(points + columns, mask=columns < n, other=0.0)[None, :])
+    fine = coarse
+    for k in tl.static_range(D):
+        difference = x[k] - tl.load(points + k * n + columns, mask=columns < n, other=0.0)[None, :]
+        rest = x[D + k] - tl.load(points + (D + k) * n + columns, mask=columns < n, other=0.0)[None, :]
+        more = 2.0 * difference + rest
+        t = t + (difference + rest,)
+        if k >= TIME:
+            coarse += difference * difference
+            fine += rest * more
+        else:
+            coarse -= difference * difference
+            fine -= rest * more
+    return (coarse + fine) * tl.abs(tl.load(factors)), t
+
+
+@triton.jit
+def _half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr):
     """w of rows x with columns, and the differences of their coordinates.
 
-    Where all runs have TIME time coordinates, signs are known to the compiler; else (-1) they are read. With one time
-    coordinate and float64, its difference is made of those of the space coordinates, which lose no digits.
+    With one time coordinate and float64, its difference is made of those of the space coordinates, which lose no
+    digits.
     """
+    if SPLIT:
+        return _split_half_chords(x, points, n, columns, factors, D, TIME)
     t = ()
     w = tl.zeros_like(x[0] + tl.load(points + columns, mask=columns < n, other=0.0)[None, :])
     along = w
@@ -128,9 +163,7 @@ def _half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.const
         y = tl.load(points + k * n + columns, mask=columns < n, other=0.0)[None, :]
         difference = x[k] - y
         t = t + (difference,)
-        if TIME < 0:
-            w += (tl.load(factors + k) * difference) * difference
-        elif k >= TIME:
+        if k >= TIME:
             w += difference * difference
             if TIME == 1 and x[0].dtype == tl.float64:
                 along += difference * (x[k] + y)
@@ -139,9 +172,7 @@ def _half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.const
     if TIME == 1 and x[0].dtype == tl.float64:
         along /= x[0] + tl.load(points + columns, mask=columns < n, other=1.0)[None, :]
         w -= along * along
-    if TIME >= 0:
-        w *= tl.abs(tl.load(factors))
-    return w, t
+    return w * tl.abs(tl.load(factors)), t
 
 
 @triton.jit
@@ -153,16 +184,15 @@ def _is_edge(bitmap, words, rows, columns):
 @triton.jit
 def nearest_kernel(
     points, factors, n, bitmap, words, list_columns, list_rows, list_starts, list_stops, found, splits, tiles,
-    D: tl.constexpr, TIME: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BITMAP: tl.constexpr,
+    D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BITMAP: tl.constexpr,
 ):  # fmt: skip
     """The least w >= 0 and the greatest w < 0 among a program's pairs, into found [B, blocks, splits, 2]."""
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     rows = block * BM + tl.arange(0, BM)
-    points += run * D * n
+    points += run * (2 * D if SPLIT else D) * n
     factors += run * D
-    x = ()
-    for k in tl.static_range(D):
-        x = x + (tl.load(points + k * n + rows, mask=rows < n, other=1.0)[:, None],)
+    x = _coordinates(points, n, rows, D, SPLIT)
     above = tl.full([BM, BN], float("inf"), points.dtype.element_ty)
     below = tl.full([BM, BN], float("-inf"), points.dtype.element_ty)
     if not BITMAP:
@@ -172,7 +202,7 @@ def nearest_kernel(
     begin = tl.maximum(split * tiles, block * BM // BN)
     for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN))):
         columns = tile * BN + tl.arange(0, BN)
-        w, _t = _half_chords(x, points, n, columns, factors, D, TIME)
+        w, _t = _half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = _is_edge(bitmap, words, rows, columns) != 0
         else:
@@ -216,8 +246,8 @@ def least_kernel(
 def pass_kernel(
     points, factors, radius, n, schedule, total_iterations, iterations, least, bitmap, words, list_columns, list_rows,
     list_starts, list_stops, sums, gradient, splits, tiles,
-    D: tl.constexpr, TIME: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BITMAP: tl.constexpr, KIND: tl.constexpr,
-    COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
     """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…) (∂d/∂w) (x_i - x_j)
     over its columns for each of its rows, into gradient [B, splits, D, n].
@@ -225,16 +255,16 @@ def pass_kernel(
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
     rows = block * BM + tl.arange(0, BM)
-    points += run * D * n
+    points += run * (2 * D if SPLIT else D) * n
     factors += run * D
     step = tl.load(iterations + run)
     rate = (1.0 / tl.load(schedule + run * 4 * total_iterations + step) * _LOG2_E).to(real)
     epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
     nearest = tl.load(least + run).to(real)
     r = tl.load(radius + run).to(real)
-    x, pulls = (), ()
-    for k in tl.static_range(D):
-        x = x + (tl.load(points + k * n + rows, mask=rows < n, other=1.0)[:, None],)
+    x = _coordinates(points, n, rows, D, SPLIT)
+    pulls = ()
+    for _ in tl.static_range(D):
         pulls = pulls + (tl.zeros([BM, BN], real),)
     total = tl.zeros([BM, BN], real)
     if not BITMAP:
@@ -242,7 +272,7 @@ def pass_kernel(
         stop = tl.load(list_stops + block * splits + split)
     for tile in range(split * tiles, min((split + 1) * tiles, tl.cdiv(n, BN))):
         columns = tile * BN + tl.arange(0, BN)
-        w, t = _half_chords(x, points, n, columns, factors, D, TIME)
+        w, t = _half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = _is_edge(bitmap, words, rows, columns) != 0
         else:
@@ -275,7 +305,7 @@ def log_add(a, b):
 
 @triton.jit
 def edges_kernel(
-    points, factors, times, radius, n, edges, m, chunks, schedule, total_iterations, iterations, values, slopes,
+    points, factors, time, radius, n, edges, m, chunks, schedule, total_iterations, iterations, values, slopes,
     running, chunk_sums, chunk_longest,
     D: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr,
 ):  # fmt: skip
@@ -295,11 +325,11 @@ def edges_kernel(
     for k in tl.static_range(D):
         x = tl.load(points + k * n + i, mask=inside, other=1.0)
         y = tl.load(points + k * n + j, mask=inside, other=2.0)
-        w += tl.where((k == 0) & (tl.load(times + run) == 1), 0.0, tl.load(factors + k) * (x - y) * (x - y))
+        w += tl.where((k == 0) & (time == 1), 0.0, tl.load(factors + k) * (x - y) * (x - y))
         along += tl.where(k == 0, 0.0, (x - y) * (x + y))
     # One time coordinate: its difference from those of the space coordinates, as in the pass.
     along /= tl.load(points + i, mask=inside, other=1.0) + tl.load(points + j, mask=inside, other=1.0)
-    w += tl.where(tl.load(times + run) == 1, tl.load(factors) * along * along, 0.0)
+    w += tl.where(time == 1, tl.load(factors) * along * along, 0.0)
     step = tl.load(iterations + run)
     tau = tl.load(schedule + run * 4 * total_iterations + step)
     epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step)

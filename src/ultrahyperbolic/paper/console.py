@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..embedding import Progress
+from ..progress import bar
 
 
 class Console:
@@ -37,17 +37,21 @@ class Console:
 @contextmanager
 def progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[Progress], None]]:
     """A progress bar over the iterations of a batch, on a terminal."""
-    if quiet or not sys.stderr.isatty():
-        yield lambda done: None
-        return
-    from rich.console import Console as RichConsole
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as RichProgress
+    with bar(title, total, show=not quiet) as update:
+        yield lambda done: update(done.iteration, "")
 
-    columns = (TextColumn(title), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with RichProgress(*columns, console=RichConsole(stderr=True), transient=True) as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda done: bar.update(task, completed=done.iteration)
+
+def write_figure(name: str, folder: Path, draw: Callable[..., Any]) -> list[str]:
+    """A figure as PNG and PDF by matplotlib and as HTML by plotly; ``draw`` takes ``library``. The names written."""
+    from .. import plot
+
+    folder.mkdir(parents=True, exist_ok=True)
+    names = []
+    for library, suffixes in (("matplotlib", ("png", "pdf")), ("plotly", ("html",))):
+        figure = draw(library=library)
+        for suffix in suffixes:
+            names.append(plot.save(figure, folder / f"{name}.{suffix}").name)
+    return names
 
 
 def pyplot() -> Any:

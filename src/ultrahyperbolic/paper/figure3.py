@@ -6,13 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .. import plot
 from ..datasets import karate
 from ..embedding import Embedding, TrainingConfig, embed, embed_many
 from ..graph import Graph
+from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
 from . import Figures
-from .console import Console, progress, pyplot
+from .console import Console, progress, write_figure
 from .recipe import DIFFERENCES, settings
 
 # d = p + q + 1 = 10, q + 1 = 2 … 9, and the two small manifolds of the text.
@@ -66,8 +67,9 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     console.print("\n".join(lines))
     output.mkdir(parents=True, exist_ok=True)
     (output / "figure3.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    _draw(output / "figure3.png", graph, curves, count)
-    console.files(output, ("figure3.md", "figure3.png"))
+    panels = _panels(curves, count)
+    names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
+    console.files(output, ("figure3.md", *names))
     return figures
 
 
@@ -81,42 +83,11 @@ def _run(graph: Graph, count: int, recipe: dict[str, Any], title: str, quiet: bo
         return embed_many(graph, configs, measures=False, callback=callback)
 
 
-def _draw(path: Path, graph: Graph, curves: dict[str, list[Embedding]], count: int) -> None:
-    plt = pyplot()
-    figure, axes = plt.subplots(1, 3, figsize=(16, 5), layout="constrained", width_ratios=(1, 1, 1))
-    _draw_club(axes[0])
-    colors = plt.colormaps["viridis"](np.linspace(0, 0.95, len(SIGNATURES)))
-    for axis, key, title in ((axes[1], "chi_paper", "χ (Section 4.2)"), (axes[2], "phi_paper", "φ (Section 4.1)")):
-        for k, (p, q) in enumerate(SIGNATURES):
-            run = curves[key][k * count].run
-            iterations = np.arange(len(run["loss"])) * run["loss_every"]
-            axis.plot(iterations, run["loss"], color=colors[k], label=f"q + 1 = {q + 1}, p = {p}", lw=1.3)
-        axis.set(title=f"loss of Eq. 17, d = 10, {title}", xlabel="iteration", ylabel="loss", yscale="log")
-        axis.grid(alpha=0.3)
-        axis.legend(fontsize=8)
-    figure.savefig(path, dpi=130)
-    plt.close(figure)
-
-
-def _draw_club(axis: Any) -> None:
-    """The club with the height of a node by its rank in the hierarchy, and left to right by who is tied to whom."""
-    graph = karate()
-    embedding = embed(graph, p=3, q=1, quiet=True)
-    across = _fiedler(graph)
-    height = -np.asarray(embedding.rank, dtype=float)
-    heaviest = graph.weights.max()
-    for (i, j), weight in zip(graph.edges, graph.weights, strict=True):
-        axis.plot(across[[i, j]], height[[i, j]], color="0.6", lw=0.3 + 2.0 * weight / heaviest, zorder=1)
-    axis.scatter(across, height, s=170, color="#56B4E9", edgecolor="black", zorder=2)
-    for i, node in enumerate(graph.ids):
-        axis.annotate(str(node), (across[i], height[i]), ha="center", va="center", fontsize=7, zorder=3)
-    axis.set(title="karate club, height by rank of δ on Q^{3,1}", ylabel="rank", xticks=[])
-    axis.set_yticks([-1, -10, -20, -30], ["1", "10", "20", "30"])
-
-
-def _fiedler(graph: Graph) -> NDArray[np.float64]:
-    """The order along the second eigenvector of the normalised Laplacian, spread evenly."""
-    adjacency = graph.adjacency().toarray()
-    root = 1.0 / np.sqrt(adjacency.sum(1))
-    _, vectors = np.linalg.eigh(np.eye(len(root)) - root[:, None] * adjacency * root[None, :])
-    return np.argsort(np.argsort(vectors[:, 1])).astype(float)
+def _panels(curves: dict[str, list[Embedding]], count: int) -> list[Drawing]:
+    """The club by rank, and the loss of the first seed of each signature under both optimisers."""
+    club = embed(karate(), p=3, q=1, quiet=True)
+    panels = [hierarchy_drawing(club, title="karate club, height by rank of δ on Q^{3,1}")]
+    for key, title in (("chi_paper", "χ (Section 4.2)"), ("phi_paper", "φ (Section 4.1)")):
+        runs = {f"q + 1 = {q + 1}, p = {p}": curves[key][k * count] for k, (p, q) in enumerate(SIGNATURES)}
+        panels.append(losses_drawing(runs, f"loss of Eq. 17, d = 10, {title}"))
+    return panels

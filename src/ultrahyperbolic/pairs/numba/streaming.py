@@ -71,14 +71,14 @@ class Workspace(NamedTuple):
     """[S, 2] least dissimilarity and Σ exp(-(d - least)/τ) of each slab."""
     tiles: NDArray[np.floating]
     """[S, 4, ROWS · TILE] scratch"""
+    wide: Floats | None
+    """[S, ROWS · TILE] where single precision makes its w: they are differences of squares, which would lose digits."""
     table: Floats
     """[segments, 2·(DEGREE + 1)]"""
     made_of: Floats
     """[6] what the table was last made of."""
     factors: Floats
     """[d] ±1/4|β|, the metric's signs times what makes w of a squared chord."""
-    tile_factors: NDArray[np.floating]
-    """[d] the same in the precision of pairs."""
     cut: Floats
     """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
 
@@ -102,10 +102,10 @@ def workspace(n: int, d: int, dtype: type = np.float64) -> Workspace:
         np.zeros((count, d, n), dtype),
         np.zeros((count, 2)),
         np.zeros((count, 4, ROWS * TILE), dtype),
+        None if dtype is np.float64 else np.zeros((count, ROWS * TILE)),
         np.zeros((octaves * SEGMENTS, 2 * (DEGREE + 1))),
         np.full(6, np.nan),
         np.zeros(d),
-        np.zeros(d, dtype),
         np.array([CUT]),
     )
 
@@ -124,10 +124,7 @@ def _multiply_add(_, a, b, c):
 
 @vectorized
 def half_chords(points, factors, time, i, start, count, w, at):
-    """w of node i with ``count`` nodes from ``start`` on, into w from ``at`` on: Σ_k factors[k]·(x_ik - x_jk)².
-
-    Factors have the dtype of the points, so that single precision stays single.
-    """
+    """w of node i with ``count`` nodes from ``start`` on, into w from ``at`` on: Σ_k factors[k]·(x_ik - x_jk)²."""
     row = w[at : at + count]
     for j in range(count):
         row[j] = 0.0
@@ -154,6 +151,12 @@ def half_chords(points, factors, time, i, start, count, w, at):
                 t0 = x0 - row0[j]
                 row[j] += factor * (t0 * t0)
             k += 1
+
+
+@vectorized
+def _narrow(wide, count, w):
+    for j in range(count):
+        w[j] = wide[j]
 
 
 @jit
@@ -346,8 +349,8 @@ def _mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
 
 @jit
 def _tile(
-    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below,
-    offsets, neighbors, cursor, i, rows, start, count, state, w, values, pull, weights, gradient, first,
+    exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below, offsets,
+    neighbors, cursor, i, rows, start, count, state, wide, w, values, pull, weights, gradient, first,
 ):  # fmt: skip
     """The pairs of ``rows`` rows from i on with ``count`` columns from ``start`` > i on.
 
@@ -356,9 +359,14 @@ def _tile(
     """
     size = rows * count
     for r in range(rows):
-        half_chords(points, tile_factors, time, i + r, start, count, w, r * count)
+        if wide is None:
+            half_chords(exact, factors, time, i + r, start, count, w, r * count)
+        else:
+            half_chords(exact, factors, time, i + r, start, count, wide, r * count)
         while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
             cursor[r] += 1
+    if wide is not None:
+        _narrow(wide, size, w)
     masked = _mask(w, _far(w), i, rows, start, count, cursor, offsets, neighbors)
     alive = size if hot else _count_between(w, size, state[2], state[3])
     if alive == 0:
@@ -378,8 +386,8 @@ def _tile(
         for r in range(rows):
             for j in range(count):
                 if w[r * count + j] >= state[2] and w[r * count + j] <= state[3]:
-                    exact = half_chord(points, factors, time, i + r, start + j)
-                    value, slope = dissimilarity(exact, kind, radius, epsilon)
+                    chord = half_chord(exact, factors, time, i + r, start + j)
+                    value, slope = dissimilarity(chord, kind, radius, epsilon)
                     weight = math.exp((state[0] - value) / tau)
                     state[1] += weight
                     _add_pair(points, i + r, start + j, weight * slope, gradient)
@@ -401,8 +409,8 @@ def _tile(
 
 @jit
 def _rows(
-    points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below,
-    offsets, neighbors, first, last, sums, tiles, gradient,
+    exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below, offsets,
+    neighbors, first, last, sums, wide, tiles, gradient,
 ):  # fmt: skip
     """The pairs of the rows from ``first`` to ``last`` with all later nodes, into ``sums`` and ``gradient``."""
     n = points.shape[1]
@@ -424,8 +432,8 @@ def _rows(
         while start < n:
             count = min(TILE, n - start)
             _tile(
-                points, factors, tile_factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above,
-                below, offsets, neighbors, cursor, i, rows, start, count, state, w, values, pull, weights, gradient,
+                exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below,
+                offsets, neighbors, cursor, i, rows, start, count, state, wide, w, values, pull, weights, gradient,
                 first,
             )  # fmt: skip
             start += count
@@ -467,7 +475,7 @@ def prepare(points, time, scale, kind, radius, epsilon, tau, compare, offsets, n
     """
     table, made_of, n = work.table, work.made_of, points.shape[1]
     for k in range(len(points)):
-        work.factors[k] = work.tile_factors[k] = -scale if k < time else scale
+        work.factors[k] = -scale if k < time else scale
     hot = n * (n - 1) // 2 >= _TABLE_PAIRS and not compare
     hot = hot and _is_hot(points, work.factors, time, kind, radius, epsilon, tau, offsets, neighbors)
     slack = 0.0 if compare else _SLACK * tau
@@ -509,16 +517,24 @@ def combine(tau, work, gradient):
 
 
 @jit
-def slab(points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s):
+def slab(exact, points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s):
     """The pairs of slab ``s``: the rows of the slab with all later nodes, into the workspace.
 
     Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the gradient [d, n]. The
-    ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass. ``points`` are [d, n], the
-    first ``time`` of their coordinates time; the neighbours j > i of each node i are sorted.
+    ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass. ``exact`` points are [d, n],
+    the first ``time`` of their coordinates time, and ``points`` the same in the precision of pairs; the neighbours
+    j > i of each node i are sorted.
     """
     hot, slack, reach, above, below = prepared
     _rows(
-        points, work.factors, work.tile_factors, time, kind, radius, epsilon, tau, work.cut[0], slack, hot, work.table,
-        reach, above, below, offsets, neighbors, work.slabs[s], work.slabs[s + 1], work.sums[s], work.tiles[s],
-        work.gradients[s],
+        exact, points, work.factors, time, kind, radius, epsilon, tau, work.cut[0], slack, hot, work.table, reach,
+        above, below, offsets, neighbors, work.slabs[s], work.slabs[s + 1], work.sums[s], _slab_of(work.wide, s),
+        work.tiles[s], work.gradients[s],
     )  # fmt: skip
+
+
+@jit
+def _slab_of(wide, s):
+    if wide is None:
+        return None
+    return wide[s]

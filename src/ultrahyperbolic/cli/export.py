@@ -1,0 +1,77 @@
+"""``export``: an embedding in the files of other viewers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import typer
+
+from . import options as opt
+from .answers import aligned
+from .errors import refusing
+from .output import note, print_json
+from .sources import find_graph, open_embedding
+
+EXAMPLES = """
+Examples:
+
+  ultrahyperbolic export club --format atlas
+  ultrahyperbolic export club --format gexf --graph ties.tsv -o club.gexf
+  ultrahyperbolic export club --format projector -o projector"""
+# Where to write in the folder of the embedding, if nothing else is said.
+_NAMES = {"atlas": "atlas.parquet", "projector": "projector", "graphml": "graph.graphml", "gexf": "graph.gexf"}
+
+
+@opt.reads_graph
+def export(
+    folder: opt.Folder,
+    form: Annotated[
+        Literal["atlas", "projector", "graphml", "gexf"],
+        typer.Option("--format", show_default=False, help="What to write."),
+    ],
+    graph: Annotated[
+        str | None,
+        typer.Option(
+            "--graph",
+            metavar="GRAPH",
+            show_default=False,
+            help="The graph that was embedded, file or data set: its edges, labels and strengths. "
+            "graphml and gexf need it.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="PATH", show_default=False, help="Where to write; else into FOLDER."),
+    ] = None,
+    neighbors: Annotated[
+        int, typer.Option("-k", "--neighbors", min=1, help="How many nearest nodes of each, for atlas.")
+    ] = 15,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    as_json: opt.Json = False,
+    *,
+    reading: dict[str, Any],
+) -> None:
+    """Write an embedding for another viewer.
+
+    atlas: a Parquet file for Embedding Atlas. projector: a folder of TSV
+    files for TensorBoard. graphml, gexf: the graph with positions, rank and
+    delta, for Gephi, Cytoscape and others. docs/exports.md says what is in
+    them.
+    """
+    embedding = open_embedding(folder)
+    data = None
+    if graph is not None:
+        data = aligned(find_graph(graph, reading, quiet=as_json), embedding, folder)
+    target = output or folder / _NAMES[form]
+    with refusing(OSError, ValueError, ImportError):
+        files, notes = embedding.export(
+            target, form, graph=data, neighbors=neighbors, overwrite=overwrite, progress=not as_json
+        )
+    for text in notes:
+        note(text)
+    names = [str(path) for path in files]
+    if as_json:
+        print_json({"folder": str(folder), "format": form, "files": names, "notes": notes})
+        return
+    print(f"files: {', '.join(names)}")

@@ -1,0 +1,68 @@
+"""What a notebook shows of an embedding: a small table, with no script and nothing to load."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..geometry import PseudoHyperboloid
+
+if TYPE_CHECKING:
+    from .embedding import Embedding
+
+_TOP = 5
+# Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless they are known.
+_SUMMED_NODES = 5000
+_MEASURES = {
+    "violated_orders": "violated orders",
+    "recall_at_1": "recall at 1",
+    "map": "mean average precision",
+    "mean_rank": "mean rank",
+    "spearman_all": "Spearman with strength",
+}
+
+
+def summary(embedding: Embedding) -> str:
+    """Geometry, training, measures and the top of the hierarchy."""
+    rows = [("nodes", f"{len(embedding):,}"), ("geometry", _geometry(embedding)), *_training(embedding.run)]
+    measures = embedding.run.get("measures") or {}
+    rows += [(words, f"{measures[name]:.4g}") for name, words in _MEASURES.items() if name in measures]
+    parts = ["<table><caption>Embedding</caption><tbody>"]
+    parts += [f'<tr><th style="text-align:left">{escape(name)}</th><td>{value}</td></tr>' for name, value in rows]
+    parts.append("</tbody></table>")
+    if len(embedding) <= _SUMMED_NODES or "delta" in vars(embedding):
+        top = np.argsort(embedding.rank)[:_TOP]
+        parts.append("<table><caption>The top of the hierarchy</caption>")
+        parts.append('<thead><tr><th>rank</th><th style="text-align:left">node</th><th>δ</th></tr></thead><tbody>')
+        for rank, row in enumerate(top, start=1):
+            name = escape(_shortened(str(embedding.ids[int(row)])))
+            delta = f"{embedding.delta[row]:.6g}"
+            parts.append(f'<tr><td>{rank}</td><td style="text-align:left">{name}</td><td>{delta}</td></tr>')
+        parts.append("</tbody></table>")
+    return "<div>" + "".join(parts) + "</div>"
+
+
+def _geometry(embedding: Embedding) -> str:
+    manifold = embedding.manifold
+    if isinstance(manifold, PseudoHyperboloid):
+        return f"Q<sup>{manifold.p},{manifold.q}</sup>, β = {manifold.beta.item():g}"
+    return f"R<sup>{manifold.dim}</sup>"
+
+
+def _training(run: dict[str, Any]) -> list[tuple[str, str]]:
+    rows = []
+    graph = run.get("graph") or {}
+    if graph.get("source"):
+        rows.append(("graph", escape(_shortened(str(graph["source"])))))
+    if run.get("stopped"):
+        rows.append(("training", escape(_shortened(f"seed {run.get('seed')}: {run['stopped']}"))))
+    if run.get("best_loss") is not None:
+        rows.append(("best loss", f"{run['best_loss']:.6g}"))
+    return rows
+
+
+def _shortened(text: str) -> str:
+    """Text that does not make the table a mile wide."""
+    return text if len(text) <= 80 else text[:79] + "…"

@@ -1,0 +1,113 @@
+"""A training written down for TensorBoard as it goes."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from ..evaluation import violated_orders
+
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from .config import TrainingConfig
+    from .run import Callback, Progress
+
+# Written after each so many iterations, at which chunks always end: what is written does not depend on the clock.
+EVERY = 100
+# Counting violated orders takes a pass over all pairs: at each writing up to so many nodes, beyond at most so often.
+_COUNTED_NODES, _COUNTED_TIMES = 1500, 20
+
+
+class TensorBoard:
+    """A callback of a training: loss, temperature, ε, longest edge, shortest non-edge and violated orders of each run.
+
+    Each run of a batch has a folder of its own below ``folder``, named by its geometry and seed. Runs that were in
+    ``folder`` before are left alone; TensorBoard shows them beside.
+
+    Parameters
+    ----------
+    folder
+        Where to write: ``tensorboard --logdir folder`` reads it, also while the training runs.
+    graph, configs
+        What is trained, as :func:`embed_many` takes it.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], graph: Graph, configs: Sequence[TrainingConfig]) -> None:
+        writer = writer_class()
+        self.graph, self.configs = graph, configs
+        self.schedules = [config.schedule() for config in configs]
+        names = _names(configs)
+        self.writers: list[Any] = [writer(os.fspath(Path(folder) / name)) for name in names]
+        total = configs[0].iterations
+        count_every = EVERY if graph.n_nodes <= _COUNTED_NODES else math.ceil(total / _COUNTED_TIMES / EVERY) * EVERY
+        self.count_every = count_every
+
+    def __call__(self, progress: Progress) -> None:
+        """Write what a chunk of iterations came to, where it is due."""
+        last = progress.iteration == progress.total or bool(progress.state.done.all())
+        if progress.iteration % EVERY and not last:
+            return
+        for run, writer in enumerate(self.writers):
+            for name, value in self._values(progress, run, counted=last or not progress.iteration % self.count_every):
+                if math.isfinite(value):
+                    writer.add_scalar(name, value, progress.iteration)
+            writer.flush()
+            if last:
+                writer.close()
+
+    def _values(self, progress: Progress, run: int, *, counted: bool) -> list[tuple[str, float]]:
+        schedule, at = self.schedules[run], progress.iteration - 1
+        longest, shortest = progress.state.record[run, 4:6].tolist()
+        found = [
+            ("loss", float(progress.loss[run])),
+            ("temperature", float(schedule.temperature[at])),
+            ("epsilon", float(schedule.epsilon[at])),
+            ("longest_edge", longest),
+            ("shortest_nonedge", shortest),
+        ]
+        if counted:
+            manifold = self.configs[run].manifold()
+            points = torch.from_numpy(progress.state.points[run, :, : manifold.ambient_dim].copy())
+            found.append(("violated_orders", violated_orders(self.graph, points, manifold).edges_vs_nonedges))
+        return found
+
+
+def with_tensorboard(
+    folder: str | os.PathLike[str] | None, graph: Graph, configs: Sequence[TrainingConfig], callback: Callback | None
+) -> Callback | None:
+    """The callback that also writes for TensorBoard; without a folder, the callback itself."""
+    if folder is None:
+        return callback
+    board = TensorBoard(folder, graph, configs)
+
+    def both(progress: Progress) -> Any:
+        board(progress)
+        return None if callback is None else callback(progress)
+
+    return both
+
+
+def writer_class() -> Any:
+    """What writes for TensorBoard, or an ``ImportError`` that says what to install."""
+    try:
+        from torch.utils.tensorboard import SummaryWriter
+    except ImportError:
+        raise ImportError(
+            "writing for TensorBoard needs tensorboard: pip install 'ultrahyperbolic[tensorboard]'"
+        ) from None
+    return SummaryWriter
+
+
+def _names(configs: Sequence[TrainingConfig]) -> list[str]:
+    """A name for each run: geometry and seed, and a number where these are not enough."""
+    names: list[str] = []
+    for config in configs:
+        where = f"R{config.flat}" if config.flat is not None else f"Q{config.p}_{config.q}"
+        name = f"{where}_seed{config.seed}"
+        names.append(name if name not in names else f"{name}_{len(names)}")
+    return names

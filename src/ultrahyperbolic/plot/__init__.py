@@ -1,0 +1,101 @@
+"""Figures for notebooks and files: objects of matplotlib or plotly, returned and never shown by force.
+
+>>> from ultrahyperbolic import plot
+>>> type(plot.geodesics(library="matplotlib")).__mro__[1].__module__
+'matplotlib.figure'
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from ..embedding.layout import plane
+from . import pieces
+from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from ..embedding import Embedding
+    from ..graph import Graph
+
+Library = Literal["plotly", "matplotlib"]
+SUFFIXES = (".png", ".pdf", ".svg", ".html")
+
+__all__ = ["exp_log", "family", "figure2", "geodesics", "hierarchy", "losses", "map", "plane", "save"]
+
+
+def family(*, beta: float = -1.0, library: Library = "plotly") -> Any:
+    """Figure 1: Q^{2,1}_β projected along x_0. The hyperboloids x_2² + x_3² - x_1² = x_0² + β, and one of each kind."""
+    return _library(library).scenes(pieces.family(beta), columns=[1.3, 0.9, 0.9, 0.9])
+
+
+def geodesics(*, beta: float = -1.0, library: Library = "plotly") -> Any:
+    """Figure 2, left: the three kinds of geodesic of Q^{1,1}_β (Eq. 5)."""
+    return _library(library).scenes(pieces.geodesics(beta))
+
+
+def exp_log(*, beta: float = -1.0, library: Library = "plotly") -> Any:
+    """Figure 2, right: exp and log with the tangent plane, and what no geodesic from x reaches."""
+    return _library(library).scenes(pieces.exp_log(beta))
+
+
+def figure2(*, beta: float = -1.0, library: Library = "plotly") -> Any:
+    """Figure 2, both halves."""
+    return _library(library).scenes([*pieces.geodesics(beta), *pieces.exp_log(beta)], columns=[1.2, 1.2])
+
+
+def hierarchy(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Any:
+    """Figure 3, left: nodes by rank, the top of the hierarchy above, with the ties of the graph."""
+    return draw([hierarchy_drawing(embedding, graph)], library=library)
+
+
+def losses(runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", library: Library = "plotly") -> Any:
+    """Figure 3, right: the loss of trainings over their iterations, by name."""
+    return draw([losses_drawing(runs, title)], library=library)
+
+
+def map(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Any:
+    """Nodes in the plane (see :func:`plane`), the higher in the hierarchy the larger."""
+    return draw([map_drawing(embedding, graph)], library=library)
+
+
+def draw(panels: Sequence[Drawing], *, library: Library = "plotly") -> Any:
+    """Flat panels side by side."""
+    return _library(library).drawings(panels)
+
+
+def save(figure: Any, path: str | os.PathLike[str], *, dpi: float = 100) -> Path:
+    """Write a figure by the suffix of its name: PNG, PDF and SVG by matplotlib, HTML by plotly.
+
+    An HTML file holds all it needs and works without a network.
+    """
+    target = Path(path)
+    suffix = target.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise ValueError(f"{target}: figures are written as {', '.join(SUFFIXES)}")
+    if hasattr(figure, "write_html") != (suffix == ".html"):
+        library = "plotly" if suffix == ".html" else "matplotlib"
+        raise ValueError(f"{target}: {suffix} is written of a figure of {library}: draw it with library={library!r}")
+    if suffix == ".html":
+        figure.write_html(target, include_plotlyjs=True, full_html=True)
+    elif suffix == ".png":
+        target.write_bytes(_library("matplotlib").png(figure, dpi))
+    else:
+        _library("matplotlib").vector(figure, target)
+    return target
+
+
+def _library(name: Library) -> Any:
+    if name not in ("plotly", "matplotlib"):
+        raise ValueError(f"library must be 'plotly' or 'matplotlib', got {name!r}")
+    try:
+        return import_module(f".on_{name}", __name__)
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] not in (name, "mpl_toolkits"):
+            raise
+        extra = "ultrahyperbolic[figures]" if name == "matplotlib" else "plotly"
+        raise ImportError(f"drawing with {name} needs it: pip install '{extra}'") from None

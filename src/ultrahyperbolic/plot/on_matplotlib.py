@@ -1,0 +1,321 @@
+"""Scenes drawn by matplotlib; imported only where it is used."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb, to_rgba
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
+from mpl_toolkits.mplot3d import proj3d
+from mpl_toolkits.mplot3d.art3d import Poly3DCollection
+
+from .graphs import Drawing, Nodes
+from .scene import Arrow, Curve, Floats, Mark, Scene, Surface
+
+# Where the light comes from, seen from the eye: over its left shoulder.
+_LIGHT = np.array([0.55, -0.35, 0.75])
+_SIDES = 10
+_MOST_INSIDE, _TOP_BESIDE = 80, 12
+_STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
+
+
+class NotebookFigure(Figure):
+    """A figure that no window and no cell shows by itself; as the value of a cell it is an image."""
+
+    def _repr_png_(self) -> bytes:
+        return png(self, dpi=100)
+
+
+def png(drawn: Figure, dpi: float) -> bytes:
+    """The figure as a PNG. Drawn at twice the size and reduced: neighbouring faces then leave no seams."""
+    from PIL import Image
+
+    large = io.BytesIO()
+    with mpl.rc_context(_STYLE):
+        drawn.savefig(large, format="png", dpi=2 * dpi, facecolor="white")
+    with Image.open(large) as image:
+        reduced = image.convert("RGB").resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS)
+    out = io.BytesIO()
+    reduced.save(out, format="png", optimize=True)
+    return out.getvalue()
+
+
+def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -> NotebookFigure:
+    """Panels side by side, as wide as ``columns`` says."""
+    shares = np.array(columns if columns is not None else [1.0] * len(panels), dtype=float)
+    edges = np.concatenate(([0.0], shares.cumsum())) / shares.sum()
+    with mpl.rc_context(_STYLE):
+        drawn = NotebookFigure(figsize=(4.6 * shares.sum(), 5.0))
+        for panel, left, right in zip(panels, edges[:-1], edges[1:], strict=True):
+            axis = drawn.add_axes((left, 0.12, right - left, 0.80), projection="3d", computed_zorder=False)
+            _panel(axis, panel)
+            middle = (left + right) / 2
+            drawn.text(middle, 0.955, panel.title, ha="center", va="center", fontsize=11.5)
+            if entries := _legend(panel):
+                drawn.legend(handles=entries, loc="center", bbox_to_anchor=(middle, 0.075), frameon=False, fontsize=8.5,
+                             ncols=2 if len(entries) > 3 else 1, handlelength=1.6, columnspacing=1.4)  # fmt: skip
+    return drawn
+
+
+def _panel(axis: Any, panel: Scene) -> None:
+    axis.view_init(*panel.view)
+    axis.set_proj_type("persp", focal_length=0.9)
+    wide, deep, tall = panel.limits
+    axis.set(xlim=(-wide, wide), ylim=(-deep, deep), zlim=(-tall, tall))
+    axis.set_box_aspect(panel.limits, zoom=1.32)
+    axis.set_axis_off()
+    faces, colors = _faces(panel)
+    # Neighbouring faces leave no seam if what is opaque has an edge, and what is translucent is smooth and has none.
+    edges = np.where(colors[:, 3:] < 1.0, 0.0, colors)
+    smooth = bool((colors[:, 3] < 1.0).any())
+    solid = Poly3DCollection(faces, facecolors=colors, edgecolors=edges, linewidths=0.3, antialiaseds=smooth, zorder=1)
+    solid.set_rasterized(True)  # tens of thousands of polygons would make a slow PDF
+    axis.add_collection3d(solid)
+    _directions(axis, panel)
+    for piece in panel.pieces:
+        if isinstance(piece, Curve | Arrow):
+            ends = piece.points if isinstance(piece, Curve) else np.stack((piece.start, piece.end))
+            if isinstance(piece, Curve) and piece.dashed:
+                axis.plot(*ends.T, color=piece.color, lw=piece.width, ls=(0, (4, 3)), zorder=3)
+            else:  # what stands behind a surface is seen through it, faintly
+                axis.plot(*ends.T, color=piece.color, lw=1.6, alpha=0.35, zorder=2)
+        elif isinstance(piece, Mark):
+            axis.plot(*piece.point[:, None], "o", color=piece.color, ms=5.5, mec="white", mew=0.8, zorder=5)
+            axis.text(*(piece.point + np.array(piece.shift)), piece.text, color=piece.color, fontsize=11, zorder=6,
+                      ha="center", va="center")  # fmt: skip
+
+
+def _directions(axis: Any, panel: Scene) -> None:
+    """Three short lines in the corner instead of a box of axes."""
+    tips = project(axis, np.eye(3) * 0.3 * max(panel.limits)) - project(axis, np.zeros((1, 3)))
+    scale = 0.07 / np.abs(tips).max()
+    corner = np.array([0.07, 0.04])
+    for tip, name in zip(tips * scale, panel.axes, strict=True):
+        line = np.stack((corner, corner + tip))
+        axis.add_artist(Line2D(*line.T, transform=axis.transAxes, color="0.45", lw=1.1))
+        axis.text2D(*(corner + 1.42 * tip), name, transform=axis.transAxes, color="0.35", fontsize=9,
+                    ha="center", va="center")  # fmt: skip
+
+
+def project(axis: Any, points: Floats) -> Floats:
+    """Where points [n, 3] are on the page."""
+    x, y, _ = proj3d.proj_transform(*points.T, axis.get_proj())
+    flat: Floats = np.stack((x, y), axis=1)
+    return flat
+
+
+def _legend(panel: Scene) -> list[Any]:
+    entries: list[Any] = []
+    for piece in panel.pieces:
+        if isinstance(piece, Surface) and piece.name:
+            entries.append(Patch(facecolor=to_rgba(piece.color, max(piece.opacity, 0.35)), label=piece.name))
+        elif isinstance(piece, Curve) and piece.name:
+            entries.append(Line2D([], [], color=piece.color, lw=piece.width, label=piece.name))
+    return entries
+
+
+def _faces(panel: Scene) -> tuple[Floats, Floats]:
+    """All surfaces and tubes as quadrilaterals in one list, so that the nearer ones are drawn over the farther."""
+    quads, colors = [], []
+    size = max(panel.limits)
+    lift = 0.03 * size * _eye(panel.view)  # a line on a surface is drawn over it
+    for piece in panel.pieces:
+        if isinstance(piece, Surface):
+            found = _quads(_fine(piece.points))
+            base, alpha = to_rgb(piece.color), piece.opacity
+        elif isinstance(piece, Curve) and not piece.dashed:
+            found = _quads(_tube(piece.points, 0.005 * piece.width * size)) + lift
+            base, alpha = to_rgb(piece.color), 1.0
+        elif isinstance(piece, Arrow):
+            found = np.concatenate([_quads(grid) for grid in _arrow(piece, size)])
+            base, alpha = to_rgb(piece.color), 1.0
+        else:
+            continue
+        quads.append(found)
+        colors.append(_shaded(found, base, alpha, panel.view))
+    return np.concatenate(quads), np.concatenate(colors)
+
+
+def _eye(view: tuple[float, float]) -> Floats:
+    """The direction to the eye."""
+    up, around = np.radians(view)
+    return np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
+
+
+def _fine(grid: Floats) -> Floats:
+    """A grid of a few points made finer: long faces cannot be sorted among short ones."""
+    if min(grid.shape[:2]) > 2:
+        return grid
+    s, t = np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41), indexing="ij")
+    s, t = s[..., None], t[..., None]
+    corners = grid[0, 0] * (1 - s) * (1 - t) + grid[1, 0] * s * (1 - t) + grid[0, 1] * (1 - s) * t + grid[1, 1] * s * t
+    fine: Floats = corners
+    return fine
+
+
+def _quads(grid: Floats) -> Floats:
+    """The faces [f, 4, 3] of a grid, those with a NaN left out."""
+    quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
+    known: Floats = quads[np.isfinite(quads).all((1, 2))]
+    return known
+
+
+def _tube(points: Floats, radius: float) -> Floats:
+    """A tube around a line, as a grid."""
+    along = np.gradient(points, axis=0)
+    along /= np.linalg.norm(along, axis=1, keepdims=True)
+    guess = np.where(np.abs(along[:, 2:]) < 0.9, np.array([[0.0, 0.0, 1.0]]), np.array([[1.0, 0.0, 0.0]]))
+    side = np.cross(along, guess)
+    side /= np.linalg.norm(side, axis=1, keepdims=True)
+    other = np.cross(along, side)
+    turn = np.linspace(0, 2 * np.pi, _SIDES + 1)
+    ring: Floats = radius * (np.cos(turn)[:, None] * side[:, None] + np.sin(turn)[:, None] * other[:, None])
+    grid: Floats = points[:, None] + ring
+    return grid
+
+
+def _arrow(piece: Arrow, size: float) -> list[Floats]:
+    """A shaft and a head."""
+    start, end = np.asarray(piece.start), np.asarray(piece.end)
+    direction = (end - start) / np.linalg.norm(end - start)
+    neck = end - 0.11 * size * direction
+    shaft = _tube(np.linspace(start, neck, 24), 0.013 * size)
+    head = _tube(np.linspace(neck, end, 12), 0.036 * size)
+    share = np.linspace(1.0, 0.0, 12)[:, None, None]
+    middle = np.linspace(neck, end, 12)[:, None]
+    return [shaft, middle + share * (head - middle)]
+
+
+def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view: tuple[float, float]) -> Floats:
+    """Colours [f, 4] of faces under one light, alike on both sides."""
+    normal = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
+    normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
+    eye = _eye(view)
+    right = np.cross((0.0, 0.0, 1.0), eye)
+    right /= np.linalg.norm(right)
+    light = _LIGHT[0] * eye + _LIGHT[1] * right + _LIGHT[2] * np.cross(eye, right)
+    light /= np.linalg.norm(light)
+    bright = np.abs(normal @ light)[:, None]
+    shade = 0.7 + 0.3 * bright
+    glint = 0.22 * bright**12
+    color = np.clip(np.array(base) * shade * (1 - glint) + glint, 0, 1)
+    result: Floats = np.concatenate((color, np.full((len(quads), 1), alpha)), axis=1)
+    return result
+
+
+def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
+    """Flat panels side by side; loss curves share one scale."""
+    with mpl.rc_context(_STYLE):
+        drawn = NotebookFigure(figsize=(5.2 * len(panels), 4.6), layout="constrained")
+        axes = np.atleast_1d(drawn.subplots(1, len(panels)))
+        for axis, panel in zip(axes, panels, strict=True):
+            axis.set_title(_math(panel.title), fontsize=11.5)
+            axis.set(xlabel=panel.x, ylabel=panel.y)
+            axis.spines[["top", "right"]].set_visible(False)
+            if panel.nodes is not None:
+                _draw_nodes(axis, panel.nodes, by_rank=panel.by_rank)
+            else:
+                _draw_lines(axis, panel)
+        curves = [axis for axis, panel in zip(axes, panels, strict=True) if panel.lines]
+        for other in curves[1:]:
+            other.sharey(curves[0])
+    return drawn
+
+
+def _draw_nodes(axis: Any, nodes: Nodes, *, by_rank: bool) -> None:
+    if len(nodes.ties):
+        paths = [_bow(*nodes.places[tie]) for tie in nodes.ties]
+        widths = 0.35 + 2.0 * nodes.strengths
+        many = np.clip(400.0 / len(paths), 0.08, 0.55)
+        axis.add_collection(LineCollection(paths, colors="#8A94A3", linewidths=widths, alpha=many, zorder=1))
+    colors = mpl.colormaps["cividis"]((nodes.ranks - 1) / max(1, len(nodes.ranks) - 1))
+    axis.scatter(*nodes.places.T, s=nodes.sizes**2, c=colors, edgecolors="white", linewidths=0.8, zorder=2)
+    _draw_labels(axis, nodes, colors)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    if by_rank:
+        n = len(nodes.ranks)
+        axis.set_ylim(n + 0.06 * n, 1 - 0.06 * n)
+        axis.set_yticks([1, *range(10, n + 1, 10)] if n <= 60 else np.unique(np.linspace(1, n, 6).round()))
+    else:
+        axis.set_yticks([])
+        axis.spines["left"].set_visible(False)
+        axis.set_aspect("equal", adjustable="datalim")
+
+
+def _draw_labels(axis: Any, nodes: Nodes, colors: Floats) -> None:
+    """Short ids inside the dots of a small graph; else the ids of the top beside theirs."""
+    if len(nodes.ids) <= _MOST_INSIDE and max(map(len, nodes.ids), default=0) <= 3:
+        for place, text, color, size in zip(nodes.places, nodes.ids, colors, nodes.sizes, strict=True):
+            dark = np.dot(color[:3], (0.299, 0.587, 0.114)) < 0.55
+            axis.annotate(_plain(text), place, ha="center", va="center", zorder=3, fontsize=0.42 * size,
+                          color="white" if dark else "black")  # fmt: skip
+        return
+    for index in np.argsort(nodes.ranks)[:_TOP_BESIDE]:
+        axis.annotate(
+            _plain(_shortened(nodes.ids[index])), nodes.places[index], (0.55 * nodes.sizes[index], 0), zorder=3,
+            textcoords="offset points", va="center", fontsize=8, color="0.1",
+            path_effects=[withStroke(linewidth=2.2, foreground="white")],
+        )  # fmt: skip
+
+
+def _shortened(text: str) -> str:
+    """An id that leaves room for others."""
+    line = " ".join(text.split())
+    return line if len(line) <= 24 else line[:23] + "…"
+
+
+def _bow(first: Floats, last: Floats) -> Floats:
+    """A tie as a slightly bent line, so that ties in one row are told apart."""
+    share = np.linspace(0.0, 1.0, 25)[:, None]
+    across = last - first
+    bend = 0.08 * np.array([-across[1], across[0]]) * 4.0 * share * (1.0 - share)
+    path: Floats = first + share * across + bend
+    return path
+
+
+def _draw_lines(axis: Any, panel: Drawing) -> None:
+    scale = mpl.colormaps["viridis"]
+    for line in panel.lines:
+        axis.plot(line.x, line.y, color=scale(0.93 * line.share), lw=1.5, label=_math(line.name))
+        if line.ended:
+            axis.plot(line.x[-1], line.y[-1], "o", color=scale(0.93 * line.share), ms=5, mec="white", mew=0.8, zorder=3)
+    axis.set_yscale("log" if panel.log else "linear")
+    axis.xaxis.set_major_locator(MaxNLocator(5))
+    axis.xaxis.set_major_formatter("{x:,.0f}")
+    axis.grid(color="0.9", lw=0.7)
+    axis.set_axisbelow(True)
+    axis.margins(x=0.01)
+    if len(panel.lines) > 1:
+        axis.legend(fontsize=8.5, frameon=False, ncols=2, columnspacing=1.2, handlelength=1.4)
+
+
+def _math(text: str) -> str:
+    r"""Text in which Q^{p,q} is set as a formula, and nothing else can become one.
+
+    >>> _math("on Q^{3,1}, $5")
+    'on $Q^{3,1}$, \\$5'
+    """
+    return re.sub(r"([QR]\^(?:\{\d+,\d+\}|\d+))", r"$\1$", _plain(text))
+
+
+def _plain(text: str) -> str:
+    """Text that matplotlib takes for no formula."""
+    return text.replace("$", r"\$")
+
+
+def vector(drawn: Figure, path: Path) -> None:
+    """Write a PDF or SVG, its surfaces as images of a good resolution."""
+    with mpl.rc_context(_STYLE):
+        drawn.savefig(path, dpi=300, metadata={"CreationDate": None} if path.suffix.lower() == ".pdf" else None)

@@ -1,0 +1,176 @@
+"""The figures of the paper's geometry, computed by the manifold itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from ..geometry import PseudoHyperboloid
+from .scene import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILION, Arrow, Curve, Floats, Mark, Piece, Scene, Surface
+
+# x_0 of the surfaces shown together, in units of √|β|: two below 1, the cone, and two above.
+LEVELS = (0.0, 0.7, 1.0, 1.3, 1.7)
+_HEIGHT = 2.2
+_RINGS, _ROUND = 41, 73
+_FAMILY_VIEW = (14.0, -50.0)
+
+
+def level_surface(manifold: PseudoHyperboloid, level: float, turn: float = 2.0 * math.pi) -> Floats:
+    """The points of Q^{2,1}_β with x_0 = level · √|β|, as a grid [a, b, 3] of (x_2, x_3, x_1), NaN between two sheets.
+
+    They are x_2² + x_3² - x_1² = x_0² + β: a hyperboloid of two sheets where x_0² < |β|, a cone where they are equal, a
+    hyperboloid of one sheet beyond. ``turn`` below 2π leaves a part of the way round out.
+    """
+    if (manifold.p, manifold.q) != (2, 1):
+        raise ValueError(f"the family is that of Q^{{2,1}}, got p = {manifold.p} and q = {manifold.q}")
+    around = torch.linspace(0.0, turn, _ROUND, dtype=torch.float64)
+    nearest = math.sqrt(max(0.0, 1.0 - level**2))
+    if level > 1.0:
+        heights = [torch.linspace(-_HEIGHT, _HEIGHT, 2 * _RINGS - 1, dtype=torch.float64)]
+    else:
+        # Even steps of the radius, not of the height: the sheets are round where they are nearest.
+        widest = math.sqrt(_HEIGHT**2 + level**2 - 1.0)
+        radius = torch.linspace(0.0, widest, _RINGS, dtype=torch.float64)
+        above = (radius.square() + nearest**2).sqrt()
+        heights = [above, -above]
+    sheets = [_at_level(manifold, level, height, around)[..., [2, 3, 1]] for height in heights]
+    gap = torch.full_like(sheets[0][:1], math.nan)
+    return _array(torch.cat([sheets[0], *(part for sheet in sheets[1:] for part in (gap, sheet))]))
+
+
+def _at_level(manifold: PseudoHyperboloid, level: float, height: Tensor, around: Tensor) -> Tensor:
+    """Points [a, b, 4] by their time part (level, height) and direction: ψ⁻¹ of a unit time part and a space part."""
+    time = torch.stack((torch.full_like(height, level), height), dim=-1)
+    length = time.norm(dim=-1, keepdim=True)
+    unit = time / length
+    radius = (length.square() - 1.0).clamp_min(0.0).sqrt()
+    direction = torch.stack((around.cos(), around.sin()), dim=-1)
+    space = radius[:, None] * direction
+    points = manifold.psi_inverse(torch.cat((unit[:, None].expand(-1, len(around), -1), space), dim=-1))
+    manifold.assert_point(points, name="points")
+    return points
+
+
+def family(beta: float = -1.0, levels: Sequence[float] = LEVELS) -> list[Scene]:
+    """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind.
+
+    ``levels`` are the values of x_0 in units of √|β|.
+    """
+    manifold = PseudoHyperboloid(2, 1, beta)
+    root = math.sqrt(-beta)
+    axes, limits = ("x₂", "x₃", "x₁"), (_HEIGHT * root * 1.1,) * 2 + (_HEIGHT * root,)
+    together = [
+        Surface(
+            level_surface(manifold, level, 1.5 * math.pi),
+            _level_color(level),
+            name=f"x₀ = {level * root:.3g}: {_kind(level)}",
+        )
+        for level in levels
+    ]
+    scenes = [Scene("the family, cut open", axes, together, limits, _FAMILY_VIEW)]
+    for where, level in {"below": 0.7, "at": 1.0, "above": 1.3}.items():
+        alone = [Surface(level_surface(manifold, level), _level_color(level))]
+        scenes.append(Scene(f"x₀ {where} {root:.3g}: {_kind(level)}", axes, alone, limits, _FAMILY_VIEW))
+    return scenes
+
+
+def _kind(level: float) -> str:
+    return "two sheets" if level < 1.0 else "a cone" if level == 1.0 else "one sheet"
+
+
+def _level_color(level: float) -> str:
+    """Blue below 1, darker the farther; orange at it; vermilion above."""
+    if level == 1.0:
+        return ORANGE
+    base, strength = (BLUE, 1.0 - level) if level < 1.0 else (VERMILION, level - 1.0)
+    share = 0.5 + 0.5 * min(1.0, strength)
+    red, green, blue = (int(base[k : k + 2], 16) for k in (1, 3, 5))
+    mixed = (round(255 - share * (255 - part)) for part in (red, green, blue))
+    return "#" + "".join(f"{part:02X}" for part in mixed)
+
+
+# Figure 2 lives on Q^{1,1}, the only signature with three kinds of geodesic that fits into R³: time (x_0, x_1) is the
+# ground, space x_2 is upward.
+_TALL = 1.55
+_AXES = ("x₀", "x₁", "x₂")
+# Tangent vectors at the pole, in units of √|β|: one of each kind, and the ξ of exp and log.
+DIRECTIONS = {"space-like": (0.0, 0.0, 1.0), "light-like": (0.0, 1.0, 1.0), "time-like": (0.0, 1.0, 0.0)}
+VECTOR = (0.0, 0.35, 1.2)
+
+
+def _part(manifold: PseudoHyperboloid, first: Callable[[Tensor], Tensor], last: Callable[[Tensor], Tensor]) -> Tensor:
+    """Q^{1,1}_β up to a height, as a grid [a, b, 3]: ψ⁻¹ of arcs, from an angle to another at each height."""
+    height = torch.linspace(-_TALL, _TALL, 81, dtype=torch.float64)[:, None]
+    share = torch.linspace(0.0, 1.0, 145, dtype=torch.float64)
+    around = first(height) + share * (last(height) - first(height))
+    return manifold.psi_inverse(torch.stack((around.cos(), around.sin(), height.expand_as(around)), dim=-1))
+
+
+def _half(height: Tensor) -> Tensor:
+    return torch.full_like(height, math.pi)
+
+
+def _edge(height: Tensor) -> Tensor:
+    """The angle, seen from the pole x, of the light rays through -x: no geodesic from x goes beyond them."""
+    return (-1.0 / (1.0 + height.square()).sqrt()).acos()
+
+
+def geodesics(beta: float = -1.0) -> list[Scene]:
+    """Figure 2, left: the geodesics of Q^{1,1}_β through a point (Eq. 5): one of each kind, and both light rays."""
+    manifold = PseudoHyperboloid(1, 1, beta)
+    root = math.sqrt(-beta)
+    x = manifold.origin()
+    steps = torch.linspace(-1.0, 1.0, 181, dtype=torch.float64)
+    other_ray = (0.0, -1.0, 1.0)
+    kinds = (
+        ("space-like: a branch of a hyperbola", BLUE, DIRECTIONS["space-like"], math.asinh(_TALL)),
+        ("light-like: a straight line", ORANGE, DIRECTIONS["light-like"], _TALL),
+        ("", ORANGE, other_ray, _TALL),
+        ("time-like: closed", VERMILION, DIRECTIONS["time-like"], math.pi),
+    )
+    pieces: list[Piece] = [Surface(_array(_part(manifold, lambda h: -_half(h), _half)), GREY, 0.42)]
+    for name, color, direction, length in kinds:
+        vector = manifold.proju(x, root * torch.tensor(direction, dtype=torch.float64))
+        points = manifold.geodesic(x, vector, length * steps)
+        manifold.assert_point(points, name="points")
+        pieces.append(Curve(_array(points), color, name, 3.0))
+    pieces.append(Mark(_array(x), "x", BLACK, (0.0, -0.3 * root, -0.05 * root)))
+    return [Scene("three kinds of geodesic", _AXES, pieces, _limits(root), (16.0, 24.0))]
+
+
+def exp_log(beta: float = -1.0) -> list[Scene]:
+    """Figure 2, right: exp and log between the tangent plane at x and Q^{1,1}_β; the part that exp_x does not reach."""
+    manifold = PseudoHyperboloid(1, 1, beta)
+    root = math.sqrt(-beta)
+    x = manifold.origin()
+    vector = manifold.proju(x, root * torch.tensor(VECTOR, dtype=torch.float64))
+    way = manifold.geodesic(x, vector, torch.linspace(0.0, 1.0, 61, dtype=torch.float64))
+    y = manifold.expmap(x, vector)
+    back = x + manifold.logmap(x, y).vector
+    corners = torch.tensor([[[0.0, a, b] for a in (-1.15, 1.15)] for b in (-1.35, 1.35)], dtype=torch.float64)
+    plane = x + manifold.proju(x, root * corners)
+    pieces: list[Piece] = [
+        Surface(_array(_part(manifold, lambda h: -_edge(h), _edge)), SKY, 0.34, "where expₓ leads"),
+        Surface(_array(_part(manifold, _edge, lambda h: 2.0 * _half(h) - _edge(h))), GREY, 0.6, "no geodesic from x"),
+        Surface(_array(plane), GREEN, 0.34, "the tangent plane at x"),
+        Curve(_array(way), BLUE, "the geodesic t ↦ expₓ(tξ)", 3.0),
+        Curve(_array(torch.stack((back, y))), BLACK, "", 1.2, dashed=True),
+        Arrow(_array(x), _array(back), GREEN, "ξ = logₓ(y)"),
+        Mark(_array(x), "x", BLACK, (0.0, 0.0, -0.27 * root)),
+        Mark(_array(back), "ξ = logₓ(y)", GREEN, (-0.74 * root, 0.36 * root, 0.06 * root)),
+        Mark(_array(y), "y = expₓ(ξ)", BLUE, (0.55 * root, -0.25 * root, 0.1 * root)),
+    ]
+    return [Scene("exponential and logarithm map", _AXES, pieces, _limits(root), (14.0, 58.0))]
+
+
+def _limits(root: float) -> tuple[float, float, float]:
+    wide = math.sqrt(1.0 + _TALL**2) * root
+    return wide, wide, _TALL * root
+
+
+def _array(points: Tensor) -> Floats:
+    array: Floats = points.numpy()
+    return array

@@ -1,0 +1,80 @@
+"""What a three-dimensional figure shows, as plain data that any library can draw."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+# Colours that people with any kind of colour vision tell apart (Okabe and Ito).
+BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, BLACK = (
+    "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7", "#222222",
+)  # fmt: skip
+GREY = "#A9B0BA"
+
+
+@dataclass(frozen=True)
+class Surface:
+    """A grid of points."""
+
+    points: Floats
+    """[a, b, 3]"""
+    color: str
+    opacity: float = 1.0
+    name: str = ""
+    """For the legend; surfaces without a name are not in it."""
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A line through points."""
+
+    points: Floats
+    """[n, 3]"""
+    color: str
+    name: str = ""
+    width: float = 2.5
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Arrow:
+    """A tangent vector."""
+
+    start: Floats
+    """[3]"""
+    end: Floats
+    color: str
+    name: str = ""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point with its letter."""
+
+    point: Floats
+    """[3]"""
+    text: str
+    color: str = BLACK
+    shift: tuple[float, float, float] = (0.0, 0.0, 0.12)
+    """Where the letter stands from the point."""
+
+
+Piece = Surface | Curve | Arrow | Mark
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One panel of a figure. The last of the three coordinates is drawn upward."""
+
+    title: str
+    axes: tuple[str, str, str]
+    pieces: Sequence[Piece]
+    limits: tuple[float, float, float]
+    """The panel shows -limit … limit along each axis."""
+    view: tuple[float, float] = (18.0, -60.0)
+    """Elevation and azimuth of the eye, in degrees."""

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+import ultrahyperbolic as uh
+
+for library in ("pandas", "pyarrow", "networkx"):
+    pytest.importorskip(library)
+
+
+@pytest.fixture
+def club(call):
+    assert call("embed karate -o club --iterations 60 --quiet").exit_code == 0
+
+
+@pytest.mark.usefixtures("club")
+def test_every_format(call):
+    import networkx as nx
+    import pyarrow.parquet as pq
+
+    assert call("export club --format atlas -k 3").stdout == "files: club/atlas.parquet\n"
+    assert [len(row["ids"]) for row in pq.read_table("club/atlas.parquet")["neighbors"].to_pylist()] == [3] * 34
+    assert "projector_config.pbtxt" in call("export club --format projector -o p").stdout
+    assert len(Path("p/metadata.tsv").read_text().splitlines()) == 35
+    assert call("export club --format graphml --graph karate").exit_code == 0
+    assert uh.read_graph("club/graph.graphml") == uh.datasets.karate()
+    assert call("export club --format gexf --graph karate -o deep/g.gexf").exit_code == 0
+    assert nx.read_gexf("deep/g.gexf").number_of_edges() == 78
+    assert uh.load("club").run["stopped"] == "reached 60 iterations"  # the folder is an embedding still
+
+
+@pytest.mark.usefixtures("club")
+def test_json_is_all_there_is(call):
+    report = json.loads(call("export club --format projector -o p --json").stdout)
+    assert report["format"] == "projector"
+    assert report["files"] == ["p/vectors.tsv", "p/metadata.tsv", "p/projector_config.pbtxt"]
+    assert report["notes"] == []
+
+
+def test_what_was_changed_is_noted(call):
+    Path("t.csv").write_text('"a\tb",c\nc,d\nd,e\n')
+    call("embed t.csv --iterations 5 -o t --quiet --no-header --delimiter ,")
+    result = call("export t --format projector -o p")
+    assert result.exit_code == 0
+    assert result.stderr.startswith("note: 1 ids or labels hold tabs")
+
+
+@pytest.mark.usefixtures("club")
+def test_what_it_refuses(call, refuse):
+    assert "give it (graph=, or --graph)" in refuse("export club --format gexf")
+    assert "'--format'" in refuse("export club")
+    assert "'csv'" in refuse("export club --format csv")
+    assert "no such folder" in refuse("export nowhere --format atlas")
+    assert "are not in club" in refuse("export club --format gexf --graph lesmis")
+    call("export club --format atlas")
+    assert "is there already" in refuse("export club --format atlas")
+    assert call("export club --format atlas --overwrite").exit_code == 0
+    assert "is a folder; name a file" in refuse("export club --format atlas -o .")
+
+
+def test_tensorboard(call, refuse, monkeypatch):
+    pytest.importorskip("tensorboard")
+    result = call("embed karate -o club --iterations 60 --quiet --tensorboard board")
+    assert result.exit_code == 0
+    assert [path.name for path in Path("board").iterdir()] == ["Q3_1_seed0"]
+    Path("file").write_text("")
+    assert "this is a file" in refuse("embed karate -o other --iterations 60 --tensorboard file")
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
+    assert "ultrahyperbolic[tensorboard]" in refuse("embed karate -o other --iterations 60 --tensorboard board")
+    assert not Path("other").exists()

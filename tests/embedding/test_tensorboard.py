@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from ultrahyperbolic import TrainingConfig, datasets, embed
+from ultrahyperbolic.embedding import embed_many
+from ultrahyperbolic.embedding import tensorboard as board
+from ultrahyperbolic.evaluation import violated_orders
+
+NAMES = {"loss", "temperature", "epsilon", "longest_edge", "shortest_nonedge", "violated_orders"}
+
+
+def read(folder):
+    """What TensorBoard reads: for each name the iterations and the values."""
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    events = accumulator.EventAccumulator(str(folder))
+    events.Reload()
+    scalars = {name: events.Scalars(name) for name in events.Tags()["scalars"]}
+    return {name: ([e.step for e in found], [e.value for e in found]) for name, found in scalars.items()}
+
+
+def test_a_training_is_written_down(tmp_path):
+    pytest.importorskip("tensorboard")
+    seen = []
+    options = {"p": 2, "q": 1, "beta": -4.0, "seed": 3, "iterations": 350, "quiet": True}
+    embedding = embed(datasets.karate(), **options, tensorboard=tmp_path, callback=seen.append)
+    found = read(tmp_path / "Q2_1_seed3")
+    assert set(found) == NAMES
+    for steps, _ in found.values():
+        assert steps == [100, 200, 300, 350]
+    config = TrainingConfig(p=2, q=1, beta=-4.0, seed=3, iterations=350)
+    assert found["temperature"][1] == pytest.approx(config.schedule().temperature[[99, 199, 299, 349]], rel=1e-6)
+    assert found["epsilon"][1] == pytest.approx(config.schedule().epsilon[[99, 199, 299, 349]], rel=1e-6)
+    every = embedding.run["loss_every"]
+    assert every == 1
+    assert found["loss"][1] == pytest.approx([embedding.run["loss"][k] for k in (99, 199, 299, 349)], rel=1e-6)
+    last = seen[-1].state
+    assert found["longest_edge"][1][-1] == pytest.approx(last.record[0, 4], rel=1e-6)
+    assert found["shortest_nonedge"][1][-1] == pytest.approx(last.record[0, 5], rel=1e-6)
+    assert all(0 <= share <= 1 for share in found["violated_orders"][1])
+    assert seen  # the other callback is called as well
+
+
+def test_it_changes_nothing(tmp_path):
+    pytest.importorskip("tensorboard")
+    options = {"p": 2, "q": 1, "iterations": 120, "quiet": True}
+    plain = embed(datasets.karate(), **options)
+    written = embed(datasets.karate(), **options, tensorboard=tmp_path)
+    assert np.array_equal(plain.points, written.points)
+    stopped = embed(datasets.karate(), **options, tensorboard=tmp_path, callback=lambda progress: True)
+    assert stopped.run["stopped"] == "a callback asked to stop"
+
+
+def test_each_run_has_its_folder(tmp_path):
+    pytest.importorskip("tensorboard")
+    graph = datasets.karate()
+    geometries = [{"p": 2, "q": 1}, {"p": 1, "q": 2}, {"p": None, "q": None, "flat": 3}, {"p": 2, "q": 1, "beta": -2.0}]
+    configs = [TrainingConfig(**geometry, iterations=100) for geometry in geometries]
+    callback = board.with_tensorboard(tmp_path, graph, configs, None)
+    runs = embed_many(graph, configs, callback=callback, measures=False)
+    folders = ["Q2_1_seed0", "Q1_2_seed0", "R3_seed0", "Q2_1_seed0_3"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(folders)
+    for folder, run in zip(folders, runs, strict=True):
+        assert read(tmp_path / folder)["loss"][1][-1] == pytest.approx(run.run["loss"][-1], rel=1e-6)
+
+
+def test_large_graphs_count_orders_less_often(tmp_path, monkeypatch):
+    pytest.importorskip("tensorboard")
+    monkeypatch.setattr(board, "_COUNTED_NODES", 10)
+    monkeypatch.setattr(board, "_COUNTED_TIMES", 2)
+    embed(datasets.karate(), p=2, q=1, iterations=600, quiet=True, tensorboard=tmp_path)
+    found = read(tmp_path / "Q2_1_seed0")
+    assert found["loss"][0] == [100, 200, 300, 400, 500, 600]
+    assert found["violated_orders"][0] == [300, 600]
+
+
+def test_a_training_that_ends_early_is_whole(tmp_path):
+    pytest.importorskip("tensorboard")
+    graph = datasets.karate().unweighted()
+    embedding = embed(graph, p=8, q=1, stop="ordered", quiet=True, tensorboard=tmp_path)
+    found = read(tmp_path / "Q8_1_seed0")
+    assert embedding.run["ordered_at"] is not None
+    steps, shares = found["violated_orders"]
+    assert steps[-1] == found["loss"][0][-1]
+    assert violated_orders(graph, _tensor(embedding), embedding.manifold).edges_vs_nonedges == 0.0
+    assert shares[-1] == 0.0
+
+
+def _tensor(embedding):
+    import torch
+
+    return torch.from_numpy(embedding.points.copy())
+
+
+def test_without_tensorboard_it_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tensorboard", None)
+    monkeypatch.delitem(sys.modules, "torch.utils.tensorboard", raising=False)
+    with pytest.raises(ImportError, match=r"pip install 'ultrahyperbolic\[tensorboard\]'"):
+        embed(datasets.karate(), iterations=1, quiet=True, tensorboard=tmp_path)
+    assert embed(datasets.karate(), iterations=1, quiet=True)
