@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 WORKERS ?= 2
 
-.PHONY: setup demo test test-all lint bench docs clean
+.PHONY: setup demo test test-all lint audit bench docs clean
 
 setup: $(READY)
 
@@ -27,8 +27,11 @@ lint: $(READY)
 test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
-test-all: lint
+test-all: lint audit
 	$(BIN)/python -m pytest -n $(WORKERS)
+
+audit: $(READY)
+	$(BIN)/python requirements/audit.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/geometry.py

@@ -164,3 +164,28 @@ def test_the_flow(call):
     embedding = Embedding.load("club")
     assert nearest["distance"] == pytest.approx(embedding.distance(top, nearest["node"]))
     assert call("evaluate club --graph karate").exit_code == 0
+
+
+def test_tables_are_written_as_csv_that_no_spreadsheet_runs(call):
+    from ultrahyperbolic.embedding.tables import read_table
+
+    Path("ties.tsv").write_text("=1+1\t@x\t2\n@x\t-2\t1\n-2\tann\t3\n")
+    call("embed ties.tsv -o club --iterations 5 --quiet")
+    printed = call("rank club --csv ranking.csv --json").stdout
+    text = Path("ranking.csv").read_text()
+    assert "\n'=1+1," in text
+    assert "\n'@x," in text
+    assert "\n-2," in text  # a number
+    rows = read_table(Path("ranking.csv"))
+    ranking = json.loads(printed)["ranking"]
+    assert [(row["node"], float(row["delta"]), int(row["rank"])) for row in rows] == [
+        (row["node"], row["delta"], row["rank"]) for row in ranking
+    ]
+    call("neighbors club =1+1 -k 2 --csv near.csv")
+    assert [list(row) for row in read_table(Path("near.csv"))] == [["node", "distance"]] * 2
+
+
+def test_a_table_that_cannot_be_written_is_named(refuse, club):
+    assert refuse("rank", club, "--csv", "nowhere/r.csv") == (
+        "cannot write the table: nowhere/r.csv: No such file or directory"
+    )

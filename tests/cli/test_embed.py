@@ -93,9 +93,8 @@ def test_the_record_is_there_before_the_first_iteration(call, monkeypatch):
         seen.append((state.iteration, record("club"), Path("club/embedding.parquet").exists()))
         return advance(self, state, iterations)
 
-    call("embed karate -o club --iterations 5 --quiet")
     monkeypatch.setattr(NumbaEngine, "advance", look)
-    call("embed karate -o club --iterations 60 --seed 5 --overwrite")
+    call("embed karate -o club --iterations 60 --seed 5")
     iteration, run, table = seen[0]
     assert (iteration, run["stopped"], run["measures"], run["loss"], table) == (0, None, {}, [], False)
     final = record("club")

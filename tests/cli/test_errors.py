@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -168,6 +171,40 @@ def test_a_disk_that_is_full_after_training(call, monkeypatch):
     assert result.stderr == "error: cannot save the embedding: club: No space left on device\n"
 
 
+def test_an_embedding_is_kept_until_the_new_one_is_written(call, refuse):
+    call("embed karate -o club --iterations 5 --quiet")
+    before = {file: file.read_bytes() for file in Path("club").iterdir()}
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limit[1]))  # a longer file fails, as on a full disk
+    try:
+        line = refuse("embed lesmis -o club --iterations 5 --overwrite --quiet")
+        fresh = refuse("embed lesmis -o other --iterations 5 --quiet")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert line == "cannot save the embedding: club/embedding.parquet: File too large"
+    assert fresh == "cannot save the embedding: other/embedding.parquet: File too large"
+    assert {file: file.read_bytes() for file in Path("club").iterdir()} == before
+    assert [file.name for file in Path("other").iterdir()] == ["run.json"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_output_that_cannot_be_written(club):
+    with open("/dev/full", "w") as full:
+        words = [sys.executable, "-m", "ultrahyperbolic", "rank", str(club)]
+        result = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert (result.returncode, result.stderr) == (2, "error: cannot write the output: No space left on device\n")
+
+
+def test_an_embedding_without_a_seal_is_read_with_a_note(call, club):
+    shutil.copytree(club, "club")
+    record = json.loads(Path("club/run.json").read_text())
+    del record["sha256"]
+    Path("club/run.json").write_text(json.dumps(record))
+    result = call("rank club --top 1")
+    assert result.exit_code == 0
+    assert result.stderr == "note: club/run.json carries no sha256, so damage to it cannot be seen: save it again\n"
+
+
 @pytest.mark.parametrize("command", ["rank {}", "neighbors {} 1", "evaluate {} --graph karate"])
 @pytest.mark.parametrize(
     ("spoil", "reason"),
@@ -179,7 +216,11 @@ def test_a_disk_that_is_full_after_training(call, monkeypatch):
         ("no parquet", "embedding.parquet is not an embedding of this package"),
         ("half a parquet", "embedding.parquet is not an embedding of this package"),
         ("another parquet", "embedding.parquet is not an embedding of this package"),
-        ("off the manifold", "points"),
+        (
+            "off the manifold",
+            "embedding.parquet is not an embedding of this package: its content is not what was written",
+        ),
+        ("a changed record", "run.json is damaged: its content is not what was written: its sha256 differs"),
         ("no json", "run.json is damaged"),
         ("no object", "run.json is damaged: it holds no JSON object"),
         ("not utf-8", "run.json is damaged"),
@@ -205,6 +246,8 @@ def test_folders_without_an_embedding(refuse, club, command, spoil, reason):
     elif spoil == "off the manifold":
         whole = pq.read_table(table)
         pq.write_table(whole.set_column(1, "x0", whole.column("x1")), table)
+    elif spoil == "a changed record":
+        run.write_text(run.read_text().replace('"seed": 0', '"seed": 1'))
     elif spoil == "no json":
         run.write_text('{"config": ')
     elif spoil == "no object":
@@ -247,3 +290,20 @@ def test_messages_are_folded_into_one_line(refuse, monkeypatch):
 
     monkeypatch.setattr(room, "load", missing)
     assert refuse("embed karate") == "first line second line"
+
+
+@pytest.mark.parametrize("name", ["...gz", "..tsv", ".gz", "....", "a..", "..."])
+def test_no_name_of_a_graph_leaves_the_output_folder(call, name):
+    Path("deep").mkdir()
+    Path("deep", name).write_text("a b 2\nb c 1\n")
+    assert call("embed", f"deep/{name}", "--iterations", "5", "--quiet").exit_code == 0
+    (table,) = Path().rglob("embedding.parquet")
+    assert table.parent.parent == Path("out")
+
+
+def test_a_training_that_does_not_fit_is_refused_before_it_begins(refuse):
+    Path("ties.tsv").write_text("a b 2\nb c 1\n" + "".join(f"a {k} 1\n" for k in range(100_000)))
+    line = refuse("embed ties.tsv --signature 30000,1 -o club")
+    assert line.startswith("100003 nodes and 100002 edges in 30002 coordinates, 1 at once, need about ")
+    assert line.endswith("are free: use fewer dimensions, a smaller graph or a machine with more memory")
+    assert not Path("club").exists()

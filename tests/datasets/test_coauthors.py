@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import random
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -115,6 +116,28 @@ def test_a_damaged_cache_is_refused(serve, home):
     (home / "cache" / "ultrahyperbolic" / "nips_edges.txt").write_bytes(b"1 2 3\n")
     with pytest.raises(GraphError, match="not the file of the paper"):
         nips()
+
+
+def test_every_changed_byte_is_found(serve, home):
+    serve(SMALL)
+    expected = nips()
+    cached = home / "cache" / "ultrahyperbolic" / "nips_edges.txt"
+    rng = random.Random(0)
+    for _ in range(1000):
+        damaged = bytearray(SMALL)
+        damaged[rng.randrange(len(SMALL))] ^= rng.randrange(1, 256)
+        cached.write_bytes(damaged)
+        with pytest.raises(GraphError, match=r"nips_edges\.txt: not the file of the paper"):
+            nips()
+    cached.write_bytes(SMALL)
+    assert nips() == expected
+
+
+def test_a_number_that_would_fill_the_memory_is_refused(tmp_path):
+    path = tmp_path / "mine.txt"
+    path.write_text("1 2 3\n1 999999999999 1\n")
+    with pytest.raises(GraphError, match=r"mine\.txt: author 999999999999 is beyond 1000000"):
+        nips(path)
 
 
 def test_offline_the_message_says_what_to_put_where(home, serve):

@@ -120,6 +120,12 @@ def test_a_damaged_file_is_refused(folder, old, new, message):
         wordnet(path=folder)
 
 
+def test_a_file_in_another_encoding_is_refused(folder):
+    (folder / "data.noun").write_bytes(SYNSETS.encode().replace(b"barks", b"barks \xe9"))
+    with pytest.raises(GraphError, match="line 6: not UTF-8"):
+        wordnet(path=folder)
+
+
 def test_a_file_of_licences_is_refused(folder):
     (folder / "data.noun").write_text("  1 nothing else\n")
     with pytest.raises(GraphError, match="it holds no synset"):

@@ -26,12 +26,13 @@ def test_a_training_is_written_down(tmp_path):
     pytest.importorskip("tensorboard")
     seen = []
     options = {"p": 2, "q": 1, "beta": -4.0, "seed": 3, "iterations": 350, "quiet": True}
+    options["temperature"] = (0.1, 0.01)  # one training
     embedding = embed(datasets.karate(), **options, tensorboard=tmp_path, callback=seen.append)
     found = read(tmp_path / "Q2_1_seed3")
     assert set(found) == NAMES
     for steps, _ in found.values():
         assert steps == [100, 200, 300, 350]
-    config = TrainingConfig(p=2, q=1, beta=-4.0, seed=3, iterations=350)
+    config = TrainingConfig(p=2, q=1, beta=-4.0, seed=3, iterations=350, temperature=(0.1, 0.01))
     assert found["temperature"][1] == pytest.approx(config.schedule().temperature[[99, 199, 299, 349]], rel=1e-6)
     assert found["epsilon"][1] == pytest.approx(config.schedule().epsilon[[99, 199, 299, 349]], rel=1e-6)
     every = embedding.run["loss_every"]
@@ -80,7 +81,7 @@ def test_large_graphs_count_orders_less_often(tmp_path, monkeypatch):
 def test_a_training_that_ends_early_is_whole(tmp_path):
     pytest.importorskip("tensorboard")
     graph = datasets.karate().unweighted()
-    embedding = embed(graph, p=8, q=1, stop="ordered", quiet=True, tensorboard=tmp_path)
+    embedding = embed(graph, p=8, q=1, stop="ordered", temperature=(0.1, 0.01), quiet=True, tensorboard=tmp_path)
     found = read(tmp_path / "Q8_1_seed0")
     assert embedding.run["ordered_at"] is not None
     steps, shares = found["violated_orders"]

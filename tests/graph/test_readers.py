@@ -462,11 +462,22 @@ def test_asymmetric_matrix_market_is_summed_or_refused(write):
 MATRICES = [
     ("matrix coordinate real symmetric\n3 3 2\n2 1 1\n3 1 0\n", r"^graph.txt, line 4 \('.' - '.'\): the weight is 0;"),
     ("matrix coordinate real general\n3 3 2\n2 1 1\n3 1 -1\n", r"^graph.txt, line 4 \('3' - '1'\): the weight is -1;"),
-    ("matrix coordinate real general\n3 3 2\n2 1 1\n3 x 1\n", r"^graph.txt: Line 4"),
-    ("matrix coordinate real general\n3 3 3\n2 1 1\n", r"^graph.txt: "),
+    (
+        "matrix coordinate real general\n3 3 2\n2 1 1\n3 x 1\n",
+        r"^graph.txt, line 4: row and column must be whole numbers from 1 to 3",
+    ),
+    ("matrix coordinate real general\n3 3 3\n2 1 1\n", r"^graph.txt: 3 entries are announced and 1 are there"),
     ("matrix coordinate real general\n3 2 1\n2 1 1\n", r"^graph.txt: a square matrix is needed.*\(3, 2\)"),
-    ("matrix coordinate complex general\n3 3 1\n2 1 1 1\n", r"^graph.txt: the entries must be real"),
-    ("matrix nonsense\n", r"^graph.txt: "),
+    ("matrix coordinate complex general\n3 3 1\n2 1 1 1\n", r"^graph.txt, line 1: the entries must be real"),
+    ("matrix coordinate real skew-symmetric\n3 3 1\n2 1 1\n", r"^graph.txt, line 1: skew-symmetric: give a general"),
+    ("matrix nonsense\n", r"^graph.txt, line 1: not 'matrix coordinate'"),
+    ("matrix coordinate real general\n% c\n", r"^graph.txt: after the comments a line of sizes is missing"),
+    ("matrix array real general\n2 2 2\n", r"^graph.txt: after the comments a line of sizes is missing"),
+    ("matrix array real general\n2 2\n1\n2\nx\n1\n", r"^graph.txt, line 5: the weight 'x' is not a number"),
+    ("matrix array real symmetric\n2 2\n1\n2\n", r"^graph.txt: 3 entries are announced and 2 are there"),
+    ("matrix array real general\n100000 100000\n1\n", r"^graph.txt: so small a file cannot hold 10000000000 entries"),
+    ("matrix coordinate real general\n9 9 999999999\n1 1 1\n", r"^graph.txt: so small a file cannot hold 999999999"),
+    ("matrix coordinate real general\n99999999 99999999 1\n1 2 1\n", r"^graph.txt: so small .* of 99999999 rows"),
 ]
 
 

@@ -82,7 +82,7 @@ def test_it_begins_with_what_was_embedded_and_how_well(club):
     measures = club.run["measures"]
     for words in ("34 nodes and 78 ties", "10 distinct weights", "asymmetric pairs summed: 7", "a pseudo-hyperboloid"):
         assert words in about
-    assert f"Violated orders {100 * measures['violated_orders']:.2f} %; by guessing 50 %" in about
+    assert f"Violated orders {percent(measures['violated_orders'])}; by guessing 50 %" in about
     assert "Recall@1; by guessing 13.9 %" in about
     assert f"PageRank {measures['spearman_all_pagerank']:.3f}" in about
     assert about.index("34 nodes") < about.index("pseudo-hyperboloid") < about.index("Violated orders")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from . import options as opt
-from .errors import Refused, suggestion
+from .errors import Refused, refusing, suggestion
 from .output import number, print_json, print_table, shown
 from .sources import find_graph, open_embedding
 
@@ -26,6 +26,7 @@ Examples:
 
   ultrahyperbolic rank club
   ultrahyperbolic rank club --top 5
+  ultrahyperbolic rank club --all --csv ranking.csv
   ultrahyperbolic rank club --all --json"""
 
 
@@ -33,6 +34,7 @@ def rank(
     folder: opt.Folder,
     top: Annotated[int, typer.Option("--top", min=1, help="How many nodes, from the top.")] = 20,
     everything: Annotated[bool, typer.Option("--all", help="All nodes.")] = False,
+    csv_file: opt.Csv = None,
     as_json: opt.Json = False,
 ) -> None:
     """The hierarchy: nodes by delta, the sum of their distances to all others.
@@ -42,6 +44,7 @@ def rank(
     """
     embedding = open_embedding(folder)
     table = embedding.hierarchy() if everything else embedding.hierarchy().head(top)
+    _write_csv(csv_file, table)
     if as_json:
         print_json({"folder": str(folder), "nodes": len(embedding), "ranking": table.to_dict("records")})
         return
@@ -61,6 +64,7 @@ def neighbors(
     folder: opt.Folder,
     node: Annotated[str, typer.Argument(metavar="NODE", show_default=False, help="Its id.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many.")] = 10,
+    csv_file: opt.Csv = None,
     as_json: opt.Json = False,
 ) -> None:
     """The nodes nearest to a node.
@@ -71,11 +75,21 @@ def neighbors(
     embedding = open_embedding(folder)
     found = _node(embedding, node, folder)
     table = embedding.neighbors(found, k=k)
+    _write_csv(csv_file, table)
     if as_json:
         print_json({"folder": str(folder), "node": found, "neighbors": table.to_dict("records")})
         return
     rows = zip(table["node"], table["distance"], strict=True)
     print_table(("node", "distance"), [(shown(near), number(far)) for near, far in rows], right=("distance",))
+
+
+def _write_csv(path: Path | None, table: Any) -> None:
+    if path is None:
+        return
+    from ..embedding.tables import write_table
+
+    with refusing(OSError, about="cannot write the table: "):
+        write_table(path, list(table.columns), table.itertuples(index=False))
 
 
 def _node(embedding: Embedding, text: str, folder: Path) -> Hashable:

@@ -51,6 +51,12 @@ class _OneLineErrors(TyperGroup):
             # Whoever read our output has gone; what is still in the buffer must not be tried again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(1)
+        except OSError as error:
+            if error.filename is not None:
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            print(f"error: cannot write the output: {error.strerror or error}", file=sys.stderr)
+            sys.exit(2)
         sys.exit(result if isinstance(result, int) else 0)
 
 

@@ -156,6 +156,7 @@ def embed(
 
     from ..embedding import TrainingConfig, configure
     from ..embedding.embedding import prepare_folder
+    from ..embedding.memory import require_memory
     from ..embedding.select import choose_signature
     from ..embedding.tensorboard import with_tensorboard
 
@@ -176,6 +177,8 @@ def embed(
             geometry.pop("beta", None)
     with refusing(ValueError, TypeError):
         configs = configure(data, **geometry, seed=seed, preset=preset, **chosen)
+    with refusing(MemoryError):
+        require_memory(data, configs, device=device, backend=backend, precision=precision)
     _check_board(tensorboard)
     how = {name: str(value) if isinstance(value, Path) else value for name, value in reading.items()}
     asked = {"command": shlex.join(context.obj), "reading": how}
@@ -261,9 +264,13 @@ def _check_ids(graph: Graph) -> None:
 
 
 def _begin(folder: Path, graph: Graph, config: TrainingConfig, asked: dict[str, Any], *, overwrite: bool) -> Path:
-    """Make the folder and write what is known before the first iteration; one folder never mixes two trainings."""
-    from ..embedding.embedding import REPORT, TABLE, prepare_folder, write_record
+    """Make the folder and write what is known before the first iteration.
+
+    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
+    """
+    from ..embedding.embedding import TABLE, prepare_folder, write_record
     from ..embedding.estimator import graph_record, versions
+    from ..embedding.files import check_writable
 
     record = {
         "config": config.to_json(),
@@ -279,9 +286,10 @@ def _begin(folder: Path, graph: Graph, config: TrainingConfig, asked: dict[str, 
     }
     with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
         prepare_folder(folder, overwrite=overwrite)
-        write_record(folder, record)
-        for name in (TABLE, REPORT):
-            (folder / name).unlink(missing_ok=True)
+        if (folder / TABLE).exists():
+            check_writable(folder)
+        else:
+            write_record(folder, record)
     return folder
 
 
@@ -305,7 +313,7 @@ def _train(
         print("interrupted before there was anything to keep: no embedding is saved", file=sys.stderr)
         raise SystemExit(130)
 
-    with on_interrupt(interrupt):
+    with on_interrupt(interrupt), refusing(MemoryError):
         embedding = embed_best(graph, configs, quiet=quiet, measures=False, callback=count, **machine)
     if embedding.run["best_iteration"] < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)

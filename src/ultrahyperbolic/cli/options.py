@@ -34,6 +34,12 @@ Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that [bold]embed[/bold] wrote.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
+Csv = Annotated[
+    Path | None,
+    typer.Option(
+        "--csv", metavar="FILE", show_default=False, help="Also write the table as CSV that a spreadsheet may open."
+    ),
+]
 
 _READING = "Reading a file (else found from its content; docs/graphs.md)"
 

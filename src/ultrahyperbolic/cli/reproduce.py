@@ -109,13 +109,16 @@ def reproduce(
 
     # One seed has no spread, which some targets refuse; any other ValueError is a bug.
     expected = (GraphError, ImportError, ValueError) if seeds == 1 else (GraphError, ImportError)
-    with on_interrupt(leave), refusing(*expected):
+    with on_interrupt(leave), refusing(OSError, about="cannot write the results: "), refusing(*expected):
         figures = TARGETS[target].run(seeds, folder, quiet or json_file == _STDOUT, **options)
     if json_file == _STDOUT:
         print_json(figures)
     elif json_file is not None:
+        from ..embedding.files import replace_files
+
+        content = (json.dumps(figures, indent=2) + "\n").encode()
         with refusing(OSError, about="cannot write the figures: "):
-            json_file.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+            replace_files(json_file.parent, {json_file.name: lambda file: file.write(content)})
 
 
 def _options(target: str, asked: dict[str, Any]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -55,13 +55,13 @@ def _load(name: str, options: Mapping[str, Any]) -> Graph:
 def graph_name(name: str) -> str:
     """What a graph is called, for the folder of its embedding.
 
-    >>> graph_name("data/ties.tsv.gz"), graph_name("karate")
-    ('ties', 'karate')
+    >>> graph_name("data/ties.tsv.gz"), graph_name("karate"), graph_name("...gz")
+    ('ties', 'karate', 'graph')
     """
     path = Path(name)
     while path.suffix.lower() in (".gz", ".zst", ".zstd"):
         path = path.with_suffix("")
-    return path.stem or "graph"
+    return path.stem.strip(".") or "graph"
 
 
 def open_embedding(folder: Path) -> Embedding:
@@ -73,9 +73,9 @@ def open_embedding(folder: Path) -> Embedding:
         raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
         raise Refused(f"{folder} holds no embedding yet: there is no {TABLE}; its training runs, or did not finish")
-    if (folder / RECORD).exists():
-        with refusing(OSError, ValueError, about=f"{folder / RECORD} is damaged: "):
-            if not isinstance(json.loads((folder / RECORD).read_text(encoding="utf-8")), dict):
-                raise ValueError("it holds no JSON object")
-    with refusing(OSError, ValueError), bar(f"opening {folder}"):
-        return Embedding.load(folder)
+    with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):
+        warnings.simplefilter("always")
+        embedding = Embedding.load(folder)
+    for warning in said:
+        note(str(warning.message))
+    return embedding

@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ..graph import Graph, GraphError
+from ..graph.limits import MATRIX_ROWS
 
 DATA_FOLDER = "ULTRAHYPERBOLIC_DATA"
 
@@ -45,6 +46,8 @@ def nips(path: str | os.PathLike[str] | None = None, *, weighted: bool = True) -
     if table.shape[1:] != (3,) or table.size == 0 or table.min() < 1:
         raise GraphError(f"{os.fspath(path)}: not a list of 'author author papers', whole numbers from 1")
     first, second, papers = table.T
+    if table[:, :2].max() > MATRIX_ROWS:
+        raise GraphError(f"{os.fspath(path)}: author {table[:, :2].max()} is beyond {MATRIX_ROWS}: number them from 1")
     ids = [str(author) for author in range(1, int(table[:, :2].max()) + 1)]
     graph = Graph.from_arrays(first - 1, second - 1, papers, ids=ids, name="nips")
     return graph if weighted else graph.unweighted()

@@ -67,8 +67,10 @@ def _read(file: Path) -> tuple[list[str], list[str], Ints, Ints]:
     words: list[str] = []
     below: list[int] = []
     above: list[str] = []
-    with open(file, encoding="utf-8") as lines:
+    with open(file, encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, 1):
+            if "\ufffd" in line:
+                raise GraphError(f"{file}, line {number}: not UTF-8, so not WordNet's {_FILE}")
             if line.startswith("  "):
                 continue  # the licence
             fields = line.partition(" | ")[0].split()

@@ -36,18 +36,10 @@ def make_engine(
     On the CPU the compiled one, on CUDA Triton's; torch's where those are missing or do not know a run, which is said
     once. Without a device, the CPU, or a CUDA device where there is one and the graph is large.
     """
-    if backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if precision is not None and precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise ValueError(f"threads must be a positive integer, got {threads!r}")
+    backend, place = choose_backend(pairs.n_nodes, configs, device=device, backend=backend, precision=precision)
     specs = [config.spec() for config in configs]
-    place = _place(device, backend, pairs.n_nodes)
-    if backend == "auto":
-        backend = _suitable(place, specs)
-    else:
-        _check(backend, place, specs)
     options: dict[str, Any] = {
         "best_every": configs[0].best_every,
         "stop_when_ordered": configs[0].stop == "ordered",
@@ -63,6 +55,27 @@ def make_engine(
     if threads is not None:
         torch.set_num_threads(threads)
     return ReferenceEngine(pairs, specs, device=place, **options)
+
+
+def choose_backend(
+    n_nodes: int,
+    configs: Sequence[TrainingConfig],
+    *,
+    device: str | torch.device | None = None,
+    backend: Backend = "auto",
+    precision: Precision | None = None,
+) -> tuple[Backend, torch.device]:
+    """The backend and the device that :func:`make_engine` takes."""
+    if backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
+    if precision is not None and precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    specs = [config.spec() for config in configs]
+    place = _place(device, backend, n_nodes)
+    if backend == "auto":
+        return _suitable(place, specs), place
+    _check(backend, place, specs)
+    return backend, place
 
 
 def available(backend: Backend) -> bool:

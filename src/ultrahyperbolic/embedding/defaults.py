@@ -13,9 +13,9 @@ from typing import Any
 from .config import TrainingConfig
 
 # Graphs of up to this many nodes are trained in several ways at once, and the best is kept.
-TRIES_NODES = 1000
+TRIES_NODES = 1500
 # The warm training of hyperbolic space is kept unless another violates fewer than this share of its orders.
-_WARM_UNLESS = 1 / 3
+_WARM_UNLESS = 1 / 4
 
 _WARM = {"start": "spectral", "temperature": (0.2, 0.2)}
 _TRIES: tuple[dict[str, Any], ...] = (
@@ -24,7 +24,10 @@ _TRIES: tuple[dict[str, Any], ...] = (
     {"start": "spectral", "temperature": (0.3, 0.01)},
     {"start": "pole", "temperature": (0.03, 0.003), "step": 1e-4},
 )
-_LARGE: dict[str, Any] = {"start": "pole", "temperature": (0.1, 0.01), "max_step": (0.05, 1e-3)}
+# A large graph is trained once: colder, or where there are several time dimensions slowly and from the pole, which
+# keeps the hierarchy.
+_LARGE: dict[str, Any] = {"start": "spectral", "temperature": (0.01, 0.001)}
+_LARGE_TIMES: dict[str, Any] = {"start": "pole", "temperature": (0.1, 0.01), "max_step": (0.05, 1e-3)}
 
 
 def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
@@ -43,11 +46,8 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
 
 def tries(config: TrainingConfig, n_nodes: int) -> list[TrainingConfig]:
     """The trainings of which the best is kept: one for a large graph, several for a small one."""
-    curved = config.p is not None and config.q is not None
-    settings: list[dict[str, Any]]
     if n_nodes > TRIES_NODES:
-        # From the pole, and slowly, spaces of several time dimensions keep the hierarchy.
-        settings = [_LARGE if curved and config.p and (config.q or 0) >= 2 else dict(_TRIES[0])]
+        settings = [_LARGE_TIMES if config.p and (config.q or 0) >= 2 else _LARGE]
     else:
         settings = [*([_WARM] if _is_hyperbolic(config) else []), *_TRIES]
     return [in_units_of_radius(replace(config, **setting)) for setting in settings]

@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..graph.parquet import read_parquet
 from ..pairs import nearest, row_sums
+from .files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
 
 if TYPE_CHECKING:
     import networkx
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
+_ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,52 +188,43 @@ class Embedding:
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``.
 
-        A ``report.html`` that is there goes, as it shows other points; ``report.write_report`` writes one.
+        Both or none: where that fails, what was there is as it was. Each carries the sha256 of its content. A
+        ``report.html`` that is there goes, as it shows other points; ``report.write_report`` writes one.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = prepare_folder(folder, overwrite=overwrite)
-        (path / REPORT).unlink(missing_ok=True)  # a page of other points
         kind = _id_kind(self.ids)
-        ids = list(self.ids) if kind == "text" else [json.dumps(_plain(node)) for node in self.ids]
+        ids = [str(node) if kind == "text" else json.dumps(_plain(node)) for node in self.ids]
         columns: dict[str, Any] = {"node": pa.array(ids, type=pa.string())}
         columns |= {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
         columns |= {"delta": self.delta, "rank": self.rank}
         about = {"manifold": describe_manifold(self.manifold), "ids": kind}
-        table = pa.table(columns).replace_schema_metadata({"ultrahyperbolic": json.dumps(about)})
-        _replace(path / TABLE, lambda target: pq.write_table(table, target))
-        write_record(path, self.run)
+        about[SEAL] = digest_of(about, [*texts_as_arrays(ids), self.points, self.delta])
+        table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
+        record = sealed_json(_jsonable(self.run))
+        files = {TABLE: lambda file: pq.write_table(table, file), RECORD: lambda file: file.write(record)}
+        replace_files(path, files)
+        (path / REPORT).unlink(missing_ok=True)  # a page of other points
         return path
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
-        """Read what :meth:`save` wrote; a graph that was embedded from a file or data set is not read again."""
-        import pyarrow as pa
-        import pyarrow.parquet as pq
+        """Read what :meth:`save` wrote; a graph that was embedded from a file or data set is not read again.
 
+        Raises ``ValueError`` where a file is not what was written.
+        """
         path = Path(folder)
         if not (path / TABLE).exists():
             raise FileNotFoundError(f"{path} holds no embedding: there is no {TABLE} in it")
         try:
-            table = pq.read_table(path / TABLE)
-            about = json.loads(table.schema.metadata[b"ultrahyperbolic"])
-            manifold = manifold_from(about["manifold"])
-            width = manifold.ambient_dim
-            points = np.stack([table.column(f"x{k}").to_numpy() for k in range(width)], axis=1)
-            delta = np.array(table.column("delta").to_numpy(), dtype=np.float64)
-            if not (np.isfinite(delta) & (delta >= 0)).all():
-                raise ValueError("delta, a sum of distances, must be finite and not negative")
-            ids = table.column("node").to_pylist()
-            if about["ids"] == "json":
-                ids = [_hashable(json.loads(node)) for node in ids]
-        except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{path / TABLE} is not an embedding of this package: {error}") from None
-        try:
-            record = json.loads((path / RECORD).read_text()) if (path / RECORD).exists() else {}
-        except ValueError as error:
-            raise ValueError(f"{path / RECORD} is damaged: {error}") from None
-        embedding = cls(ids, points, manifold, record)
+            ids, points, delta, manifold = _read_table(path / TABLE)
+            embedding = cls(ids, points, manifold)
+        except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
+            reason = str(error).removeprefix(f"{path / TABLE}: ")
+            raise ValueError(f"{path / TABLE} is not an embedding of this package: {reason}") from None
+        embedding.run.update(read_sealed_json(path / RECORD) if (path / RECORD).exists() else {})
         vars(embedding)["delta"] = delta  # where cached_property keeps it: sums over all pairs are not taken again
         return embedding
 
@@ -248,8 +242,55 @@ def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
 
 def write_record(folder: Path, record: dict[str, Any]) -> None:
     """Write ``run.json``, whole or not at all."""
-    text = json.dumps(_without_infinities(record), indent=2, default=_plain, allow_nan=False, ensure_ascii=False)
-    _replace(folder / RECORD, lambda target: Path(target).write_text(text + "\n", encoding="utf-8"))
+    content = sealed_json(_jsonable(record))
+    replace_files(folder, {RECORD: lambda file: file.write(content)})
+
+
+def _jsonable(record: dict[str, Any]) -> Any:
+    return json.loads(json.dumps(_without_infinities(record), default=_plain, allow_nan=False))
+
+
+def _read_table(path: Path) -> tuple[list[Any], Floats, Floats, Manifold]:
+    """Ids, points [n, d], δ [n] and the manifold of an ``embedding.parquet`` that holds what was written."""
+    about: dict[str, Any] = {}
+    widths: list[int] = []
+
+    def choose(schema: Any) -> list[str]:
+        about.update(json.loads((schema.metadata or {})[_ABOUT.encode()]))
+        widths.append(_ambient_dim(about["manifold"]))
+        if widths[0] > len(schema.names):
+            raise ValueError(f"its manifold has {widths[0]} coordinates, and it has {len(schema.names)} columns")
+        numbers = [*(f"x{k}" for k in range(widths[0])), "delta"]
+        for name, kind in [("node", "string"), *((name, "double") for name in numbers)]:
+            if str(schema.field(name).type) != kind:
+                raise ValueError(f"the column {name} holds {schema.field(name).type}, not {kind}")
+        return ["node", *numbers]
+
+    table = read_parquet(str(path), choose)
+    if any(column.null_count for column in table.columns):
+        raise ValueError("there are gaps in it")
+    texts = table.column("node").to_pylist()
+    points: Floats = np.stack([table.column(f"x{k}").to_numpy() for k in range(widths[0])], axis=1)
+    delta: Floats = np.array(table.column("delta").to_numpy(), dtype=np.float64)
+    seal = about.pop(SEAL, None)
+    if seal is None:
+        warn_unsealed(path)
+    elif seal != digest_of(about, [*texts_as_arrays(texts), points, delta]):
+        raise ValueError("its content is not what was written: its sha256 differs")
+    if not (np.isfinite(delta) & (delta >= 0)).all():
+        raise ValueError("delta, a sum of distances, must be finite and not negative")
+    ids = [_hashable(json.loads(text)) for text in texts] if about["ids"] == "json" else texts
+    if len(set(ids)) < len(ids):
+        raise ValueError("two nodes have one id")
+    return ids, points, delta, manifold_from(about["manifold"])
+
+
+def _ambient_dim(manifold: dict[str, Any]) -> int:
+    """How many coordinates the points of a described manifold have."""
+    dim = manifold["dim"] if manifold["kind"] == "flat" else manifold["p"] + manifold["q"] + 1
+    if not isinstance(dim, int) or dim < 1:
+        raise ValueError(f"no manifold: {manifold}")
+    return dim
 
 
 def _without_infinities(value: Any) -> Any:
@@ -259,15 +300,6 @@ def _without_infinities(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [_without_infinities(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _replace(path: Path, write: Any) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        write(str(temporary))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def describe_manifold(manifold: Manifold) -> dict[str, Any]:

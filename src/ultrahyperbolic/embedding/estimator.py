@@ -23,6 +23,7 @@ from .config import Stop, TrainingConfig
 from .defaults import at_temperature, choose, tries
 from .embedding import Embedding
 from .engine import BatchState, Engine, Floats, Measure, Precision, Way
+from .memory import require_memory
 from .run import Callback, Outcome, Progress, run
 from .select import choose_signature
 from .start import SpectralStart
@@ -88,7 +89,7 @@ def embed(
     optimizer : "descent", "phi" or "gradient", optional
         Along -χ (default), through φ (Section 4.1), or along -Df, which does not converge in general.
     iterations : int, optional
-        2,000 by default, 10,000 with the preset. Graphs of up to 1,000 nodes are trained in four or five ways at once,
+        2,000 by default, 10,000 with the preset. Graphs of up to 1,500 nodes are trained in four or five ways at once,
         unless it is said how, and the one of the fewest violated orders is kept.
     time_limit : float, optional
         Seconds after which to stop.
@@ -245,6 +246,7 @@ def embed_many(
     lengths = {config.iterations for config in configs}
     if len(lengths) != 1 or len({(c.stop, c.best_every, c.step_back) for c in configs}) != 1:
         raise ValueError("the trainings of a batch must agree on iterations, stop, best_every and step_back")
+    require_memory(graph, configs, device=device, backend=backend, precision=precision)
     pairs = RankedPairs.of(graph)
     engine = make_engine(pairs, configs, device=device, backend=backend, threads=threads, precision=precision)
     spectral = SpectralStart(graph)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from .errors import GraphError
 
@@ -47,12 +47,15 @@ def choose_columns(
         raise GraphError(f"{where}: one column; an edge needs two, the ids of its ends (is the delimiter right?)")
     known = [fold_name(name) for name in names or ()]
     ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
-    first = 0 if ends is None else known.index(ends[0])
-    second = 1 if ends is None else known.index(ends[1])
+    first = second = 0
     if source is not None:
         first = _find(source, names, width, where)
+    elif ends is not None:
+        first = _only(ends[0], known, where)
     if target is not None:
         second = _find(target, names, width, where)
+    else:
+        second = 1 if ends is None else _only(ends[1], known, where)
     if first == second:
         raise GraphError(f"{where}: source and target are the same column: name two")
     if weight is False:
@@ -62,7 +65,7 @@ def choose_columns(
         if third in (first, second) and is_numeric(third):
             raise GraphError(f"{where}: the weight is in the column of an end, {weight!r}: name another, or other ends")
         return first, second, third
-    third = next((known.index(name) for name in WEIGHTS if name in known), 2)
+    third = next((_only(name, known, where) for name in WEIGHTS if name in known), 2)
     usable = third < width and third not in (first, second) and is_numeric(third)
     return first, second, third if usable else None
 
@@ -75,5 +78,12 @@ def _find(column: Column, names: Sequence[object] | None, width: int, where: str
     if names is None:
         raise GraphError(f"{where}: no column {column!r}, for there is no header: give positions, counted from 0")
     if column in names:
-        return list(names).index(column)
+        return _only(column, list(names), where)
     raise GraphError(f"{where}: no column {column!r}; it has {', '.join(repr(name) for name in names)}")
+
+
+def _only(name: object, names: list[Any], where: str) -> int:
+    """The position of a name that must occur once."""
+    if names.count(name) > 1:
+        raise GraphError(f"{where}: {names.count(name)} columns are named {name!r}: give positions, counted from 0")
+    return names.index(name)

@@ -6,9 +6,21 @@ import importlib
 from importlib.util import find_spec
 from typing import Any
 
+_LONGEST = 1000  # letters of a message
+
 
 class GraphError(ValueError):
-    """A graph that cannot be read, built or used. The message is one line: what, where, why and what to do."""
+    r"""A graph that cannot be read, built or used. The message is one line: what, where, why and what to do.
+
+    >>> str(GraphError("two\nlines")), len(str(GraphError("x" * 10**6)))
+    ('two lines', 1000)
+    """
+
+    def __init__(self, message: str) -> None:
+        line = " ".join(message.splitlines())
+        if len(line) > _LONGEST:
+            line = f"{line[: _LONGEST - 205]} ... {line[-200:]}"
+        super().__init__(line)
 
 
 def need(module: str, purpose: str) -> Any:

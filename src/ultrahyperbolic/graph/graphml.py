@@ -12,6 +12,7 @@ from .columns import fold_name
 from .errors import GraphError
 from .fold import Kind, Rows
 from .ids import NodeIds
+from .limits import DEPTH, ID
 
 _LABELS = ("name", "label")  # the later the better
 
@@ -32,6 +33,10 @@ def read_graphml(
     except expat.ExpatError as error:
         reason = expat.ErrorString(error.code)
         raise GraphError(f"{where}, line {error.lineno}: this is not well-formed XML: {reason}") from None
+    except (LookupError, ValueError) as error:  # an encoding that is declared and not known
+        if isinstance(error, GraphError):
+            raise
+        raise GraphError(f"{where}: this is not well-formed XML: {error}") from None
     return handler.rows(), handler.kind, handler.labels or None
 
 
@@ -55,6 +60,7 @@ class _Handler:
         self._inside: list[tuple[str, str]] = []  # the open elements, each with its id or key
         self._text: list[str] = []
         self.parser = expat.ParserCreate(namespace_separator=" ")
+        self.parser.buffer_text = True
         self.parser.StartElementHandler = self._start
         self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text.append
@@ -93,6 +99,8 @@ class _Handler:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(" ")[2]
+        if len(self._inside) == DEPTH:
+            raise self._fail(f"more than {DEPTH} elements stand within each other: no GraphML")
         if not self._inside and tag != "graphml":
             raise self._fail(f"the document is <{tag}>, not <graphml>")
         own = ""
@@ -143,6 +151,8 @@ class _Handler:
     def _attribute(self, tag: str, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:
             raise self._fail(f"<{tag}> has no {name}")
+        if len(attributes[name]) > ID:
+            raise self._fail(f"the {name} of a <{tag}> is longer than {ID >> 10} KiB: shorten it")
         return attributes[name]
 
     def _number(self) -> float:

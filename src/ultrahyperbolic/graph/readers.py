@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from .adapters import choose_arrow_columns, rows_of_arrow, rows_of_sparse
+from .adapters import choose_arrow_columns, rows_of_arrow
 from .columns import Column, choose_columns
 from .encode import encode_ends
 from .errors import GraphError, need
@@ -20,13 +20,16 @@ from .fold import Asymmetric, Ints, Repeated, Rows, check_option
 from .graph import Graph
 from .graphml import read_graphml
 from .ids import NodeIds
-from .text import Dialect, compression, line_of_row, open_bytes, raw_lines, read_columns, read_encoded, sniff
+from .limits import ID
+from .matrix_market import read_matrix_market
+from .parquet import longest_text, read_parquet
+from .text import Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded, sniff
 
 Path = str | os.PathLike[str]
 Nodes = Path | Iterable[Hashable] | Mapping[Hashable, Any]
 
 _LARGE = 16 << 20  # bytes of text from which loading the compiled loops pays
-
+_TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
 
 # How an XML file can begin; in a file of no such name, an id that begins with "<" is no sign of one.
 _XML_SUFFIX = re.compile(r"\.(graphml|gexf|xml)(\.gz)?$", re.IGNORECASE)
@@ -100,10 +103,13 @@ def read_graph(
     columns = {"source": source, "target": target}
     layout: dict[str, Any] = {"delimiter": delimiter, "header": header}
     try:
+        _check_file(file)
         start = _first_bytes(file)
         if not start:
             raise GraphError(f"{file}: the file is empty")
         if start.startswith(b"PAR1"):
+            if compression(file) is not None:
+                raise GraphError(f"{file}: a Parquet file that is compressed once more: decompress it first")
             _refuse_options(file, "Parquet", layout)
             graph = _read_parquet(file, source, target, weight, repeated)
         elif start.startswith(b"%%MatrixMarket"):
@@ -123,6 +129,15 @@ def read_graph(
         raise GraphError(f"{file}: this is a folder; give a file") from None
     except OSError as error:
         raise GraphError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except MemoryError:
+        raise GraphError(f"{file}: too large for the memory of this machine") from None
+
+
+def _check_file(path: str) -> None:
+    """Refuse what is no plain file: it is read more than once, and a pipe or a device need not end."""
+    mode = os.stat(path).st_mode
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise GraphError(f"{path}: no plain file, and a graph is read more than once: write it to a file first")
 
 
 def _first_bytes(path: str) -> bytes:
@@ -167,12 +182,18 @@ def _read_text(
         i, j, weights, ids, comment_lines = encoded
     i, j, ids = _trim(i, j, ids)
     counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
-    rows = Rows(i, j, weights, NodeIds(ids), lambda row: f"{dialect.path}, line {line_of_row(dialect, row)}", counts)
-    empty = need("pyarrow.compute", "reading a text file").index(ids, "").as_py()
-    if empty >= 0:
-        row = int(np.flatnonzero((i == empty) | (j == empty))[0])
-        raise GraphError(f"{rows.place(row)}: an id is empty: give both ends of the edge")
+    rows = Rows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
+    _check_ids(rows, ids)
     return Graph.from_rows(rows, kind="list", repeated=repeated, name=dialect.path)
+
+
+def _check_ids(rows: Rows, ids: Any) -> None:
+    """Refuse an id that is empty or far too long."""
+    lengths = need("pyarrow.compute", "reading a text file").binary_length(ids).to_numpy()
+    for wrong, why in ((lengths == 0, "empty: give both ends of the edge"), (lengths > ID, _TOO_LONG)):
+        if wrong.any():
+            row = int(np.flatnonzero(wrong[rows.first] | wrong[rows.second])[0])
+            raise GraphError(f"{rows.place(row)}: an id is {why}")
 
 
 def _trim(i: Ints, j: Ints, ids: Any) -> tuple[Ints, Ints, Any]:
@@ -193,45 +214,31 @@ def _read_parquet(
     weight: Column | Literal[False] | None,
     repeated: Repeated,
 ) -> Graph:
-    pa, parquet = need("pyarrow", "reading Parquet"), need("pyarrow.parquet", "reading Parquet")
-    try:
-        with parquet.ParquetFile(path) as file:
-            schema = file.schema_arrow
-            chosen = choose_arrow_columns(schema, source=source, target=target, weight=weight, where=path)
-            names = [schema.names[k] for k in chosen if k is not None]
-            table = file.read(columns=names)
-    except pa.ArrowInvalid as error:
-        raise GraphError(f"{path}: the Parquet file is damaged: {str(error).splitlines()[0]}") from None
+    pa = need("pyarrow", "reading Parquet")
+    ends: list[str | None] = []
+
+    def choose(schema: Any) -> list[str]:
+        chosen = choose_arrow_columns(schema, source=source, target=target, weight=weight, where=path)
+        ends[:] = [None if k is None else schema.names[k] for k in chosen]
+        return [name for name in dict.fromkeys(ends) if name is not None]
+
+    table = read_parquet(path, choose)
     if table.num_rows == 0:
         raise GraphError(f"{path}: nothing in it but a header")
-    columns = [None if k is None else table.column(schema.names[k]) for k in chosen]
-    rows = rows_of_arrow(*columns, where=path)
+    if max(longest_text(column) for column in table.columns) > ID:
+        raise GraphError(f"{path}: an id is {_TOO_LONG}")
+    try:
+        rows = rows_of_arrow(*(None if name is None else table.column(name) for name in ends), where=path)
+    except (pa.ArrowException, OverflowError) as error:
+        raise GraphError(f"{path}: the columns cannot be ids: {error}") from None
     return Graph.from_rows(rows, kind="list", repeated=repeated, name=path)
 
 
 def _read_matrix_market(path: str, weight: Column | Literal[False] | None, asymmetric: Asymmetric) -> Graph:
     if weight not in (None, False):
         raise GraphError(f"{path}: weight names no column of Matrix Market: leave it out, or say False")
-    scipy_io = need("scipy.io", "reading Matrix Market")
-    try:
-        with open_bytes(path) as stream:
-            matrix = scipy_io.mmread(stream, spmatrix=False)
-    except (ValueError, OverflowError) as error:
-        raise GraphError(f"{path}: {str(error).splitlines()[0]}") from None
-    if weight is False:
-        matrix = matrix != 0
-    ids = [str(k) for k in range(1, matrix.shape[0] + 1)]
-    if isinstance(matrix, np.ndarray):
-        return Graph.from_numpy(matrix, ids=ids, asymmetric=asymmetric, name=path)
-    rows = rows_of_sparse(matrix, ids, path)
-
-    def place(row: int) -> str:
-        ends = {ids[rows.first[row]].encode(), ids[rows.second[row]].encode()}
-        numbered = enumerate(raw_lines(path), 1)
-        found = (k for k, line in numbered if not line.startswith(b"%") and set(line.split()[:2]) == ends)
-        return f"{path}, line {next(found)}"
-
-    return Graph.from_rows(replace(rows, place=place), kind="matrix", asymmetric=asymmetric, name=path)
+    rows, kind = read_matrix_market(path, weighted=weight is None, is_large=os.path.getsize(path) >= _LARGE)
+    return Graph.from_rows(rows, kind=kind, asymmetric=asymmetric, name=path)
 
 
 def _read_graphml(
@@ -248,8 +255,9 @@ def _read_nodes(nodes: Any, comments: str) -> Iterable[Hashable] | Mapping[Hasha
     """Ids, or a mapping from id to label, from whatever a list of nodes may be given as."""
     if isinstance(nodes, (str, os.PathLike)):
         path = os.fspath(nodes)
+        _check_file(path)
         if _first_bytes(path).startswith(b"PAR1"):
-            nodes = need("pyarrow.parquet", "reading Parquet").read_table(path)
+            nodes = read_parquet(path, lambda schema: schema.names[:2])
         else:
             dialect = sniff(path, delimiter=None, header=None, comments=comments, nodes=True)
             texts, _ = read_columns(dialect, range(min(dialect.width, 2)))
@@ -264,7 +272,13 @@ def _read_nodes(nodes: Any, comments: str) -> Iterable[Hashable] | Mapping[Hasha
     else:
         given: Iterable[Hashable] = nodes
         return given
-    if len(columns) == 1 or len(set(columns[0])) < len(columns[0]):
+    if len(columns) < 2:
+        return columns[0] if columns else []
+    try:
+        is_repeated = len(set(columns[0])) < len(columns[0])
+    except TypeError:
+        raise GraphError("the node list: ids must be hashable") from None
+    if is_repeated:
         return columns[0]
     return dict(zip(*columns, strict=True))
 

@@ -16,17 +16,20 @@ from .columns import ENDS, fold_name
 from .encode import Block, Texts, encode_blocks, texts_of_arrow
 from .errors import GraphError, compiled_loops, need
 from .fold import Floats, Ints
+from .limits import COLUMNS, LINE, most_bytes
 
 WHITESPACE = "whitespace"
 
-_BLOCK = 4 << 20  # bytes that are cleaned and parsed at a time; no line may be longer
-_SAMPLE = 256 << 10
+_BLOCK = LINE  # bytes that are cleaned and parsed at a time; no line may be longer
+_SAMPLE, _SAMPLE_LINES = 256 << 10, 10_000
+_SQUEEZED = 1 << 20  # bytes of a file with quotes whose blanks are looked at a time
 _DELIMITERS = ("\t", ",", ";", "|")
 _NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
-# A quoted field, a line break with the blanks around it, or a run of blanks.
-_BLANKS = re.compile(rb'("[^"]*")|[ \t]*(\r?\n)[ \t]*|[ \t]+')
+# What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run of blanks. The
+# first is matched too so that blanks in quotes are left alone, and at length, for each match takes time and memory.
+_BLANKS = re.compile(rb'((?:"[^"]*"|[^ \t\r\n"]+|\r?\n(?![ \t])| (?![ \t\r\n]))++)|[ \t]*(\r?\n)[ \t]*|[ \t]+')
 
 
 @dataclass(frozen=True)
@@ -40,6 +43,7 @@ class Dialect:
     header: Sequence[str] | None
     width: int
     sample: Sequence[Sequence[str]]  # the first rows, without the header
+    start: tuple[int, int] = (0, 0)  # bytes and lines before the table
 
     @property
     def letter(self) -> str:
@@ -67,7 +71,33 @@ def open_bytes(path: str) -> Any:
     pa = need("pyarrow", "reading a file")
     codec = compression(path)
     raw = pa.OSFile(path)
-    return raw if codec is None else pa.CompressedInputStream(raw, codec)
+    return raw if codec is None else _Decompressed(path, raw.size(), pa.CompressedInputStream(raw, codec))
+
+
+class _Decompressed:
+    """What a compressed file holds, as far as it is not suspiciously more than the file."""
+
+    def __init__(self, path: str, size: int, stream: Any) -> None:
+        self._path, self._size, self._stream = path, size, stream
+        self._most = self._left = most_bytes(size)
+
+    def __enter__(self) -> _Decompressed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stream.close()
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
+        wanted = self._left + 1 if size < 0 else min(size, self._left + 1)
+        data: bytes = self._stream.read(wanted)
+        self._left -= len(data)
+        if self._left < 0:
+            raise GraphError(
+                f"{self._path}: {self._size} compressed bytes hold more than {self._most >> 20} MiB: decompress the "
+                "file first if that is meant"
+            )
+        return data
 
 
 def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: str, nodes: bool = False) -> Dialect:
@@ -75,24 +105,36 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
 
     In a list of ``nodes`` whitespace does not divide, and one column is enough.
     """
-    if delimiter is not None and delimiter != WHITESPACE and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise GraphError(f"delimiter must be one letter or {WHITESPACE!r}, got {delimiter!r}")
+    is_letter = delimiter is None or (len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0')
+    if not is_letter and delimiter != WHITESPACE:
+        raise GraphError(f"delimiter must be one letter or {WHITESPACE!r}, got {delimiter!r}; one of ASCII, no quote")
     with open_bytes(path) as stream:
         sample = stream.read(_SAMPLE)
         whole = not stream.read(1)
     lines = _sample_lines(sample, whole, path, comments)
     if not lines:
         raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
+    if len(lines) > _SAMPLE_LINES:
+        lines, whole = lines[:_SAMPLE_LINES], False
     candidates = [delimiter] if delimiter else [*_DELIMITERS, *([] if nodes else [WHITESPACE])]
     tables: dict[str, list[list[str]]] = {}
+    reason: Exception | None = None
     for candidate in candidates:
-        tables[candidate] = _split(lines, candidate, path)
+        try:
+            tables[candidate] = _split(lines, candidate)
+        except csv.Error as error:
+            reason = error
+            continue
         if _regularity(candidate, tables[candidate])[:2] == (1, True):
             break  # nothing is more regular than a tab in every line
+    if not tables:
+        raise GraphError(f"{path}: not a table of edges: {reason}")
     delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
     table = tables[delimiter]
     if not whole and len(table) > 1:
         table.pop()  # a quoted field may go on
+    if (widest := max(map(len, table))) > COLUMNS:
+        raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: no list of edges")
     if header is None:
         header = _has_header(table) or (nodes and fold_name(table[0][0]) in _NODE_NAMES)
     body = table[1:] if header else table
@@ -212,10 +254,11 @@ def _is_utf8(data: bytes) -> bool:
         return False
 
 
-def line_of_row(dialect: Dialect, row: int) -> int:
-    """The line of the file, counted from 1, on which a row of the table begins. Slow, for messages."""
+def place_of_row(dialect: Dialect, row: int) -> str:
+    """The file and the line, counted from 1, on which a row of the table begins. Slow, for messages."""
     first = 0 if dialect.header is None else -1
-    return next(line for k, (line, _) in enumerate(_records(dialect), first) if k == row)
+    line = next((line for k, (line, _) in enumerate(_records(dialect), first) if k == row), None)
+    return dialect.path if line is None else f"{dialect.path}, line {line}"
 
 
 class _CleanLines(io.RawIOBase):
@@ -227,6 +270,7 @@ class _CleanLines(io.RawIOBase):
         self._dialect = dialect
         self._advance = advance
         self._stream = open_bytes(dialect.path)
+        self._stream.read(dialect.start[0])
         self._comment = _comment_pattern(dialect.comments)
         self._blocks = self.blocks()
         self._ready = b""
@@ -267,9 +311,11 @@ class _CleanLines(io.RawIOBase):
                 self.comment_lines += match[1] is None
                 return match[1] or b""
 
-            pattern = re.compile(b'("[^"]*")|' + self._comment.pattern, re.MULTILINE)
-            data = pattern.sub(drop, data)
-        return _squeeze(data) if self._dialect.delimiter == WHITESPACE else data
+            # A comment, or all there is up to the next one.
+            begin = _comment_begin(self._dialect.comments)
+            other = b'((?:"[^"]*"|[^"\n]+|\n(?!' + begin + b"))++)"
+            data = re.sub(self._comment.pattern + b"|" + other, drop, data, flags=re.MULTILINE)
+        return b"".join(map(_squeeze, _whole_fields(data))) if self._dialect.delimiter == WHITESPACE else data
 
     def _clean(self, data: bytes) -> bytes:
         if b'"' in data:
@@ -294,14 +340,29 @@ class _CleanLines(io.RawIOBase):
         return data
 
 
+def _whole_fields(data: bytes) -> Iterator[bytes]:
+    """Lines, many at a time, cut where no quote is open."""
+    start = end = quotes = 0
+    while end < len(data):
+        begun, end = end, data.find(b"\n", end + _SQUEEZED) + 1 or len(data)
+        quotes += data.count(b'"', begun, end)
+        if quotes % 2 == 0 or end == len(data):
+            yield data[start:end]
+            start = end
+
+
 def _squeeze(data: bytes) -> bytes:
     """One blank for each run of them, outside quotes, and none at the ends of lines."""
     return _BLANKS.sub(lambda match: match[1] or match[2] or b" ", data).strip(b" ")
 
 
-def _comment_pattern(comments: str) -> re.Pattern[bytes]:
+def _comment_begin(comments: str) -> bytes:
     letters = re.escape(comments.encode()) if comments else b"^\\w\\W"
-    return re.compile(b"^[ \t]*[" + letters + b"][^\n]*\n?", re.MULTILINE)
+    return b"[ \t]*[" + letters + b"]"
+
+
+def _comment_pattern(comments: str) -> re.Pattern[bytes]:
+    return re.compile(b"^" + _comment_begin(comments) + b"[^\n]*\n?", re.MULTILINE)
 
 
 def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:
@@ -318,14 +379,11 @@ def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[
     return [line.decode(errors="replace") for line in kept]
 
 
-def _split(lines: Sequence[str], delimiter: str, path: str) -> list[list[str]]:
+def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
     if delimiter == WHITESPACE:
         lines = [_squeeze(line.encode()).decode() for line in lines]
     letter = " " if delimiter == WHITESPACE else delimiter
-    try:
-        return [row for row in csv.reader(lines, delimiter=letter) if row]
-    except csv.Error as error:
-        raise GraphError(f"{path}: not a table of edges: {error}") from None
+    return [row for row in csv.reader(lines, delimiter=letter) if row]
 
 
 def _regularity(delimiter: str, table: Sequence[Sequence[str]]) -> tuple[float, bool, bool, int]:
@@ -366,6 +424,8 @@ def _records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
 
     def lines() -> Iterator[str]:
         for number, line in enumerate(raw_lines(dialect.path), 1):
+            if number <= dialect.start[1]:
+                continue
             if number == 1:
                 line = line.removeprefix(_BYTE_ORDER_MARK)
             line = line.rstrip(b"\r\n")
@@ -378,10 +438,12 @@ def _records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
                 except UnicodeDecodeError:
                     raise GraphError(f"{dialect.path}, line {number}: not UTF-8: convert the file to UTF-8") from None
 
-    rows = csv.reader(lines(), delimiter=dialect.letter)
-    for row in rows:
-        yield pulled[0], row
-        pulled.clear()
+    try:
+        for row in csv.reader(lines(), delimiter=dialect.letter):
+            yield pulled[0], row
+            pulled.clear()
+    except csv.Error as error:
+        raise GraphError(f"{dialect.path}, line {pulled[0]}: not a table of edges: {error}") from None
 
 
 def raw_lines(path: str) -> Iterator[bytes]:
@@ -391,6 +453,8 @@ def raw_lines(path: str) -> Iterator[bytes]:
         while block := stream.read(_BLOCK):
             *lines, rest = (rest + block).split(b"\n")
             yield from lines
+            if len(rest) > LINE:
+                return  # of such a file nothing is said by line
     if rest:
         yield rest
 
@@ -408,11 +472,10 @@ def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: 
                 return GraphError(f"{place}: {counted} where {dialect.width} are expected: {shown}{hint}")
             if weight is not None and (k or dialect.header is None) and not _is_number(row[weight]):
                 ends = " - ".join(repr(row[column].strip()) for column in ids)
-                return GraphError(f"{place} ({ends}): the weight {row[weight]!r} is not a number: correct it")
+                place += f" ({ends})" if ends else ""
+                return GraphError(f"{place}: the weight {row[weight]!r} is not a number: correct it")
     except GraphError as found:
         return found
-    except csv.Error as found:
-        return GraphError(f"{dialect.path}: not a table of edges: {found}")
     except OSError:
         pass
-    return GraphError(f"{dialect.path}: {str(error).splitlines()[0]}")
+    return GraphError(f"{dialect.path}: {error}")

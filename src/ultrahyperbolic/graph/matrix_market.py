@@ -1,0 +1,142 @@
+"""Matrix Market: the entries of a matrix, one a line.
+
+They are read as any table of text is. scipy's reader goes past the end of a damaged file, and ends the process.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .encode import encode_ends
+from .errors import GraphError, need
+from .fold import Floats, Ints, Kind, Rows
+from .ids import NodeIds
+from .limits import MATRIX_ROWS, most_rows
+from .text import WHITESPACE, Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded
+
+_SAMPLE = 1 << 20  # bytes in which a file must come to its line of sizes
+_WIDTHS = {"real": 3, "double": 3, "integer": 3, "unsigned-integer": 3, "pattern": 2}
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """What the first lines say."""
+
+    is_array: bool
+    is_pattern: bool
+    kind: Kind  # of the rows: a symmetric matrix gives each pair once
+    n: int
+    entries: int
+    body: Dialect  # the lines after that of the sizes
+
+
+def read_matrix_market(path: str, *, weighted: bool, is_large: bool) -> tuple[Rows, Kind]:
+    """Rows, and what their direction means. The ids are the numbers of the rows, as text."""
+    layout = _layout(path)
+    ids = NodeIds([str(k) for k in range(1, layout.n + 1)])
+    if layout.is_array:
+        rows = Rows(*_array(path, layout), ids, lambda row: path)
+    else:
+        entries = _coordinates(path, layout, is_large=is_large)
+        rows = Rows(*entries, ids, lambda row: place_of_row(layout.body, row))
+    if not weighted and rows.weights is not None:
+        kept = np.flatnonzero(rows.weights != 0)
+        rows = replace(rows, first=rows.first[kept], second=rows.second[kept], weights=None)
+    return rows, layout.kind
+
+
+def _layout(path: str) -> _Layout:
+    with open_bytes(path) as stream:
+        start = stream.read(_SAMPLE)
+    header, *lines = start.split(b"\n")
+    words = header.decode(errors="replace").lower().split()[1:]
+    if len(words) != 4 or words[0] != "matrix" or words[1] not in ("coordinate", "array"):
+        raise GraphError(f"{path}, line 1: not 'matrix coordinate' or 'matrix array' with a kind and a symmetry")
+    if words[2] not in _WIDTHS or (words[1] == "array" and words[2] == "pattern"):
+        raise GraphError(f"{path}, line 1: the entries must be real numbers, not {words[2]}")
+    if words[3] not in ("general", "symmetric", "hermitian"):
+        raise GraphError(f"{path}, line 1: {words[3]}: give a general or a symmetric matrix")
+    is_array, is_symmetric = words[1] == "array", words[3] != "general"
+    number = next((k for k, line in enumerate(lines) if line.strip() and not line.startswith(b"%")), None)
+    sizes = [] if number is None else lines[number].split()
+    if number is None or len(sizes) != 3 - is_array or not all(word.isdigit() and len(word) < 19 for word in sizes):
+        what = "rows and columns" if is_array else "rows, columns and entries"
+        raise GraphError(f"{path}: after the comments a line of sizes is missing: {what}")
+    n, columns, entries = [int(word) for word in sizes] + [0] * is_array
+    if n != columns:
+        raise GraphError(
+            f"{path}: a square matrix is needed, with a row and a column a node; this one is {(n, columns)}"
+        )
+    if is_array:
+        entries = n * (n + 1) // 2 if is_symmetric else n * n
+    size = os.path.getsize(path)
+    # An entry has at least two bytes, a digit and the end of its line.
+    most = most_rows(size) if compression(path) else size // 2 + 1
+    if entries > most or n > MATRIX_ROWS + size:
+        raise GraphError(
+            f"{path}: so small a file cannot hold {entries} entries of {n} rows: correct the line of sizes"
+        )
+    skipped = header, *lines[: number + 1]
+    body = Dialect(
+        path,
+        WHITESPACE,
+        "%",
+        quoted=False,
+        header=None,
+        width=1 if is_array else _WIDTHS[words[2]],
+        sample=(),
+        start=(sum(map(len, skipped)) + len(skipped), len(skipped)),
+    )
+    return _Layout(is_array, words[2] == "pattern", "undirected" if is_symmetric else "matrix", n, entries, body)
+
+
+def _array(path: str, layout: _Layout) -> tuple[Ints, Ints, Floats]:
+    """The entries that are not 0, column by column as they are written."""
+    (values,), _ = read_columns(layout.body, (), 0) if layout.entries else ([np.empty(0)], 0)
+    values = np.asarray(values, dtype=np.float64)
+    _check_count(path, len(values), layout.entries)
+    kept = np.flatnonzero(values)
+    if layout.kind == "matrix":
+        second, first = np.divmod(kept, max(layout.n, 1))
+    else:
+        ends = np.cumsum(np.arange(layout.n, 0, -1))  # column k of the lower triangle has n - k entries
+        second = np.searchsorted(ends, kept, side="right")
+        first = kept - ends[second] + layout.n
+    return first, second, values[kept]
+
+
+def _coordinates(path: str, layout: _Layout, *, is_large: bool) -> tuple[Ints, Ints, Floats | None]:
+    weight = None if layout.is_pattern else 2
+    if not layout.entries:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
+    encoded = read_encoded(layout.body, (0, 1), weight) if is_large else None
+    if encoded is None:
+        columns, _ = read_columns(layout.body, (0, 1), weight)
+        weights = columns[2].to_numpy() if weight is not None else None
+        i, j, texts = encode_ends(columns[0], columns[1])
+    else:
+        i, j, weights, texts, _ = encoded
+    _check_count(path, len(i), layout.entries)
+    numbers = _numbers(texts)
+    wrong = (numbers < 1) | (numbers > layout.n)
+    if wrong.any():
+        row = int(np.flatnonzero(wrong[i] | wrong[j])[0])
+        place = place_of_row(layout.body, row)
+        raise GraphError(f"{place}: row and column must be whole numbers from 1 to {layout.n}: correct them")
+    return numbers[i] - 1, numbers[j] - 1, weights
+
+
+def _numbers(texts: object) -> Ints:
+    """Whole numbers from their texts, 0 for what is none."""
+    pc, pa = need("pyarrow.compute", "reading Matrix Market"), need("pyarrow", "reading Matrix Market")
+    plain = pc.match_substring_regex(texts, "^[0-9]{1,18}$")
+    numbers: Ints = pc.if_else(plain, texts, "0").cast(pa.int64()).to_numpy()
+    return numbers
+
+
+def _check_count(path: str, found: int, announced: int) -> None:
+    if found != announced:
+        raise GraphError(f"{path}: {announced} entries are announced and {found} are there: correct the line of sizes")

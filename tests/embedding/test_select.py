@@ -1,0 +1,81 @@
+"""Which geometry a graph wants."""
+
+from __future__ import annotations
+
+import json
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.embedding.select import Geometry, Row, _near, prior
+
+
+@pytest.fixture(scope="module")
+def found():
+    return uh.select_signature(uh.datasets.karate(), dim=3, seeds=3, iterations=200, quiet=True)
+
+
+def test_every_geometry_is_there_once_and_the_weak_are_dropped(found):
+    names = [row.geometry.name for row in found.rows]
+    assert sorted(names) == ["Q^{0,3}", "Q^{1,2}", "Q^{2,1}", "Q^{3,0}", "R^3"]
+    assert [row.iterations for row in found.rows] == [200, 200, 100, 50, 50]
+    assert [row.kept for row in found.rows] == [True, True, False, False, False]
+    assert all(len(row.held_out) == len(row.violated_orders) == 3 for row in found.rows)
+    means = [np.mean(row.held_out) for row in found.rows]
+    assert means[0] <= means[1]
+    assert found.best is found.rows[0].geometry
+
+
+def test_the_same_seed_selects_the_same(found):
+    again = uh.select_signature(uh.datasets.karate(), dim=3, seeds=3, iterations=200, quiet=True)
+    assert [row.to_json() for row in again.rows] == [row.to_json() for row in found.rows]
+
+
+def test_plain_data(found):
+    data = json.loads(json.dumps(found.to_json()))
+    assert data["winner"] == found.best.name
+    assert set(data["rows"][0]) >= {"geometry", "p", "q", "flat", "seeds", "violated_orders", "held_out", "kept"}
+    assert list(found.to_frame()["geometry"]) == [row.geometry.name for row in found.rows]
+
+
+def test_noise_is_two_standard_errors_of_the_difference():
+    best = Row(Geometry(4, 0), held_out=[0.10, 0.20, 0.30])
+    always_worse = Row(Geometry(3, 1), held_out=[0.15, 0.25, 0.35])
+    sometimes = Row(Geometry(2, 2), held_out=[0.05, 0.40, 0.25])
+    dropped = Row(Geometry(0, 4), held_out=[0.11, 0.21, 0.31], kept=False)
+    assert _near([best, always_worse, sometimes, dropped]) == ["Q^{2,2}"]
+
+
+def test_a_graph_of_few_edges_is_judged_by_its_orders():
+    found = uh.select_signature(uh.as_graph(nx.path_graph(6)), dim=2, seeds=2, iterations=40, quiet=True)
+    assert all(not row.held_out and len(row.violated_orders) == 2 for row in found.rows)
+
+
+def test_what_the_graph_hints_at():
+    tree = prior(uh.as_graph(nx.balanced_tree(2, 4)))
+    cycle = prior(uh.as_graph(nx.cycle_graph(40)))
+    assert tree["gromov_delta"] == 0.0
+    assert cycle["relative_delta"] > 0.6
+    assert tree["diameter"] == 8.0
+    assert 0.0 <= tree["time_inertia"] <= 1.0
+
+
+def test_a_dimension_alone_selects():
+    embedding = uh.embed(uh.datasets.karate(), dim=2, iterations=80, quiet=True)
+    assert embedding.manifold.dim == 2
+    assert embedding.run["select"]["winner"] == embedding.run["select"]["rows"][0]["geometry"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"dim": 0}, "dim must be a positive integer"),
+        ({"seeds": 0}, "seeds must be"),
+        ({"held_out": 1.0}, "held_out must be"),
+    ],
+)
+def test_bad_arguments(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        uh.select_signature(uh.datasets.karate(), quiet=True, **arguments)

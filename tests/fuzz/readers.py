@@ -1,0 +1,239 @@
+"""Mutated files through every reader of graphs: what comes out is a graph, or one line that says what is wrong.
+
+    python tests/fuzz/readers.py --inputs 100000 --json out/fuzz.json
+
+Inputs are the files of ``corpus/`` with bytes flipped, spans cut, doubled, spliced and replaced by words that readers
+trip over; gzip files are mutated inside as well as outside. Each input has a number, and seed and number make it, so
+any can be had again: ``--only NUMBER``. They are read in a process of its own, under names of every format and with
+options, as small files and by the loops for large ones. A failure is an exception other than ``GraphError``, a message
+of more than one line, the death of the process, more than 10 seconds of processor time or a minute by the clock, or a
+peak of more than 1 GiB of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import resource
+import select
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+CORPUS = Path(__file__).with_name("corpus")
+SECONDS, LONGEST_WAIT, MEMORY, LARGEST = 10.0, 60.0, 1 << 30, 1 << 20
+NAMES = ["g", "g.tsv", "g.csv", "g.txt.gz", "g.parquet", "g.mtx", "g.graphml", "g.xml", "g.graphml.gz"]
+OPTIONS: list[dict[str, Any]] = [
+    {"header": True},
+    {"header": False},
+    {"delimiter": ","},
+    {"delimiter": "whitespace"},
+    {"delimiter": "é"},
+    {"weight": False},
+    {"weight": 2},
+    {"weight": "weight"},
+    {"source": 1, "target": 0},
+    {"source": "source", "target": "target"},
+    {"comments": ""},
+    {"repeated": "error"},
+    {"repeated": "max"},
+    {"asymmetric": "error"},
+]
+WORDS = [
+    b"", b"\0", b"\n", b"\r", b"\r\n", b"\t", b",", b";", b"|", b'"', b'""', b"#", b"%", b"'", b" ", b"\\",
+    b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\xff", b"\xc3", b"\xed\xa0\x80", b"\xf4\x90\x80\x80", "é".encode(),
+    "\u2028".encode(), "\u0085".encode(), b"\x1b[2J", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", b"PAR1", b"nan", b"inf",
+    b"-inf", b"1e999", b"1e-999", b"-0", b"0x10", b"1_0", b"+", b"9" * 40, b"0" * 40 + b"1", b"18446744073709551616",
+    b"2147483648", b"-1", b"0", b"source", b"target", b"weight", b"=1+1", b"source,target,weight\n",
+    b"%%MatrixMarket matrix coordinate real general\n", b"%%MatrixMarket matrix array real symmetric\n",
+    b"1000000000000 1000000000000 1\n", b"99999999 99999999 99999999\n", b"3 3 999999999999\n", b"complex",
+    b"skew-symmetric", b"pattern", b"<graphml>", b"</graph>", b"<node id='a'/>", b"<edge source='a' target='b'/>",
+    b"<!DOCTYPE x [<!ENTITY a 'b'>]>", b"&a;", b"&#0;", b"&#x110000;", b"<![CDATA[", b"]]>", b"<?xml version='1.0'?>",
+    b"<?xml version='1.0' encoding='utf-16'?>", b"<?xml version='1.0' encoding='latin-1'?>", b"<!--", b"<a>" * 2000,
+    b"<hyperedge/>", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80\x08", b"\xff\xff\xff\xff\x0f",
+]  # fmt: skip
+
+
+def corpus() -> list[bytes]:
+    """The files that inputs are made of."""
+    return [path.read_bytes() for path in sorted(CORPUS.iterdir())]
+
+
+def make_input(seed: int, number: int, files: list[bytes]) -> tuple[bytes, str, dict[str, Any], bool]:
+    """Input ``number``: its bytes, the name of its file, the options, and whether it is read as a large one."""
+    rng = random.Random(f"{seed} {number}")
+    data = rng.choice(files)
+    if data[:2] == b"\x1f\x8b" and rng.random() < 0.7:
+        data = gzip.compress(mutated(gzip.decompress(data), rng, files), 1, mtime=0)
+    else:
+        data = mutated(data, rng, files)
+        if rng.random() < 0.05:
+            data = gzip.compress(data, 1, mtime=0)
+    options: dict[str, Any] = {}
+    while rng.random() < 0.3:
+        options |= rng.choice(OPTIONS)
+    if rng.random() < 0.05:
+        options["nodes"] = "itself"
+    return data[:LARGEST], rng.choice(NAMES), options, rng.random() < 0.25
+
+
+def mutated(data: bytes, rng: random.Random, files: list[bytes]) -> bytes:
+    """The bytes after one change or several."""
+    changed = bytearray(data)
+    for _ in range(min(64, int(1 / (1 - rng.random())))):
+        at = rng.randrange(len(changed) + 1)
+        end = min(len(changed), at + rng.choice([1, 2, 4, 16, 200]))
+        way = rng.randrange(9)
+        if way == 0 and at < len(changed):
+            changed[at] ^= 1 << rng.randrange(8)
+        elif way == 1 and at < len(changed):
+            changed[at] = rng.choice([0, 1, 0x7F, 0x80, 0xFF, rng.randrange(256)])
+        elif way == 2:
+            del changed[at:end]
+        elif way == 3:
+            changed[at:at] = changed[at:end] * rng.choice([1, 2, 50])
+        elif way == 4:
+            changed[at:at] = rng.choice(WORDS)
+        elif way == 5:
+            changed[at:end] = rng.choice(WORDS)
+        elif way == 6:
+            other = rng.choice(files)
+            start = rng.randrange(len(other) + 1)
+            changed[at:end] = other[start : start + rng.choice([4, 64, 1000])]
+        elif way == 7 and rng.random() < 0.3:
+            del changed[at:]
+        elif way == 8 and rng.random() < 0.1:
+            line = bytes(changed[at:end]) or b","
+            changed[at:at] = line * (rng.choice([1000, 300_000]) // len(line))
+        del changed[LARGEST:]
+    return bytes(changed)
+
+
+def read_all(seed: int, numbers: Iterator[int]) -> None:
+    """Read inputs, and print a line before and after each: what the child does."""
+    resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+    from ultrahyperbolic.graph import GraphError, encode, fold, read_graph, readers, text
+
+    usual = readers._LARGE, encode._FEW, fold._MANY, text._BLOCK
+    files = corpus()
+    readers._LARGE = encode._FEW = fold._MANY = 0
+    for path in (CORPUS / "many.tsv", CORPUS / "pattern.mtx", CORPUS / "text.parquet"):
+        read_graph(path)  # what is compiled once does not count
+    with tempfile.TemporaryDirectory() as folder:
+        for number in numbers:
+            data, name, options, is_large = make_input(seed, number, files)
+            path = Path(folder, name)
+            path.write_bytes(data)
+            if "nodes" in options:
+                options["nodes"] = path
+            small = (0, 0, 0, 4096 if number % 2 else usual[3])
+            readers._LARGE, encode._FEW, fold._MANY, text._BLOCK = small if is_large else usual
+            Path("/proc/self/clear_refs").write_text("5")  # the peak of memory is counted anew
+            print(json.dumps({"begun": number}), flush=True)
+            begun, wrong = time.process_time(), ""
+            try:
+                outcome = f"{read_graph(path, **options).n_nodes} nodes"
+            except GraphError as error:
+                outcome = str(error)
+                wrong = "lines" if "\n" in outcome or len(outcome) > 2000 else ""
+            except BaseException:
+                outcome, wrong = traceback.format_exc(), "traceback"
+            report = {"seconds": time.process_time() - begun, "peak": peak(), "wrong": wrong}
+            print(json.dumps({"ended": number, "outcome": outcome[-3000:], **report}), flush=True)
+            path.unlink()
+
+
+def peak() -> int:
+    """The most memory that this process held since it was last asked to forget, in bytes."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+def fuzz(seed: int, inputs: int, time_limit: float) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """Read so many inputs, or as many as the time allows: figures, and the failures."""
+    figures: dict[str, Any] = {"seed": seed, "inputs": 0, "graphs": 0, "refused": 0}
+    figures |= dict.fromkeys(("tracebacks", "messages_too_long", "crashes", "hangs", "over_memory"), 0)
+    figures |= {"slowest_seconds": 0.0, "peak_mib": 0}
+    failures: list[dict[str, Any]] = []
+    begun = time.monotonic()
+
+    def fail(kind: str, report: dict[str, Any]) -> None:
+        figures[kind] += 1
+        failures.append({"kind": kind, **report})
+
+    while figures["inputs"] < inputs and time.monotonic() - begun < time_limit:
+        command = [sys.executable, __file__, "--child", "--seed", str(seed), "--first", str(figures["inputs"])]
+        with subprocess.Popen([*command, "--inputs", str(inputs)], stdout=subprocess.PIPE) as child:
+            assert child.stdout is not None
+            started = False
+            while time.monotonic() - begun < time_limit:
+                # The first line waits for imports and for the loops to be compiled.
+                if not select.select([child.stdout], [], [], LONGEST_WAIT if started else 300.0)[0]:
+                    fail("hangs", {"number": figures["inputs"]})
+                    figures["inputs"] += 1
+                    break
+                line = child.stdout.readline()
+                if not line:
+                    if child.wait() != 0:
+                        fail("crashes", {"number": figures["inputs"], "code": child.returncode})
+                        figures["inputs"] += 1
+                    break
+                report = json.loads(line)
+                if "begun" in report:
+                    continue
+                started = True
+                figures["inputs"] = report["ended"] + 1
+                figures["refused" if report["wrong"] or ": " in report["outcome"] else "graphs"] += 1
+                figures["slowest_seconds"] = max(figures["slowest_seconds"], round(report["seconds"], 3))
+                figures["peak_mib"] = max(figures["peak_mib"], report["peak"] >> 20)
+                if report["wrong"] == "traceback":
+                    fail("tracebacks", report)
+                elif report["wrong"]:
+                    fail("messages_too_long", report)
+                if report["seconds"] > SECONDS:
+                    fail("hangs", report)
+                if report["peak"] > MEMORY:
+                    fail("over_memory", report)
+            child.kill()
+    figures["seconds"] = round(time.monotonic() - begun, 1)
+    figures["failures"] = len(failures)
+    return figures, failures
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--inputs", type=int, default=100_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--time-limit", type=float, default=float("inf"), help="seconds after which to stop")
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    parser.add_argument("--only", type=int, help="read this input alone, and say what came out")
+    parser.add_argument("--first", type=int, default=0, help=argparse.SUPPRESS)
+    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.child:
+        read_all(arguments.seed, iter(range(arguments.first, arguments.inputs)))
+        return 0
+    if arguments.only is not None:
+        print(*make_input(arguments.seed, arguments.only, corpus()), sep="\n")
+        read_all(arguments.seed, iter([arguments.only]))
+        return 0
+    figures, failures = fuzz(arguments.seed, arguments.inputs, arguments.time_limit)
+    for failure in failures[:50]:
+        print(json.dumps(failure), file=sys.stderr)
+    for key, value in figures.items():
+        print(f"{key:20} {value}")
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

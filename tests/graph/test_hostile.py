@@ -1,0 +1,247 @@
+"""Bad and hostile files: a graph or one line, never a traceback, a full memory or a wrong graph."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import scipy.io
+import scipy.sparse as sp
+from graph.hostile import CASES, GRAPHML, MATRIX, PARQUET, parquet, repeated
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ultrahyperbolic.graph import Graph, GraphError, read_graph
+from ultrahyperbolic.graph.errors import need
+
+PAGE = (Path(__file__).parents[2] / "docs" / "reliability.md").read_text(encoding="utf-8")
+
+
+def what_it_gets(content, **options):
+    Path("graph").write_bytes(content)
+    try:
+        graph = read_graph("graph", **options)
+    except GraphError as error:
+        return f"`{error}`"
+    return f"it is read: {graph.n_nodes} nodes, {graph.n_edges} edges"
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_the_page_says_what_each_case_gets():
+    table = PAGE.partition("| A file with |")[2].partition("\n\n")[0]
+    shown = dict(re.findall(r"^\| (.*?) \| (.*) \|$", table, re.M))
+    assert shown == {case: what_it_gets(content) for case, content in CASES.items()}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_message_is_one_short_line(case):
+    line = what_it_gets(CASES[case])
+    assert len(line.splitlines()) == 1
+    assert len(line) <= 1002
+
+
+# Small files that would fill the memory
+
+MOST = (16 << 20) - 64  # what a small compressed file may hold
+
+
+def filled(unit, head=b"", tail=b""):
+    return head + unit * ((MOST - len(head) - len(tail)) // len(unit)) + tail
+
+
+ROWS = 4_000_000
+BOMBS = {
+    "rows": lambda: gzip.compress(filled(b"a b\n")),
+    "quoted rows": lambda: gzip.compress(filled(b'"a"  b\n')),
+    "quotes and comment letters": lambda: gzip.compress(filled(b'"" #\n')),
+    "edges": lambda: gzip.compress(filled(b'<edge source="a" target="b"/>', *GRAPHML.split(b"%s"))),
+    "a matrix": lambda: gzip.compress(
+        b"%%MatrixMarket matrix array real general\n2000 2000\n" + b"1\n" * 4_000_000
+    ),
+    "texts of Parquet": lambda: parquet({"a": repeated("x", ROWS), "b": repeated("y", ROWS)}),
+    "numbers of Parquet": lambda: parquet({"a": np.zeros(ROWS), "b": np.ones(ROWS), "w": np.ones(ROWS)}),
+    "texts of Parquet, each the beginning of the next": lambda: parquet(
+        {"a": ["x" * 60_000] * 4000, "b": ["y"] * 4000}, use_dictionary=False, data_page_size=1 << 28,
+        column_encoding={"a": "DELTA_BYTE_ARRAY", "b": "PLAIN"},
+    ),
+}  # fmt: skip
+READ = """
+import sys
+from pathlib import Path
+from ultrahyperbolic.graph import GraphError, read_graph
+try:
+    read_graph(sys.argv[1])
+except GraphError as error:
+    print(error, file=sys.stderr)
+status = Path("/proc/self/status").read_text()
+print(int(status.partition("VmHWM:")[2].split()[0]) >> 10)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted as Linux does")
+@pytest.mark.parametrize("bomb", [pytest.param(name, marks=pytest.mark.slow) for name in BOMBS])
+def test_a_small_file_takes_less_than_a_gibibyte(bomb):
+    content = BOMBS[bomb]()
+    assert len(content) < 1 << 20
+    Path("graph").write_bytes(content)
+    child = subprocess.run([sys.executable, "-c", READ, "graph"], capture_output=True, text=True, check=True)
+    assert 50 < int(child.stdout) < 1024, child.stderr
+
+
+def test_more_than_a_small_file_may_hold_is_refused_before_it_is_held():
+    line = what_it_gets(gzip.compress(filled(b"a b\n") + b"a b\n" * 100))
+    assert line.startswith("`graph: ")
+    assert "compressed bytes hold more than 16 MiB: decompress the file first if that is meant" in line
+
+
+def test_what_is_decompressed_first_is_read():
+    Path("graph").write_bytes(CASES["gzip whose content is far larger"])
+    Path("plain").write_bytes(gzip.decompress(Path("graph").read_bytes()))
+    with pytest.raises(GraphError, match="decompress the file first"):
+        read_graph("graph")
+    assert read_graph("plain").n_nodes == 4
+
+
+def test_a_page_header_that_promises_too_much_is_refused():
+    for at in range(4, 40):
+        damaged = bytearray(PARQUET)
+        damaged[at : at + 5] = b"\xfe\xff\xff\xff\x0f"  # the largest size there is
+        line = what_it_gets(bytes(damaged))
+        assert line.startswith("`graph: the Parquet file is damaged") or "unpack to more than 16 MiB" in line
+
+
+def test_long_columns_of_fixed_width_are_refused():
+    texts = pa.array([b"x" * 5000] * 4000, pa.binary(5000))
+    assert "too long to be ids" in what_it_gets(parquet({"a": texts, "b": texts}))
+
+
+# What is no file, or changes under the reader
+
+
+def test_what_is_no_plain_file_is_refused():
+    os.mkfifo("pipe")
+    for path in ("pipe", "/dev/zero"):
+        with pytest.raises(GraphError, match=f"^{path}: no plain file, and a graph is read more than once"):
+            read_graph(path)
+        Path("graph").write_text("a b\n")
+        with pytest.raises(GraphError, match=f"^{path}: no plain file"):
+            read_graph("graph", nodes=path)
+
+
+def test_a_damaged_list_of_nodes_is_refused():
+    Path("graph").write_text("a b\n")
+    Path("nodes").write_bytes(PARQUET[:-20])
+    with pytest.raises(GraphError, match=r"^nodes: the Parquet file is damaged"):
+        read_graph("graph", nodes="nodes")
+    Path("nodes").write_bytes(parquet({"id": [["a"], ["b"]], "label": ["A", "B"]}))
+    with pytest.raises(GraphError, match=r"^nodes: the column 'id' holds list"):
+        read_graph("graph", nodes="nodes")
+
+
+# Two names of one column
+
+
+def test_a_name_that_two_columns_have_is_refused_only_where_it_is_used():
+    content = b"source,target,note,note\nann,bob,x,y\n"
+    assert what_it_gets(content) == "it is read: 2 nodes, 1 edges"
+    assert "2 columns are named 'note'" in what_it_gets(content, target="note")
+    assert what_it_gets(content, target=3) == "it is read: 2 nodes, 1 edges"
+    twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"])
+    pq.write_table(twice, "graph")
+    with pytest.raises(GraphError, match="2 columns are named 'a': give each its own name"):
+        read_graph("graph")
+
+
+# Matrices, which are read without scipy, are as scipy reads them
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    entries=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 9)), max_size=12),
+    layout=st.sampled_from(["coordinate", "array"]),
+    symmetry=st.sampled_from(["general", "symmetric"]),
+    field=st.sampled_from(["real", "integer", "pattern"]),
+)
+def test_matrices_are_as_scipy_reads_them(tmp_path_factory, entries, layout, symmetry, field):
+    path = tmp_path_factory.mktemp("matrices") / "m.mtx"
+    matrix = np.zeros((6, 6), dtype=np.int64 if field == "integer" else np.float64)
+    for i, j, w in entries:
+        matrix[i, j] = w
+    if symmetry == "symmetric":
+        matrix = np.maximum(matrix, matrix.T)
+    if layout == "array" and field == "pattern":
+        field = "real"
+    scipy.io.mmwrite(path, matrix if layout == "array" else sp.coo_array(matrix), symmetry=symmetry, field=field)
+    again = scipy.io.mmread(path, spmatrix=False)
+    expected = Graph.from_numpy(again if layout == "array" else again.toarray(), ids=[str(k) for k in range(1, 7)])
+    graph = read_graph(path)
+    assert graph == expected
+    assert graph.policies == expected.policies
+
+
+# Anything at all
+
+
+def graph_or_line(path):
+    try:
+        return read_graph(path)
+    except GraphError as error:
+        (line,) = str(error).splitlines()
+        return line
+
+
+MAGIC = [b"", b"PAR1", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", MATRIX, b"<?xml version='1.0'?>", b"a,b,1\n", b'"a" b\n']
+
+
+@settings(deadline=None, max_examples=300)
+@given(start=st.sampled_from(MAGIC), rest=st.binary(max_size=300))
+def test_any_bytes_are_a_graph_or_one_line(tmp_path_factory, start, rest):
+    path = tmp_path_factory.mktemp("bytes") / "graph"
+    path.write_bytes(start + rest)
+    graph = graph_or_line(path)
+    assert isinstance(graph, str) or (graph.n_nodes >= 1 and (graph.weights > 0).all())
+
+
+WORDS = st.sampled_from(["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", "1", "nan", "é", "source", "target"])
+
+
+@settings(deadline=None, max_examples=300)
+@given(words=st.lists(WORDS, max_size=40))
+def test_any_text_is_a_graph_or_one_line(tmp_path_factory, words):
+    path = tmp_path_factory.mktemp("text") / "graph"
+    path.write_text("".join(words), encoding="utf-8", newline="")
+    graph = graph_or_line(path)
+    assert isinstance(graph, str) or all(node.strip() == node != "" for node in graph.ids)
+
+
+def test_nothing_that_is_read_can_run_code():
+    """No module of the package unpickles or evaluates anything."""
+    package = Path(need("ultrahyperbolic", "this test").__file__).parent
+    ways = (
+        r"(import|from) (pickle|marshal|shelve|dill|joblib|yaml)\b|torch\.load\(|allow_pickle|(?<![\w.])(eval|exec)\("
+    )
+    assert re.search(ways, "torch.load(path)")
+    for path in package.rglob("*.py"):
+        found = [line for line in path.read_text(encoding="utf-8").splitlines() if re.search(ways, line)]
+        assert found == [], f"{path}: {found}"
+
+
+def test_messages_of_any_length_are_cut():
+    message = str(GraphError("begin " + "x" * 10_000 + "\n end"))
+    assert len(message) == 1000
+    assert message.startswith("begin x")
+    assert message.endswith(" end")
+    assert json.dumps(message).count("\\n") == 0
