@@ -80,9 +80,9 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
     with pytest.raises(MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"):
         require_memory(graph, configs, backend=backend, precision=precision)
     if advice.startswith("train"):
-        require_memory(graph, configs[:4], backend=backend, precision=precision)
+        require_memory(graph, configs[:3], backend=backend, precision=precision)
         with pytest.raises(MemoryError):
-            require_memory(graph, configs[:5], backend=backend, precision=precision)
+            require_memory(graph, configs[:4], backend=backend, precision=precision)
 
 
 def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():

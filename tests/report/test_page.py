@@ -18,7 +18,7 @@ from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.report import choice, contents, render, write_report
 from ultrahyperbolic.report.again import again
 from ultrahyperbolic.report.page import as_script_data
-from ultrahyperbolic.report.words import by_chance
+from ultrahyperbolic.report.words import by_chance, percent
 
 
 class Page(HTMLParser):
