@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -14,12 +16,12 @@ from . import options as opt
 from .errors import Refused, refusing
 from .options import MEASURES, Dissimilarity
 from .output import number, percent, print_json, print_table, shown
+from .resume import Task, hold, reopen
 from .signals import on_interrupt
-from .sources import find_graph, graph_name
+from .sources import find_graph, graph_name, open_embedding, where_from
 
 if TYPE_CHECKING:
     from ..embedding import Embedding, TrainingConfig
-    from ..embedding.run import Callback
     from ..graph import Graph
 
 _TOP = 10
@@ -31,7 +33,8 @@ Examples:
   ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
   ultrahyperbolic embed ties.csv --weight calls --iterations 5000
   ultrahyperbolic embed karate --preset paper --signature 2,2 -o out/paper
-  ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json"""
+  ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json
+  ultrahyperbolic embed --resume club"""
 
 
 def _option(panel: str, *names: str, **settings: Any) -> Any:
@@ -40,7 +43,8 @@ def _option(panel: str, *names: str, **settings: Any) -> Any:
 
 @opt.reads_graph
 def embed(
-    graph: opt.GraphArgument,
+    context: typer.Context,
+    graph: opt.OptionalGraphArgument = None,
     signature: Annotated[
         str | None,
         _option(_GEOMETRY, "--signature", metavar="P,Q", help="The signature of Q^(p,q), or flat; 3,1 if not said."),
@@ -106,11 +110,22 @@ def embed(
         Literal["float64", "float32"] | None,
         _option(_TRAINING, "--precision", help="Of the pass over pairs; float64 on the CPU, float32 on CUDA."),
     ] = None,
+    deterministic: Annotated[
+        bool, _option(_TRAINING, "--deterministic", help="Same seed, same bits, or a line that says why not.")
+    ] = False,
     output: Annotated[
         Path | None,
         _option(_RESULT, "-o", "--output", metavar="FOLDER", help="Where to write; out/NAME OF THE GRAPH if not said."),
     ] = None,
     overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
+    resume: Annotated[
+        Path | None,
+        _option(_RESULT, "--resume", metavar="FOLDER", help="Go on with the training of a folder; needs nothing else."),
+    ] = None,
+    checkpoint_every: Annotated[
+        float | None,
+        _option(_RESULT, "--checkpoint-every", metavar="SECONDS", help="How often to write one; 10 if not said."),
+    ] = None,
     tensorboard: Annotated[
         Path | None,
         _option(
@@ -130,10 +145,23 @@ def embed(
 
     FOLDER gets embedding.parquet (node, coordinates, delta, rank) and
     run.json (settings, seed, versions, loss, measures). Ctrl-C keeps the
-    best points so far.
+    best points so far, and a checkpoint from which --resume goes on.
     """
     from ..graph import GraphError
 
+    if checkpoint_every is not None and not checkpoint_every >= 0:
+        raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
+    if resume is not None:
+        task = reopen(context, resume, quiet=quiet)
+        if isinstance(task, Task):
+            _train_and_keep(task, threads, checkpoint_every, quiet=quiet, as_json=as_json)
+        elif as_json:
+            print_json(_report(open_embedding(resume), resume))
+        elif not quiet:
+            print(f"{resume} is finished: {task}")
+        return
+    if graph is None:
+        raise Refused("Missing argument 'GRAPH' (see ultrahyperbolic embed --help)")
     geometry = _geometry(signature, dim, beta)
     chosen: dict[str, Any] = {
         "optimizer": optimizer,
@@ -142,24 +170,21 @@ def embed(
         "dissimilarity": None if dissimilarity is None else MEASURES[dissimilarity],
         "stop": stop,
     }
-    _check_machine(device, backend, precision, time_limit)
+    _check_machine(device, backend, precision, time_limit, deterministic=deterministic)
     data = find_graph(graph, reading, quiet=quiet)
     with refusing(GraphError):
         data.require_trainable()
     _check_ids(data)
 
     from ..embedding import TrainingConfig, configure
-    from ..embedding.embedding import prepare_folder
     from ..embedding.memory import require_memory
     from ..embedding.select import choose_signature
-    from ..embedding.tensorboard import with_tensorboard
 
     machine = {"device": device, "backend": backend, "threads": threads, "precision": precision}
     place = output or Path("out") / graph_name(graph)
     selection = None
     if geometry.get("p") is None and geometry["dim"] is not None and not geometry.get("flat"):
-        with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
-            prepare_folder(place, overwrite=overwrite)
+        _claim(context, place, overwrite=overwrite)
         with refusing(ValueError, TypeError):
             selection = choose_signature(
                 data, dim=geometry.pop("dim"), iterations=iterations or TrainingConfig.iterations,
@@ -174,21 +199,36 @@ def embed(
     with refusing(MemoryError):
         require_memory(data, configs, device=device, backend=backend, precision=precision)
     _check_board(tensorboard)
-    folder = _begin(place, data, configs[0], overwrite=overwrite)
-    with refusing(OSError, about="cannot write for TensorBoard: "):
-        board = with_tensorboard(tensorboard, data, configs, None)
-    embedding = _train(data, configs, quiet=quiet, board=board, time_limit=time_limit, **machine)
+    if selection is None:
+        _claim(context, place, overwrite=overwrite)
+    task = Task(place, data, configs, _record(data, configs, machine))
+    task.record["graph"] |= where_from(graph, reading)
+    task.record["training"] |= {
+        "time_limit": time_limit,
+        "tensorboard": None if tensorboard is None else str(tensorboard.resolve()),
+    }
     if selection is not None:
-        embedding.run["select"] = selection.to_json()
-    measured = _keep(embedding, data, folder, quiet=quiet)
+        task.record["select"] = selection.to_json()
+    _begin(task)
+    _train_and_keep(task, threads, checkpoint_every, quiet=quiet, as_json=as_json)
+
+
+def _train_and_keep(
+    task: Task, threads: int | None, checkpoint_every: float | None, *, quiet: bool, as_json: bool
+) -> None:
+    embedding, code = _train(task, threads, checkpoint_every, quiet=quiet)
+    measured = _keep(embedding, task, quiet=quiet)
     if as_json:
-        print_json(_report(embedding, folder))
+        print_json(_report(embedding, task.folder))
     elif not quiet:
-        _print_report(embedding, data, folder)
+        _print_report(embedding, task.graph, task.folder)
     if embedding.run["stopped"] == "interrupted" or not measured:
         what = f"interrupted after {embedding.run['iterations']} iterations" if measured else "interrupted in measuring"
-        print(f"{what}: the best points so far are in {folder}", file=sys.stderr)
-        raise typer.Exit(130)
+        print(
+            f"{what}: the best points so far are in {task.folder}; embed --resume {task.folder} goes on",
+            file=sys.stderr,
+        )
+        raise typer.Exit(code)
 
 
 def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dict[str, Any]:
@@ -208,7 +248,9 @@ def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dic
     return found
 
 
-def _check_machine(device: str | None, backend: str, precision: str | None, time_limit: float | None) -> None:
+def _check_machine(
+    device: str | None, backend: str, precision: str | None, time_limit: float | None, *, deterministic: bool
+) -> None:
     if time_limit is not None and not time_limit > 0:
         raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")
     if backend == "reference" and precision == "float32":
@@ -226,6 +268,8 @@ def _check_machine(device: str | None, backend: str, precision: str | None, time
         raise Refused(f"--backend numba computes on the CPU: leave --device {device} out")
     if backend == "triton" and kind != "cuda":
         raise Refused(f"--backend triton computes on CUDA: leave --device {device} out")
+    if deterministic and kind != "cpu" and backend == "reference":
+        raise Refused(f"--deterministic: torch's sums on {kind} have no fixed order: leave --backend reference out")
     if kind == "meta":
         raise Refused(f"--device {device}: nothing is computed there")
 
@@ -250,78 +294,134 @@ def _check_ids(graph: Graph) -> None:
             raise Refused(f"{graph.source}: id {node!r} is of type {kind}: make the ids text or numbers")
 
 
-def _begin(folder: Path, graph: Graph, config: TrainingConfig, *, overwrite: bool) -> Path:
-    """Make the folder and write what is known before the first iteration.
+def _claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
+    """Make the folder and keep it to ourselves; what is there is kept unless ``overwrite``."""
+    from ..embedding.checkpoint import CHECKPOINT
+    from ..embedding.embedding import prepare_folder
 
-    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
-    """
-    from ..embedding.embedding import TABLE, prepare_folder, write_record
+    with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
+        if not folder.is_dir():
+            prepare_folder(folder, overwrite=overwrite)
+        hold(context, folder)
+        if (folder / CHECKPOINT).exists() and not overwrite:
+            raise Refused(f"{folder} holds a training that is not finished: go on with --resume, or use --overwrite")
+        prepare_folder(folder, overwrite=overwrite)
+
+
+def _record(graph: Graph, configs: list[TrainingConfig], machine: dict[str, Any]) -> dict[str, Any]:
+    """What is known before the first iteration."""
+    from ..embedding.backends import choose_backend
     from ..embedding.estimator import graph_record, versions
-    from ..embedding.files import check_writable
 
-    record = {
-        "config": config.to_json(),
-        "seed": config.seed,
+    precision = machine["precision"]
+    with refusing(ValueError):
+        backend, device = choose_backend(
+            graph.n_nodes, configs, device=machine["device"], backend=machine["backend"], precision=precision
+        )
+    return {
+        "config": configs[0].to_json(),
+        "seed": configs[0].seed,
         "versions": versions(),
         "graph": graph_record(graph),
+        "training": {
+            "configs": [config.to_json() for config in configs],
+            "backend": backend,
+            "device": str(device),
+            "precision": precision,
+        },
         "loss": [],
         "loss_every": 1,
         "stopped": None,
         "measures": {},
         "timing": {"started": time.time()},
     }
-    with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
-        prepare_folder(folder, overwrite=overwrite)
-        if (folder / TABLE).exists():
-            check_writable(folder)
+
+
+def _begin(task: Task) -> None:
+    """Write what is known before the first iteration.
+
+    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
+    """
+    from ..embedding.checkpoint import CHECKPOINT
+    from ..embedding.embedding import TABLE, write_record
+    from ..embedding.files import check_writable
+
+    with refusing(OSError, about="cannot write the embedding: "):
+        if (task.folder / TABLE).exists():
+            check_writable(task.folder)
         else:
-            write_record(folder, record)
-    return folder
+            write_record(task.folder, task.record)
+        (task.folder / CHECKPOINT).unlink(missing_ok=True)
 
 
-def _train(
-    graph: Graph, configs: list[TrainingConfig], *, quiet: bool, board: Callback | None, **machine: Any
-) -> Embedding:
-    """The embedding, or the end of the command where there is nothing to keep."""
+def _train(task: Task, threads: int | None, checkpoint_every: float | None, *, quiet: bool) -> tuple[Embedding, int]:
+    """The embedding and the exit code of an interruption, or the end of the command where there is nothing to keep."""
     from ..embedding import embed_best
+    from ..embedding.checkpoint import EVERY, Checkpoints
+    from ..embedding.tensorboard import with_tensorboard
 
-    chunks = 0
+    how = task.record["training"]
+    with refusing(OSError, about="cannot write for TensorBoard: "):
+        board = with_tensorboard(how["tensorboard"], task.graph, task.configs, None)
+    checkpoints = Checkpoints(task.folder, task.record, EVERY if checkpoint_every is None else checkpoint_every)
+    chunks, asked = 0, 0
 
-    def count(progress: Any) -> None:
+    def between(progress: Any) -> None:
         nonlocal chunks
         chunks += 1
         if board is not None:
             board(progress)
-
-    def interrupt() -> None:
-        if chunks:
+        with refusing(OSError, about="cannot write the checkpoint, the last one stays: "):
+            checkpoints(progress, now=asked > 0)
+        if asked:
             raise KeyboardInterrupt  # the training returns its best so far
-        print("interrupted before there was anything to keep: no embedding is saved", file=sys.stderr)
-        raise SystemExit(130)
 
-    with on_interrupt(interrupt), refusing(MemoryError):
-        embedding = embed_best(graph, configs, quiet=quiet, measures=False, callback=count, **machine)
+    def interrupt(code: int) -> None:
+        nonlocal asked
+        if not chunks and task.so_far is None:
+            print("interrupted before there was anything to keep: no embedding is saved", file=sys.stderr)
+            raise SystemExit(code)
+        if asked:
+            print(f"left at once: embed --resume {task.folder} goes on from the last checkpoint", file=sys.stderr)
+            raise SystemExit(code)
+        asked = code
+
+    with (
+        on_interrupt(partial(interrupt, 130)),
+        on_interrupt(partial(interrupt, 143), signal.SIGTERM),
+        refusing(MemoryError),
+    ):
+        embedding = embed_best(
+            task.graph, task.configs, quiet=quiet, measures=False, callback=between, so_far=task.so_far,
+            threads=threads, device=how["device"], backend=how["backend"], precision=how["precision"],
+            time_limit=how["time_limit"],
+        )  # fmt: skip
     if embedding.run["best_iteration"] < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
         raise typer.Exit(1)
-    return embedding
+    embedding.run.update({key: task.record[key] for key in ("graph", "training", "select") if key in task.record})
+    embedding.run["timing"]["started"] = task.record["timing"]["started"]
+    return embedding, asked or 130
 
 
-def _keep(embedding: Embedding, graph: Graph, folder: Path, *, quiet: bool) -> bool:
+def _keep(embedding: Embedding, task: Task, *, quiet: bool) -> bool:
     """Save the points, then measure them and complete the record; whether Ctrl-C left the time for that."""
     import torch
 
+    from ..embedding.checkpoint import CHECKPOINT
     from ..embedding.embedding import write_record
     from ..evaluation import evaluate
 
     with refusing(OSError, about="cannot save the embedding: "):
-        embedding.save(folder, overwrite=True)
+        embedding.save(task.folder, overwrite=True)
         try:
             points = torch.from_numpy(embedding.points.copy())
-            embedding.run["measures"] = evaluate(graph, points, embedding.manifold, progress=not quiet)
+            embedding.run["measures"] = evaluate(task.graph, points, embedding.manifold, progress=not quiet)
         except KeyboardInterrupt:
             return False
-        write_record(folder, embedding.run)
+        write_record(task.folder, embedding.run)
+        if embedding.run["stopped"] != "interrupted":
+            (task.folder / CHECKPOINT).unlink(missing_ok=True)
     return True
 
 
@@ -339,6 +439,8 @@ def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
         "seed": run["seed"],
         "stopped": run["stopped"],
         "iterations": run["iterations"],
+        "steps_back": run["steps_back"],
+        "nonfinite_losses": run["nonfinite_losses"],
         "best_loss": run["best_loss"],
         "seconds": run["timing"]["seconds"],
         "measures": run["measures"],
@@ -360,6 +462,9 @@ def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
             + (f", within the noise of {', '.join(near)}" if near else "")
         )
     print(f"embedded on {where}, seed {run['seed']}, in {run['timing']['seconds']:.1f} s: {run['stopped']}")
+    if run["nonfinite_losses"]:
+        lost = f"{run['nonfinite_losses']} iterations had no finite loss"
+        print(f"  {lost}: the points were taken back {run['steps_back']} times, each time with half the step")
     for line in in_words(run["measures"]):
         print(f"  {line}")
     print("\nthe top of the hierarchy:")

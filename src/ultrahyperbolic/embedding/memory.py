@@ -46,7 +46,7 @@ def estimate(
     '0.6 GiB'
     """
     runs, widest, coordinates = len(widths), max(widths), sum(widths)
-    state = 5 * 8 * n * runs * widest + _EDGE * m + _LIBRARIES
+    state = 6 * 8 * n * runs * widest + _EDGE * m + _LIBRARIES
     if backend == "numba":
         from ..pairs.numba.streaming import ROWS, TILE, slabs_of
 
