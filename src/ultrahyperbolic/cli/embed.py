@@ -440,7 +440,7 @@ def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
         "stopped": run["stopped"],
         "iterations": run["iterations"],
         "steps_back": run["steps_back"],
-        "nonfinite_losses": run["nonfinite_losses"],
+        "nonfinite": run["nonfinite"],
         "best_loss": run["best_loss"],
         "seconds": run["timing"]["seconds"],
         "measures": run["measures"],
@@ -462,9 +462,8 @@ def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
             + (f", within the noise of {', '.join(near)}" if near else "")
         )
     print(f"embedded on {where}, seed {run['seed']}, in {run['timing']['seconds']:.1f} s: {run['stopped']}")
-    if run["nonfinite_losses"]:
-        lost = f"{run['nonfinite_losses']} iterations had no finite loss"
-        print(f"  {lost}: the points were taken back {run['steps_back']} times, each time with half the step")
+    if run["nonfinite"]:
+        print(f"  values that were not finite: taken back {run['nonfinite']} times, each time with half the step")
     for line in in_words(run["measures"]):
         print(f"  {line}")
     print("\nthe top of the hierarchy:")

@@ -23,7 +23,7 @@ EVERY = 10.0
 """Seconds between checkpoints, unless said otherwise."""
 
 _ABOUT = "ultrahyperbolic"  # the key of the file's metadata
-_ARRAYS = ("points", "free", "best", "record", "losses", "steps_back")
+_ARRAYS = ("points", "free", "best", "record", "losses", "steps_back", "nonfinite")
 
 
 class Checkpoints:
@@ -64,6 +64,7 @@ def write_checkpoint(folder: Path, so_far: SoFar, record: Mapping[str, Any]) -> 
         "record": state.record,
         "losses": so_far.losses,
         "steps_back": so_far.steps_back,
+        "nonfinite": so_far.nonfinite,
     }
     about = {"iteration": state.iteration, "seconds": so_far.seconds, "record": record}
     about[SEAL] = digest_of(about, [arrays[name] for name in _ARRAYS])
@@ -86,7 +87,8 @@ def read_checkpoint(folder: Path) -> tuple[SoFar, dict[str, Any]]:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} is damaged: {why}; remove it to begin the training again") from None
     state = BatchState(arrays["points"], arrays["free"], arrays["best"], arrays["record"], about["iteration"])
-    return SoFar(state, arrays["losses"], arrays["steps_back"], about["seconds"]), about["record"]
+    counts = arrays["steps_back"], arrays["nonfinite"]
+    return SoFar(state, arrays["losses"], *counts, about["seconds"]), about["record"]
 
 
 def differences(then: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> list[str]:

@@ -333,7 +333,7 @@ def _finish(
         "ordered_at": int(done_at) if done_at >= 0 else None,
         "stopped": outcome.reason,
         "steps_back": int(outcome.steps_back[number]),
-        "nonfinite_losses": performed - len(losses),
+        "nonfinite": int(outcome.nonfinite[number]),
         "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold, progress=not quiet) if measures else {},
         "timing": {"started": started, "seconds": outcome.seconds, "runs": len(state.points), "backend": backend},
     }

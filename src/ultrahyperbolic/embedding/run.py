@@ -29,6 +29,8 @@ class SoFar:
     """[B, iterations performed]"""
     steps_back: NDArray[np.int64]
     """[B]"""
+    nonfinite: NDArray[np.int64]
+    """[B]"""
     seconds: float
 
 
@@ -43,14 +45,15 @@ class Progress:
     seconds: float
     state: BatchState
     """Where the batch stands; not to be modified."""
-    chunks: Sequence[Floats] = ()
+    chunks: Sequence[Floats]
     """The losses of the chunks so far."""
-    steps_back: NDArray[np.int64] | None = None
+    steps_back: NDArray[np.int64]
+    nonfinite: NDArray[np.int64]
 
     def so_far(self) -> SoFar:
         """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
-        back = np.zeros(len(self.loss), dtype=np.int64) if self.steps_back is None else self.steps_back
-        return SoFar(self.state, np.concatenate(self.chunks, axis=1), back, self.seconds)
+        losses = np.concatenate(self.chunks, axis=1)
+        return SoFar(self.state, losses, self.steps_back, self.nonfinite, self.seconds)
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Outcome:
     seconds: float
     steps_back: NDArray[np.int64]
     """[B] how often a run was taken back to its best points and its step halved."""
+    nonfinite: NDArray[np.int64]
+    """[B] how often of these because something was not finite."""
 
 
 Callback = Callable[[Progress], Any]
@@ -90,7 +95,7 @@ def run(
         started -= so_far.seconds
         state.take(so_far.state)
         chunks.append(so_far.losses)
-        guard.steps_back[:] = so_far.steps_back
+        guard.steps_back[:], guard.nonfinite[:] = so_far.steps_back, so_far.nonfinite
     size = 1
     try:
         while not (reason := _ended(state, iterations, time.monotonic() - started if chunks else 0.0, time_limit)):
@@ -103,14 +108,17 @@ def run(
             # The first chunks may hold compilation: grow from what was measured, at most fourfold.
             size = max(1, min(4 * size, int(size * _CHUNK_SECONDS / max(spent, 1e-6))))
             seconds = time.monotonic() - started
-            now = Progress(state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks, guard.steps_back)
+            now = Progress(
+                state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks, guard.steps_back,
+                guard.nonfinite,
+            )  # fmt: skip
             if callback is not None and callback(now):
                 reason = "a callback asked to stop"
                 break
     except KeyboardInterrupt:
         reason = "interrupted"
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((len(state.points), 0))
-    return Outcome(losses, reason, time.monotonic() - started, guard.steps_back)
+    return Outcome(losses, reason, time.monotonic() - started, guard.steps_back, guard.nonfinite)
 
 
 def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float | None) -> str:
@@ -130,6 +138,7 @@ class _Guard:
     def __init__(self, engine: Engine, state: BatchState, *, compare: bool) -> None:
         self.settled = np.array([spec.schedule.settled for spec in engine.specs])
         self.steps_back = np.zeros(len(state.points), dtype=np.int64)
+        self.nonfinite = self.steps_back.copy()
         self.start, self.compare = state.points.copy(), compare
 
     def look(self, state: BatchState, loss: Floats) -> None:
@@ -143,6 +152,7 @@ class _Guard:
             state.points[run] = state.free[run] = state.best[run]
             state.record[run, 6] *= 0.5
             self.steps_back[run] += 1
+            self.nonfinite[run] += not sound[run]
 
 
 def _finite(points: Floats) -> NDArray[np.bool_]:
