@@ -26,6 +26,7 @@ from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.embedding.checkpoint import CHECKPOINT, read_checkpoint
 from ultrahyperbolic.embedding.files import read_sealed_json
 
+
 class Training:
     """The command ``embed`` as a process of its own, forked from this one so that libraries are imported once."""
 

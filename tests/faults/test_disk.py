@@ -27,7 +27,9 @@ def small_disk(tmp_path):
     """A file system of 192 KiB."""
     place = tmp_path / "small"
     place.mkdir()
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", place], capture_output=True, text=True)
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=192k", "tmpfs", place], capture_output=True, text=True
+    )
     if mounted.returncode:
         pytest.skip(f"mounting a small file system is not allowed here: {mounted.stderr.strip()}")
     yield place

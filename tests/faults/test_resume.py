@@ -103,9 +103,9 @@ def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
 
 def test_the_graph_is_found_from_another_folder_with_its_reading_options(call, begun, tmp_path, monkeypatch):
     Path("ties.txt").write_text("strength;a;b\n3;ann;bob\n1;bob;cid\n2;cid;dan\n")
-    begun("embed ties.txt -o club --iterations 300 --weight strength --source a --target b --delimiter ';' --header")
-    words = "embed ties.txt -o undisturbed --iterations 300 --weight strength --source a --target b --delimiter ';' --header"
-    call(f"{words} --quiet")
+    words = "embed ties.txt --iterations 300 --weight strength --source a --target b --delimiter ';' --header"
+    begun(f"{words} -o club")
+    call(f"{words} -o undisturbed --quiet")
     Path("elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     result = call("embed --resume ../club --json")
@@ -185,7 +185,9 @@ def test_another_configuration_is_refused(refuse, begun):
     assert "seed: 5 then, 0 now" in line
 
 
-@pytest.mark.parametrize("more", ["--seed 3", "--iterations 800", "--signature 2,2", "--unweighted", "-o club", "karate"])
+@pytest.mark.parametrize(
+    "more", ["--seed 3", "--iterations 800", "--signature 2,2", "--unweighted", "-o club", "karate"]
+)
 def test_settings_are_those_of_the_folder(refuse, begun, more):
     begun(until=1)
     name = {"-o club": "-o", "karate": "GRAPH"}.get(more, more.split()[0])

@@ -154,7 +154,8 @@ def embed(
     if resume is not None:
         task = reopen(context, resume, quiet=quiet)
         if isinstance(task, Task):
-            _train_and_keep(task, threads, checkpoint_every, quiet=quiet, as_json=as_json)
+            _check_board(tensorboard)
+            _train_and_keep(task, threads, checkpoint_every, tensorboard, quiet=quiet, as_json=as_json)
         elif as_json:
             print_json(_report(open_embedding(resume), resume))
         elif not quiet:
@@ -203,20 +204,23 @@ def embed(
         _claim(context, place, overwrite=overwrite)
     task = Task(place, data, configs, _record(data, configs, machine))
     task.record["graph"] |= where_from(graph, reading)
-    task.record["training"] |= {
-        "time_limit": time_limit,
-        "tensorboard": None if tensorboard is None else str(tensorboard.resolve()),
-    }
+    task.record["training"]["time_limit"] = time_limit
     if selection is not None:
         task.record["select"] = selection.to_json()
     _begin(task)
-    _train_and_keep(task, threads, checkpoint_every, quiet=quiet, as_json=as_json)
+    _train_and_keep(task, threads, checkpoint_every, tensorboard, quiet=quiet, as_json=as_json)
 
 
 def _train_and_keep(
-    task: Task, threads: int | None, checkpoint_every: float | None, *, quiet: bool, as_json: bool
+    task: Task,
+    threads: int | None,
+    checkpoint_every: float | None,
+    tensorboard: Path | None,
+    *,
+    quiet: bool,
+    as_json: bool,
 ) -> None:
-    embedding, code = _train(task, threads, checkpoint_every, quiet=quiet)
+    embedding, code = _train(task, threads, checkpoint_every, tensorboard, quiet=quiet)
     measured = _keep(embedding, task, quiet=quiet)
     if as_json:
         print_json(_report(embedding, task.folder))
@@ -354,7 +358,9 @@ def _begin(task: Task) -> None:
         (task.folder / CHECKPOINT).unlink(missing_ok=True)
 
 
-def _train(task: Task, threads: int | None, checkpoint_every: float | None, *, quiet: bool) -> tuple[Embedding, int]:
+def _train(
+    task: Task, threads: int | None, checkpoint_every: float | None, tensorboard: Path | None, *, quiet: bool
+) -> tuple[Embedding, int]:
     """The embedding and the exit code of an interruption, or the end of the command where there is nothing to keep."""
     from ..embedding import embed_best
     from ..embedding.checkpoint import EVERY, Checkpoints
@@ -362,7 +368,7 @@ def _train(task: Task, threads: int | None, checkpoint_every: float | None, *, q
 
     how = task.record["training"]
     with refusing(OSError, about="cannot write for TensorBoard: "):
-        board = with_tensorboard(how["tensorboard"], task.graph, task.configs, None)
+        board = with_tensorboard(tensorboard, task.graph, task.configs, None)
     checkpoints = Checkpoints(task.folder, task.record, EVERY if checkpoint_every is None else checkpoint_every)
     chunks, asked = 0, 0
 
