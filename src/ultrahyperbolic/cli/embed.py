@@ -171,7 +171,7 @@ def embed(
         "dissimilarity": None if dissimilarity is None else MEASURES[dissimilarity],
         "stop": stop,
     }
-    _check_machine(device, backend, precision, time_limit, deterministic=deterministic)
+    _check_machine(device, backend, precision, time_limit)
     data = find_graph(graph, reading, quiet=quiet)
     with refusing(GraphError):
         data.require_trainable()
@@ -200,11 +200,14 @@ def embed(
     with refusing(MemoryError):
         require_memory(data, configs, device=device, backend=backend, precision=precision)
     _check_board(tensorboard)
+    task = Task(place, data, configs, _record(data, configs, machine))
+    how = task.record["training"]
+    if deterministic and how["backend"] == "reference" and not how["device"].startswith("cpu"):
+        raise Refused(f"--deterministic: torch's sums on {how['device']} have no fixed order: use triton or the CPU")
     if selection is None:
         _claim(context, place, overwrite=overwrite)
-    task = Task(place, data, configs, _record(data, configs, machine))
     task.record["graph"] |= where_from(graph, reading)
-    task.record["training"]["time_limit"] = time_limit
+    how["time_limit"] = time_limit
     if selection is not None:
         task.record["select"] = selection.to_json()
     _begin(task)
@@ -252,9 +255,7 @@ def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dic
     return found
 
 
-def _check_machine(
-    device: str | None, backend: str, precision: str | None, time_limit: float | None, *, deterministic: bool
-) -> None:
+def _check_machine(device: str | None, backend: str, precision: str | None, time_limit: float | None) -> None:
     if time_limit is not None and not time_limit > 0:
         raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")
     if backend == "reference" and precision == "float32":
@@ -272,8 +273,6 @@ def _check_machine(
         raise Refused(f"--backend numba computes on the CPU: leave --device {device} out")
     if backend == "triton" and kind != "cuda":
         raise Refused(f"--backend triton computes on CUDA: leave --device {device} out")
-    if deterministic and kind != "cpu" and backend == "reference":
-        raise Refused(f"--deterministic: torch's sums on {kind} have no fixed order: leave --backend reference out")
     if kind == "meta":
         raise Refused(f"--device {device}: nothing is computed there")
 
@@ -375,11 +374,12 @@ def _train(
     def between(progress: Any) -> None:
         nonlocal chunks
         chunks += 1
+        last = asked > 0  # a signal from here on is for the next chunk
         if board is not None:
             board(progress)
         with refusing(OSError, about="cannot write the checkpoint, the last one stays: "):
-            checkpoints(progress, now=asked > 0)
-        if asked:
+            checkpoints(progress, now=last)
+        if last:
             raise KeyboardInterrupt  # the training returns its best so far
 
     def interrupt(code: int) -> None:

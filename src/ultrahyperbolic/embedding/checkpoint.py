@@ -6,7 +6,7 @@ import json
 import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -118,7 +118,8 @@ def locked(folder: Path) -> Iterator[None]:
     try:
         for name in (TABLE, RECORD, CHECKPOINT):
             for left in folder.glob(f".{name}.*"):
-                left.unlink(missing_ok=True)
+                with suppress(OSError):  # whoever writes next will say so
+                    left.unlink()
         yield
     finally:
         if handle is not None:
