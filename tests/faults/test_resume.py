@@ -54,7 +54,7 @@ def stopped_at(folder, configs, iteration, **options):
         # Steps so long that runs are thrown off and taken back, on both sides of the stop.
         ("numba", [THROWN_OFF], (120, 800)),
         ("numba", [TrainingConfig(iterations=900, stop="ordered", p=9, q=1, preset="paper")], (50,)),
-        ("reference", configure(KARATE, p=3, q=1, iterations=30), (1, 13)),
+        ("reference", configure(KARATE, p=3, q=1, iterations=12), (1, 5)),
     ],
     ids=["tries", "phi", "thrown off", "ordered", "reference"],
 )
