@@ -106,7 +106,8 @@ def run(
             if state.iteration % _LOOK_EVERY == 0:
                 guard.look(state, chunks[-1][:, -1])
             # The first chunks may hold compilation: grow from what was measured, at most fourfold.
-            size = max(1, min(4 * size, int(size * _CHUNK_SECONDS / max(spent, 1e-6))))
+            performed = chunks[-1].shape[1]
+            size = max(1, min(4 * performed, int(performed * _CHUNK_SECONDS / max(spent, 1e-6))))
             seconds = time.monotonic() - started
             now = Progress(
                 state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks, guard.steps_back,
