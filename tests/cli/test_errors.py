@@ -175,7 +175,7 @@ def test_an_embedding_is_kept_until_the_new_one_is_written(call, refuse):
     call("embed karate -o club --iterations 5 --quiet")
     before = {file: file.read_bytes() for file in Path("club").iterdir()}
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, limit[1]))  # a longer file fails, as on a full disk
+    resource.setrlimit(resource.RLIMIT_FSIZE, (6000, limit[1]))  # a longer file fails, as on a full disk
     try:
         line = refuse("embed lesmis -o club --iterations 5 --overwrite --quiet")
         fresh = refuse("embed lesmis -o other --iterations 5 --quiet")

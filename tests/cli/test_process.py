@@ -74,7 +74,8 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
     assert run["stopped"] == "interrupted"
     assert 0 < run["iterations"] < 2_000_000
     assert "recall_at_1" in run["measures"]
-    assert err == f"interrupted after {run['iterations']} iterations: the best points so far are in club\n"
+    going_on = "the best points so far are in club; embed --resume club goes on"
+    assert err == f"interrupted after {run['iterations']} iterations: {going_on}\n"
     assert "the top of the hierarchy:" in out
     assert len(Embedding.load(tmp_path / "club")) == 34
 
@@ -96,7 +97,8 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
     monkeypatch.setattr(room, "evaluate", interrupted)
     result = call("embed karate -o club --iterations 60")
     assert result.exit_code == 130
-    assert result.stderr == "interrupted in measuring: the best points so far are in club\n"
+    going_on = "the best points so far are in club; embed --resume club goes on"
+    assert result.stderr == f"interrupted in measuring: {going_on}\n"
     run = json.loads(Path("club/run.json").read_text())
     assert (run["stopped"], run["measures"]) == ("reached 60 iterations", {})
     assert len(Embedding.load("club")) == 34

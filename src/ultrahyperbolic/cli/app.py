@@ -25,7 +25,7 @@ Examples:
   ultrahyperbolic reproduce table1 --seeds 20
 
 Exit codes: 0 done, 1 the training failed or a pipe was closed,
-2 bad input (one line on stderr says what), 130 Ctrl-C."""
+2 bad input (one line on stderr says what), 130 Ctrl-C, 143 SIGTERM."""
 
 
 class _OneLineErrors(TyperGroup):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import shlex
+import signal
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -15,12 +17,12 @@ from . import options as opt
 from .errors import Refused, refusing
 from .options import MEASURES, Dissimilarity
 from .output import note, number, percent, print_json, print_table, shown
+from .resume import Task, hold, reopen
 from .signals import on_interrupt
-from .sources import find_graph, graph_name
+from .sources import find_graph, graph_name, open_embedding, where_from
 
 if TYPE_CHECKING:
     from ..embedding import Embedding, TrainingConfig
-    from ..embedding.run import Callback
     from ..graph import Graph
 
 _TOP = 10
@@ -32,7 +34,8 @@ Examples:
   ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
   ultrahyperbolic embed ties.csv --weight calls --iterations 5000
   ultrahyperbolic embed karate --preset paper --signature 2,2 -o out/paper
-  ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json"""
+  ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json
+  ultrahyperbolic embed --resume club"""
 
 
 def _option(panel: str, *names: str, **settings: Any) -> Any:
@@ -42,7 +45,7 @@ def _option(panel: str, *names: str, **settings: Any) -> Any:
 @opt.reads_graph
 def embed(
     context: typer.Context,
-    graph: opt.GraphArgument,
+    graph: opt.OptionalGraphArgument = None,
     signature: Annotated[
         str | None,
         _option(_GEOMETRY, "--signature", metavar="P,Q", help="The signature of Q^(p,q), or flat; 3,1 if not said."),
@@ -108,11 +111,22 @@ def embed(
         Literal["float64", "float32"] | None,
         _option(_TRAINING, "--precision", help="Of the pass over pairs; float64 on the CPU, float32 on CUDA."),
     ] = None,
+    deterministic: Annotated[
+        bool, _option(_TRAINING, "--deterministic", help="Same seed, same bits, or a line that says why not.")
+    ] = False,
     output: Annotated[
         Path | None,
         _option(_RESULT, "-o", "--output", metavar="FOLDER", help="Where to write; out/NAME OF THE GRAPH if not said."),
     ] = None,
     overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
+    resume: Annotated[
+        Path | None,
+        _option(_RESULT, "--resume", metavar="FOLDER", help="Go on with the training of a folder; needs nothing else."),
+    ] = None,
+    checkpoint_every: Annotated[
+        float | None,
+        _option(_RESULT, "--checkpoint-every", metavar="SECONDS", help="How often to write one; 10 if not said."),
+    ] = None,
     tensorboard: Annotated[
         Path | None,
         _option(
@@ -136,10 +150,27 @@ def embed(
 
     FOLDER gets embedding.parquet (node, coordinates, delta, rank),
     run.json (settings, seed, versions, loss, measures) and report.html,
-    to look at in a browser. Ctrl-C keeps the best points so far.
+    to look at in a browser. Ctrl-C keeps the best points so far, and a
+    checkpoint from which --resume goes on.
     """
     from ..graph import GraphError
 
+    if checkpoint_every is not None and not checkpoint_every >= 0:
+        raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
+    if resume is not None:
+        task = reopen(context, resume, quiet=quiet)
+        if isinstance(task, Task):
+            _check_board(tensorboard)
+            _train_and_keep(
+                task, threads, checkpoint_every, tensorboard, with_report=with_report, quiet=quiet, as_json=as_json
+            )
+        elif as_json:
+            print_json(_report(open_embedding(resume), resume))
+        elif not quiet:
+            print(f"{resume} is finished: {task}")
+        return
+    if graph is None:
+        raise Refused("Missing argument 'GRAPH' (see ultrahyperbolic embed --help)")
     geometry = _geometry(signature, dim, beta)
     chosen: dict[str, Any] = {
         "optimizer": optimizer,
@@ -155,17 +186,14 @@ def embed(
     _check_ids(data)
 
     from ..embedding import TrainingConfig, configure
-    from ..embedding.embedding import prepare_folder
     from ..embedding.memory import require_memory
     from ..embedding.select import choose_signature
-    from ..embedding.tensorboard import with_tensorboard
 
     machine = {"device": device, "backend": backend, "threads": threads, "precision": precision}
     place = output or Path("out") / graph_name(graph)
     selection = None
     if geometry.get("p") is None and geometry["dim"] is not None and not geometry.get("flat"):
-        with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
-            prepare_folder(place, overwrite=overwrite)
+        _claim(context, place, overwrite=overwrite)
         with refusing(ValueError, TypeError):
             selection = choose_signature(
                 data, dim=geometry.pop("dim"), iterations=iterations or TrainingConfig.iterations,
@@ -180,28 +208,46 @@ def embed(
     with refusing(MemoryError):
         require_memory(data, configs, device=device, backend=backend, precision=precision)
     _check_board(tensorboard)
-    how = {name: str(value) if isinstance(value, Path) else value for name, value in reading.items()}
-    asked = {"command": shlex.join(context.obj), "reading": how}
+    task = Task(place, data, configs, _record(data, configs, machine))
+    how = task.record["training"]
+    if deterministic and how["backend"] == "reference" and not how["device"].startswith("cpu"):
+        raise Refused(f"--deterministic: torch's sums on {how['device']} have no fixed order: use triton or the CPU")
+    if selection is None:
+        _claim(context, place, overwrite=overwrite)
+    task.record["graph"] |= where_from(graph, reading)
+    how["time_limit"] = time_limit
+    options = {name: str(value) if isinstance(value, Path) else value for name, value in reading.items()}
+    task.record.update({"command": shlex.join(context.obj), "reading": options})
     if selection is not None:
-        asked["select"] = selection.to_json()
-    folder = _begin(place, data, configs[0], asked, overwrite=overwrite)
-    with refusing(OSError, about="cannot write for TensorBoard: "):
-        board = with_tensorboard(tensorboard, data, configs, None)
-    embedding = _train(data, configs, quiet=quiet, board=board, time_limit=time_limit, **machine)
-    embedding.run.update(asked)
-    unfinished = _keep(embedding, data, folder, with_report=with_report, quiet=quiet)
+        task.record["select"] = selection.to_json()
+    _begin(task)
+    _train_and_keep(task, threads, checkpoint_every, tensorboard, with_report=with_report, quiet=quiet, as_json=as_json)
+
+
+def _train_and_keep(
+    task: Task,
+    threads: int | None,
+    checkpoint_every: float | None,
+    tensorboard: Path | None,
+    *,
+    with_report: bool,
+    quiet: bool,
+    as_json: bool,
+) -> None:
+    embedding, code = _train(task, threads, checkpoint_every, tensorboard, quiet=quiet)
+    unfinished = _keep(embedding, task, with_report=with_report, quiet=quiet)
     if as_json:
-        print_json(_report(embedding, folder))
+        print_json(_report(embedding, task.folder))
     elif not quiet:
-        _print_report(embedding, data, folder)
+        _print_report(embedding, task.graph, task.folder)
     if embedding.run["stopped"] == "interrupted" or unfinished:
-        what = (
-            f"interrupted in {unfinished}"
-            if unfinished
-            else f"interrupted after {embedding.run['iterations']} iterations"
+        iterations = embedding.run["iterations"]
+        what = f"interrupted in {unfinished}" if unfinished else f"interrupted after {iterations} iterations"
+        print(
+            f"{what}: the best points so far are in {task.folder}; embed --resume {task.folder} goes on",
+            file=sys.stderr,
         )
-        print(f"{what}: the best points so far are in {folder}", file=sys.stderr)
-        raise typer.Exit(130)
+        raise typer.Exit(code)
 
 
 def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dict[str, Any]:
@@ -263,83 +309,143 @@ def _check_ids(graph: Graph) -> None:
             raise Refused(f"{graph.source}: id {node!r} is of type {kind}: make the ids text or numbers")
 
 
-def _begin(folder: Path, graph: Graph, config: TrainingConfig, asked: dict[str, Any], *, overwrite: bool) -> Path:
-    """Make the folder and write what is known before the first iteration.
+def _claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
+    """Make the folder and keep it to ourselves; what is there is kept unless ``overwrite``."""
+    from ..embedding.checkpoint import CHECKPOINT
+    from ..embedding.embedding import prepare_folder
 
-    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
-    """
-    from ..embedding.embedding import TABLE, prepare_folder, write_record
+    with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
+        if not folder.is_dir():
+            prepare_folder(folder, overwrite=overwrite)
+        hold(context, folder)
+        if (folder / CHECKPOINT).exists() and not overwrite:
+            raise Refused(f"{folder} holds a training that is not finished: go on with --resume, or use --overwrite")
+        prepare_folder(folder, overwrite=overwrite)
+
+
+def _record(graph: Graph, configs: list[TrainingConfig], machine: dict[str, Any]) -> dict[str, Any]:
+    """What is known before the first iteration."""
+    from ..embedding.backends import choose_backend
     from ..embedding.estimator import graph_record, versions
-    from ..embedding.files import check_writable
 
-    record = {
-        "config": config.to_json(),
-        "seed": config.seed,
+    precision = machine["precision"]
+    with refusing(ValueError):
+        backend, device = choose_backend(
+            graph.n_nodes, configs, device=machine["device"], backend=machine["backend"], precision=precision
+        )
+    return {
+        "config": configs[0].to_json(),
+        "seed": configs[0].seed,
         "versions": versions(),
         "graph": graph_record(graph),
+        "training": {
+            "configs": [config.to_json() for config in configs],
+            "backend": backend,
+            "device": str(device),
+            "precision": precision,
+        },
         "loss": [],
         "loss_every": 1,
         "stopped": None,
         "measures": {},
         "timing": {"started": time.time()},
-        **asked,
     }
-    with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
-        prepare_folder(folder, overwrite=overwrite)
-        if (folder / TABLE).exists():
-            check_writable(folder)
+
+
+def _begin(task: Task) -> None:
+    """Write what is known before the first iteration.
+
+    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
+    """
+    from ..embedding.checkpoint import CHECKPOINT
+    from ..embedding.embedding import TABLE, write_record
+    from ..embedding.files import check_writable
+
+    with refusing(OSError, about="cannot write the embedding: "):
+        if (task.folder / TABLE).exists():
+            check_writable(task.folder)
         else:
-            write_record(folder, record)
-    return folder
+            write_record(task.folder, task.record)
+        (task.folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def _train(
-    graph: Graph, configs: list[TrainingConfig], *, quiet: bool, board: Callback | None, **machine: Any
-) -> Embedding:
-    """The embedding, or the end of the command where there is nothing to keep."""
+    task: Task, threads: int | None, checkpoint_every: float | None, tensorboard: Path | None, *, quiet: bool
+) -> tuple[Embedding, int]:
+    """The embedding and the exit code of an interruption, or the end of the command where there is nothing to keep."""
     from ..embedding import embed_best
+    from ..embedding.checkpoint import EVERY, Checkpoints
+    from ..embedding.tensorboard import with_tensorboard
 
-    chunks = 0
+    how = task.record["training"]
+    with refusing(OSError, about="cannot write for TensorBoard: "):
+        board = with_tensorboard(tensorboard, task.graph, task.configs, None)
+    checkpoints = Checkpoints(task.folder, task.record, EVERY if checkpoint_every is None else checkpoint_every)
+    chunks, asked = 0, 0
 
-    def count(progress: Any) -> None:
+    def between(progress: Any) -> None:
         nonlocal chunks
         chunks += 1
+        last = asked > 0  # a signal from here on is for the next chunk
         if board is not None:
             board(progress)
-
-    def interrupt() -> None:
-        if chunks:
+        with refusing(OSError, about="cannot write the checkpoint, the last one stays: "):
+            checkpoints(progress, now=last)
+        if last:
             raise KeyboardInterrupt  # the training returns its best so far
-        print("interrupted before there was anything to keep: no embedding is saved", file=sys.stderr)
-        raise SystemExit(130)
 
-    with on_interrupt(interrupt), refusing(MemoryError):
-        embedding = embed_best(graph, configs, quiet=quiet, measures=False, callback=count, **machine)
+    def interrupt(code: int) -> None:
+        nonlocal asked
+        if not chunks and task.so_far is None:
+            print("interrupted before there was anything to keep: no embedding is saved", file=sys.stderr)
+            raise SystemExit(code)
+        if asked:
+            print(f"left at once: embed --resume {task.folder} goes on from the last checkpoint", file=sys.stderr)
+            raise SystemExit(code)
+        asked = code
+
+    with (
+        on_interrupt(partial(interrupt, 130)),
+        on_interrupt(partial(interrupt, 143), signal.SIGTERM),
+        refusing(MemoryError),
+    ):
+        embedding = embed_best(
+            task.graph, task.configs, quiet=quiet, measures=False, callback=between, so_far=task.so_far,
+            threads=threads, device=how["device"], backend=how["backend"], precision=how["precision"],
+            time_limit=how["time_limit"],
+        )  # fmt: skip
     if embedding.run["best_iteration"] < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
         raise typer.Exit(1)
-    return embedding
+    embedding.run.update(
+        {key: task.record[key] for key in ("graph", "training", "select", "command", "reading") if key in task.record}
+    )
+    embedding.run["timing"]["started"] = task.record["timing"]["started"]
+    return embedding, asked or 130
 
 
-def _keep(embedding: Embedding, graph: Graph, folder: Path, *, with_report: bool, quiet: bool) -> str:
+def _keep(embedding: Embedding, task: Task, *, with_report: bool, quiet: bool) -> str:
     """Save the points, measure them, complete the record and write the report; what Ctrl-C left no time for, if any."""
     import torch
 
+    from ..embedding.checkpoint import CHECKPOINT
     from ..embedding.embedding import write_record
     from ..evaluation import evaluate
     from ..report import write_report
 
     with refusing(OSError, about="cannot save the embedding: "):
-        embedding.save(folder, overwrite=True)
+        embedding.save(task.folder, overwrite=True)
         try:
             points = torch.from_numpy(embedding.points.copy())
-            embedding.run["measures"] = evaluate(graph, points, embedding.manifold, progress=not quiet)
+            embedding.run["measures"] = evaluate(task.graph, points, embedding.manifold, progress=not quiet)
         except KeyboardInterrupt:
             return "measuring"
-        write_record(folder, embedding.run)
+        write_record(task.folder, embedding.run)
+        if embedding.run["stopped"] != "interrupted":
+            (task.folder / CHECKPOINT).unlink(missing_ok=True)
         if with_report:
             try:
-                write_report(embedding, folder)
+                write_report(embedding, task.folder)
             except KeyboardInterrupt:
                 return "writing the report"
             except ImportError as error:
@@ -359,6 +465,8 @@ def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
         "seed": run["seed"],
         "stopped": run["stopped"],
         "iterations": run["iterations"],
+        "steps_back": run["steps_back"],
+        "nonfinite": run["nonfinite"],
         "best_loss": run["best_loss"],
         "seconds": run["timing"]["seconds"],
         "measures": run["measures"],
@@ -380,6 +488,8 @@ def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
             + (f", within the noise of {', '.join(near)}" if near else "")
         )
     print(f"embedded on {where}, seed {run['seed']}, in {run['timing']['seconds']:.1f} s: {run['stopped']}")
+    if run["nonfinite"]:
+        print(f"  values that were not finite: taken back {run['nonfinite']} times, each time with half the step")
     for line in in_words(run["measures"]):
         print(f"  {line}")
     print("\nthe top of the hierarchy:")

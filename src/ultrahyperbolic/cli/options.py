@@ -21,15 +21,14 @@ MEASURES = {
     "cone-rule": "cone_rule",
 }
 
-GraphArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="GRAPH",
-        show_default=False,
-        help="A file (CSV, TSV, blanks, Parquet, GraphML, Matrix Market; gzip and zstd), or the name of a data set. "
-        "Where there are both, the file is taken.",
-    ),
-]
+_graph = typer.Argument(
+    metavar="GRAPH",
+    show_default=False,
+    help="A file (CSV, TSV, blanks, Parquet, GraphML, Matrix Market; gzip and zstd), or the name of a data set. "
+    "Where there are both, the file is taken.",
+)
+GraphArgument = Annotated[str, _graph]
+OptionalGraphArgument = Annotated[str | None, _graph]
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that [bold]embed[/bold] wrote.")
 ]

@@ -1,4 +1,4 @@
-"""What Ctrl-C does while something long runs."""
+"""What Ctrl-C and a polite kill do while something long runs."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 @contextmanager
-def on_interrupt(act: Callable[[], None]) -> Iterator[None]:
-    """Call ``act`` on Ctrl-C, unless whoever started us wants it ignored."""
-    before = signal.getsignal(signal.SIGINT)
+def on_interrupt(act: Callable[[], None], which: signal.Signals = signal.SIGINT) -> Iterator[None]:
+    """Call ``act`` on Ctrl-C, or another signal, unless whoever started us wants it ignored."""
+    before = signal.getsignal(which)
     if before is signal.SIG_IGN:
         yield
         return
@@ -19,8 +19,8 @@ def on_interrupt(act: Callable[[], None]) -> Iterator[None]:
     def handle(number: int, frame: Any) -> None:
         act()
 
-    signal.signal(signal.SIGINT, handle)
+    signal.signal(which, handle)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(which, before)

@@ -39,6 +39,22 @@ def find_graph(name: str, options: Mapping[str, Any], *, quiet: bool) -> Graph:
     raise Refused(f"{name}: no such file, and no data set of that name{near or '; there are ' + ', '.join(names())}")
 
 
+def where_from(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What :func:`find_again` needs to find a graph again from any folder, as plain data."""
+    file = str(Path(name).resolve()) if Path(name).is_file() else None
+    nodes = {"nodes": str(Path(options["nodes"]).resolve())} if "nodes" in options else {}
+    return {"file": file, "data_set": None if file else name, "reading": {**options, **nodes}}
+
+
+def find_again(graph: Mapping[str, Any], *, quiet: bool) -> Graph:
+    """The graph of a record that :func:`where_from` has added to."""
+    if graph["file"] is None:
+        return _load(graph["data_set"], graph["reading"])
+    if not Path(graph["file"]).is_file():
+        raise Refused(f"{graph['file']}: the graph of this training is no longer there: put it back")
+    return find_graph(graph["file"], graph["reading"], quiet=quiet)
+
+
 def _load(name: str, options: Mapping[str, Any]) -> Graph:
     from ..datasets import load
     from ..graph import GraphError

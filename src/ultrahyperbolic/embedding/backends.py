@@ -52,8 +52,6 @@ def make_engine(
         return TritonEngine(pairs, specs, device=place, precision=precision or "float32", **options)
     if precision == "float32":
         raise ValueError("precision 'float32' is of the backends numba and triton: the reference is float64")
-    if threads is not None:
-        torch.set_num_threads(threads)
     return ReferenceEngine(pairs, specs, device=place, **options)
 
 

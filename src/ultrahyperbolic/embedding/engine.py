@@ -7,8 +7,9 @@ batch is that run alone, bit for bit. A schedule is data, so better schedules ne
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -116,6 +117,12 @@ class BatchState:
         record = np.tile(np.array([np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0]), (len(starts), 1))
         return cls(stacked.copy(), stacked.copy(), stacked.copy(), record)
 
+    def take(self, other: BatchState) -> None:
+        """Stand where another batch of the same shape stands."""
+        for name in ("points", "free", "best", "record"):
+            getattr(self, name)[:] = getattr(other, name)
+        self.iteration = other.iteration
+
     @property
     def done(self) -> NDArray[np.bool_]:
         """[B] which runs have met every constraint."""
@@ -152,7 +159,10 @@ class Engine(Protocol):
 
 @dataclass
 class ReferenceEngine:
-    """The definition: the torch objective and ``descent_step``, run after run. Any device."""
+    """The definition: the torch objective and ``descent_step``, run after run. Any device.
+
+    On the CPU it computes on one thread, for torch's sums depend on how many there are.
+    """
 
     pairs: RankedPairs
     specs: Sequence[RunSpec]
@@ -167,11 +177,12 @@ class ReferenceEngine:
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
         losses = np.full((len(self.specs), iterations), np.nan)
-        for run, spec in enumerate(self.specs):
-            for step in range(iterations):
-                if state.record[run, 3] >= 0:
-                    break
-                losses[run, step] = self._iterate(state, run, spec, state.iteration + step)
+        with _one_thread():
+            for run, spec in enumerate(self.specs):
+                for step in range(iterations):
+                    if state.record[run, 3] >= 0:
+                        break
+                    losses[run, step] = self._iterate(state, run, spec, state.iteration + step)
         state.iteration += iterations
         return losses
 
@@ -181,8 +192,9 @@ class ReferenceEngine:
         for run, spec in enumerate(self.specs):
             points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
             points.requires_grad_()
-            loss, edges, nonedges = self.objective(run, spec, points, state.iteration)
-            (gradient,) = torch.autograd.grad(loss, points)
+            with _one_thread():
+                loss, edges, nonedges = self.objective(run, spec, points, state.iteration)
+                (gradient,) = torch.autograd.grad(loss, points)
             found.loss[run] = float(loss.detach())
             found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
             found.longest[run], found.shortest[run] = _ends_of(edges, nonedges)
@@ -405,6 +417,17 @@ class _CompiledRun:
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             theirs[number, :, : self.width] = mine.T
         state.record[number] = self.record
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread of torch's on the CPU."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:

@@ -24,7 +24,7 @@ from .defaults import at_temperature, choose, tries
 from .embedding import Embedding
 from .engine import BatchState, Engine, Floats, Measure, Precision, Way
 from .memory import require_memory
-from .run import Callback, Outcome, Progress, run
+from .run import Callback, Outcome, Progress, SoFar, run
 from .select import choose_signature
 from .start import SpectralStart
 from .tensorboard import with_tensorboard
@@ -240,8 +240,12 @@ def embed_many(
     measures: bool = True,
     quiet: bool = True,
     callback: Callback | None = None,
+    so_far: SoFar | None = None,
 ) -> list[Embedding]:
-    """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit."""
+    """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
+
+    ``so_far`` is what :meth:`Progress.so_far` gave an earlier call's callback: the training goes on from there.
+    """
     graph.require_trainable()
     lengths = {config.iterations for config in configs}
     if len(lengths) != 1 or len({(c.stop, c.best_every, c.step_back) for c in configs}) != 1:
@@ -263,8 +267,9 @@ def embed_many(
             return None if callback is None else callback(progress)
 
         outcome = run(
-            engine, state, lengths.pop(), callback=both, time_limit=time_limit, step_back=configs[0].step_back
-        )
+            engine, state, lengths.pop(), callback=both, time_limit=time_limit, step_back=configs[0].step_back,
+            so_far=so_far,
+        )  # fmt: skip
     # Whatever happened, nothing is worse than where it started.
     after = _final_objective(engine, state.best)
     worse = ~(after <= before)
@@ -318,9 +323,11 @@ def _finish(
     manifold = config.manifold()
     points = state.best[number, :, : manifold.ambient_dim]
     losses = outcome.losses[number]
-    losses = losses[~np.isnan(losses)]
-    every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
     best_loss, best_at, _, done_at = state.record[number, :4]
+    if done_at >= 0:
+        losses = losses[: int(done_at) + 1]
+    performed, losses = len(losses), losses[np.isfinite(losses)]
+    every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
     record: dict[str, Any] = {
         "config": config.to_json(),
         "seed": config.seed,
@@ -330,10 +337,11 @@ def _finish(
         "loss_every": every,
         "best_loss": _best(best_loss, losses),
         "best_iteration": int(best_at),
-        "iterations": len(losses),
+        "iterations": performed,
         "ordered_at": int(done_at) if done_at >= 0 else None,
         "stopped": outcome.reason,
         "steps_back": int(outcome.steps_back[number]),
+        "nonfinite": int(outcome.nonfinite[number]),
         "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold, progress=not quiet) if measures else {},
         "timing": {"started": started, "seconds": outcome.seconds, "runs": len(state.points), "backend": backend},
     }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +21,20 @@ _THROWN_OFF = 1.5
 
 
 @dataclass(frozen=True)
+class SoFar:
+    """What a batch needs to go on as if it had never stopped; its starts follow from the seeds of its trainings."""
+
+    state: BatchState
+    losses: Floats
+    """[B, iterations performed]"""
+    steps_back: NDArray[np.int64]
+    """[B]"""
+    nonfinite: NDArray[np.int64]
+    """[B]"""
+    seconds: float
+
+
+@dataclass(frozen=True)
 class Progress:
     """What callbacks are told after each chunk."""
 
@@ -31,6 +45,15 @@ class Progress:
     seconds: float
     state: BatchState
     """Where the batch stands; not to be modified."""
+    chunks: Sequence[Floats]
+    """The losses of the chunks so far."""
+    steps_back: NDArray[np.int64]
+    nonfinite: NDArray[np.int64]
+
+    def so_far(self) -> SoFar:
+        """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
+        losses = np.concatenate(self.chunks, axis=1)
+        return SoFar(self.state, losses, self.steps_back, self.nonfinite, self.seconds)
 
 
 @dataclass(frozen=True)
@@ -43,6 +66,8 @@ class Outcome:
     seconds: float
     steps_back: NDArray[np.int64]
     """[B] how often a run was taken back to its best points and its step halved."""
+    nonfinite: NDArray[np.int64]
+    """[B] how often of these because something was not finite."""
 
 
 Callback = Callable[[Progress], Any]
@@ -56,58 +81,84 @@ def run(
     callback: Callback | None = None,
     time_limit: float | None = None,
     step_back: bool = False,
+    so_far: SoFar | None = None,
 ) -> Outcome:
     """Advance a batch to ``iterations``, or until all are done, time is up, a callback returns True, or Ctrl-C.
 
-    With ``step_back`` a run that was thrown off goes back to the best points it has seen and on with half the step.
+    With ``step_back`` a run that was thrown off goes back to the best points it has seen and on with half the step; a
+    run that is no longer finite always does. ``so_far`` goes on where an earlier call with the same start came to.
     """
     started = time.monotonic()
     chunks: list[Floats] = []
-    guard = _Guard(engine, state) if step_back else None
-    size, reason = 1, f"reached {iterations} iterations"
+    guard = _Guard(engine, state, compare=step_back)
+    if so_far is not None:
+        started -= so_far.seconds
+        state.take(so_far.state)
+        chunks.append(so_far.losses)
+        guard.steps_back[:], guard.nonfinite[:] = so_far.steps_back, so_far.nonfinite
+    size = 1
     try:
-        while state.iteration < iterations:
+        while not (reason := _ended(state, iterations, time.monotonic() - started if chunks else 0.0, time_limit)):
             before = time.monotonic()
             until_look = _LOOK_EVERY - state.iteration % _LOOK_EVERY
             chunks.append(engine.advance(state, min(size, iterations - state.iteration, until_look)))
             spent = time.monotonic() - before
-            if guard is not None and state.iteration % _LOOK_EVERY == 0:
+            if state.iteration % _LOOK_EVERY == 0:
                 guard.look(state, chunks[-1][:, -1])
             # The first chunks may hold compilation: grow from what was measured, at most fourfold.
-            size = max(1, min(4 * size, int(size * _CHUNK_SECONDS / max(spent, 1e-6))))
+            performed = chunks[-1].shape[1]
+            size = max(1, min(4 * performed, int(performed * _CHUNK_SECONDS / max(spent, 1e-6))))
             seconds = time.monotonic() - started
-            last = _last(chunks[-1])
-            if callback is not None and callback(Progress(state.iteration, iterations, last, seconds, state)):
+            now = Progress(
+                state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks, guard.steps_back,
+                guard.nonfinite,
+            )  # fmt: skip
+            if callback is not None and callback(now):
                 reason = "a callback asked to stop"
-                break
-            if state.done.all():
-                reason = "every connected pair is closer than every unconnected one"
-                break
-            if time_limit is not None and seconds >= time_limit:
-                reason = f"reached the time limit of {time_limit:g} s"
                 break
     except KeyboardInterrupt:
         reason = "interrupted"
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((len(state.points), 0))
-    steps_back = np.zeros(len(state.points), dtype=np.int64) if guard is None else guard.steps_back
-    return Outcome(losses, reason, time.monotonic() - started, steps_back)
+    return Outcome(losses, reason, time.monotonic() - started, guard.steps_back, guard.nonfinite)
+
+
+def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float | None) -> str:
+    """Why there is nothing more to do; empty where there is."""
+    if state.done.all():
+        return "every connected pair is closer than every unconnected one"
+    if state.iteration >= iterations:
+        return f"reached {iterations} iterations"
+    if time_limit is not None and seconds >= time_limit:
+        return f"reached the time limit of {time_limit:g} s"
+    return ""
 
 
 class _Guard:
     """Takes bad steps back."""
 
-    def __init__(self, engine: Engine, state: BatchState) -> None:
+    def __init__(self, engine: Engine, state: BatchState, *, compare: bool) -> None:
         self.settled = np.array([spec.schedule.settled for spec in engine.specs])
         self.steps_back = np.zeros(len(state.points), dtype=np.int64)
+        self.nonfinite = self.steps_back.copy()
+        self.start, self.compare = state.points.copy(), compare
 
     def look(self, state: BatchState, loss: Floats) -> None:
-        """Compare the last loss of each run with its best, once its schedule has settled and losses can be compared."""
+        """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
+        sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
         best = state.record[:, 0]
-        comparable = (state.iteration > self.settled) & np.isfinite(best) & ~state.done
-        for run in np.flatnonzero(comparable & ~(loss <= _THROWN_OFF * best)):
+        comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
+        for run in np.flatnonzero(~state.done & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
+            if not np.isfinite(state.best[run]).all():
+                state.best[run], state.record[run, :2] = self.start[run], (np.inf, -1.0)
             state.points[run] = state.free[run] = state.best[run]
             state.record[run, 6] *= 0.5
             self.steps_back[run] += 1
+            self.nonfinite[run] += not sound[run]
+
+
+def _finite(points: Floats) -> NDArray[np.bool_]:
+    """[B] whether all coordinates of a run are finite."""
+    return np.array([np.isfinite(run).all() for run in points])
 
 
 def _last(losses: Floats) -> Floats:

@@ -8,8 +8,11 @@ landmarks only, and every node is placed by its products with those.
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,7 +139,8 @@ class _Spectrum:
 
     def __init__(self, products: Floats, rows: Ints) -> None:
         self.products = products
-        self.values, self.vectors = np.linalg.eigh(products[rows])
+        with _one_thread():
+            self.values, self.vectors = np.linalg.eigh(products[rows])
 
     def coordinates(self, count: int, sign: float) -> Floats:
         """[n, count]: those of the largest eigenvalues of one sign.
@@ -146,6 +150,18 @@ class _Spectrum:
         order = np.argsort(-sign * self.values, kind="stable")[:count]
         values, vectors = sign * self.values[order], self.vectors[:, order]
         large = values > 1e-9 * np.abs(self.values).max(initial=1e-300)
-        found = sign * (self.products @ vectors) / np.sqrt(np.where(large, values, 1.0)) * large
+        with _one_thread():
+            products = self.products @ vectors
+        found = sign * products / np.sqrt(np.where(large, values, 1.0)) * large
         points: Floats = np.pad(found, ((0, 0), (0, count - found.shape[1])))
         return points
+
+
+def _one_thread() -> AbstractContextManager[Any]:
+    """One thread of the linear algebra: its last digits depend on how many there are. All without threadpoolctl."""
+    if find_spec("threadpoolctl") is None:
+        return nullcontext()
+    from threadpoolctl import threadpool_limits
+
+    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    return limits

@@ -1,0 +1,87 @@
+"""Long trainings: how far points drift off the manifold, and whether memory grows.
+
+python benchmarks/soak.py karate --json out/soak_karate.json
+python benchmarks/soak.py nips --json out/soak_nips.json
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ultrahyperbolic import datasets
+from ultrahyperbolic.embedding import TrainingConfig, embed_many
+from ultrahyperbolic.embedding.run import Progress
+from ultrahyperbolic.progress import bar
+
+ITERATIONS = {"karate": 1_000_000, "nips": 10_000}
+
+
+def resident() -> float:
+    """MiB of memory that this process holds."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.partition("VmRSS:")[2].split()[0]) / 1024
+
+
+def drift(points: np.ndarray[Any, np.dtype[np.float64]], time_dimensions: int, beta: float) -> float:
+    """The largest |⟨x, x⟩ - β| / ‖x‖² of points [..., d], in more digits than float64 has."""
+    squares = np.square(points.astype(np.longdouble))
+    total = squares.sum(-1)
+    inner = total - 2.0 * squares[..., :time_dimensions].sum(-1)
+    return float((np.abs(inner - beta) / total).max())
+
+
+def soak(name: str, iterations: int, threads: int | None) -> dict[str, Any]:
+    config = TrainingConfig(p=3, q=1, beta=-1.0, iterations=iterations)
+    graph = datasets.load(name)
+    worst, counted = 0.0, 0
+    memory: list[float] = []
+    with bar(f"soak {name}", iterations) as update:
+
+        def look(progress: Progress) -> None:
+            nonlocal worst, counted
+            worst = max(worst, drift(progress.state.points, 2, -1.0), drift(progress.state.best, 2, -1.0))
+            counted += 1
+            if progress.iteration * 10 >= iterations * (len(memory) + 1):
+                memory.append(resident())
+            update(progress.iteration, f"drift {worst:.1e}")
+
+        started = time.monotonic()
+        (found,) = embed_many(graph, [config], measures=False, threads=threads, callback=look)
+        seconds = time.monotonic() - started
+    return {
+        "graph": name,
+        "iterations": found.run["iterations"],
+        "looks": counted,
+        "largest_drift": worst,
+        "nonfinite": found.run["nonfinite"],
+        "steps_back": found.run["steps_back"],
+        "mib_after_a_tenth": memory[0],
+        "mib_at_the_end": memory[-1],
+        "mib_of_losses": 8 * 0.9 * iterations / 2**20,
+        "seconds": seconds,
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("graph", choices=sorted(ITERATIONS))
+    parser.add_argument("--iterations", type=int, help="a million of karate, 10,000 of nips if not said")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--json", type=Path)
+    asked = parser.parse_args()
+    found = soak(asked.graph, asked.iterations or ITERATIONS[asked.graph], asked.threads)
+    for key, value in found.items():
+        print(f"{key:18} {f'{value:.3g}' if isinstance(value, float) else value}")
+    if asked.json is not None:
+        asked.json.parent.mkdir(parents=True, exist_ok=True)
+        asked.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

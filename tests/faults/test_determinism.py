@@ -1,0 +1,113 @@
+"""Same seed, same bits: for any number of threads on the CPU, and on CUDA."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from backends import random_pairs, spread_points
+from faults.kill import content
+from threadpoolctl import threadpool_limits
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule
+from ultrahyperbolic.embedding.start import SpectralStart
+
+MANIFOLDS = [uh.PseudoHyperboloid(3, 1, -4.0), uh.PseudoHyperboloid(2, 2), uh.Euclidean(3)]
+
+
+def large_graph(n=700, seed=0):
+    rng = np.random.default_rng(seed)
+    return uh.Graph.from_arrays(*rng.integers(0, n, (2, 4 * n)), rng.integers(1, 4, 4 * n).astype(float), ids=n)
+
+
+def spec_of(manifold, iterations):
+    schedule = Schedule.constant(iterations, temperature=0.1, step=1e-2, clip=0.05)
+    return RunSpec(manifold, schedule, "smoothed_dissimilarity")
+
+
+def states_equal(a, b):
+    names = ("points", "free", "best", "record")
+    return all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in names)
+
+
+def test_the_reference_does_not_depend_on_threads():
+    # So many pairs that torch would give them to several threads.
+    manifold, pairs, found = uh.PseudoHyperboloid(3, 1), random_pairs(500, "tied"), []
+    before = torch.get_num_threads()
+    for threads in (1, 2, 5):
+        torch.set_num_threads(threads)
+        try:
+            state = BatchState.start([spread_points(manifold, 500).numpy()])
+            engine = ReferenceEngine(pairs, [spec_of(manifold, 3)])
+            engine.advance(state, 3)
+            assert torch.get_num_threads() == threads
+        finally:
+            torch.set_num_threads(before)
+        found.append((state, engine.evaluate(BatchState.start(list(state.points))).gradient))
+    assert all(states_equal(found[0][0], state) for state, _ in found)
+    assert all(np.array_equal(found[0][1], gradient) for _, gradient in found)
+
+
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
+def test_the_start_does_not_depend_on_threads(manifold):
+    graph, found = large_graph(), []
+    for threads in (1, 2, 5):
+        with threadpool_limits(threads):
+            found.append(SpectralStart(graph)(manifold, seed=3))
+    assert all(np.array_equal(found[0], points) for points in found)
+
+
+def test_an_embedding_does_not_depend_on_threads():
+    graph, found = large_graph(400), []
+    for threads in (1, 2, 5):
+        with threadpool_limits(threads):
+            found.append(uh.embed(graph, p=3, q=1, iterations=20, quiet=True, threads=threads))
+    assert all(np.array_equal(found[0].points, other.points) for other in found)
+    assert all(np.array_equal(found[0].delta, other.delta) for other in found)
+
+
+@pytest.mark.parametrize("precision", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("manifold", [MANIFOLDS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MANIFOLDS[1:])])
+def test_the_kernels_of_cuda_end_with_the_same_bits_wherever_chunks_end(manifold, precision):
+    # On a GPU where there is one, else under Triton's interpreter.
+    pytest.importorskip("triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines")
+    from ultrahyperbolic.embedding.cuda import TritonEngine
+
+    on_cuda = torch.cuda.is_available()
+    n, iterations = (3000, 200) if on_cuda else (30, 3)
+    pairs, points = random_pairs(n, "tied"), spread_points(manifold, n).numpy()
+    found = []
+    for cuts in ([iterations], [1, iterations - 1]):
+        device = torch.device("cuda" if on_cuda else "cpu")
+        engine = TritonEngine(pairs, [spec_of(manifold, iterations)], device=device, precision=precision)
+        state = BatchState.start([points])
+        for cut in cuts:
+            engine.advance(state, cut)
+        found.append(state)
+    assert not np.array_equal(found[0].points[0], points)
+    assert states_equal(*found)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="this is of CUDA devices, and torch finds none")
+@pytest.mark.parametrize("precision", ["float32", "float64"])
+def test_trainings_on_cuda_are_the_same_bits_twice_and_after_a_stop(call, begun, precision):
+    words = f"--iterations 3000 --device cuda --deterministic --precision {precision}"
+    for folder in "ab":
+        assert call(f"embed karate -o {folder} {words} --quiet").exit_code == 0
+    begun(f"embed karate -o club {words}", until=1)
+    assert call("embed --resume club --quiet").exit_code == 0
+    assert content(Path("a")) == content(Path("b")) == content(Path("club"))
+
+
+def test_deterministic_is_taken_where_it_is_true(call):
+    for backend in ("numba", "reference"):
+        words = f"embed karate -o {backend} --iterations 3 --deterministic --backend {backend} --quiet"
+        assert call(words).exit_code == 0
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="this is of CUDA devices, and torch finds none")
+def test_deterministic_is_refused_where_it_is_not(refuse):
+    assert refuse("embed karate --device cuda --backend reference --deterministic").startswith("--deterministic: ")

@@ -1,0 +1,296 @@
+"""A training that goes on ends as one that never stopped; what cannot be gone on with is refused in one line."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from faults.conftest import contents
+from faults.kill import content
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.embedding import TrainingConfig, estimator
+from ultrahyperbolic.embedding.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
+from ultrahyperbolic.embedding.embedding import write_record
+from ultrahyperbolic.embedding.estimator import configure, embed_many
+from ultrahyperbolic.embedding.files import read_sealed_json
+
+KARATE = uh.datasets.karate()
+THROWN_OFF = TrainingConfig(
+    dissimilarity="dissimilarity", temperature=(0.01, 0.01), step=2e-5, max_step=None, start="pole", iterations=1000,
+    epsilon=(0.1, 0.1),
+)  # fmt: skip
+
+
+def stopped_at(folder, configs, iteration, **options):
+    """The same trainings, stopped after some iterations, written, read, and gone on with."""
+
+    def stop(progress):
+        if progress.iteration >= iteration:
+            write_checkpoint(folder, progress.so_far(), {"seed": 1})
+            return True
+        return False
+
+    embed_many(KARATE, configs, measures=False, callback=stop, **options)
+    so_far, record = read_checkpoint(folder)
+    assert record == {"seed": 1}
+    assert so_far.losses.shape == (len(configs), so_far.state.iteration)
+    return embed_many(KARATE, configs, measures=False, so_far=so_far, **options)
+
+
+@pytest.mark.parametrize(
+    ("backend", "configs", "iterations"),
+    [
+        ("numba", configure(KARATE, p=3, q=1, iterations=600), (1, 137, 400)),
+        ("numba", configure(KARATE, p=2, q=2, beta=-4.0, iterations=600, optimizer="phi"), (230,)),
+        # Steps so long that runs are thrown off and taken back, on both sides of the stop.
+        ("numba", [THROWN_OFF], (120, 800)),
+        ("numba", [TrainingConfig(iterations=900, stop="ordered", p=9, q=1, preset="paper")], (50,)),
+        ("reference", configure(KARATE, p=3, q=1, iterations=12), (1, 5)),
+    ],
+    ids=["tries", "phi", "thrown off", "ordered", "reference"],
+)
+def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations):
+    expected = embed_many(KARATE, configs, measures=False, backend=backend)
+    for iteration in iterations:
+        found = stopped_at(tmp_path, configs, iteration, backend=backend)
+        for a, b in zip(expected, found, strict=True):
+            assert np.array_equal(a.points, b.points)
+            assert {**a.run, "timing": None} == {**b.run, "timing": None}
+
+
+def test_the_runs_of_long_steps_are_taken_back():
+    (found,) = embed_many(KARATE, [THROWN_OFF], measures=False)
+    assert found.run["steps_back"] > 0
+
+
+def test_a_killed_training_goes_on_to_the_same_files(call, begun):
+    call("embed karate -o undisturbed --iterations 400 --quiet")
+    for until in (1, 150, 390):
+        begun(until=until)
+        assert sorted(contents(Path("club"))) == [CHECKPOINT, "run.json"]
+        assert call("embed --resume club --quiet --threads 1").exit_code == 0
+        assert content(Path("club")) == content(Path("undisturbed"))
+        assert sorted(contents(Path("club"))) == ["embedding.parquet", "run.json"]
+        for file in Path("club").iterdir():
+            file.unlink()
+
+
+def test_one_killed_before_the_first_checkpoint_begins_again(call, begun):
+    begun()
+    call("embed karate -o undisturbed --iterations 400 --quiet")
+    Path("club", CHECKPOINT).unlink()
+    assert call("embed --resume club --quiet").exit_code == 0
+    assert content(Path("club")) == content(Path("undisturbed"))
+
+
+def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
+    begun("embed karate -o club --dim 2 --iterations 400")
+    before = read_checkpoint(Path("club"))[1]["select"]
+    monkeypatch.setattr(estimator, "choose_signature", None)
+    monkeypatch.setattr("ultrahyperbolic.embedding.select.choose_signature", None)
+    assert call("embed --resume club --quiet").exit_code == 0
+    assert read_sealed_json(Path("club/run.json"))["select"] == before
+
+
+def test_the_graph_is_found_from_another_folder_with_its_reading_options(call, begun, tmp_path, monkeypatch):
+    Path("ties.txt").write_text("strength;a;b\n3;ann;bob\n1;bob;cid\n2;cid;dan\n")
+    words = "embed ties.txt --iterations 300 --weight strength --source a --target b --delimiter ';' --header"
+    begun(f"{words} -o club")
+    call(f"{words} -o undisturbed --quiet")
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    result = call("embed --resume ../club --json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["graph"]["source"] == "ties.txt"
+    assert content(tmp_path / "club") == content(tmp_path / "undisturbed")
+
+
+def test_an_embedding_that_is_overwritten_stays_until_the_new_one_is_there(call, begun):
+    call("embed lesmis -o club --iterations 5 --quiet")
+    old = contents(Path("club"))
+    begun("embed karate -o club --iterations 400 --overwrite")
+    assert contents(Path("club")) == {**old, CHECKPOINT: Path("club", CHECKPOINT).read_bytes()}
+    call("embed karate -o undisturbed --iterations 400 --quiet")
+    assert call("embed --resume club --quiet").exit_code == 0
+    assert content(Path("club")) == content(Path("undisturbed"))
+
+
+def test_a_finished_training_is_left_as_it_is(call):
+    call("embed karate -o club --iterations 60 --quiet")
+    before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("club").iterdir()}
+    result = call("embed --resume club")
+    assert (result.exit_code, result.output) == (0, "club is finished: reached 60 iterations\n")
+    assert json.loads(call("embed --resume club --json").stdout)["stopped"] == "reached 60 iterations"
+    assert call("embed --resume club --quiet").output == ""
+    assert {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in Path("club").iterdir()} == before
+
+
+def test_what_was_begun_is_not_begun_again_unless_that_is_said(call, refuse, begun):
+    begun()
+    before = contents(Path("club"))
+    line = refuse("embed karate -o club")
+    assert line == "club holds a training that is not finished: go on with --resume, or use --overwrite"
+    assert contents(Path("club")) == before
+    assert call("embed karate -o club --iterations 5 --overwrite --quiet").exit_code == 0
+    assert sorted(contents(Path("club"))) == ["embedding.parquet", "run.json"]
+
+
+# --- refusals ----------------------------------------------------------------------------------------------------
+
+
+def refused(refuse, words="embed --resume club"):
+    """What is said, when nothing in the folder changes."""
+    before = contents(Path("club"))
+    line = refuse(words)
+    assert contents(Path("club")) == before
+    return line
+
+
+def test_another_graph_is_refused(refuse, begun):
+    Path("ties.csv").write_text("a,b,2\nb,c,1\nc,d,1\n")
+    begun("embed ties.csv -o club --iterations 300")
+    Path("ties.csv").write_text("a,b,2\nb,c,1\nc,d,1\nd,e,1\n")
+    line = refused(refuse)
+    assert line.startswith("club cannot be gone on with, another graph: graph.fingerprint: ")
+    assert line.endswith("graph.nodes: 4 then, 5 now")
+    Path("ties.csv").unlink()
+    assert refused(refuse).endswith("ties.csv: the graph of this training is no longer there: put it back")
+
+
+def test_another_version_is_refused(refuse, begun, monkeypatch):
+    begun()
+    here = estimator.versions()
+    monkeypatch.setattr(estimator, "versions", lambda: {**here, "numba": "0.1", "python": "3.99"})
+    said = f"versions.numba: {here['numba']} then, 0.1 now"
+    assert refused(refuse) == f"club cannot be gone on with, other versions, whose bits may differ: {said}"
+
+
+def test_another_configuration_is_refused(refuse, begun):
+    begun()
+    record = read_sealed_json(Path("club/run.json"))
+    for config in record["training"]["configs"]:
+        config["seed"] = 5
+    write_record(Path("club"), {**record, "seed": 5})
+    line = refused(refuse)
+    assert line.startswith("club cannot be gone on with, run.json and the checkpoint are of two trainings: ")
+    assert "seed: 5 then, 0 now" in line
+
+
+@pytest.mark.parametrize(
+    "more", ["--seed 3", "--iterations 800", "--signature 2,2", "--unweighted", "-o club", "karate"]
+)
+def test_settings_are_those_of_the_folder(refuse, begun, more):
+    begun(until=1)
+    name = {"-o club": "-o", "karate": "GRAPH"}.get(more, more.split()[0])
+    assert refused(refuse, f"embed --resume club {more}") == (
+        f"--resume takes everything from the folder: leave {name} out"
+    )
+
+
+def test_nothing_to_go_on_with(refuse, call):
+    assert refuse("embed --resume nowhere") == "nowhere: no such folder; give one embed wrote"
+    uh.embed(KARATE, p=2, q=1, iterations=5, quiet=True).save("club")
+    assert refused(refuse) == "club holds no training of the command embed: there is nothing to go on with"
+    assert refuse("embed").startswith("Missing argument 'GRAPH'")
+    assert refuse("embed karate --checkpoint-every -1").startswith("--checkpoint-every -1: a number of seconds")
+
+
+def test_two_trainings_do_not_share_a_folder(refuse, call, begun):
+    begun()
+    with locked(Path("club")):
+        for words in ("embed --resume club", "embed karate -o club --overwrite", "embed karate -o club"):
+            said = "club is being trained into by another process: wait for it, or name another folder"
+            assert refused(refuse, words) == said
+    assert call("embed --resume club --quiet").exit_code == 0
+
+
+# --- damage ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def checkpoint(tmp_path_factory):
+    """A folder with a checkpoint, what it holds, and its bytes."""
+    folder = tmp_path_factory.mktemp("checkpoint")
+
+    def stop(progress):
+        write_checkpoint(folder, progress.so_far(), {"graph": {"nodes": 34}, "stopped": None})
+        return progress.iteration > 10
+
+    embed_many(KARATE, [TrainingConfig(iterations=50)], measures=False, callback=stop)
+    return folder, read_checkpoint(folder), (folder / CHECKPOINT).read_bytes()
+
+
+def same(a, b):
+    arrays = [[*dataclasses.astuple(x[0].state)[:4], x[0].losses, x[0].steps_back, x[0].nonfinite] for x in (a, b)]
+    plain = [(x[0].state.iteration, x[0].seconds, x[1]) for x in (a, b)]
+    return plain[0] == plain[1] and all(np.array_equal(*pair, equal_nan=True) for pair in zip(*arrays, strict=True))
+
+
+def test_a_changed_byte_of_a_checkpoint_is_found_or_changes_nothing(checkpoint):
+    folder, original, good = checkpoint
+    rng, found = random.Random(0), 0
+    for _ in range(1000):
+        bad = bytearray(good)
+        bad[rng.randrange(len(bad))] ^= 1 << rng.randrange(8)
+        (folder / CHECKPOINT).write_bytes(bad)
+        try:
+            assert same(read_checkpoint(folder), original)
+        except ValueError as error:
+            (line,) = str(error).splitlines()
+            assert line.startswith(f"{folder / CHECKPOINT} is damaged: ")
+            found += 1
+    assert found > 950
+
+
+def test_every_truncation_of_a_checkpoint_is_found(checkpoint):
+    folder, _, good = checkpoint
+    for size in [*range(0, len(good), 97), len(good) - 1]:
+        (folder / CHECKPOINT).write_bytes(good[:size])
+        with pytest.raises(ValueError, match="is damaged: "):
+            read_checkpoint(folder)
+
+
+def test_a_damaged_checkpoint_is_one_line(refuse, call, begun):
+    begun()
+    path = Path("club", CHECKPOINT)
+    good = path.read_bytes()
+    for bad in (b"", good[:-1], good[:100], good[:-1] + bytes([good[-1] ^ 1])):
+        path.write_bytes(bad)
+        line = refused(refuse)
+        assert line.startswith(f"club/{CHECKPOINT} is damaged: ")
+        assert line.endswith("remove it to begin the training again")
+    path.write_bytes(good)
+    assert call("embed --resume club --quiet").exit_code == 0
+
+
+# --- signals -----------------------------------------------------------------------------------------------------
+
+
+def test_a_polite_kill_saves_and_leaves(tmp_path):
+    words = ["embed", "karate", "-o", "club", "--iterations", "1000000", "--checkpoint-every", "0.05", "--json"]
+    command = [sys.executable, "-m", "ultrahyperbolic", *words]
+    process = subprocess.Popen(command, cwd=tmp_path, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 100
+    while not (tmp_path / "club" / CHECKPOINT).exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=60)
+    said = json.loads(out)
+    assert (process.returncode, said["stopped"]) == (143, "interrupted")
+    going_on = "the best points so far are in club; embed --resume club goes on"
+    assert err == f"interrupted after {said['iterations']} iterations: {going_on}\n"
+    # The checkpoint is of the very end, and nothing else lies about.
+    so_far, _ = read_checkpoint(tmp_path / "club")
+    assert so_far.state.iteration == said["iterations"]
+    assert sorted(contents(tmp_path / "club")) == [CHECKPOINT, "embedding.parquet", "run.json"]

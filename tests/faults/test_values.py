@@ -1,0 +1,84 @@
+"""Values that are not finite, wherever they come from: caught, taken back, counted, told, and never written."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.embedding import BatchState, NumbaEngine, ReferenceEngine, TrainingConfig
+from ultrahyperbolic.embedding.checkpoint import CHECKPOINT, write_checkpoint
+from ultrahyperbolic.embedding.estimator import embed_many
+from ultrahyperbolic.embedding.files import read_sealed_json
+from ultrahyperbolic.embedding.run import SoFar
+
+KARATE = uh.datasets.karate()
+
+
+@pytest.fixture
+def poison(monkeypatch):
+    """Spoil arrays of a training's first run after some iteration."""
+
+    def at(iteration, *names, value=np.nan, engine=NumbaEngine):
+        advance = engine.advance
+
+        def advance_and_spoil(self, state, iterations):
+            before = iteration - state.iteration
+            if not 0 <= before < iterations:
+                return advance(self, state, iterations)
+            losses = [advance(self, state, before)] if before else []
+            for name in names:
+                getattr(state, name)[0, :7] = value
+            return np.concatenate([*losses, advance(self, state, iterations - before)], axis=1)
+
+        monkeypatch.setattr(engine, "advance", advance_and_spoil)
+
+    return at
+
+
+@pytest.mark.parametrize("names", [("points",), ("points", "free"), ("points", "free", "best"), ("best",)])
+@pytest.mark.parametrize("iteration", [30, 450])  # while the schedule cools, and when it has settled
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_they_are_taken_back(poison, names, iteration, value):
+    poison(iteration, *names, value=value)
+    spoilt, sound = embed_many(KARATE, [TrainingConfig(iterations=600), TrainingConfig(iterations=600, seed=1)])
+    assert np.isfinite(spoilt.points).all()
+    assert spoilt.run["measures"]["violated_orders"] < 0.1
+    assert np.isfinite(spoilt.run["loss"]).all()
+    assert sound.run["steps_back"] == sound.run["nonfinite"] == 0
+    if "points" in names:
+        assert spoilt.run["steps_back"] >= spoilt.run["nonfinite"] >= 1
+
+
+def test_without_step_back_and_with_the_reference_too(poison):
+    poison(20, "points", engine=ReferenceEngine)
+    (found,) = embed_many(KARATE, [TrainingConfig(iterations=120, step_back=False)], backend="reference")
+    assert np.isfinite(found.points).all()
+    assert found.run["nonfinite"] == 1
+    assert len(found.run["loss"]) < found.run["iterations"] == 120, "losses that are not finite are left out"
+
+
+def test_the_command_tells_and_writes_what_is_finite(call, poison):
+    poison(30, "points")
+    result = call("embed karate -o club --iterations 600 --temperature 0.1 --checkpoint-every 0")
+    run = read_sealed_json(Path("club/run.json"))
+    assert result.exit_code == 0
+    assert run["nonfinite"] == 1
+    assert "  values that were not finite: taken back 1 times, each time with half the step\n" in result.stdout
+    assert np.isfinite(uh.load("club").points).all()
+
+
+def test_they_are_never_in_a_checkpoint(tmp_path):
+    start = TrainingConfig().starting_points(KARATE)
+    so_far = SoFar(BatchState.start([start]), np.zeros((1, 3)), *np.zeros((2, 1), dtype=np.int64), 1.0)
+    write_checkpoint(tmp_path, so_far, {})
+    before = (tmp_path / CHECKPOINT).read_bytes()
+    for name in ("points", "free", "best"):
+        state = BatchState.start([start])
+        getattr(state, name)[0, 3, 1] = np.nan
+        state.iteration = 7
+        write_checkpoint(tmp_path, dataclasses.replace(so_far, state=state), {})
+        assert (tmp_path / CHECKPOINT).read_bytes() == before
