@@ -103,7 +103,10 @@ def test_ctrl_c_while_it_is_written_keeps_the_rest(call, monkeypatch):
     monkeypatch.setattr(room, "write_report", interrupted)
     result = call("embed karate -o club --iterations 5")
     assert result.exit_code == 130
-    assert result.stderr == "interrupted in writing the report: the best points so far are in club\n"
+    assert (
+        result.stderr
+        == "interrupted in writing the report: the best points so far are in club; embed --resume club goes on\n"
+    )
     assert "recall_at_1" in json.loads(Path("club/run.json").read_text())["measures"]
 
 

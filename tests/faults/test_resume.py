@@ -79,7 +79,7 @@ def test_a_killed_training_goes_on_to_the_same_files(call, begun):
         assert sorted(contents(Path("club"))) == [CHECKPOINT, "run.json"]
         assert call("embed --resume club --quiet --threads 1").exit_code == 0
         assert content(Path("club")) == content(Path("undisturbed"))
-        assert sorted(contents(Path("club"))) == ["embedding.parquet", "run.json"]
+        assert sorted(contents(Path("club"))) == ["embedding.parquet", "report.html", "run.json"]
         for file in Path("club").iterdir():
             file.unlink()
 
@@ -141,7 +141,7 @@ def test_what_was_begun_is_not_begun_again_unless_that_is_said(call, refuse, beg
     assert line == "club holds a training that is not finished: go on with --resume, or use --overwrite"
     assert contents(Path("club")) == before
     assert call("embed karate -o club --iterations 5 --overwrite --quiet").exit_code == 0
-    assert sorted(contents(Path("club"))) == ["embedding.parquet", "run.json"]
+    assert sorted(contents(Path("club"))) == ["embedding.parquet", "report.html", "run.json"]
 
 
 # --- refusals ----------------------------------------------------------------------------------------------------
@@ -293,4 +293,4 @@ def test_a_polite_kill_saves_and_leaves(tmp_path):
     # The checkpoint is of the very end, and nothing else lies about.
     so_far, _ = read_checkpoint(tmp_path / "club")
     assert so_far.state.iteration == said["iterations"]
-    assert sorted(contents(tmp_path / "club")) == [CHECKPOINT, "embedding.parquet", "run.json"]
+    assert sorted(contents(tmp_path / "club")) == [CHECKPOINT, "embedding.parquet", "report.html", "run.json"]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 # What may be said beside --resume; everything else is in the folder.
-_BESIDE = ("resume", "checkpoint_every", "threads", "tensorboard", "quiet", "as_json")
+_BESIDE = ("resume", "checkpoint_every", "threads", "tensorboard", "with_report", "quiet", "as_json")
 
 
 @dataclass(frozen=True)
