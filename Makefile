@@ -38,6 +38,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/karate.py
+	$(BIN)/python benchmarks/optimisation.py --graph karate
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/evaluation.py

@@ -431,6 +431,7 @@ def _keep(embedding: Embedding, task: Task, *, with_report: bool, quiet: bool) -
     from ..embedding.checkpoint import CHECKPOINT
     from ..embedding.embedding import write_record
     from ..evaluation import evaluate
+    from ..progress import bar
     from ..report import write_report
 
     with refusing(OSError, about="cannot save the embedding: "):
@@ -445,7 +446,8 @@ def _keep(embedding: Embedding, task: Task, *, with_report: bool, quiet: bool) -
             (task.folder / CHECKPOINT).unlink(missing_ok=True)
         if with_report:
             try:
-                write_report(embedding, task.folder)
+                with bar("report", show=not quiet):
+                    write_report(embedding, task.folder)
             except KeyboardInterrupt:
                 return "writing the report"
             except ImportError as error:

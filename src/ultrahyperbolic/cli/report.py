@@ -54,9 +54,10 @@ def report(
     else:
         data = aligned(find_graph(graph, reading, quiet=as_json), embedding, folder)
 
+    from ..progress import bar
     from ..report import write_report
 
-    with refusing(OSError, ImportError, about="cannot write the report: "):
+    with refusing(OSError, ImportError, about="cannot write the report: "), bar("report", show=not as_json):
         page = write_report(embedding, folder, graph=data)
     if as_json:
         print_json({"folder": str(folder), "report": str(page), "graph": None if data is None else data.source})
