@@ -291,14 +291,14 @@ class NumbaEngine:
             alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
             if alone:
                 jobs = [
-                    pool.submit(self._advance_alone, run, state, losses[k], state.iteration)
+                    pool.submit(self._advance_alone, run, losses[k], state.iteration)
                     for k, run in enumerate(self._runs)
                 ]
                 for job in jobs:
                     job.result()
             else:
                 for k, run in enumerate(self._runs):
-                    self._advance_together(run, state, losses[k], state.iteration, pool)
+                    self._advance_together(run, losses[k], state.iteration, pool)
         for number, run in enumerate(self._runs):
             run.give(state, number)
         state.iteration += iterations
@@ -315,7 +315,7 @@ class NumbaEngine:
                 found.gradient[number, :, : run.width] = run.scratch[1].T
         return found
 
-    def _advance_alone(self, run: _CompiledRun, state: BatchState, losses: Floats, first: int) -> None:
+    def _advance_alone(self, run: _CompiledRun, losses: Floats, first: int) -> None:
         """Every iteration in one compiled loop."""
         from . import compiled
 
@@ -326,9 +326,7 @@ class NumbaEngine:
             *self.pairs.neighbors, self._places, run.work, *run.scratch,
         )  # fmt: skip
 
-    def _advance_together(
-        self, run: _CompiledRun, state: BatchState, losses: Floats, first: int, pool: ThreadPoolExecutor
-    ) -> None:
+    def _advance_together(self, run: _CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor) -> None:
         """The slabs of each iteration on all threads."""
         from . import compiled
 
