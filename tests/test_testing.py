@@ -6,6 +6,7 @@ import math
 
 import pytest
 import torch
+from machines import ON_CUDA
 from torch import Tensor
 
 from ultrahyperbolic import Euclidean, Logarithm, PseudoHyperboloid, PseudoSphere, checked
@@ -177,10 +178,6 @@ def test_check_gradient_measures_the_taylor_slope(manifold, generator):
     ok, slope = check_gradient(Wrong.apply, x, manifold)
     assert not ok
     assert slope < 1.7
-
-
-# The same properties where the tensors lie on a GPU; nothing stands in for one.
-ON_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, and torch finds none")
 
 
 @ON_CUDA

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from machines import ON_LINUX
 
 GRAPHS = {
     "empty": ("", "the file is empty"),
@@ -187,7 +188,7 @@ def test_an_embedding_is_kept_until_the_new_one_is_written(call, refuse):
     assert [file.name for file in Path("other").iterdir()] == ["run.json"]
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+@ON_LINUX
 def test_output_that_cannot_be_written(club):
     with open("/dev/full", "w") as full:
         words = [sys.executable, "-m", "ultrahyperbolic", "rank", str(club)]

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from machines import ON_LINUX
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.files import replace_files, sealed_json
@@ -212,7 +213,7 @@ except OSError as error:
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="what root may do is Linux's")
+@ON_LINUX
 def test_a_folder_that_cannot_be_written_to_is_named(club, tmp_path):
     folder = club.save(tmp_path / "club")
     before = contents(folder)

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from machines import ON_LINUX
 
 from ultrahyperbolic import Graph
 from ultrahyperbolic.embedding import TrainingConfig, embed_many, memory
@@ -34,7 +35,7 @@ print(json.dumps([bytes_of("VmHWM:") - before, graph.n_edges]))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted as Linux does")
+@ON_LINUX
 @pytest.mark.parametrize(
     ("backend", "n", "p", "runs", "precision"),
     [
@@ -90,7 +91,7 @@ def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
         embed_many(graph_of(10_001), [TrainingConfig()], backend="reference")
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not tell")
+@ON_LINUX
 def test_the_free_memory_is_that_of_the_machine():
     assert 1 << 26 < free_bytes() < 1 << 46
 

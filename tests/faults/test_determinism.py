@@ -9,6 +9,7 @@ import pytest
 import torch
 from backends import random_pairs, spread_points
 from faults.kill import content
+from machines import ON_CUDA
 from threadpoolctl import threadpool_limits
 
 import ultrahyperbolic as uh
@@ -91,7 +92,7 @@ def test_the_kernels_of_cuda_end_with_the_same_bits_wherever_chunks_end(manifold
     assert states_equal(*found)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="this is of CUDA devices, and torch finds none")
+@ON_CUDA
 @pytest.mark.parametrize("precision", ["float32", "float64"])
 def test_trainings_on_cuda_are_the_same_bits_twice_and_after_a_stop(call, begun, precision):
     words = f"--iterations 3000 --device cuda --deterministic --precision {precision}"
@@ -108,6 +109,6 @@ def test_deterministic_is_taken_where_it_is_true(call):
         assert call(words).exit_code == 0
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="this is of CUDA devices, and torch finds none")
+@ON_CUDA
 def test_deterministic_is_refused_where_it_is_not(refuse):
     assert refuse("embed karate --device cuda --backend reference --deterministic").startswith("--deterministic: ")

@@ -12,10 +12,11 @@ from pathlib import Path
 import pytest
 from faults.conftest import contents
 from faults.kill import check_whole, content
+from machines import ON_LINUX
 
 from ultrahyperbolic.embedding.checkpoint import CHECKPOINT
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits, mounts and what root may do are Linux's")
+pytestmark = ON_LINUX
 
 # The losses make the checkpoint grow by 40 bytes an iteration, until it no longer fits.
 TRAIN = "embed karate --iterations 3000 --checkpoint-every 0 --quiet"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
-import sys
 from pathlib import Path
 
 import pytest
+from machines import ON_LINUX
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is counted as Linux does")
+pytestmark = ON_LINUX
 
 PROGRAM = Path(__file__).parents[2] / "benchmarks" / "soak.py"
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 from fuzz.readers import NAMES, corpus, fuzz, make_input
+from machines import ON_LINUX
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory and time are counted as Linux does")
+pytestmark = ON_LINUX
 
 BAD = ("tracebacks", "messages_too_long", "crashes", "hangs", "over_memory", "failures")
 

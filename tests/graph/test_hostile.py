@@ -19,6 +19,7 @@ import scipy.sparse as sp
 from graph.hostile import CASES, GRAPHML, MATRIX, PARQUET, parquet, repeated
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from machines import ON_LINUX
 
 from ultrahyperbolic.graph import Graph, GraphError, read_graph
 from ultrahyperbolic.graph.errors import need
@@ -91,7 +92,7 @@ print(int(status.partition("VmHWM:")[2].split()[0]) >> 10)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="the peak is counted as Linux does")
+@ON_LINUX
 @pytest.mark.parametrize("bomb", [pytest.param(name, marks=pytest.mark.slow) for name in BOMBS])
 def test_a_small_file_takes_less_than_a_gibibyte(bomb):
     content = BOMBS[bomb]()
