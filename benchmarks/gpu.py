@@ -188,7 +188,10 @@ def plot(path: Path, figures: Figures) -> None:
     for axis, (x_label, y_label, xs, key, slope) in zip(axes, panels, strict=True):
         axis.loglog(xs, [figures[key.format(x)] for x in xs], "o-", color="#0072B2")
         axis.set(xlabel=x_label, ylabel=y_label, title=f"exponent {figures[slope]:.2f}")
-        axis.grid(alpha=0.3, which="both")
+        axis.set_xticks(xs, [f"{x:g}" for x in xs] if xs is DIMENSIONS else [f"{x:.0e}" for x in xs], fontsize=8)
+        axis.minorticks_off()
+        axis.grid(alpha=0.3)
+    axes[1].set_title(f"exponent {figures['slope_memory']:.2f} from 1e5 on; a bitmap below", fontsize=11)
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=110)
 
