@@ -76,12 +76,18 @@ GRAPHS: dict[str, Known] = {
     "torus 12x12": Known(lambda: as_graph(nx.grid_2d_graph(12, 12, periodic=True)), False, True),
     "weighted grid 12x12": Known(lambda: as_graph(weighted(nx.grid_2d_graph(12, 12), 3)), False, True),
     "random tree 250": Known(lambda: as_graph(nx.random_labeled_tree(250, seed=5)), False, False),
-    "tree with cycles 300": Known(lambda: as_graph(tree_with_cycles(300, 150, 7)), False, True),
-    "blocks 3x60, weighted": Known(lambda: as_graph(weighted(blocks(60, 3, 0.2, 0.01, 4), 4)), False, True),
+    "tree with cycles 300": Known(lambda: as_graph(tree_with_cycles(300, 150, 7)), True, True),
+    "blocks 3x60, weighted": Known(lambda: as_graph(weighted(blocks(60, 3, 0.2, 0.01, 4), 4)), True, True),
     "power law 200": Known(lambda: as_graph(nx.powerlaw_cluster_graph(200, 3, 0.3, seed=2)), False, True),
     "small world 200": Known(lambda: as_graph(nx.watts_strogatz_graph(200, 6, 0.1, seed=3)), False, True),
     "hyperbolic random 300": Known(lambda: as_graph(hyperbolic_random(300, 6.0, 1)), False, True),
-    "mammals": Known(lambda: datasets.load("wordnet-mammals"), False, True),
+    "tree 2^7": Known(lambda: as_graph(nx.balanced_tree(2, 7)), False, False),
+    "cave-men 20x6": Known(lambda: as_graph(nx.connected_caveman_graph(20, 6)), False, True),
+    "blocks 5x30": Known(lambda: as_graph(blocks(30, 5, 0.25, 0.02, 11)), False, True),
+    "preferential 250, weighted": Known(
+        lambda: as_graph(weighted(nx.barabasi_albert_graph(250, 2, seed=6), 6)), False, True
+    ),
+    "mammals": Known(lambda: datasets.load("wordnet-mammals"), True, True),
     "NIPS": Known(lambda: datasets.load("nips"), True, True),
 }
 

@@ -185,7 +185,7 @@ def embed(
         data.require_trainable()
     _check_ids(data)
 
-    from ..embedding import TrainingConfig, configure
+    from ..embedding import configure
     from ..embedding.memory import require_memory
     from ..embedding.select import choose_signature
 
@@ -196,12 +196,11 @@ def embed(
         _claim(context, place, overwrite=overwrite)
         with refusing(ValueError, TypeError):
             selection = choose_signature(
-                data, dim=geometry.pop("dim"), iterations=iterations or TrainingConfig.iterations,
-                beta=geometry.get("beta", -1.0), seed=seed, quiet=quiet, **machine,
+                data, dim=geometry.pop("dim"), iterations=iterations, beta=geometry.get("beta", -1.0), seed=seed,
+                quiet=quiet, **machine,
             )  # fmt: skip
-        best = selection.best
-        geometry |= {"dim": best.flat, "flat": True} if best.flat is not None else {"p": best.p, "q": best.q}
-        if best.flat is not None:
+        geometry |= selection.best.arguments
+        if geometry.get("flat"):
             geometry.pop("beta", None)
     with refusing(ValueError, TypeError):
         configs = configure(data, **geometry, seed=seed, preset=preset, **chosen)

@@ -193,12 +193,14 @@ class _Group:
         torch.cuda.current_stream(self.device).wait_stream(stream)
         self._captured = torch.cuda.CUDAGraph()
         # Anything of CUDA's that the collector frees during the capture would end it.
-        gc.collect()
         collecting = gc.isenabled()
         gc.disable()
         try:
-            with torch.cuda.graph(self._captured):
+            torch.cuda.synchronize(self.device)
+            with torch.cuda.stream(stream):
+                self._captured.capture_begin()
                 self._iterate()
+                self._captured.capture_end()
         finally:
             if collecting:
                 gc.enable()

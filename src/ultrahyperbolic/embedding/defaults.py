@@ -14,19 +14,23 @@ from .config import TrainingConfig
 
 # Graphs of up to this many nodes are trained in several ways at once, and the best is kept.
 TRIES_NODES = 1500
-# The warm training of hyperbolic space is kept unless another violates fewer than this share of its orders.
-_WARM_UNLESS = 1 / 4
+# The warm training is kept unless another violates fewer than this share of its orders.
+_WARM_UNLESS = 0.4
 
-_WARM = {"start": "spectral", "temperature": (0.2, 0.2)}
+# Differences below 1 to 2 radii are smoothed away: what is left to order is the hierarchy.
+_WARM: dict[str, Any] = {
+    "start": "spectral", "temperature": (0.105, 0.105), "epsilon": (1.0, 4.0), "step": 1e-3, "max_step": (0.1, 0.1),
+}  # fmt: skip
 _TRIES: tuple[dict[str, Any], ...] = (
-    {"start": "spectral", "temperature": (0.1, 0.01)},
+    {"start": "spectral", "temperature": (0.03, 0.003)},
+    {"start": "spectral", "temperature": (0.3, 0.01), "epsilon": (1e-3, 1e-6)},
     {"start": "pole", "temperature": (0.1, 0.01)},
-    {"start": "spectral", "temperature": (0.3, 0.01)},
-    {"start": "pole", "temperature": (0.03, 0.003), "step": 1e-4},
+    {"start": "spectral", "temperature": (0.01, 0.001)},
 )
 # A large graph is trained once: colder, or where there are several time dimensions slowly and from the pole, which
 # keeps the hierarchy.
 _LARGE: dict[str, Any] = {"start": "spectral", "temperature": (0.01, 0.001)}
+_LARGE_HYPERBOLIC: dict[str, Any] = {"start": "spectral", "temperature": (0.01, 0.01)}
 _LARGE_TIMES: dict[str, Any] = {"start": "pole", "temperature": (0.1, 0.01), "max_step": (0.05, 1e-3)}
 
 
@@ -47,9 +51,10 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
 def tries(config: TrainingConfig, n_nodes: int) -> list[TrainingConfig]:
     """The trainings of which the best is kept: one for a large graph, several for a small one."""
     if n_nodes > TRIES_NODES:
-        settings = [_LARGE_TIMES if config.p and (config.q or 0) >= 2 else _LARGE]
+        several_times = config.p and (config.q or 0) >= 2
+        settings = [_LARGE_TIMES if several_times else _LARGE_HYPERBOLIC if config.p and config.q == 0 else _LARGE]
     else:
-        settings = [*([_WARM] if _is_hyperbolic(config) else []), *_TRIES]
+        settings = [*([_WARM] if _has_warm(config) else []), *_TRIES]
     return [in_units_of_radius(replace(config, **setting)) for setting in settings]
 
 
@@ -57,8 +62,7 @@ def choose(configs: Sequence[TrainingConfig], violated: Sequence[float]) -> int:
     """Which of the tries to keep: that of the fewest violated orders over all classes, the warm one if it is near."""
     found = [0.0 if math.isnan(share) else share for share in violated]
     least = min(found)
-    warm = configs[0].temperature[0] == configs[0].temperature[1]
-    if warm and _is_hyperbolic(configs[0]) and _WARM_UNLESS * found[0] <= least:
+    if _has_warm(configs[0]) and _WARM_UNLESS * found[0] <= least:
         return 0
     return found.index(least)
 
@@ -79,5 +83,6 @@ def at_temperature(temperature: float, *, flat: bool) -> dict[str, Any]:
     }
 
 
-def _is_hyperbolic(config: TrainingConfig) -> bool:
-    return config.q == 0 and bool(config.p)
+def _has_warm(config: TrainingConfig) -> bool:
+    """Whether a small graph is also trained warm: hyperbolic space and signatures of one further time dimension."""
+    return bool(config.p) and config.q in (0, 1)

@@ -131,7 +131,7 @@ def embed(
     Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
     """
     graph = as_graph(graph)
-    chosen = {
+    chosen: dict[str, Any] = {
         "optimizer": optimizer, "iterations": iterations, "temperature": temperature, "step": step,
         "dissimilarity": dissimilarity, "epsilon": _ends(epsilon), "max_step": _ends(max_step), "stop": stop,
     }  # fmt: skip
@@ -139,11 +139,11 @@ def embed(
     selection = None
     if p is None and q is None and not flat and dim is not None:
         graph.require_trainable()
-        length = iterations or TrainingConfig.iterations
-        selection = choose_signature(graph, dim, iterations=length, beta=beta, seed=seed, quiet=quiet, **options)
-        p, q, flat = selection.best.p, selection.best.q, selection.best.flat is not None
-        dim = dim if flat else None
-    configs = configure(graph, p=p, q=q, dim=dim, flat=flat, beta=beta, seed=seed, preset=preset, **chosen)
+        selection = choose_signature(graph, dim, iterations=iterations, beta=beta, seed=seed, quiet=quiet, **options)
+    where: dict[str, Any] = (
+        {"p": p, "q": q, "dim": dim, "flat": flat} if selection is None else selection.best.arguments
+    )
+    configs = configure(graph, **where, beta=beta, seed=seed, preset=preset, **chosen)
     callback = with_tensorboard(tensorboard, graph, configs, callback)
     embedding = embed_best(graph, configs, quiet=quiet, callback=callback, time_limit=time_limit, **options)
     if selection is not None:

@@ -47,6 +47,11 @@ class Geometry:
         """Dimension of the manifold."""
         return self.flat if self.flat is not None else (self.p or 0) + (self.q or 0)
 
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """What :func:`embed` is told for it."""
+        return {"p": self.p, "q": self.q} if self.flat is None else {"dim": self.flat, "flat": True}
+
 
 @dataclass
 class Row:
@@ -174,10 +179,11 @@ def select_signature(
 
 
 def choose_signature(
-    graph: Graph, dim: int, *, iterations: int, beta: float, seed: int, quiet: bool, **options: Any
+    graph: Graph, dim: int, *, iterations: int | None, beta: float, seed: int, quiet: bool, **options: Any
 ) -> Selection:
-    """The same for no more than two trainings: two short rounds and one start."""
-    lengths = [max(1, iterations // 8), max(1, iterations // 4)]
+    """The same for no more than two trainings of so many iterations: two short rounds and one start."""
+    length = iterations or TrainingConfig.iterations
+    lengths = [max(1, length // 8), max(1, length // 4)]
     return _halve(graph, _geometries(dim), lengths, 1, 0.1, beta, seed, quiet, options)
 
 

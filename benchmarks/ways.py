@@ -1,0 +1,151 @@
+"""Every choice of the default method against its alternatives: what was tried, and by how much it wins or loses.
+
+    python benchmarks/ways.py --json out/ways.json
+    python benchmarks/ways.py --optimisers --json out/optimisers.json
+
+One training is the measure: the spectral start, τ from 0.03 to 0.003, ε from 0.1 to 0.001, moves of at most 0.2 to
+0.001. Each row changes what it says. What is printed is the geometric mean, over the small graphs that the method was
+found on, of violated orders (all classes, plus 0.01 %, so that nothing divides by zero) relative to that training:
+below 1 the alternative is better. Hyperbolic space, the true ultrahyperbolic signatures, and sphere and flat space
+apart.
+
+``--optimisers``: momentum and second moments instead of plain clipped steps, by ``ultrahyperbolic.optim`` on graphs of
+up to 80 nodes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from defaults import GEOMETRIES, ours, violated
+from graphs import GRAPHS
+from torch import nn
+
+from ultrahyperbolic.embedding import Embedding, TrainingConfig, embed_many
+from ultrahyperbolic.embedding.select import Geometry
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.objective import RankedPairs, RankingLoss
+from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
+
+BASE = TrainingConfig(start="spectral", temperature=(0.03, 0.003))
+WAYS: dict[str, dict[str, Any]] = {
+    "D_γ": {"dissimilarity": "dissimilarity"},
+    "the broken geodesic": {"dissimilarity": "broken_dissimilarity"},
+    "ε 1 to 0.01": {"epsilon": (1.0, 0.01)},
+    "ε 0.001 to 1e-6": {"epsilon": (1e-3, 1e-6)},
+    "ε 0.001 to 1e-6, τ 0.3 to 0.01": {"epsilon": (1e-3, 1e-6), "temperature": (0.3, 0.01)},
+    "from the pole": {"start": "pole"},
+    "from the pole, τ 0.1 to 0.01": {"start": "pole", "temperature": (0.1, 0.01)},
+    "τ 0.3 to 0.01": {"temperature": (0.3, 0.01)},
+    "τ 0.1 to 0.01": {"temperature": (0.1, 0.01)},
+    "τ 0.01 to 0.001": {"temperature": (0.01, 0.001)},
+    "τ 0.01 throughout": {"temperature": (0.01, 0.01)},
+    "τ 0.1 throughout": {"temperature": (0.1, 0.1)},
+    "steps of 1e-3": {"step": 1e-3},
+    "steps of 1e-4": {"step": 1e-4},
+    "moves of 0.05 at first": {"max_step": (0.05, 1e-3)},
+    "moves of 0.2 throughout": {"max_step": (0.2, 0.2)},
+    "no bound on moves, steps of 1e-6": {"max_step": None, "step": 1e-6},
+    "8,000 iterations": {"iterations": 8000},
+}
+OPTIMISERS: dict[str, Any] = {
+    "momentum 0.9": lambda x, manifold: PseudoRiemannianSGD([x], manifold, 0.1, momentum=0.9, max_step=1.0),
+    "second moment (Adam)": lambda x, manifold: PseudoRiemannianAdam([x], manifold, 0.1, max_step=1.0),
+}
+FLOOR = 1e-4
+LARGE = ("mammals", "NIPS")
+GROUPS = {
+    "hyperbolic": ("Q^{4,0}",),
+    "ultrahyperbolic": ("Q^{3,1}", "Q^{2,2}", "Q^{1,3}"),
+    "others": ("Q^{0,4}", "R^4"),
+}
+
+
+def of(geometry: Geometry, **changes: Any) -> TrainingConfig:
+    return replace(BASE, p=geometry.p, q=geometry.q, flat=geometry.flat, **changes)
+
+
+def shares(graph: Graph, configs: list[TrainingConfig], seeds: int, device: str | None) -> list[float]:
+    """Violated orders of each training, mean over the seeds; trainings of one length are one batch."""
+    found = np.zeros(len(configs))
+    for length in sorted({config.iterations for config in configs}):
+        which = [k for k, config in enumerate(configs) if config.iterations == length]
+        batch = [replace(configs[k], seed=seed) for k in which for seed in range(seeds)]
+        trained = embed_many(graph, batch, measures=False, device=device)
+        mine = np.array([violated(graph, embedding, device) for embedding in trained])
+        found[which] = mine.reshape(len(which), seeds).mean(1)
+    return found.tolist()
+
+
+def with_optimiser(graph: Graph, config: TrainingConfig, make: Any) -> float:
+    """Violated orders after the same schedule with another optimiser, which sees the same gradients."""
+    manifold, plan = config.manifold(), config.schedule()
+    points = nn.Parameter(torch.from_numpy(config.starting_points(graph)))
+    optimiser = make(points, manifold)
+    epsilon = 1.0
+    loss = RankingLoss(RankedPairs.of(graph), lambda x, y: manifold.smoothed_dissimilarity(x, y, epsilon), 1.0)
+    for t in range(config.iterations):
+        loss.temperature, epsilon = float(plan.temperature[t]), float(plan.epsilon[t])
+        for group in optimiser.param_groups:
+            group["max_step"] = float(plan.clip[t])
+        optimiser.zero_grad()
+        loss(points).backward()  # type: ignore[no-untyped-call]
+        optimiser.step()
+    embedding = Embedding(graph.ids, points.detach().numpy(), manifold, {}, graph)
+    return violated(graph, embedding, None)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--device", help="cpu or cuda")
+    parser.add_argument("--optimisers", action="store_true", help="momentum and second moments instead")
+    arguments = parser.parse_args()
+    seeds, device = arguments.seeds, arguments.device
+    logs: dict[str, dict[str, list[float]]] = {}
+    for name, known in GRAPHS.items():
+        graph = known.make() if known.tuned and name not in LARGE else None
+        if graph is None or (arguments.optimisers and graph.n_nodes > 80):
+            continue
+        for geometry in GEOMETRIES:
+            (group,) = [group for group, names in GROUPS.items() if geometry.name in names]
+            if arguments.optimisers:
+                (base,) = shares(graph, [of(geometry)], seeds, device)
+                found = {
+                    way: float(np.mean([with_optimiser(graph, of(geometry, seed=k), make) for k in range(seeds)]))
+                    for way, make in OPTIMISERS.items()
+                }
+            else:
+                fits = {
+                    way: changes
+                    for way, changes in WAYS.items()
+                    if geometry.flat is None or changes.get("dissimilarity") != "broken_dissimilarity"
+                }
+                base, *rest = shares(graph, [of(geometry), *(of(geometry, **c) for c in fits.values())], seeds, device)
+                found = dict(zip(fits, rest, strict=True))
+                kept = ours(graph, geometry, range(seeds), device)
+                found["the best of the default's"] = float(np.mean([violated(graph, e, device) for e in kept]))
+            for way, share in found.items():
+                logs.setdefault(way, {}).setdefault(group, []).append(float(np.log((share + FLOOR) / (base + FLOOR))))
+        print(f"{name}: done", flush=True)
+    figures: dict[str, float] = {}
+    print(f"{'violated orders, relative':36s}" + "".join(f"{group:>18s}" for group in GROUPS))
+    for way, by_group in logs.items():
+        ratios = {group: float(np.exp(np.mean(values))) for group, values in by_group.items()}
+        figures |= {f"{way}_{group}": ratio for group, ratio in ratios.items()}
+        print(f"{way:36s}" + "".join(f"{ratios.get(group, math.nan):18.2f}" for group in GROUPS))
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
