@@ -40,6 +40,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/karate.py
 	$(BIN)/python benchmarks/optimisation.py --graph karate
 	$(BIN)/python benchmarks/start.py
+	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/report.py

@@ -117,6 +117,7 @@ def test_the_warm_training_is_preferred(q):
     assert configs[0].temperature[0] == configs[0].temperature[1]
     assert choose(configs, [0.02, 0.01, 0.5, 0.5, 0.5]) == 0
     assert choose(configs, [0.03, 0.01, 0.5, 0.5, 0.5]) == 1
+    assert choose(configs, [0.06, 0.05, 0.5, 0.5, 0.5]) == 1
     assert choose(configs, [math.nan] * 5) == 0
 
 

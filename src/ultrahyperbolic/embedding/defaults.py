@@ -14,8 +14,9 @@ from .config import TrainingConfig
 
 # Graphs of up to this many nodes are trained in several ways at once, and the best is kept.
 TRIES_NODES = 1500
-# The warm training is kept unless another violates fewer than this share of its orders.
-_WARM_UNLESS = 0.4
+# The warm training is kept where it violates at most this share of the orders, unless another has fewer than the second
+# of what it violates: where it does not fit, there is no hierarchy to show.
+_WARM_AT_MOST, _WARM_UNLESS = 0.05, 0.4
 
 # Differences below 1 to 2 radii are smoothed away: what is left to order is the hierarchy.
 _WARM: dict[str, Any] = {
@@ -62,7 +63,7 @@ def choose(configs: Sequence[TrainingConfig], violated: Sequence[float]) -> int:
     """Which of the tries to keep: that of the fewest violated orders over all classes, the warm one if it is near."""
     found = [0.0 if math.isnan(share) else share for share in violated]
     least = min(found)
-    if _has_warm(configs[0]) and _WARM_UNLESS * found[0] <= least:
+    if _has_warm(configs[0]) and found[0] <= _WARM_AT_MOST and _WARM_UNLESS * found[0] <= least:
         return 0
     return found.index(least)
 

@@ -287,22 +287,25 @@ class NumbaEngine:
         losses = np.full((len(self.specs), iterations), np.nan)
         for number, run in enumerate(self._runs):
             run.take(state, number)
-        with ThreadPoolExecutor(self._threads) as pool:
-            alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
-            if alone:
-                jobs = [
-                    pool.submit(self._advance_alone, run, losses[k], state.iteration)
-                    for k, run in enumerate(self._runs)
-                ]
-                for job in jobs:
-                    job.result()
-            else:
-                for k, run in enumerate(self._runs):
-                    self._advance_together(run, losses[k], state.iteration, pool)
+        alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
+        if alone and len(self._runs) == 1:  # a thread would cost more than many an iteration of a small graph
+            self._advance_alone(self._runs[0], losses[0], state.iteration)
+        else:
+            self._advance_on_threads(losses, state.iteration, alone=alone)
         for number, run in enumerate(self._runs):
             run.give(state, number)
         state.iteration += iterations
         return losses
+
+    def _advance_on_threads(self, losses: Floats, first: int, *, alone: bool) -> None:
+        with ThreadPoolExecutor(self._threads) as pool:
+            if alone:
+                jobs = [pool.submit(self._advance_alone, run, losses[k], first) for k, run in enumerate(self._runs)]
+                for job in jobs:
+                    job.result()
+            else:
+                for k, run in enumerate(self._runs):
+                    self._advance_together(run, losses[k], first, pool)
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""

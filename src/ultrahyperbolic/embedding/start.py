@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from typing import Any
 
@@ -161,7 +161,13 @@ def _one_thread() -> AbstractContextManager[Any]:
     """One thread of the linear algebra: its last digits depend on how many there are. All without threadpoolctl."""
     if find_spec("threadpoolctl") is None:
         return nullcontext()
-    from threadpoolctl import threadpool_limits
-
-    limits: AbstractContextManager[Any] = threadpool_limits(1, user_api="blas")
+    limits: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
     return limits
+
+
+@cache
+def _libraries() -> Any:
+    """The linear algebra that is loaded; numpy's is from the start, so it is looked for once."""
+    from threadpoolctl import ThreadpoolController
+
+    return ThreadpoolController()
