@@ -102,6 +102,22 @@ def test_beta_changes_nothing_but_the_scale():
     np.testing.assert_allclose(found[1].points, 2.0 * found[0].points, rtol=1e-6, atol=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("given", "scaled"),
+    [
+        ({"temperature": 0.01}, {"temperature": 0.02}),
+        ({"temperature": (0.1, 0.05)}, {"temperature": (0.2, 0.1)}),
+        ({"optimizer": "phi"}, {"optimizer": "phi"}),
+    ],
+)
+def test_beta_changes_nothing_but_the_scale_of_what_is_given(given, scaled):
+    graph = uh.datasets.karate()
+    one, four = (
+        uh.embed(graph, p=2, q=1, beta=b, iterations=5, quiet=True, **how) for b, how in ((-1.0, given), (-4.0, scaled))
+    )
+    np.testing.assert_allclose(four.points, 2.0 * one.points, rtol=1e-6, atol=1e-7)
+
+
 def test_tries_are_told_and_the_best_is_kept():
     embedding = uh.embed(uh.datasets.karate(), p=2, q=2, iterations=200, quiet=True)
     shares = [found["violated_orders_all"] for found in embedding.run["tries"]]
@@ -119,6 +135,7 @@ def test_the_warm_training_is_preferred(q):
     assert choose(configs, [0.03, 0.01, 0.5, 0.5, 0.5]) == 1
     assert choose(configs, [0.06, 0.05, 0.5, 0.5, 0.5]) == 1
     assert choose(configs, [math.nan] * 5) == 0
+    assert choose(configs[1:], [0.02, 0.01, 0.5, 0.5]) == 1
 
 
 @pytest.mark.parametrize("geometry", [{"p": 2, "q": 2}, {"p": 0, "q": 2}, {"p": None, "q": None, "flat": 2}])
@@ -145,7 +162,8 @@ def test_saying_how_means_one_training():
     assert config.max_step == (1.0, 0.5)
     (config,) = configure(graph, p=3, q=1, temperature=0.02, preset="paper")
     assert (config.temperature, config.step) == ((0.02, 0.02), 1e-6)
-    assert at_temperature(0.04, flat=True)["max_step"] == pytest.approx((0.6, 0.02))
+    flat = TrainingConfig(p=None, q=None, flat=2)
+    assert at_temperature(0.04, flat)["max_step"] == pytest.approx((0.6, 0.02))
 
 
 def test_nothing_ends_worse_than_it_began():

@@ -53,6 +53,52 @@ def test_a_graph_of_few_edges_is_judged_by_its_orders():
     assert all(not row.held_out and len(row.violated_orders) == 2 for row in found.rows)
 
 
+def test_where_every_pair_is_tied_orders_decide():
+    rng = np.random.default_rng(0)
+    weights = np.triu(rng.uniform(1.0, 9.0, (9, 9)), 1)
+    found = uh.select_signature(weights + weights.T, dim=2, seeds=2, iterations=40, quiet=True)
+    assert all(not row.held_out and len(row.violated_orders) == 2 for row in found.rows)
+    means = [np.mean(row.violated_orders) for row in found.rows if row.kept]
+    assert means == sorted(means)
+
+
+def test_an_interrupt_ends_the_comparison(monkeypatch):
+    from ultrahyperbolic.embedding.engine import NumbaEngine
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(NumbaEngine, "advance", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        uh.select_signature(uh.datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
+
+
+def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
+    from ultrahyperbolic.embedding import estimator
+
+    limits = []
+    embed_many = estimator.embed_many
+
+    def look(*arguments, **options):
+        limits.append(options["time_limit"])
+        return embed_many(*arguments, **options)
+
+    monkeypatch.setattr(estimator, "embed_many", look)
+    uh.embed(uh.datasets.karate(), dim=2, iterations=16, time_limit=8.0, quiet=True)
+    assert limits[:2] == [2.0, 2.0]
+    assert len(limits) == 3
+    assert 0.0 < limits[2] < 8.0
+
+
+@pytest.mark.parametrize("wrong", [{"beta": 1.0}, {"preset": "papper"}, {"temperature": -1.0}, {"dim": 0}])
+def test_what_is_wrong_is_told_before_the_choice(monkeypatch, wrong):
+    from ultrahyperbolic.embedding import estimator
+
+    monkeypatch.setattr(estimator, "choose_signature", lambda *_, **__: pytest.fail("it was chosen first"))
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        uh.embed(uh.datasets.karate(), **{"dim": 2, **wrong}, quiet=True)
+
+
 def test_what_the_graph_hints_at():
     tree = prior(uh.as_graph(nx.balanced_tree(2, 4)))
     cycle = prior(uh.as_graph(nx.cycle_graph(40)))

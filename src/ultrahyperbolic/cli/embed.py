@@ -189,16 +189,20 @@ def embed(
     from ..embedding.memory import require_memory
     from ..embedding.select import choose_signature
 
-    machine = {"device": device, "backend": backend, "threads": threads, "precision": precision}
+    machine: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "precision": precision}
     place = output or Path("out") / graph_name(graph)
     selection = None
     if geometry.get("p") is None and geometry["dim"] is not None and not geometry.get("flat"):
-        _claim(context, place, overwrite=overwrite)
+        dim = geometry.pop("dim")
         with refusing(ValueError, TypeError):
+            configure(data, p=dim, q=0, **geometry, seed=seed, preset=preset, **chosen)  # told before work
+            _claim(context, place, overwrite=overwrite)
             selection = choose_signature(
-                data, dim=geometry.pop("dim"), iterations=iterations, beta=geometry.get("beta", -1.0), seed=seed,
-                quiet=quiet, **machine,
+                data, dim=dim, iterations=iterations, beta=geometry.get("beta", -1.0), seed=seed, quiet=quiet,
+                time_limit=time_limit, **machine,
             )  # fmt: skip
+        if time_limit is not None:
+            time_limit = max(time_limit - selection.seconds, 1e-3)
         geometry |= selection.best.arguments
         if geometry.get("flat"):
             geometry.pop("beta", None)

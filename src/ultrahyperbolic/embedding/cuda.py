@@ -191,19 +191,22 @@ class _Group:
         with torch.cuda.stream(stream):
             self._iterate()
         torch.cuda.current_stream(self.device).wait_stream(stream)
-        self._captured = torch.cuda.CUDAGraph()
+        captured = torch.cuda.CUDAGraph()
         # Anything of CUDA's that the collector frees during the capture would end it.
         collecting = gc.isenabled()
         gc.disable()
         try:
             torch.cuda.synchronize(self.device)
             with torch.cuda.stream(stream):
-                self._captured.capture_begin()
-                self._iterate()
-                self._captured.capture_end()
+                captured.capture_begin()
+                try:
+                    self._iterate()
+                finally:
+                    captured.capture_end()
         finally:
             if collecting:
                 gc.enable()
+        self._captured = captured
         for tensor, value in zip(self._state(), kept, strict=True):
             tensor.copy_(value)
 

@@ -63,24 +63,28 @@ def choose(configs: Sequence[TrainingConfig], violated: Sequence[float]) -> int:
     """Which of the tries to keep: that of the fewest violated orders over all classes, the warm one if it is near."""
     found = [0.0 if math.isnan(share) else share for share in violated]
     least = min(found)
-    if _has_warm(configs[0]) and found[0] <= _WARM_AT_MOST and _WARM_UNLESS * found[0] <= least:
+    # Only the warm one smooths more and more.
+    warm = configs[0].epsilon[0] < configs[0].epsilon[1]
+    if warm and found[0] <= _WARM_AT_MOST and _WARM_UNLESS * found[0] <= least:
         return 0
     return found.index(least)
 
 
-def at_temperature(temperature: float, *, flat: bool) -> dict[str, Any]:
+def at_temperature(temperature: float, config: TrainingConfig) -> dict[str, Any]:
     """A training that ends at a temperature: start, smoothing and moves in units of it.
 
     The loss depends on d/τ, so a small τ wants points that start that near and move that little. Flat space has
     squared distances, and lengths of √τ.
     """
+    flat = config.flat is not None
+    radius = 1.0 if flat else math.sqrt(-config.beta)
     length = math.sqrt(temperature) if flat else temperature
     return {
         "temperature": (3.0 * temperature, temperature),
         "epsilon": (10.0 * temperature, 0.01 * temperature) if flat else ((10.0 * length) ** 2, (0.1 * length) ** 2),
         "max_step": (3.0 * length, 0.1 * length),
-        "step": 1.0,
-        "scale": min(1.0, 10.0 * length),
+        "step": radius**2,
+        "scale": min(1.0, 10.0 * length / radius),
     }
 
 

@@ -8,6 +8,7 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from ..graph import Graph, as_graph
 from ..objective import RankedPairs
 from .backends import Backend, available, make_engine
 from .config import Stop, TrainingConfig
-from .defaults import at_temperature, choose, tries
+from .defaults import at_temperature, choose, in_units_of_radius, tries
 from .embedding import Embedding
 from .engine import BatchState, Engine, Floats, Measure, Precision, Way
 from .memory import require_memory
@@ -90,7 +91,7 @@ def embed(
         Along -χ (default), through φ (Section 4.1), or along -Df, which does not converge in general.
     iterations : int, optional
         2,000 by default, 10,000 with the preset. Graphs of up to 1,500 nodes are trained in four or five ways at once,
-        unless it is said how, and the one of the fewest violated orders is kept.
+        unless it is said how, and the best is kept: the fewest violated orders, or a warm training with few.
     time_limit : float, optional
         Seconds after which to stop.
     temperature, epsilon, max_step : float or (float, float), optional
@@ -139,7 +140,14 @@ def embed(
     selection = None
     if p is None and q is None and not flat and dim is not None:
         graph.require_trainable()
-        selection = choose_signature(graph, dim, iterations=iterations, beta=beta, seed=seed, quiet=quiet, **options)
+        _geometry(None, None, dim, True)
+        configure(graph, p=dim, q=0, beta=beta, seed=seed, preset=preset, **chosen)  # what is wrong is told before work
+        began = time.monotonic()
+        selection = choose_signature(
+            graph, dim, iterations=iterations, beta=beta, seed=seed, quiet=quiet, time_limit=time_limit, **options
+        )
+        if time_limit is not None:
+            time_limit = max(time_limit - (time.monotonic() - began), 1e-3)
     where: dict[str, Any] = (
         {"p": p, "q": q, "dim": dim, "flat": flat} if selection is None else selection.best.arguments
     )
@@ -176,20 +184,19 @@ def configure(
 
         recipe = settings(weighted=len(graph.capacities) > 1, q=geometry["q"])
     given = {name: value for name, value in chosen.items() if value is not None}
-    temperature = given.get("temperature")
-    if temperature is not None and not isinstance(temperature, tuple):
-        check_positive("temperature", temperature)
-        given["temperature"] = (temperature, temperature)
-        if preset is None:
-            given = {
-                **at_temperature(temperature, flat=geometry["flat"] is not None),
-                **{name: value for name, value in given.items() if name != "temperature"},
-            }
+    how = {name: given.pop(name) for name in _HOW if name in given}
     config = TrainingConfig(**geometry, beta=beta, seed=seed, **{**recipe, **given})
     config.manifold()  # the signature is checked here, before any work
-    if preset is None and not any(name in given for name in _HOW):
+    if preset is None and not how:
         return tries(config, graph.n_nodes)
-    return [config]
+    temperature = how.get("temperature")
+    if temperature is not None and not isinstance(temperature, tuple):
+        check_positive("temperature", temperature)
+        how["temperature"] = (temperature, temperature)
+        if preset is None:
+            del how["temperature"]
+            how = {**at_temperature(temperature, config), **how}
+    return [replace(config if preset is not None else in_units_of_radius(config), **how)]
 
 
 def embed_best(
@@ -202,7 +209,7 @@ def embed_best(
     time_limit: float | None = None,
     **options: Any,
 ) -> Embedding:
-    """Train in several ways as one batch, and keep the one of the fewest violated orders (:func:`defaults.choose`)."""
+    """Train in several ways as one batch and keep one: the fewest violated orders, or the warm one if it is near."""
     embeddings = embed_many(
         graph, configs, quiet=quiet, measures=False, callback=callback, time_limit=time_limit, **options
     )
@@ -216,7 +223,9 @@ def embed_best(
             {
                 "start": config.start,
                 "temperature": list(config.temperature),
+                "epsilon": list(config.epsilon),
                 "step": config.step,
+                "max_step": None if config.max_step is None else list(config.max_step),
                 "violated_orders_all": None if math.isnan(share) else share,
                 "kept": embedding is best,
             }

@@ -1,4 +1,4 @@
-"""Which geometry a graph wants: flat space and every signature of a dimension trained alike and compared.
+"""Which geometry a graph wants: flat space and every signature of a dimension trained on the same edges and compared.
 
 Part of the edges is held out, a different part for each seed. Trainings are short at first; the weaker half of the
 geometries is dropped, and the others are trained again for twice as long (successive halving). What decides is how
@@ -18,6 +18,7 @@ import torch
 
 from ..evaluation import hold_out_edges, link_prediction, violated_orders
 from ..graph import Graph, as_graph
+from ..objective import RankedPairs
 from ..progress import bar
 from .config import TrainingConfig
 from .defaults import choose, tries
@@ -151,7 +152,7 @@ def select_signature(
     iterations : int
         Of the longest trainings; the first take a quarter.
     held_out : float
-        Share of the edges held out; none below 20 edges, where violated orders decide.
+        Share of the edges held out; none below 20 edges or where every pair is tied: violated orders decide there.
     beta, seed, quiet
         As for :func:`embed`.
     options
@@ -179,11 +180,17 @@ def select_signature(
 
 
 def choose_signature(
-    graph: Graph, dim: int, *, iterations: int | None, beta: float, seed: int, quiet: bool, **options: Any
-) -> Selection:
-    """The same for no more than two trainings of so many iterations: two short rounds and one start."""
+    graph: Graph, dim: int, *, iterations: int | None, beta: float, seed: int, quiet: bool,
+    time_limit: float | None = None, **options: Any,
+) -> Selection:  # fmt: skip
+    """The same for no more than two trainings of so many iterations: two short rounds and one start.
+
+    Of a limit on the time, half is for this.
+    """
     length = iterations or TrainingConfig.iterations
     lengths = [max(1, length // 8), max(1, length // 4)]
+    if time_limit is not None:
+        options["time_limit"] = time_limit / (2 * len(lengths))
     return _halve(graph, _geometries(dim), lengths, 1, 0.1, beta, seed, quiet, options)
 
 
@@ -201,8 +208,10 @@ def _halve(
     quiet: bool, options: dict[str, Any],
 ) -> Selection:  # fmt: skip
     started = time.monotonic()
-    spare = graph.n_edges >= _FEWEST_EDGES
-    splits = [hold_out_edges(graph, share, seed + k) if spare else None for k in range(seeds)]
+    # Where every pair is tied, a held-out edge has nothing to be compared with.
+    spare = graph.n_edges >= _FEWEST_EDGES and RankedPairs.of(graph).n_nonedges > 0
+    first = [(seed + k) % 2**63 for k in range(seeds)]
+    splits = [hold_out_edges(graph, share, start) if spare else None for start in first]
     rows, alive = [Row(geometry) for geometry in geometries], list(range(len(geometries)))
     dropped: list[int] = []
     with bar("select", len(lengths) * seeds, show=not quiet) as update:
@@ -211,7 +220,7 @@ def _halve(
                 rows[index] = Row(rows[index].geometry, length)
             for k, split in enumerate(splits):
                 training = graph if split is None else split.graph
-                found = _train(training, [rows[i].geometry for i in alive], length, beta, seed + k, options)
+                found = _train(training, [rows[i].geometry for i in alive], length, beta, first[k], options)
                 for index, (config, points) in zip(alive, found, strict=True):
                     manifold = config.manifold()
                     rows[index].violated_orders.append(_share(training, points, manifold))
@@ -241,7 +250,10 @@ def _train(
         config = TrainingConfig(**asdict(geometry), beta=beta, seed=seed, iterations=length)
         configs.append(tries(config, graph.n_nodes)[:_TRIES])
     flat = [config for group in configs for config in group]
-    points = [torch.from_numpy(e.points.copy()) for e in embed_many(graph, flat, measures=False, **options)]
+    embeddings = embed_many(graph, flat, measures=False, **options)
+    if embeddings[0].run["stopped"] == "interrupted":
+        raise KeyboardInterrupt  # half a comparison is none
+    points = [torch.from_numpy(e.points.copy()) for e in embeddings]
     found, at = [], 0
     for group in configs:
         mine = points[at : at + len(group)]
