@@ -98,8 +98,8 @@ def with_optimiser(graph: Graph, config: TrainingConfig, make: Any) -> float:
             group["max_step"] = float(plan.clip[t])
         optimiser.zero_grad()
         value = loss(points)
-        if t >= plan.settled and float(value) < least:  # the best of the last quarter, as the default keeps
-            least, best = float(value), points.detach().clone()
+        if t >= plan.settled and value.item() < least:  # the best of the last quarter, as the default keeps
+            least, best = value.item(), points.detach().clone()
         value.backward()  # type: ignore[no-untyped-call]
         optimiser.step()
     return violated(graph, Embedding(graph.ids, best.numpy(), manifold, {}, graph), None)

@@ -32,7 +32,8 @@ def test_a_training_is_written_down(tmp_path):
     assert set(found) == NAMES
     for steps, _ in found.values():
         assert steps == [100, 200, 300, 350]
-    config = TrainingConfig(p=2, q=1, beta=-4.0, seed=3, iterations=350, temperature=(0.1, 0.01))
+    # ε is in units of the squared radius, which is 4.
+    config = TrainingConfig(p=2, q=1, iterations=350, temperature=(0.1, 0.01), epsilon=(0.4, 0.004))
     assert found["temperature"][1] == pytest.approx(config.schedule().temperature[[99, 199, 299, 349]], rel=1e-6)
     assert found["epsilon"][1] == pytest.approx(config.schedule().epsilon[[99, 199, 299, 349]], rel=1e-6)
     every = embedding.run["loss_every"]
