@@ -88,6 +88,30 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
     assert not (tmp_path / "club" / "embedding.parquet").exists()
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("select karate --dim 2", "interrupted: nothing is chosen\n"),
+        ("embed karate --dim 2 -o club", "interrupted while the signature was chosen: no embedding is saved\n"),
+    ],
+)
+def test_ctrl_c_ends_the_choice_of_a_geometry(call, monkeypatch, words, said):
+    from ultrahyperbolic.embedding.engine import NumbaEngine
+
+    advance, called = NumbaEngine.advance, []
+
+    def pressed(self, state, iterations):
+        called.append(iterations)
+        os.kill(os.getpid(), signal.SIGINT)
+        return advance(self, state, iterations)
+
+    monkeypatch.setattr(NumbaEngine, "advance", pressed)
+    result = call(words)
+    assert (result.exit_code, result.stdout, result.stderr) == (130, "", said)
+    assert len(called) == 1
+    assert not Path("club/embedding.parquet").exists()
+
+
 def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
     import ultrahyperbolic.evaluation as room
 

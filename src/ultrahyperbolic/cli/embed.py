@@ -18,7 +18,7 @@ from .errors import Refused, refusing
 from .options import MEASURES, Dissimilarity
 from .output import note, number, percent, print_json, print_table, shown
 from .resume import Task, hold, reopen
-from .signals import on_interrupt
+from .signals import leaving, on_interrupt
 from .sources import find_graph, graph_name, open_embedding, where_from
 
 if TYPE_CHECKING:
@@ -197,10 +197,11 @@ def embed(
         with refusing(ValueError, TypeError):
             configure(data, p=dim, q=0, **geometry, seed=seed, preset=preset, **chosen)  # told before work
             _claim(context, place, overwrite=overwrite)
-            selection = choose_signature(
-                data, dim=dim, iterations=iterations, beta=geometry.get("beta", -1.0), seed=seed, quiet=quiet,
-                time_limit=time_limit, **machine,
-            )  # fmt: skip
+            with leaving("interrupted while the signature was chosen: no embedding is saved"):
+                selection = choose_signature(
+                    data, dim=dim, iterations=iterations, beta=geometry.get("beta", -1.0), seed=seed, quiet=quiet,
+                    time_limit=time_limit, **machine,
+                )  # fmt: skip
         if time_limit is not None:
             time_limit = max(time_limit - selection.seconds, 1e-3)
         geometry |= selection.best.arguments

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -13,7 +12,7 @@ import typer
 from .errors import Refused, refusing, suggestion
 from .options import device_kind
 from .output import print_json, print_table
-from .signals import on_interrupt
+from .signals import leaving
 
 _STDOUT = Path("-")
 
@@ -102,14 +101,10 @@ def reproduce(
     _check_file(json_file)
     from ..graph import GraphError
 
-    def leave() -> None:
-        # A training would return its best so far, and the figures would be of that: end everything instead.
-        print(f"interrupted: the results in {folder} are not complete", file=sys.stderr)
-        raise SystemExit(130)
-
     # One seed has no spread, which some targets refuse; any other ValueError is a bug.
     expected = (GraphError, ImportError, ValueError) if seeds == 1 else (GraphError, ImportError)
-    with on_interrupt(leave), refusing(OSError, about="cannot write the results: "), refusing(*expected):
+    interrupted = leaving(f"interrupted: the results in {folder} are not complete")
+    with interrupted, refusing(OSError, about="cannot write the results: "), refusing(*expected):
         figures = TARGETS[target].run(seeds, folder, quiet or json_file == _STDOUT, **options)
     if json_file == _STDOUT:
         print_json(figures)

@@ -11,6 +11,7 @@ import typer
 from . import options as opt
 from .errors import Refused, refusing
 from .output import print_json, print_table
+from .signals import leaving
 from .sources import find_graph
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def select(
     data = find_graph(graph, reading, quiet=quiet)
     from ..embedding import select_signature
 
-    with refusing(GraphError, ValueError):
+    with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError):
         found = select_signature(
             data, dim=dims, seeds=seeds, iterations=iterations, held_out=held_out, seed=seed, quiet=quiet,
             device=device, backend=backend, threads=threads,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 
@@ -24,3 +25,16 @@ def on_interrupt(act: Callable[[], None], which: signal.Signals = signal.SIGINT)
         yield
     finally:
         signal.signal(which, before)
+
+
+def leaving(message: str) -> AbstractContextManager[None]:
+    """End everything on Ctrl-C, with a line: for work of which a part is nothing.
+
+    A training would return its best so far instead, and what comes after would be made of that.
+    """
+
+    def leave() -> None:
+        print(message, file=sys.stderr)
+        raise SystemExit(130)
+
+    return on_interrupt(leave)
