@@ -112,6 +112,8 @@ def scores(graph: Graph, embedding: Embedding, device: str | None) -> dict[str, 
 def table(seeds: int, device: str | None, only: Sequence[str], geometries: Sequence[Geometry]) -> Figures:
     figures: Figures = {}
     ratios: list[float] = []
+    unseen: list[float] = []
+    nothing = 0
     wins: dict[str, list[str]] = {}
     for name, known in GRAPHS.items():
         if only and name not in only:
@@ -137,6 +139,8 @@ def table(seeds: int, device: str | None, only: Sequence[str], geometries: Seque
             share = mean["violated_orders"]
             ratio = share / paper if paper > 0 else (1.0 if share == 0 else math.inf)
             ratios.append(ratio)
+            unseen += [] if known.tuned else [ratio]
+            nothing += share == paper == 0
             shares[geometry.name] = np.array([row["violated_orders"] for row in rows])
             key = f"{name.lower().replace(' ', '_').replace(',', '')}_{key_of(geometry)}"
             figures |= {f"{key}_{what}": value for what, value in mean.items()}
@@ -158,6 +162,9 @@ def table(seeds: int, device: str | None, only: Sequence[str], geometries: Seque
     figures["ratio_median"] = float(np.median(ratios))
     figures["ratio_above_1"] = int((np.array(ratios) > 1.0).sum())
     figures["ratio_count"] = len(ratios)
+    figures["ratio_of_nothing"] = nothing
+    if unseen:
+        figures["ratio_median_not_looked_at"] = float(np.median(unseen))
     rich = [near for name, near in wins.items() if GRAPHS[name].cycles]
     figures["cyclic_graphs"] = len(rich)
     figures["cyclic_graphs_fewest_by_ultrahyperbolic"] = sum(near[0] in MIXED for near in rich)
