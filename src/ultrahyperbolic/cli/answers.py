@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,7 +12,7 @@ import typer
 
 from . import options as opt
 from .errors import Refused, refusing, suggestion
-from .output import number, print_json, print_table, shown
+from .output import json_id, json_rows, number, print_json, print_table, shown
 from .sources import find_graph, open_embedding
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def rank(
     table = embedding.hierarchy() if everything else embedding.hierarchy().head(top)
     _write_csv(csv_file, table)
     if as_json:
-        print_json({"folder": str(folder), "nodes": len(embedding), "ranking": table.to_dict("records")})
+        print_json({"folder": str(folder), "nodes": len(embedding), "ranking": json_rows(table)})
         return
     rows = zip(table["rank"], table["node"], table["delta"], strict=True)
     lines = [(str(rank), shown(node), number(delta)) for rank, node, delta in rows]
@@ -77,7 +78,7 @@ def neighbors(
     table = embedding.neighbors(found, k=k)
     _write_csv(csv_file, table)
     if as_json:
-        print_json({"folder": str(folder), "node": found, "neighbors": table.to_dict("records")})
+        print_json({"folder": str(folder), "node": json_id(found), "neighbors": json_rows(table)})
         return
     rows = zip(table["node"], table["distance"], strict=True)
     print_table(("node", "distance"), [(shown(near), number(far)) for near, far in rows], right=("distance",))
@@ -93,14 +94,14 @@ def _write_csv(path: Path | None, table: Any) -> None:
 
 
 def _node(embedding: Embedding, text: str, folder: Path) -> Hashable:
-    """The id that a text means: itself, or the number (or tuple) that it writes."""
+    """The id that a text means: itself, or the number (or tuple) that it writes, as JSON does or as it is shown."""
     known = set(embedding.ids)
     if text in known:
         return text
     try:
         value = json.loads(text)
     except ValueError:
-        value = text
+        value = {"inf": math.inf, "-inf": -math.inf}.get(text, text)
     value = tuple(value) if isinstance(value, list) else value
     if isinstance(value, Hashable) and value in known:
         return value
@@ -129,7 +130,7 @@ def evaluate(
     """Measure an embedding by a graph, with cheap baselines beside it.
 
     The graph is read as embed reads it: a weight is the strength of a tie,
-    so turn distances round first (docs/graphs.md). Its nodes must be among
+    unless --weights-are-distances says otherwise. Its nodes must be among
     those of the embedding. docs/measures.md says what each measure is.
     """
     embedding = open_embedding(folder)

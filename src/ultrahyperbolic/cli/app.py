@@ -90,7 +90,7 @@ def ultrahyperbolic(
     """Embed weighted graphs on pseudo-hyperboloids and read their hierarchy.
 
     A weight is the strength of a tie: the larger, the closer. Where yours
-    are distances or costs, turn them round first (docs/graphs.md).
+    are distances or costs, give --weights-are-distances (docs/graphs.md).
     """
     if context.invoked_subcommand is None:
         print(context.get_help())

@@ -16,7 +16,7 @@ import typer
 from . import options as opt
 from .errors import Refused, refusing
 from .options import MEASURES, Dissimilarity
-from .output import note, number, percent, print_json, print_table, shown
+from .output import json_rows, note, number, percent, print_json, print_table, shown
 from .resume import Task, hold, reopen
 from .signals import leaving, on_interrupt
 from .sources import find_graph, graph_name, open_embedding, where_from
@@ -33,6 +33,7 @@ Examples:
   ultrahyperbolic embed karate
   ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
   ultrahyperbolic embed ties.csv --weight calls --iterations 5000
+  ultrahyperbolic embed roads.csv --weight km --weights-are-distances
   ultrahyperbolic embed karate --preset paper --signature 2,2 -o out/paper
   ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json
   ultrahyperbolic embed --resume club"""
@@ -145,8 +146,8 @@ def embed(
     """Embed a graph: stronger ties shorter than weaker ones.
 
     A weight is the strength of a tie: the larger, the closer; 1 where none
-    is given. Where yours are distances or costs, turn them round first, to
-    1/d or max + 1 - d: only their order matters (docs/graphs.md).
+    is given. Where yours are distances or costs, give --weights-are-distances,
+    which takes 1/d (docs/graphs.md).
 
     FOLDER gets embedding.parquet (node, coordinates, delta, rank),
     run.json (settings, seed, versions, loss, measures) and report.html,
@@ -476,17 +477,19 @@ def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
         "best_loss": run["best_loss"],
         "seconds": run["timing"]["seconds"],
         "measures": run["measures"],
-        "top": top.to_dict("records"),
+        "top": json_rows(top),
     }
 
 
 def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
+    from ..graph.fold import policy_words
+
     run, config = embedding.run, embedding.run["config"]
     counts = f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges"
     where = f"R^{config['flat']}" if config["flat"] else f"Q^({config['p']},{config['q']}), beta {config['beta']:g}"
     print(counts)
     for policy, count in graph.policies.items():
-        print(f"  {policy.replace('_', ' ')}: {count}")
+        print(f"  {policy_words(policy)}: {count}")
     if "select" in run:
         near = run["select"]["within_noise_of"]
         print(

@@ -24,7 +24,8 @@ MEASURES = {
 _graph = typer.Argument(
     metavar="GRAPH",
     show_default=False,
-    help="A file (CSV, TSV, blanks, Parquet, GraphML, Matrix Market; gzip and zstd), or the name of a data set. "
+    help="A file (CSV, TSV, blanks, Parquet, GraphML, Matrix Market, and by networkx GML, GEXF, JSON node-link; gzip "
+    "and zstd), or the name of a data set. "
     "Where there are both, the file is taken.",
 )
 GraphArgument = Annotated[str, _graph]
@@ -73,6 +74,10 @@ Asymmetric = Annotated[
     _reading("--asymmetric", help="What a matrix whose directions differ becomes: C + Cᵀ (sum), or refused."),
 ]
 
+Distances = Annotated[
+    bool, _reading("--weights-are-distances", help="The smaller, the closer: each tie gets the strength 1/d.")
+]
+
 
 def reading(
     delimiter: Delimiter = None,
@@ -85,8 +90,11 @@ def reading(
     nodes: Nodes = None,
     repeated: Repeated = None,
     asymmetric: Asymmetric = None,
+    weights_are_distances: Distances = False,
 ) -> dict[str, Any]:
     """The options of ``read_graph`` that were given."""
+    if unweighted and weights_are_distances:
+        raise Refused("--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them")
     if unweighted and weight is not None:
         raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
     given: dict[str, Any] = {
@@ -99,6 +107,7 @@ def reading(
         "nodes": nodes,
         "repeated": repeated,
         "asymmetric": asymmetric,
+        "weights_are_distances": weights_are_distances or None,
     }
     return {name: value for name, value in given.items() if value is not None}
 

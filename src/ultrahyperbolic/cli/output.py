@@ -16,6 +16,22 @@ def print_json(data: dict[str, Any]) -> None:
     print(json.dumps(_strict(data), indent=2, allow_nan=False))
 
 
+def json_id(node: Hashable) -> Any:
+    """An id as strict JSON can hold it: of an infinite number the text that ``embedding.parquet`` has.
+
+    >>> json_id(7.5), json_id(float("-inf")), json_id(("a", float("inf")))
+    (7.5, '-Infinity', ['a', 'Infinity'])
+    """
+    if isinstance(node, tuple):
+        return [json_id(part) for part in node]
+    return json.dumps(node) if isinstance(node, float) and math.isinf(node) else node
+
+
+def json_rows(table: Any) -> list[dict[str, Any]]:
+    """The rows of a data frame with a column of nodes."""
+    return [row | {"node": json_id(row["node"])} for row in table.to_dict("records")]
+
+
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
     """Columns with headers, those named in ``right`` to the right; nothing is folded or cut."""
     from rich.cells import cell_len

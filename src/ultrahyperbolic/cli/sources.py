@@ -29,8 +29,14 @@ def find_graph(name: str, options: Mapping[str, Any], *, quiet: bool) -> Graph:
             raise Refused(f"{name} is no plain file: a graph is read more than once, so write it to a file first")
         if name in names() and not quiet:
             note(f"{name} is a file here: it is taken, not the data set of that name")
-        with refusing(GraphError, ImportError):
-            return read_graph(name, **options, progress=not quiet)
+        with refusing(GraphError, ImportError), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            graph = read_graph(name, **options, progress=not quiet)
+        if not quiet:
+            for text in (graph.columns, *(warning.message for warning in said)):
+                if text is not None:
+                    note(str(text))
+        return graph
     if name in names():
         return _load(name, options)
     if path.is_dir():
@@ -62,7 +68,8 @@ def _load(name: str, options: Mapping[str, Any]) -> Graph:
     unweighted = options.get("weight") is False
     others = [option for option in options if not (option == "weight" and unweighted)]
     if others:
-        raise Refused(f"--{others[0]} is for reading files, and {name} is a data set: leave it out")
+        option = others[0].replace("_", "-")
+        raise Refused(f"--{option} is for reading files, and {name} is a data set: leave it out")
     with refusing(GraphError, ImportError):
         graph = load(name)
     return graph.unweighted() if unweighted else graph

@@ -323,13 +323,13 @@ def _id_kind(ids: Sequence[Hashable]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of NumPy and tuples as JSON has them."""
+    """Numbers of NumPy and tuples as JSON has them, with Infinity as Python's JSON writes and reads it."""
     if isinstance(value, np.generic):
-        return value.item()
+        value = value.item()
     if isinstance(value, tuple | list):
         return [_plain(item) for item in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
+    if isinstance(value, float) and math.isnan(value):
+        raise ValueError("an id is NaN, which is equal to no id, itself included: give the node another")
     if isinstance(value, str | int | float | bool) or value is None:
         return value
     raise TypeError(f"ids must be text, numbers or tuples of them to be saved, got {type(value).__name__}: {value!r}")

@@ -373,6 +373,7 @@ def graph_record(graph: Graph) -> dict[str, Any]:
         "edges": graph.n_edges,
         "capacities": len(graph.capacities),
         "policies": dict(graph.policies),
+        "columns": None if graph.columns is None else graph.columns._asdict(),
     }
 
 

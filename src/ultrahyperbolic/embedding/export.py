@@ -100,8 +100,8 @@ def export(
 def id_texts(ids: Iterable[Hashable]) -> list[str]:
     """Ids as text: text as it is, others as JSON writes them, as in ``embedding.parquet``.
 
-    >>> id_texts(["a", 1, ("b", 2)])
-    ['a', '1', '["b", 2]']
+    >>> id_texts(["a", 1, ("b", 2), float("inf")])
+    ['a', '1', '["b", 2]', 'Infinity']
     """
     from .embedding import _plain
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
 
-from .columns import Column, choose_columns
+from .columns import SAMPLE_ROWS, Column, Columns, choose_columns, columns_taken
 from .encode import encode_ends
 from .errors import GraphError, need
 from .fold import Asymmetric, Floats, Kind, Repeated, Rows
@@ -19,7 +19,8 @@ class Adapters(ABC):
     """The constructors of :class:`Graph` that take other libraries' objects.
 
     A matrix that is symmetric is taken as it is; of an asymmetric one, and of a directed graph, the two directions are
-    added, S = C + Cᵀ, as the paper does, or refused with ``asymmetric="error"``.
+    added, S = C + Cᵀ, as the paper does, or refused with ``asymmetric="error"``. With ``weights_are_distances=True``
+    the weights are distances d, the smaller the closer, and each tie gets the strength 1/d before all else.
     """
 
     @classmethod
@@ -31,7 +32,10 @@ class Adapters(ABC):
         kind: Kind,
         repeated: Repeated = "sum",
         asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
+        weight_name: Column | None = None,
         labels: Mapping[Hashable, Any] | None = None,
+        columns: Columns | None = None,
         name: str | None = None,
     ) -> Self:
         """A graph from rows as a reader gathers them."""
@@ -49,11 +53,13 @@ class Adapters(ABC):
         label: str | None = None,
         repeated: Repeated = "sum",
         asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """From any networkx graph. Edges without the attribute ``weight`` weigh 1; ``label`` names a node attribute."""
         name = name or graph.name or None
         ids = list(graph.nodes)
+        _check_ids(ids, name or "networkx graph")
         positions = {node: k for k, node in enumerate(ids)}
         edges = list(graph.edges(data=weight or "weight"))
         codes = np.array([(positions[u], positions[v]) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
@@ -61,7 +67,10 @@ class Adapters(ABC):
         labels = None if label is None else {node: text for node, text in graph.nodes(data=label) if text is not None}
         rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "networkx graph", counts)
         kind: Kind = "matrix" if graph.is_directed() else "undirected"
-        return cls.from_rows(rows, kind=kind, repeated=repeated, asymmetric=asymmetric, labels=labels, name=name)
+        return cls.from_rows(
+            rows, kind=kind, repeated=repeated, asymmetric=asymmetric, weights_are_distances=weights_are_distances,
+            weight_name=weight, labels=labels, name=name,
+        )  # fmt: skip
 
     @classmethod
     def from_igraph(
@@ -72,11 +81,12 @@ class Adapters(ABC):
         label: str | None = None,
         repeated: Repeated = "sum",
         asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number."""
         ids = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
-        _check_distinct(ids, name or "igraph graph")
+        _check_ids(ids, name or "igraph graph")
         codes = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
         weights, counts = None, dict[str, int]()
         if weight is not False and weight in graph.es.attributes():
@@ -86,7 +96,10 @@ class Adapters(ABC):
             labels = {node: text for node, text in zip(ids, graph.vs[label], strict=True) if text is not None}
         rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "igraph graph", counts)
         kind: Kind = "matrix" if graph.is_directed() else "undirected"
-        return cls.from_rows(rows, kind=kind, repeated=repeated, asymmetric=asymmetric, labels=labels, name=name)
+        return cls.from_rows(
+            rows, kind=kind, repeated=repeated, asymmetric=asymmetric, weights_are_distances=weights_are_distances,
+            weight_name=weight, labels=labels, name=name,
+        )  # fmt: skip
 
     @classmethod
     def from_pyg(
@@ -96,6 +109,7 @@ class Adapters(ABC):
         weight: str | Literal[False] | None = None,
         ids: Sequence[Hashable] | None = None,
         asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a PyTorch Geometric ``Data``: ``edge_weight``, or one number an edge in ``edge_attr``, is the weight."""
@@ -115,7 +129,10 @@ class Adapters(ABC):
         floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
         node_ids = _ids_of_matrix(ids, int(data.num_nodes), name or "PyG data")
         rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'PyG data'}, edge {row} (from 0)")
-        return cls.from_rows(rows, kind="matrix", asymmetric=asymmetric, name=name)
+        return cls.from_rows(
+            rows, kind="matrix", asymmetric=asymmetric, weights_are_distances=weights_are_distances,
+            weight_name=weight, name=name,
+        )  # fmt: skip
 
     @classmethod
     def from_scipy(
@@ -124,6 +141,7 @@ class Adapters(ABC):
         *,
         ids: Sequence[Hashable] | None = None,
         asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a square sparse matrix of weights; ``ids`` names its rows, which else are 0 to n - 1.
@@ -131,7 +149,9 @@ class Adapters(ABC):
         A zero that is stored is refused: ``matrix.eliminate_zeros()`` says that you meant no tie.
         """
         rows = rows_of_sparse(matrix, ids, name or "sparse matrix")
-        return cls.from_rows(rows, kind="matrix", asymmetric=asymmetric, name=name)
+        return cls.from_rows(
+            rows, kind="matrix", asymmetric=asymmetric, weights_are_distances=weights_are_distances, name=name
+        )
 
     @classmethod
     def from_numpy(
@@ -140,6 +160,7 @@ class Adapters(ABC):
         *,
         ids: Sequence[Hashable] | None = None,
         asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a square array of weights, 0 where there is no edge; ``ids`` names its rows, which else are 0 to n - 1.
@@ -156,7 +177,9 @@ class Adapters(ABC):
         first, second = np.nonzero(matrix)
         weights = matrix[first, second].astype(np.float64)
         rows = Rows(first, second, weights, _ids_of_matrix(ids, len(matrix), where), lambda row: where)
-        return cls.from_rows(rows, kind="matrix", asymmetric=asymmetric, name=name)
+        return cls.from_rows(
+            rows, kind="matrix", asymmetric=asymmetric, weights_are_distances=weights_are_distances, name=name
+        )
 
     @classmethod
     def from_pandas(
@@ -168,6 +191,7 @@ class Adapters(ABC):
         weight: Column | Literal[False] | None = None,
         nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
         repeated: Repeated = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a data frame with a row an edge; columns are found as :func:`read_graph` finds them."""
@@ -178,6 +202,7 @@ class Adapters(ABC):
             list(frame.columns),
             frame.shape[1],
             is_numeric.__getitem__,
+            lambda k: frame.iloc[:SAMPLE_ROWS, k].dropna().map(_comparable).unique().tolist(),
             source=source,
             target=target,
             weight=weight,
@@ -200,7 +225,10 @@ class Adapters(ABC):
         codes, ids = pd.factorize(both.ravel())
         codes = codes.astype(np.int64).reshape(-1, 2)
         rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")
-        graph = cls.from_rows(rows, kind="list", repeated=repeated, name=name)
+        graph = cls.from_rows(
+            rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances,
+            columns=columns_taken(list(frame.columns), chosen), name=name,
+        )  # fmt: skip
         return graph if nodes is None else graph.with_nodes(nodes)
 
     @classmethod
@@ -213,26 +241,37 @@ class Adapters(ABC):
         weight: Column | Literal[False] | None = None,
         nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
         repeated: Repeated = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a ``pyarrow.Table`` with a row an edge; columns are found as :func:`read_graph` finds them."""
         where = name or "table"
-        chosen = choose_arrow_columns(table.schema, source=source, target=target, weight=weight, where=where)
-        columns = [None if k is None else table.column(k) for k in chosen]
-        rows = rows_of_arrow(*columns, where=where)
-        graph = cls.from_rows(rows, kind="list", repeated=repeated, name=name)
+        chosen = choose_arrow_columns(
+            table.schema,
+            lambda k: arrow_values(table.column(k)[:SAMPLE_ROWS]),
+            source=source,
+            target=target,
+            weight=weight,
+            where=where,
+        )
+        rows = rows_of_arrow(*(None if k is None else table.column(k) for k in chosen), where=where)
+        graph = cls.from_rows(
+            rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances,
+            columns=columns_taken(table.schema.names, chosen), name=name,
+        )  # fmt: skip
         return graph if nodes is None else graph.with_nodes(nodes)
 
 
 def choose_arrow_columns(
     schema: Any,
+    values: Callable[[int], Sequence[object]],
     *,
     source: Column | None,
     target: Column | None,
     weight: Column | Literal[False] | None,
     where: str,
 ) -> tuple[int, int, int | None]:
-    """Positions of source, target and weight in an Arrow schema."""
+    """Positions of source, target and weight in an Arrow schema; ``values`` are those of :func:`choose_columns`."""
     types = need("pyarrow", "reading a table").types
 
     def is_numeric(k: int) -> bool:
@@ -240,8 +279,17 @@ def choose_arrow_columns(
         return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
 
     return choose_columns(
-        schema.names, len(schema), is_numeric, source=source, target=target, weight=weight, where=where
+        schema.names, len(schema), is_numeric, values, source=source, target=target, weight=weight, where=where
     )
+
+
+def arrow_values(column: Any) -> list[object]:
+    """The distinct values of an Arrow column, as far as they can be compared."""
+    types = need("pyarrow", "reading a table").types
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if not (types.is_primitive(kind) or types.is_string(kind) or types.is_large_string(kind)):
+        return []
+    return [value for value in column.unique().to_pylist() if value is not None]
 
 
 def rows_of_arrow(first: Any, second: Any, weights: Any, *, where: str) -> Rows:
@@ -252,6 +300,11 @@ def rows_of_arrow(first: Any, second: Any, weights: Any, *, where: str) -> Rows:
             row = int(np.flatnonzero(column.is_null().to_numpy())[0])
             raise GraphError(f"{where}, row {row} (from 0): an id is missing (null)")
     first, second = _plain(pa, first), _plain(pa, second)
+    if pa.types.is_floating(first.type):
+        for column in (first, second):
+            if np.isnan(values := column.to_numpy()).any():
+                row = int(np.flatnonzero(np.isnan(values))[0])
+                raise GraphError(f"{where}, row {row} (from 0): an id is missing (NaN)")
     if first.type != second.type:
         raise GraphError(f"{where}: source ids are {first.type}, target ids {second.type}: give both one type")
     if weights is not None:
@@ -285,14 +338,16 @@ def _plain(pa: Any, column: Any) -> Any:
     return column if column.type == kind else column.cast(kind)
 
 
-def _fill_missing(weights: Sequence[Any], name: str | None) -> tuple[Floats, dict[str, int]]:
-    """Weights as numbers, 1 where there is none, and how many had none (unless all)."""
+def _fill_missing(weights: Sequence[Any], name: str | None) -> tuple[Floats | None, dict[str, int]]:
+    """Weights as numbers, 1 where there is none, and how many had none; ``None`` where all have none."""
     missing = sum(weight is None for weight in weights)
+    if missing == len(weights):
+        return None, {}
     try:
         floats = np.array([1.0 if weight is None else weight for weight in weights], dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise GraphError(f"{name or 'the graph'}: the weights must be numbers") from None
-    return floats, {"missing_weights_set_to_1": missing} if 0 < missing < len(weights) else {}
+    return floats, {"missing_weights_set_to_1": missing} if missing else {}
 
 
 def _check_square(shape: tuple[int, ...], dtype: Any, where: str) -> None:
@@ -307,10 +362,16 @@ def _ids_of_matrix(ids: Sequence[Hashable] | None, n_nodes: int, where: str) -> 
         return NodeIds(range(n_nodes))
     if len(ids) != n_nodes:
         raise GraphError(f"{where}: {len(ids)} ids for {n_nodes} rows")
-    _check_distinct(ids, where)
+    _check_ids(ids, where)
     return NodeIds(ids)
 
 
-def _check_distinct(ids: Sequence[Hashable], where: str) -> None:
+def _check_ids(ids: Sequence[Hashable], where: str) -> None:
     if len(set(ids)) < len(ids):
         raise GraphError(f"{where}: the ids are not distinct")
+    if any(node is None or node != node for node in ids):
+        raise GraphError(f"{where}: an id is missing (None or NaN)")
+
+
+def _comparable(value: object) -> object:
+    return value if isinstance(value, str | int | float) else str(value)

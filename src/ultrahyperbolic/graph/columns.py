@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import warnings
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from itertools import combinations
+from typing import Any, Literal, NamedTuple
 
 from .errors import GraphError
 
 Column = str | int
+
+SAMPLE_ROWS = 10_000  # the first rows of a table, by whose values its columns are told apart
 
 # Names of the two ends that hardly occur as ids side by side, so that they also betray a header.
 ENDS = (
@@ -22,6 +27,39 @@ ENDS = (
     ("fromnodeid", "tonodeid"),
 )
 WEIGHTS = ("weight", "weights", "strength", "capacity")
+# Words in the name of a weight that speak of distances, of which the smaller is the closer.
+_DISTANCE = re.compile(
+    "dist(ance)?s?|len(gth)?s?|costs?|km|(kilo)?met(re|er)s?|miles?|time|durations?|delays?|latency", re.IGNORECASE
+)
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+")
+_QUANTITY = re.compile(
+    r"""[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?  # a number
+    | \d{1,4}(?P<sign>[-/.])\d{1,2}((?P=sign)\d{1,4})?([T\ ]\d.*)?  # a date, perhaps with a time
+    | \d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?  # a time""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_COMPARED = 32  # columns of names that are compared with each other
+_LONGEST = 60  # letters of a name that is shown
+
+
+class Columns(NamedTuple):
+    """The columns of a table that became a graph: names, or positions from 0 where the columns have no names.
+
+    >>> print(Columns("Person A", "Person B", "Scenes"))
+    columns: 'Person A' – 'Person B', weight 'Scenes'
+    >>> print(Columns(0, 1, None))
+    columns: 1 – 2, no weight (no header: counted from 1)
+    """
+
+    source: Column
+    target: Column
+    weight: Column | None
+
+    def __str__(self) -> str:
+        source, target = map(_shown, self[:2])
+        weight = "no weight" if self.weight is None else f"weight {_shown(self.weight)}"
+        counted = " (no header: counted from 1)" if isinstance(self.source, int) else ""
+        return f"columns: {source} – {target}, {weight}{counted}"
 
 
 def fold_name(name: object) -> str:
@@ -33,29 +71,34 @@ def choose_columns(
     names: Sequence[object] | None,
     width: int,
     is_numeric: Callable[[int], bool],
+    values: Callable[[int], Sequence[object]],
     *,
     source: Column | None,
     target: Column | None,
     weight: Column | Literal[False] | None,
     where: str,
 ) -> tuple[int, int, int | None]:
-    """Positions of source, target and weight: as told, else by a known name, else the first, second and third.
+    """Positions of source, target and weight: as told, else by a known name, else by what the columns hold.
 
-    The third column is the weight where it holds numbers. ``names`` is ``None`` for a table without a header.
+    The ends are then those of :func:`find_ends`. The weight is the third column where it holds numbers; where the ends
+    were found elsewhere, the column that follows the first of them, past the other. ``names`` is ``None`` for a table
+    without a header, and ``values`` gives the distinct values of a column in the first rows.
     """
     if width < 2:
         raise GraphError(f"{where}: one column; an edge needs two, the ids of its ends (is the delimiter right?)")
     known = [fold_name(name) for name in names or ()]
     ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
-    first = second = 0
+    first, second, usual = 0, 1, 2
+    if ends is not None:
+        first = first if source is not None else _only(ends[0], known, where)
+        second = second if target is not None else _only(ends[1], known, where)
+    elif source is None and target is None:
+        first, second = find_ends(width, values)
+        usual = first + 1 + (second == first + 1)
     if source is not None:
         first = _find(source, names, width, where)
-    elif ends is not None:
-        first = _only(ends[0], known, where)
     if target is not None:
         second = _find(target, names, width, where)
-    else:
-        second = 1 if ends is None else _only(ends[1], known, where)
     if first == second:
         raise GraphError(f"{where}: source and target are the same column: name two")
     if weight is False:
@@ -65,9 +108,70 @@ def choose_columns(
         if third in (first, second) and is_numeric(third):
             raise GraphError(f"{where}: the weight is in the column of an end, {weight!r}: name another, or other ends")
         return first, second, third
-    third = next((_only(name, known, where) for name in WEIGHTS if name in known), 2)
+    third = next((_only(name, known, where) for name in WEIGHTS if name in known), usual)
     usable = third < width and third not in (first, second) and is_numeric(third)
     return first, second, third if usable else None
+
+
+def find_ends(width: int, values: Callable[[int], Sequence[object]]) -> tuple[int, int]:
+    """The two columns whose values look like the ends of edges, where nothing else says which they are.
+
+    These are the first two. Where one of those holds numbers or dates, such as a year, and two columns of names share
+    more values with each other than the first two do, it is those: people meet people, years do not.
+
+    >>> table = [(1990, "ann", "bob", 3), (1991, "bob", "cid", 5)]
+    >>> find_ends(4, lambda column: [row[column] for row in table])
+    (1, 2)
+    """
+    ends = 0, 1
+    if width < 3 or not (holds_quantities(values(0)) or holds_quantities(values(1))):
+        return ends
+    named: list[tuple[int, set[object]]] = []
+    for column in range(width):
+        if len(named) < _COMPARED and (found := values(column)) and not holds_quantities(found):
+            named.append((column, set(found)))
+    most = len(set(values(0)) & set(values(1)))
+    for (first, these), (second, those) in combinations(named, 2):
+        if len(these & those) > most:
+            ends, most = (first, second), len(these & those)
+    return ends
+
+
+def holds_quantities(values: Sequence[object]) -> bool:
+    """Whether most values are numbers, dates or times, as texts or not.
+
+    >>> holds_quantities(["ann", "10.0.0.1", "7"]), holds_quantities(["1990-12-31", "7,5", "12:30"])
+    (False, True)
+    """
+    return 2 * sum(not isinstance(value, str) or bool(_QUANTITY.fullmatch(value)) for value in values) > len(values)
+
+
+def columns_taken(names: Sequence[object] | None, chosen: tuple[int, int, int | None]) -> Columns:
+    """The columns of the ends and the weight, by name where they have names."""
+
+    def name(position: int) -> Column:
+        # Numbers as names are positions that pandas counts.
+        return position if names is None or isinstance(names[position], int) else str(names[position])
+
+    first, second, third = chosen
+    return Columns(name(first), name(second), None if third is None else name(third))
+
+
+def warn_of_distances(name: object, where: str) -> None:
+    """Warn where the name of a weight says that it is a distance, a cost or a time."""
+    if isinstance(name, str) and any(map(_DISTANCE.fullmatch, _WORD.findall(name))):
+        warnings.warn(
+            f"{where}: the weights are called {_shown(name)}, but a weight is the strength of a tie: the larger, the "
+            "closer; if they are distances, read them as such (weights_are_distances=True, --weights-are-distances)",
+            stacklevel=5,
+        )
+
+
+def _shown(column: Column) -> str:
+    """A name in quotes, cut where it is long; a position counted from 1."""
+    if isinstance(column, int):
+        return str(column + 1)
+    return repr(column if len(column) <= _LONGEST else column[: _LONGEST - 3] + "...")
 
 
 def _find(column: Column, names: Sequence[object] | None, width: int, where: str) -> int:

@@ -14,7 +14,7 @@ SUM, MAX, FIRST = range(3)
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
-_NEWLINE, _DOT, _ZERO, _NINE = (ord(letter) for letter in "\n.09")
+_NEWLINE, _ZERO, _NINE = (ord(letter) for letter in "\n09")
 _SHORT = 15  # bytes of an id that is its own key
 _EXACT_DIGITS = np.uint64(15)  # of a decimal number that is one exact division of two floats
 _DIGIT_BITS = 10  # of a key, sorted by in one pass
@@ -25,30 +25,30 @@ _M1, _M2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
 @_jit
-def _decimal(text, start, end):
-    """The number that digits, and perhaps a dot among them, write; NaN for any other text."""
-    if end - start > _EXACT_DIGITS or start == end or text[start] == _DOT or text[end - _ONE] == _DOT:
+def _decimal(text, start, end, point):
+    """The number that digits, and perhaps a decimal ``point`` among them, write; NaN for any other text."""
+    if end - start > _EXACT_DIGITS or start == end or text[start] == point or text[end - _ONE] == point:
         return np.nan
-    digits, decimals, dots = np.int64(0), 0, 0
+    digits, decimals, points = np.int64(0), 0, 0
     while start < end:
         letter = np.int64(text[start])
         start += _ONE
         if _ZERO <= letter <= _NINE:
             digits = 10 * digits + (letter - _ZERO)
-            decimals += dots
-        elif letter == _DOT and dots == 0:
-            dots = 1
+            decimals += points
+        elif letter == point and points == 0:
+            points = 1
         else:
             return np.nan
     return digits / _POWERS[decimals]
 
 
 @_jit
-def split_lines(text, delimiter, width, first, second, third, spans, weights):
+def split_lines(text, delimiter, width, first, second, third, point, spans, weights):
     """Where the ids in columns ``first`` and ``second`` begin and end [2, 2, rows], and the weights in ``third``.
 
     Returns the number of rows, or -1 where a line is not plain: other columns, other numbers, control characters.
-    ``text`` ends with a line break, and ``third`` is -1 where there are no weights.
+    ``text`` ends with a line break, ``third`` is -1 where there are no weights, and ``point`` stands before decimals.
     """
     row, at = 0, np.uint64(0)  # an index without a sign is not looked at for being negative
     while at < np.uint64(len(text)):
@@ -66,7 +66,7 @@ def split_lines(text, delimiter, width, first, second, third, spans, weights):
             if column == second:
                 spans[1, 0, row], spans[1, 1, row] = start, at
             if column == third:
-                weights[row] = _decimal(text, start, at)
+                weights[row] = _decimal(text, start, at, point)
                 if np.isnan(weights[row]):
                     return -1
             at += _ONE

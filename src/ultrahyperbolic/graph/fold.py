@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NoReturn, TypeVar
 
 import numpy as np
@@ -24,6 +24,11 @@ Kind = Literal["list", "matrix", "undirected"]
 
 _MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
+# What the name of a policy alone does not say.
+_WORDS = {
+    "asymmetric_pairs_summed": "directions dropped, asymmetric pairs summed",
+    "distances_inverted": "distances turned into strengths 1/d",
+}
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,15 @@ def check_option(name: str, value: object, allowed: Any) -> None:
     words = allowed.__args__
     if value not in words:
         raise GraphError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}")
+
+
+def policy_words(policy: str) -> str:
+    """What is said of a policy that was applied.
+
+    >>> policy_words("self_loops_dropped")
+    'self loops dropped'
+    """
+    return _WORDS.get(policy, policy.replace("_", " "))
 
 
 def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:
@@ -103,6 +117,25 @@ def fold(
     np.floor_divide(pairs.keys, max(n, 1), out=edges[:, 0])
     np.subtract(pairs.keys, edges[:, 0] * n, out=edges[:, 1])
     return edges, np.ascontiguousarray(pairs.weights), counts
+
+
+def invert_distances(rows: Rows, name: str) -> Rows:
+    """Rows whose weights are distances d, with the strengths 1/d in their place."""
+    if rows.weights is None:
+        raise GraphError(
+            f"{name}: there are no weights to be distances (weights_are_distances=True, --weights-are-distances): "
+            "name their column or attribute as weight"
+        )
+    with np.errstate(divide="ignore", over="ignore"):
+        strengths = 1.0 / rows.weights
+        wrong = ~((rows.weights > 0) & (rows.weights < np.inf) & (strengths < np.inf))
+    if wrong.any():
+        row = int(np.flatnonzero(wrong)[0])
+        raise GraphError(
+            f"{_name(rows, row)}: the distance is {rows.weights[row]:g}; a distance must be a finite number above 0, "
+            "for its tie gets the strength 1/d: correct the row or leave it out"
+        )
+    return replace(rows, weights=strengths, counts=rows.counts | {"distances_inverted": len(strengths)})
 
 
 def _check_weights(rows: Rows) -> None:

@@ -14,8 +14,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .adapters import Adapters
+from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError, need
-from .fold import Asymmetric, Floats, Ints, Kind, Number, Repeated, Rows, fold, sorted_distinct
+from .fold import (
+    Asymmetric,
+    Floats,
+    Ints,
+    Kind,
+    Number,
+    Repeated,
+    Rows,
+    fold,
+    invert_distances,
+    policy_words,
+    sorted_distinct,
+)
 from .ids import NodeIds
 
 
@@ -41,6 +54,8 @@ class Graph(Adapters):
         How often each policy was applied on the way here; what never happened is not listed.
     source
         The file or the name that the graph came from.
+    columns
+        Of a graph that was read from a table, the columns of the two ends and of the weight.
 
     >>> graph = Graph.from_edges([("ann", "bob", 2), ("bob", "cid", 1), ("bob", "ann", 3)])
     >>> graph
@@ -57,6 +72,7 @@ class Graph(Adapters):
     labels: Mapping[Hashable, Any] | None = None
     policies: Mapping[str, int] = field(default_factory=dict)
     source: str | None = None
+    columns: Columns | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.ids, NodeIds):
@@ -76,6 +92,7 @@ class Graph(Adapters):
         *,
         nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
         repeated: Repeated = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first appear.
@@ -91,6 +108,8 @@ class Graph(Adapters):
         repeated
             What repeated and reversed rows become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``. A list that
             gives every edge both ways with equal weight holds each edge once.
+        weights_are_distances
+            Whether the weights are distances d, the smaller the closer: each tie gets the strength 1/d.
         name
             What messages call the graph.
         """
@@ -110,6 +129,7 @@ class Graph(Adapters):
             None if weights is None else _as_floats(list(weights), name),
             ids=tuple(ids),
             repeated=repeated,
+            weights_are_distances=weights_are_distances,
             name=name,
         )
         return graph if nodes is None else graph.with_nodes(nodes)
@@ -123,6 +143,7 @@ class Graph(Adapters):
         *,
         ids: Sequence[Hashable] | int | None = None,
         repeated: Repeated = "sum",
+        weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
         """A graph from two arrays of node positions [m] and their weights [m]: the fast way in.
@@ -144,7 +165,9 @@ class Graph(Adapters):
         if floats is not None and floats.shape != first.shape:
             raise GraphError(f"{name or 'the edges'}: {len(first)} edges and {len(floats)} weights")
         rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'the edges'}, row {row} (from 0)")
-        return cls.from_rows(rows, kind="list", repeated=repeated, name=name)
+        return cls.from_rows(
+            rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances, name=name
+        )
 
     @classmethod
     def from_rows(
@@ -154,12 +177,22 @@ class Graph(Adapters):
         kind: Kind,
         repeated: Repeated = "sum",
         asymmetric: Asymmetric = "sum",
+        weights_are_distances: bool = False,
+        weight_name: Column | None = None,
         labels: Mapping[Hashable, Any] | None = None,
+        columns: Columns | None = None,
         name: str | None = None,
     ) -> Self:
-        """A graph from rows as a reader gathers them; every constructor ends here."""
+        """A graph from rows as a reader gathers them; every constructor ends here.
+
+        ``weight_name`` is what the weights are called, where ``columns`` do not say it.
+        """
+        if weights_are_distances:
+            rows = invert_distances(rows, name or "the graph")
+        elif rows.weights is not None:
+            warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
         edges, weights, counts = fold(rows, kind=kind, repeated=repeated, asymmetric=asymmetric)
-        return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name)
+        return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name, columns)
 
     def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, Any]) -> Self:
         """The same edges over the given nodes, in their order; those without an edge are isolated.
@@ -188,7 +221,8 @@ class Graph(Adapters):
 
     def unweighted(self) -> Self:
         """The same graph with every weight 1."""
-        return replace(self, weights=np.ones(self.n_edges))
+        columns = None if self.columns is None else self.columns._replace(weight=None)
+        return replace(self, weights=np.ones(self.n_edges), columns=columns)
 
     # What it holds
 
@@ -293,14 +327,15 @@ class Graph(Adapters):
         return self.source or "graph"
 
     def describe(self) -> str:
-        """One line: where from, how much, and what was done on the way."""
+        """One line: where from, how much, which columns of a table, and what was done on the way."""
         parts = f"{self.n_nodes} node{'s' * (self.n_nodes != 1)}, {self.n_edges} edge{'s' * (self.n_edges != 1)}"
         if len(self.capacities) == 1:
             parts += f", every weight {self.capacities[0]:g}"
         elif self.n_edges:
             parts += f", {len(self.capacities)} capacities from {self.capacities[0]:g} to {self.capacities[-1]:g}"
-        done = [f"{policy.replace('_', ' ')}: {count}" for policy, count in self.policies.items()]
-        return "; ".join([f"{self._name}: {parts}", *done])
+        taken = [] if self.columns is None else [str(self.columns)]
+        done = [f"{policy_words(policy)}: {count}" for policy, count in self.policies.items()]
+        return "; ".join([f"{self._name}: {parts}", *taken, *done])
 
     def __repr__(self) -> str:
         source = "" if self.source is None else f", source={self.source!r}"

@@ -51,6 +51,7 @@ class _Handler:
         self._edge_attributes: dict[str, str] = {}  # from the key's id to the attribute's name
         self._weight_key: str | None = None
         self._default: float | None = None
+        self._has_graph = False
         self._label_keys: dict[str, int] = {}
         self._label_rank: dict[str, int] = {}
         self._nodes: dict[str, int] = {}
@@ -108,7 +109,9 @@ class _Handler:
             own = self._attribute(tag, attributes, "id")
             self._declare(own, attributes)
         elif tag == "graph":
-            self.kind = "matrix" if attributes.get("edgedefault") == "directed" else "undirected"
+            if not self._has_graph:  # another that follows, or lies in a node, says nothing of this one
+                self.kind = "matrix" if attributes.get("edgedefault") == "directed" else "undirected"
+            self._has_graph = True
         elif tag == "node":
             own = self._attribute(tag, attributes, "id")
             if own in self._nodes:

@@ -7,6 +7,7 @@ COLUMNS = 10_000
 ID = 64 << 10  # bytes of an id
 MATRIX_ROWS = 1_000_000  # of a matrix, and one more for each byte of its file
 DEPTH = 100  # elements of XML within each other
+OBJECTS = 4  # the part of a compressed file's limit that is left to formats whose content is held as objects
 
 _SMALL, _OF_SMALL, _EXPANSION = 1 << 20, 16 << 20, 64
 

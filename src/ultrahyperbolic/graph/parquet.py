@@ -56,6 +56,20 @@ def read_parquet(path: str, choose: Callable[[Any], Sequence[str]]) -> Any:
     return table
 
 
+def read_first_rows(path: str, schema: Any, name: str, rows: int) -> Any:
+    """The first rows of a column, or fewer where they might not fit into memory: enough to tell what it holds."""
+    pa, parquet = need("pyarrow", "reading Parquet"), need("pyarrow.parquet", "reading Parquet")
+    kind = _type(path, schema, name, most_bytes(os.path.getsize(path)) // rows)
+    with _named(path):
+        most, largest, repeats = _unpacked(path, [name])
+        rows = min(rows, max(1, most // max(largest, 1))) if repeats else rows
+        with parquet.ParquetFile(path, read_dictionary=[name] if _is_text(kind) and not repeats else []) as file:
+            for batch in file.iter_batches(batch_size=rows, columns=[name], use_threads=False):
+                batch.validate(full=True)
+                return pa.chunked_array([batch.column(0)])
+    return pa.chunked_array([], kind)
+
+
 @contextmanager
 def _named(path: str) -> Iterator[None]:
     """Name the file where something is wrong with it; of a damaged one Arrow raises nearly anything."""

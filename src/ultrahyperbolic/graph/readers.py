@@ -6,14 +6,14 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
 import numpy as np
 
-from .adapters import choose_arrow_columns, rows_of_arrow
-from .columns import Column, choose_columns
+from .adapters import arrow_values, choose_arrow_columns, rows_of_arrow
+from .columns import SAMPLE_ROWS, Column, Columns, choose_columns, columns_taken
 from .encode import encode_ends
 from .errors import GraphError, need
 from .fold import Asymmetric, Ints, Repeated, Rows, check_option
@@ -22,12 +22,14 @@ from .graphml import read_graphml
 from .ids import NodeIds
 from .limits import ID
 from .matrix_market import read_matrix_market
-from .parquet import longest_text, read_parquet
+from .networkx_files import Format, format_of, label_attribute, read_networkx_file, weight_attribute
+from .parquet import longest_text, read_first_rows, read_parquet
 from .text import Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded, sniff
 
 Path = str | os.PathLike[str]
 Nodes = Path | Iterable[Hashable] | Mapping[Hashable, Any]
 
+_START = 4 << 10  # bytes in which a file must show its format
 _LARGE = 16 << 20  # bytes of text from which loading the compiled loops pays
 _TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
 
@@ -48,16 +50,18 @@ def read_graph(
     nodes: Nodes | None = None,
     repeated: Repeated = "sum",
     asymmetric: Asymmetric = "sum",
+    weights_are_distances: bool = False,
     progress: bool = False,
 ) -> Graph:
     """A graph from a file: an edge list in text (CSV, TSV, whitespace), Parquet, GraphML or Matrix Market.
 
-    The format is told by the content, and text may be compressed by gzip or zstd. Ids read from text stay text
-    (``007`` stays ``007``), without the blanks around them; Parquet keeps the types of its columns. Nodes come in the
-    order in which they first appear.
+    GML, GEXF and JSON node-link files are read where networkx is installed. The format is told by the content, and text
+    may be compressed by gzip or zstd. Ids read from text stay text (``007`` stays ``007``), without the blanks around
+    them; Parquet keeps the types of its columns. Nodes come in the order in which they first appear.
 
     **A weight is the strength of a tie**: the larger, the closer. Where the weights of a file are distances or costs,
-    turn them round first, to 1/d or to max - d + 1: only their order matters to the embedding.
+    pass ``weights_are_distances=True``, which takes 1/d. A weight whose name speaks of a distance, a length, a cost or
+    a time is warned of.
 
     Parameters
     ----------
@@ -69,10 +73,12 @@ def read_graph(
         Of text: whether the first row names the columns. Found where not given.
     source, target
         The columns of the two ends, by name or by position from 0. Where not given: columns of known names
-        (source and target, src and dst, from and to, ...), else the first two.
+        (source and target, src and dst, from and to, ...), else the first two; but where one of these holds numbers or
+        dates, such as a year, the two columns of names that share the most values, if they share more.
     weight
-        The column of weights (in GraphML, the attribute of edges). Where not given: a column named weight, else the
-        third if it holds numbers. ``False``: every weight is 1.
+        The column of weights (in GraphML, GML, GEXF and JSON the attribute of edges). Where not given: a column named
+        weight, else the third if it holds numbers; after ends that were found elsewhere, the one that follows the first
+        of them, past the other. ``False``: every weight is 1.
     comments
         Of text: lines that begin with one of these letters are skipped. ``""`` where ids begin with them.
     nodes
@@ -84,13 +90,17 @@ def read_graph(
     asymmetric
         What a matrix or a directed graph whose directions differ becomes: ``"sum"``, S = C + Cᵀ as in the paper, or
         ``"error"``. A symmetric one is taken as it is.
+    weights_are_distances
+        Whether the weights are distances d, the smaller the closer: each tie gets the strength 1/d, and then the
+        policies apply. A distance must be above 0.
     progress
         Whether to show a bar on a terminal.
 
     Returns
     -------
     Graph
-        Its ``policies`` count what was done: rows summed, self-loops dropped, and so on.
+        Its ``columns`` are those that were taken from a table, and its ``policies`` count what was done: rows summed,
+        self-loops dropped, and so on.
 
     Raises
     ------
@@ -111,17 +121,20 @@ def read_graph(
             if compression(file) is not None:
                 raise GraphError(f"{file}: a Parquet file that is compressed once more: decompress it first")
             _refuse_options(file, "Parquet", layout)
-            graph = _read_parquet(file, source, target, weight, repeated)
+            graph = _read_parquet(file, source, target, weight, repeated, weights_are_distances)
         elif start.startswith(b"%%MatrixMarket"):
             _refuse_options(file, "Matrix Market", layout | columns)
-            graph = _read_matrix_market(file, weight, asymmetric)
+            graph = _read_matrix_market(file, weight, asymmetric, weights_are_distances)
+        elif (format := format_of(file, start)) is not None:
+            _refuse_options(file, format, layout | columns)
+            graph = _read_by_networkx(file, format, weight, repeated, asymmetric, weights_are_distances)
         elif _GRAPHML.match(start) or (_XML_SUFFIX.search(file) and start.lstrip().startswith(b"<")):
             _refuse_options(file, "GraphML", layout | columns)
-            graph = _read_graphml(file, weight, repeated, asymmetric)
+            graph = _read_graphml(file, weight, repeated, asymmetric, weights_are_distances)
         else:
             dialect = sniff(file, delimiter=delimiter, header=header, comments=comments)
             with _bar(file, progress) as advance:
-                graph = _read_text(dialect, source, target, weight, repeated, advance)
+                graph = _read_text(dialect, source, target, weight, repeated, weights_are_distances, advance)
         return graph if nodes is None else graph.with_nodes(_read_nodes(nodes, comments))
     except FileNotFoundError as error:
         raise GraphError(f"{error.filename or file}: no such file") from None
@@ -143,9 +156,9 @@ def _check_file(path: str) -> None:
 def _first_bytes(path: str) -> bytes:
     if compression(path) is not None:
         with open_bytes(path) as stream:
-            return bytes(stream.read(64))
+            return bytes(stream.read(_START))
     with open(path, "rb") as file:
-        return file.read(64)
+        return file.read(_START)
 
 
 def _refuse_options(path: str, format: str, options: Mapping[str, object]) -> None:
@@ -160,17 +173,20 @@ def _read_text(
     target: Column | None,
     weight: Column | Literal[False] | None,
     repeated: Repeated,
+    weights_are_distances: bool,
     advance: Callable[[int], object],
 ) -> Graph:
-    first, second, third = choose_columns(
+    chosen = first, second, third = choose_columns(
         dialect.header,
         dialect.width,
         dialect.is_numeric,
+        dialect.values,
         source=source,
         target=target,
         weight=weight,
         where=dialect.path,
     )
+    dialect = dialect.with_weight(third)
     is_large = os.path.getsize(dialect.path) >= _LARGE
     encoded = read_encoded(dialect, (first, second), third, advance=advance) if is_large else None
     if encoded is None:
@@ -184,7 +200,10 @@ def _read_text(
     counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
     rows = Rows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
     _check_ids(rows, ids)
-    return Graph.from_rows(rows, kind="list", repeated=repeated, name=dialect.path)
+    return Graph.from_rows(
+        rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances,
+        columns=columns_taken(dialect.header, chosen), name=dialect.path,
+    )  # fmt: skip
 
 
 def _check_ids(rows: Rows, ids: Any) -> None:
@@ -213,14 +232,21 @@ def _read_parquet(
     target: Column | None,
     weight: Column | Literal[False] | None,
     repeated: Repeated,
+    weights_are_distances: bool,
 ) -> Graph:
     pa = need("pyarrow", "reading Parquet")
-    ends: list[str | None] = []
+    taken: list[Columns] = []
 
     def choose(schema: Any) -> list[str]:
-        chosen = choose_arrow_columns(schema, source=source, target=target, weight=weight, where=path)
-        ends[:] = [None if k is None else schema.names[k] for k in chosen]
-        return [name for name in dict.fromkeys(ends) if name is not None]
+        def values(k: int) -> Sequence[object]:
+            try:
+                return arrow_values(read_first_rows(path, schema, schema.names[k], SAMPLE_ROWS))
+            except GraphError:
+                return []  # a column that cannot be read is looked at only if it is chosen
+
+        chosen = choose_arrow_columns(schema, values, source=source, target=target, weight=weight, where=path)
+        taken.append(columns_taken(schema.names, chosen))
+        return [schema.names[k] for k in dict.fromkeys(chosen) if k is not None]
 
     table = read_parquet(path, choose)
     if table.num_rows == 0:
@@ -228,27 +254,67 @@ def _read_parquet(
     if max(longest_text(column) for column in table.columns) > ID:
         raise GraphError(f"{path}: an id is {_TOO_LONG}")
     try:
-        rows = rows_of_arrow(*(None if name is None else table.column(name) for name in ends), where=path)
+        rows = rows_of_arrow(*(None if name is None else table.column(name) for name in taken[0]), where=path)
     except (pa.ArrowException, OverflowError) as error:
         raise GraphError(f"{path}: the columns cannot be ids: {error}") from None
-    return Graph.from_rows(rows, kind="list", repeated=repeated, name=path)
+    return Graph.from_rows(
+        rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances, columns=taken[0], name=path
+    )
 
 
-def _read_matrix_market(path: str, weight: Column | Literal[False] | None, asymmetric: Asymmetric) -> Graph:
+def _read_matrix_market(
+    path: str, weight: Column | Literal[False] | None, asymmetric: Asymmetric, weights_are_distances: bool
+) -> Graph:
     if weight not in (None, False):
         raise GraphError(f"{path}: weight names no column of Matrix Market: leave it out, or say False")
     rows, kind = read_matrix_market(path, weighted=weight is None, is_large=os.path.getsize(path) >= _LARGE)
-    return Graph.from_rows(rows, kind=kind, asymmetric=asymmetric, name=path)
+    return Graph.from_rows(
+        rows, kind=kind, asymmetric=asymmetric, weights_are_distances=weights_are_distances, name=path
+    )
 
 
 def _read_graphml(
-    path: str, weight: Column | Literal[False] | None, repeated: Repeated, asymmetric: Asymmetric
+    path: str,
+    weight: Column | Literal[False] | None,
+    repeated: Repeated,
+    asymmetric: Asymmetric,
+    weights_are_distances: bool,
 ) -> Graph:
-    if isinstance(weight, int) and weight is not False:
-        raise GraphError(f"{path}: in GraphML weight is the name of an attribute, got {weight!r}")
+    attribute = _attribute(path, "GraphML", weight)
     with open_bytes(path) as stream:
-        rows, kind, labels = read_graphml(stream, path, weight)
-    return Graph.from_rows(rows, kind=kind, repeated=repeated, asymmetric=asymmetric, labels=labels, name=path)
+        rows, kind, labels = read_graphml(stream, path, attribute)
+    return Graph.from_rows(
+        rows, kind=kind, repeated=repeated, asymmetric=asymmetric, weights_are_distances=weights_are_distances,
+        weight_name=attribute or None, labels=labels, name=path,
+    )  # fmt: skip
+
+
+def _read_by_networkx(
+    path: str,
+    format: Format,
+    weight: Column | Literal[False] | None,
+    repeated: Repeated,
+    asymmetric: Asymmetric,
+    weights_are_distances: bool,
+) -> Graph:
+    attribute = _attribute(path, format, weight)
+    graph = read_networkx_file(path, format)
+    return Graph.from_networkx(
+        graph,
+        weight=attribute if attribute is False else weight_attribute(graph, path, attribute),
+        label=label_attribute(graph),
+        repeated=repeated,
+        asymmetric=asymmetric,
+        weights_are_distances=weights_are_distances,
+        name=path,
+    )
+
+
+def _attribute(path: str, format: str, weight: Column | Literal[False] | None) -> str | Literal[False] | None:
+    """The weight as formats have it that name attributes of edges."""
+    if weight is not None and weight is not False and not isinstance(weight, str):
+        raise GraphError(f"{path}: in {format} weight is the name of an attribute, got {weight!r}")
+    return weight
 
 
 def _read_nodes(nodes: Any, comments: str) -> Iterable[Hashable] | Mapping[Hashable, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .columns import ENDS, fold_name
+from .columns import ENDS, SAMPLE_ROWS, find_ends, fold_name, holds_quantities
 from .encode import Block, Texts, encode_blocks, texts_of_arrow
 from .errors import GraphError, compiled_loops, need
 from .fold import Floats, Ints
@@ -21,12 +21,20 @@ from .limits import COLUMNS, LINE, most_bytes
 WHITESPACE = "whitespace"
 
 _BLOCK = LINE  # bytes that are cleaned and parsed at a time; no line may be longer
-_SAMPLE, _SAMPLE_LINES = 256 << 10, 10_000
+_SAMPLE = 256 << 10  # bytes
 _SQUEEZED = 1 << 20  # bytes of a file with quotes whose blanks are looked at a time
 _DELIMITERS = ("\t", ",", ";", "|")
 _NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-_NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|nan|inf|infinity)\s*", re.IGNORECASE | re.ASCII)
+# What Arrow reads as a number, by the sign before its decimals.
+_NUMBERS = {
+    point: re.compile(
+        rf"\s*[+-]?((\d+{re.escape(point)}?\d*|{re.escape(point)}\d+)(e[+-]?\d+)?|nan|inf|infinity)\s*",
+        re.IGNORECASE | re.ASCII,
+    )
+    for point in ".,"
+}
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*", re.ASCII)
 # What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run of blanks. The
 # first is matched too so that blanks in quotes are left alone, and at length, for each match takes time and memory.
 _BLANKS = re.compile(rb'((?:"[^"]*"|[^ \t\r\n"]+|\r?\n(?![ \t])| (?![ \t\r\n]))++)|[ \t]*(\r?\n)[ \t]*|[ \t]+')
@@ -44,6 +52,7 @@ class Dialect:
     width: int
     sample: Sequence[Sequence[str]]  # the first rows, without the header
     start: tuple[int, int] = (0, 0)  # bytes and lines before the table
+    point: str = "."  # before the decimals of weights
 
     @property
     def letter(self) -> str:
@@ -53,6 +62,14 @@ class Dialect:
     def is_numeric(self, column: int) -> bool:
         """Whether a column holds numbers in most of the first rows."""
         return _mostly_numbers(self.sample, column)
+
+    def with_weight(self, column: int | None) -> Dialect:
+        """The same with a dot or a comma before decimals, as the column of weights has it."""
+        return self if column is None else replace(self, point=_point(_cells(self.sample, column)))
+
+    def values(self, column: int) -> Sequence[str]:
+        """The distinct values of a column in the first rows."""
+        return _distinct(self.sample, column)
 
 
 class _QuoteFoundError(Exception):
@@ -66,20 +83,22 @@ def compression(path: str) -> str | None:
     return "gzip" if magic[:2] == b"\x1f\x8b" else "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
 
 
-def open_bytes(path: str) -> Any:
-    """The bytes of a file, decompressed."""
+def open_bytes(path: str, *, part: int = 1) -> Any:
+    """The bytes of a file, decompressed; of what a compressed file may hold, this part (a half for 2) is allowed."""
     pa = need("pyarrow", "reading a file")
     codec = compression(path)
     raw = pa.OSFile(path)
-    return raw if codec is None else _Decompressed(path, raw.size(), pa.CompressedInputStream(raw, codec))
+    if codec is None:
+        return raw
+    return _Decompressed(path, raw.size(), most_bytes(raw.size()) // part, pa.CompressedInputStream(raw, codec))
 
 
 class _Decompressed:
     """What a compressed file holds, as far as it is not suspiciously more than the file."""
 
-    def __init__(self, path: str, size: int, stream: Any) -> None:
+    def __init__(self, path: str, size: int, most: int, stream: Any) -> None:
         self._path, self._size, self._stream = path, size, stream
-        self._most = self._left = most_bytes(size)
+        self._most = self._left = most
 
     def __enter__(self) -> _Decompressed:
         return self
@@ -114,8 +133,8 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
     lines = _sample_lines(sample, whole, path, comments)
     if not lines:
         raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
-    if len(lines) > _SAMPLE_LINES:
-        lines, whole = lines[:_SAMPLE_LINES], False
+    if len(lines) > SAMPLE_ROWS:
+        lines, whole = lines[:SAMPLE_ROWS], False
     candidates = [delimiter] if delimiter else [*_DELIMITERS, *([] if nodes else [WHITESPACE])]
     tables: dict[str, list[list[str]]] = {}
     reason: Exception | None = None
@@ -130,6 +149,8 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
     if not tables:
         raise GraphError(f"{path}: not a table of edges: {reason}")
     delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
+    if delimiter == "," and _has_decimal_commas(tables.get(WHITESPACE, [])):
+        delimiter = WHITESPACE
     table = tables[delimiter]
     if not whole and len(table) > 1:
         table.pop()  # a quoted field may go on
@@ -224,7 +245,11 @@ def _parse(dialect: Dialect, source: Any, ids: Sequence[int], weight: int | None
         read_options=csv_.ReadOptions(column_names=names, block_size=_BLOCK, skip_rows_after_names=int(has_header)),
         parse_options=csv_.ParseOptions(delimiter=dialect.letter, newlines_in_values=dialect.quoted),
         convert_options=csv_.ConvertOptions(
-            include_columns=list(types), column_types=types, null_values=[], strings_can_be_null=False
+            include_columns=list(types),
+            column_types=types,
+            null_values=[],
+            strings_can_be_null=False,
+            decimal_point=dialect.point,
         ),
     )
     columns: list[Any] = table.columns
@@ -238,8 +263,8 @@ def _split_plain(loops: Any, dialect: Dialect, data: bytes, ids: tuple[int, int]
     letters = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
     rows = np.count_nonzero(letters == ord("\n"))
     spans, weights = np.empty((2, 2, rows), dtype=np.int32), np.empty(rows if weight is not None else 0)
-    third = -1 if weight is None else weight
-    rows = loops.split_lines(letters, ord(dialect.letter), dialect.width, *ids, third, spans, weights)
+    third, point = -1 if weight is None else weight, ord(dialect.point)
+    rows = loops.split_lines(letters, ord(dialect.letter), dialect.width, *ids, third, point, spans, weights)
     if rows < 0:
         return None
     spans.flags.writeable = False
@@ -395,26 +420,57 @@ def _regularity(delimiter: str, table: Sequence[Sequence[str]]) -> tuple[float, 
     return (count / len(table), delimiter == "\t", delimiter != WHITESPACE, width)
 
 
-def _is_number(cell: str) -> bool:
+def _has_decimal_commas(table: Sequence[Sequence[str]]) -> bool:
+    """Whether columns divided by blanks are regular, and each comma stands in a number beside the first two."""
+    if not table or len({len(row) for row in table}) > 1 or len(table[0]) < 3:
+        return False
+    with_comma = [(k, cell) for row in table for k, cell in enumerate(row) if "," in cell]
+    return bool(with_comma) and all(k > 1 and _is_number(cell, ",") for k, cell in with_comma)
+
+
+def _is_number(cell: str, point: str = ".") -> bool:
     """Whether a cell is a number as Arrow reads one, NaN and infinities included."""
-    return _NUMBER.fullmatch(cell) is not None
+    return _NUMBERS[point].fullmatch(cell) is not None
+
+
+def _cells(table: Sequence[Sequence[str]], column: int) -> list[str]:
+    return [row[column] for row in table if column < len(row)]
+
+
+def _distinct(table: Sequence[Sequence[str]], column: int) -> list[str]:
+    return list({text for cell in _cells(table, column) if (text := cell.strip())})
+
+
+def _point(cells: Sequence[str]) -> str:
+    """A comma where it makes more of the cells numbers than a dot does.
+
+    Not where each comma may stand before thousands: 1,234 is 1.234 in one country and 1234 in another.
+    """
+    with_comma = [cell for cell in cells if "," in cell and _is_number(cell, ",")]
+    with_dot = sum("." in cell and _is_number(cell) for cell in cells)
+    is_plain = all(_THOUSANDS.fullmatch(cell) for cell in with_comma)
+    return "." if is_plain or with_dot >= len(with_comma) else ","
 
 
 def _mostly_numbers(table: Sequence[Sequence[str]], column: int) -> bool:
-    cells = [row[column] for row in table if column < len(row)]
-    return 2 * sum(map(_is_number, cells)) > len(cells)
+    cells = _cells(table, column)
+    point = _point(cells)
+    return 2 * sum(_is_number(cell, point) for cell in cells) > len(cells)
 
 
 def _has_header(table: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns: by known names, or by words above numbers."""
+    """Whether the first row names the columns: by known names, or by words above numbers, or beside the ends dates."""
     first, rest = table[0], table[1:]
     if any(map(_is_number, first)):
         return False
     names = [fold_name(cell) for cell in first]
     if any(source in names and target in names for source, target in ENDS):
         return True
-    above = [cell.strip()[:1].isalpha() and _mostly_numbers(rest, k) for k, cell in enumerate(first)]
-    return any(above[2:]) or (len(above) > 1 and all(above[:2]))
+    words = [k for k, cell in enumerate(first) if cell.strip()[:1].isalpha()]
+    ends = find_ends(len(first), lambda column: _distinct(rest, column))
+    if any(_mostly_numbers(rest, k) or holds_quantities(_distinct(rest, k)) for k in words if k not in ends):
+        return True
+    return len(first) > 1 and all(k in words and _mostly_numbers(rest, k) for k in ends)
 
 
 def _records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
@@ -470,7 +526,7 @@ def _diagnosis(dialect: Dialect, ids: Sequence[int], weight: int | None, error: 
                 hint = " (is a quote left open?)" if "\n" in text else ""
                 counted = f"{len(row)} column{'s' * (len(row) != 1)}"
                 return GraphError(f"{place}: {counted} where {dialect.width} are expected: {shown}{hint}")
-            if weight is not None and (k or dialect.header is None) and not _is_number(row[weight]):
+            if weight is not None and (k or dialect.header is None) and not _is_number(row[weight], dialect.point):
                 ends = " - ".join(repr(row[column].strip()) for column in ids)
                 place += f" ({ends})" if ends else ""
                 return GraphError(f"{place}: the weight {row[weight]!r} is not a number: correct it")

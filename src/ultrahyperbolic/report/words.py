@@ -12,6 +12,8 @@ import numpy as np
 
 from ..geometry import Manifold, PseudoHyperboloid
 from ..graph import Graph
+from ..graph.columns import Columns
+from ..graph.fold import policy_words
 from .again import again
 from .choice import MOST_EDGES
 from .contents import Contents
@@ -74,12 +76,14 @@ def about(contents: Contents) -> str:
     if isinstance(graph.get("capacities"), int):
         classes = graph["capacities"]
         facts.append(("Classes", f"{classes:,} {'distinct weights' if classes != 1 else 'weight: all ties alike'}"))
+    if columns := _columns(graph.get("columns")):
+        facts.append(("Columns", escape(columns)))
     stopped = contents.embedding.run.get("stopped")
     if isinstance(stopped, str):
         facts.append(("Training", f"{escape(stopped)}{_seconds(contents.embedding.run)}"))
     policies = graph.get("policies")
     if isinstance(policies, dict):
-        done = [f"{escape(str(name).replace('_', ' '))}: {count:,}" for name, count in policies.items() if count]
+        done = [f"{escape(policy_words(str(name)))}: {count:,}" for name, count in policies.items() if count]
         facts.append(("Policies applied", "; ".join(done) or "none was needed"))
     facts.append(("Geometry", _geometry_words(contents.embedding.manifold)))
     kinds = {"Note": "long", "Policies applied": "long", "Geometry": "long"}
@@ -336,7 +340,16 @@ def _recorded(contents: Contents) -> dict[str, Any]:
         found |= {"nodes": graph.n_nodes, "edges": graph.n_edges, "capacities": len(graph.capacities)}
         found.setdefault("policies", dict(graph.policies))
         found.setdefault("source", graph.source)
+        found.setdefault("columns", None if graph.columns is None else graph.columns._asdict())
     return found
+
+
+def _columns(record: Any) -> str:
+    """Which columns of a table were taken, where a record says so."""
+    names = list(record.values()) if isinstance(record, dict) and set(record) == set(Columns._fields) else []
+    if not names or not all(isinstance(name, str | int) for name in names if name is not None) or None in names[:2]:
+        return ""
+    return str(Columns(**record)).removeprefix("columns: ")
 
 
 def _source(contents: Contents) -> str:
