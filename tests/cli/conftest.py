@@ -28,13 +28,14 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resul
 
 @pytest.fixture
 def refuse(call: Callable[..., Result]) -> Callable[..., str]:
-    """Call the command with what it must refuse: the one line it says, after exit code 2 and nothing on stdout."""
+    """Call the command with what it must refuse: the line it ends with, after notes, exit code 2, nothing on stdout."""
 
     def invoke(*words: object) -> str:
         result = call(*words)
         assert result.exit_code == 2, result.output
         assert result.stdout == ""
-        (line,) = result.stderr.splitlines()
+        *notes, line = result.stderr.splitlines()
+        assert all(said.startswith("note: ") for said in notes)
         assert line.startswith("error: ")
         return line.removeprefix("error: ")
 

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
 import json
+import math
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import torch
 
@@ -60,6 +63,23 @@ def test_tuples_can_be_asked_for(call):
     Embedding([(1, "a"), (2, "b")], points, manifold).save("pair")
     said = json.loads(call("neighbors", "pair", '[1, "a"]', "--json").stdout)
     assert (said["node"], said["neighbors"][0]["node"]) == ([1, "a"], [2, "b"])
+
+
+def test_infinite_ids_are_told_in_strict_json(call):
+    ids = [math.inf, 1.5, -math.inf]
+    pq.write_table(pa.table({"source": ids[:-1], "target": ids[1:], "weight": [1.0, 2.0]}), "ties.parquet")
+    said = call("embed ties.parquet -o club --iterations 5 --json").stdout
+    top = [row["node"] for row in json.loads(said, parse_constant=pytest.fail)["top"]]
+    assert sorted(top, key=str) == ["-Infinity", 1.5, "Infinity"]
+    ranking = json.loads(call("rank club --json").stdout, parse_constant=pytest.fail)["ranking"]
+    assert [row["node"] for row in ranking] == top
+    assert [row[1] for row in rows(call("rank club").stdout)[1:]] == [
+        {"Infinity": "inf", "-Infinity": "-inf"}.get(node, str(node)) for node in top
+    ]
+    for name in ("-inf", "-Infinity"):
+        near = json.loads(call("neighbors", "club", "--json", "--", name).stdout, parse_constant=pytest.fail)
+        assert near["node"] == "-Infinity"
+        assert {row["node"] for row in near["neighbors"]} == {"Infinity", 1.5}
 
 
 def test_ids_with_control_letters_do_no_harm(call):

@@ -25,7 +25,7 @@ def test_it_ends_with_policies_measures_the_top_and_the_files(call):
     assert result.stderr == ""
     lines = result.stdout.splitlines()
     assert lines[0] == "karate: 34 nodes, 78 edges"
-    assert lines[1] == "  asymmetric pairs summed: 7"
+    assert lines[1] == "  directions dropped, asymmetric pairs summed: 7"
     assert lines[2].startswith("embedded on Q^(3,1), beta -1, seed 0, in ")
     assert lines[2].endswith("reached 60 iterations")
     assert "  the nearest node is a neighbour for " in result.stdout
@@ -213,7 +213,10 @@ def test_a_tab_can_be_written(call, delimiter):
 def test_a_file_wins_over_a_data_set_and_says_so(call):
     Path("karate").write_text("a b 1\nb c 2\n")
     result = call("embed karate -o club --iterations 5")
-    assert result.stderr == "note: karate is a file here: it is taken, not the data set of that name\n"
+    assert result.stderr.splitlines() == [
+        "note: karate is a file here: it is taken, not the data set of that name",
+        "note: columns: 1 – 2, weight 3 (no header: counted from 1)",
+    ]
     assert record("club")["graph"]["nodes"] == 3
 
 
@@ -244,6 +247,70 @@ def test_numbers_from_parquet_are_ids(call):
     said = json.loads(call("neighbors club 2 --json").stdout)
     assert said["node"] == 2
     assert sorted(row["node"] for row in said["neighbors"]) == [1, 3]
+
+
+YEARS = "year,Person A,Person B,Scenes\n1990,ann,bob,2\n1990,bob,cid,1\n1991,cid,dan,4\n1992,dan,ann,3\n"
+
+
+def test_the_columns_that_were_taken_are_told_and_kept(call):
+    Path("cast.csv").write_text(YEARS)
+    result = call("embed cast.csv -o club --iterations 5")
+    assert result.stderr == "note: columns: 'Person A' – 'Person B', weight 'Scenes'\n"
+    assert list(Embedding.load("club").ids) == ["ann", "bob", "cid", "dan"]
+    assert record("club")["graph"]["columns"] == {"source": "Person A", "target": "Person B", "weight": "Scenes"}
+    page = Path("club/report.html").read_text(encoding="utf-8")
+    assert "<dt>Columns</dt><dd>&#x27;Person A&#x27; – &#x27;Person B&#x27;, weight &#x27;Scenes&#x27;</dd>" in page
+    said = json.loads(call("embed cast.csv -o other --iterations 5 --json").stdout)
+    assert said["graph"]["columns"] == record("club")["graph"]["columns"]
+    assert call("embed cast.csv -o third --iterations 5 --quiet").output == ""
+
+
+def test_every_command_that_reads_a_table_tells_its_columns(call):
+    Path("cast.csv").write_text(YEARS)
+    call("embed cast.csv -o club --iterations 5 --quiet")
+    told = "note: columns: 'Person A' – 'Person B', weight 'Scenes'\n"
+    for words in (
+        "evaluate club --graph cast.csv",
+        "report club --graph cast.csv",
+        "export club --format gexf --graph cast.csv",
+        "select cast.csv --dim 1 --seeds 1 --iterations 5",
+    ):
+        assert call(words).stderr == told
+        assert call(f"{words} --overwrite --json" if words.startswith("export") else f"{words} --json").exit_code == 0
+    assert call("evaluate club --graph cast.csv --json").stderr == ""
+    assert call("select cast.csv --dim 1 --seeds 1 --iterations 5 --quiet").output == ""
+
+
+ROADS = "source,target,km\nann,bob,5\nbob,cid,20\ncid,dan,4\n"
+
+
+def test_distances_are_warned_of_and_read_as_strengths(call, refuse):
+    Path("roads.csv").write_text(ROADS)
+    columns, warning = call("embed roads.csv -o near --iterations 5").stderr.splitlines()
+    assert columns == "note: columns: 'source' – 'target', weight 'km'"
+    assert warning.startswith("note: roads.csv: the weights are called 'km', but a weight is the strength of a tie")
+    assert warning.endswith("(weights_are_distances=True, --weights-are-distances)")
+    result = call("embed roads.csv -o far --iterations 5 --weights-are-distances")
+    assert result.stderr.splitlines() == [columns]
+    assert "  distances turned into strengths 1/d: 3" in result.stdout.splitlines()
+    run = record("far")
+    assert run["reading"] == run["graph"]["reading"] == {"weights_are_distances": True}
+    assert run["graph"]["fingerprint"] != record("near")["graph"]["fingerprint"]
+    Path("roads.csv").write_text(ROADS + "dan,eve,0\n")
+    assert refuse("embed roads.csv -o other --weights-are-distances").startswith(
+        "roads.csv, line 5 ('dan' - 'eve'): the distance is 0;"
+    )
+    assert "--weights-are-distances reads them" in refuse("embed roads.csv --unweighted --weights-are-distances")
+    assert refuse("embed karate --weights-are-distances").startswith("--weights-are-distances is for reading files")
+
+
+def test_what_was_read_as_distances_is_read_so_again(call):
+    Path("roads.csv").write_text(ROADS)
+    call("embed roads.csv -o far --iterations 5 --weights-are-distances --quiet")
+    assert call("report far").stderr == ""  # the graph is there, and the same
+    evaluated = json.loads(call("evaluate far --graph roads.csv --weights-are-distances --json").stdout)
+    assert evaluated["trained_on_it"] is True
+    assert json.loads(call("evaluate far --graph roads.csv --json").stdout)["trained_on_it"] is False
 
 
 def test_a_training_that_never_had_a_loss_is_not_saved(call, monkeypatch):

@@ -84,7 +84,7 @@ def test_a_graph_that_is_not_at_hand_is_a_note(call, change, why):
     assert result.stderr.startswith(f"note: the graph cannot be drawn, as {why}")
     assert result.stderr.endswith("give it with --graph\n")
     assert page_data("club")["edges"] is None
-    assert call("report club --graph copy.csv").stderr == ""
+    assert call("report club --graph copy.csv").stderr == "note: columns: 'who' – 'whom', weight 'calls'\n"
     assert page_data("club")["edges"] is not None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 import torch
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding import TrainingConfig, embed_many
+from ultrahyperbolic.embedding import Embedding, TrainingConfig, embed_many
 from ultrahyperbolic.embedding.estimator import configure
 
 
@@ -95,12 +96,29 @@ def test_files_are_read_without_us(club, tmp_path):
     assert sorted(path.name for path in folder.iterdir()) == ["embedding.parquet", "run.json"]
 
 
-@pytest.mark.parametrize("ids", [[1, 2, 3, 4], ["a", 2, (3, "x"), 4.5], ["007", "7", "=1", "é\n"]])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [1, 2, 3, 4],
+        ["a", 2, (3, "x"), 4.5],
+        ["007", "7", "=1", "é\n"],
+        [math.inf, -math.inf, 1.5, ("x", -math.inf)],
+        ["Infinity", math.inf, np.float64(-math.inf), "-inf"],
+    ],
+)
 def test_ids_survive_the_disk(ids, tmp_path):
     graph = uh.Graph.from_edges([(ids[0], ids[1]), (ids[1], ids[2]), (ids[2], ids[3])])
     embedding = uh.embed(graph, p=2, q=1, iterations=4, quiet=True)
     embedding.save(tmp_path / "e")
     assert list(uh.load(tmp_path / "e").ids) == ids
+
+
+@pytest.mark.parametrize("nan", [math.nan, ("x", math.nan), np.float64(math.nan)])
+def test_nan_is_no_id_to_be_saved(nan, tmp_path):
+    embedding = Embedding(["a", nan], np.arange(4.0).reshape(2, 2), uh.Euclidean(2))
+    with pytest.raises(ValueError, match="an id is NaN, which is equal to no id"):
+        embedding.save(tmp_path / "e")
+    assert not (tmp_path / "e" / "embedding.parquet").exists()
 
 
 def test_delta_is_read_and_not_summed_again(club, tmp_path, monkeypatch):

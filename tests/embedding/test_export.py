@@ -192,6 +192,20 @@ def test_ids_that_are_no_text(tmp_path):
         embedding.export(tmp_path / "h.graphml", "graphml")
 
 
+def test_infinite_ids_are_written_by_name(tmp_path):
+    pq = pytest.importorskip("pyarrow.parquet")
+    graph = Graph.from_edges([(math.inf, 2.5), (2.5, -math.inf)])
+    embedding = Embedding(graph.ids, np.arange(6.0).reshape(3, 2), Euclidean(2), graph=graph)
+    expected = ["Infinity", "2.5", "-Infinity"]
+    for form in ("graphml", "gexf"):
+        (path,), _ = embedding.export(tmp_path / f"g.{form}", form)
+        assert list(read_graph(path).ids) == expected
+    (path,), _ = embedding.export(tmp_path / "atlas.parquet", "atlas")
+    assert pq.read_table(path)["node"].to_pylist() == expected
+    files, _ = embedding.export(tmp_path / "projector", "projector")
+    assert [line.partition("\t")[0] for line in files[1].read_text().splitlines()[1:]] == expected
+
+
 def test_what_is_there_is_kept(tmp_path, club):
     for form in FORMATS:
         path = tmp_path / form

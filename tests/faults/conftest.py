@@ -22,12 +22,13 @@ def call(tmp_path, monkeypatch):
 
 @pytest.fixture
 def refuse(call):
-    """The one line that the command says of what it must refuse."""
+    """The line that the command says, perhaps after notes, of what it must refuse."""
 
     def invoke(words):
         result = call(words)
         assert (result.exit_code, result.stdout) == (2, ""), result.output
-        (line,) = result.stderr.splitlines()
+        *notes, line = result.stderr.splitlines()
+        assert all(said.startswith("note: ") for said in notes)
         assert line.startswith("error: ")
         return line.removeprefix("error: ")
 

@@ -29,7 +29,10 @@ from typing import Any
 
 CORPUS = Path(__file__).with_name("corpus")
 SECONDS, LONGEST_WAIT, MEMORY, LARGEST = 10.0, 60.0, 1 << 30, 1 << 20
-NAMES = ["g", "g.tsv", "g.csv", "g.txt.gz", "g.parquet", "g.mtx", "g.graphml", "g.xml", "g.graphml.gz"]
+NAMES = [
+    "g", "g.tsv", "g.csv", "g.txt.gz", "g.parquet", "g.mtx", "g.graphml", "g.xml", "g.graphml.gz", "g.gml", "g.gexf",
+    "g.json",
+]  # fmt: skip
 OPTIONS: list[dict[str, Any]] = [
     {"header": True},
     {"header": False},
@@ -45,6 +48,7 @@ OPTIONS: list[dict[str, Any]] = [
     {"repeated": "error"},
     {"repeated": "max"},
     {"asymmetric": "error"},
+    {"weights_are_distances": True},
 ]
 WORDS = [
     b"", b"\0", b"\n", b"\r", b"\r\n", b"\t", b",", b";", b"|", b'"', b'""', b"#", b"%", b"'", b" ", b"\\",
@@ -57,7 +61,10 @@ WORDS = [
     b"skew-symmetric", b"pattern", b"<graphml>", b"</graph>", b"<node id='a'/>", b"<edge source='a' target='b'/>",
     b"<!DOCTYPE x [<!ENTITY a 'b'>]>", b"&a;", b"&#0;", b"&#x110000;", b"<![CDATA[", b"]]>", b"<?xml version='1.0'?>",
     b"<?xml version='1.0' encoding='utf-16'?>", b"<?xml version='1.0' encoding='latin-1'?>", b"<!--", b"<a>" * 2000,
-    b"<hyperedge/>", b"\xff\xff\xff\x7f", b"\x80\x80\x80\x80\x08", b"\xff\xff\xff\xff\x0f",
+    b"<hyperedge/>", b"graph [", b"]", b"node [ id 1 ]", b"edge [ source 1 target 2 ]", b"multigraph 1", b"a [ " * 2000,
+    b"<gexf>", b"<attvalue for='0' value='1'/>", b'{"nodes":', b'"links": [', b'{"source": 0, "target": 1},', b"{}",
+    b"null", b"NaN", b"[" * 20_000, b"1,5", b"1990-12-31", b"\xff\xff\xff\x7f",
+    b"\x80\x80\x80\x80\x08", b"\xff\xff\xff\xff\x0f",
 ]  # fmt: skip
 
 

@@ -13,6 +13,10 @@ GOOD = b"ann,bob,2\nbob,cid,1.5\nann,dot,3\n"
 MATRIX = b"%%MatrixMarket matrix coordinate real general\n"
 GRAPHML = b'<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>%s</graph></graphml>'
 
+GEXF = (
+    b'<gexf xmlns="http://www.gexf.net/1.2draft"><graph><nodes><node id="a"/></nodes><edges>%s</edges></graph></gexf>'
+)
+
 
 def parquet(columns, **options):
     out = io.BytesIO()
@@ -57,6 +61,15 @@ CASES = {
     ),
     "XML of elements within elements": GRAPHML % (b"<a>" * 1000),
     "GraphML whose edge ends nowhere": GRAPHML % b'<edge source="a" target="z"/>',
+    "GEXF that declares entities": b'<!DOCTYPE gexf [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;">]><gexf>&b;</gexf>',
+    "GEXF whose edge ends nowhere": GEXF % b'<edge source="a" target="z"/>',
+    "GML that breaks off": b'graph [ node [ id 1 label "ann" ]',
+    "GML of lists within lists": b"graph [ " + b"a [ " * 100_000,
+    "JSON of lists within lists": b'{"nodes": ' + b"[" * 100_000,
+    "JSON that is no node-link graph": b'{"nodes": {"ann": {}}, "edges": []}',
+    "JSON, in gzip, whose content is far larger": gzip.compress(
+        b'{"nodes": [' + b'{"id": 1},' * 600_000 + b'{"id": 2}], "links": []}', mtime=0
+    ),
     "Matrix Market that announces too much": MATRIX + b"1000000000 1000000000 1\n1 2 1\n",
     "Matrix Market that breaks off": MATRIX + b"3 3 3\n1 2 1\n",
     "Matrix Market with bytes that are no numbers": MATRIX + b"3 3 2\n1 2 1\n\xff\x00 3 1\n",

@@ -227,6 +227,84 @@ def test_every_way_in_gives_one_graph(rows):
     assert as_graph(expected.adjacency().toarray(), ids=list(expected.ids)) == expected
 
 
+# Distances, and ids that are missing
+
+
+def roads(weight="weight"):
+    graph = nx.Graph()
+    graph.add_edge("a", "b", **{weight: 4})
+    graph.add_edge("b", "c", **{weight: 0.5})
+    return graph
+
+
+FRAME = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "length": [4, 0.5]})
+DISTANCES = {
+    "networkx": roads(),
+    "scipy": sp.coo_array(([4, 0.5], ([0, 1], [1, 2])), shape=(3, 3)),
+    "numpy": np.array([[0, 4, 0], [0, 0, 0.5], [0, 0, 0]]),
+    "pandas": FRAME,
+    "arrow": pa.Table.from_pandas(FRAME),
+}
+
+
+@pytest.mark.parametrize("kind", DISTANCES)
+def test_distances_become_strengths(kind):
+    graph = as_graph(DISTANCES[kind], weights_are_distances=True)
+    assert graph.weights.tolist() == [0.25, 2.0]
+    assert graph.policies["distances_inverted"] == 2
+
+
+def test_distances_of_edges_and_arrays():
+    assert Graph.from_edges([("a", "b", 4)], weights_are_distances=True).weights.tolist() == [0.25]
+    assert Graph.from_arrays([0], [1], [4], weights_are_distances=True).weights.tolist() == [0.25]
+    with pytest.raises(GraphError, match=r"the edges, row 1 \(from 0\) \('b' - 'c'\): the distance is -1;"):
+        Graph.from_edges([("a", "b", 4), ("b", "c", -1)], weights_are_distances=True)
+    with pytest.raises(GraphError, match="there are no weights to be distances"):
+        Graph.from_edges([("a", "b")], weights_are_distances=True)
+    with pytest.raises(GraphError, match="there are no weights to be distances"):
+        as_graph(nx.path_graph(3), weights_are_distances=True)
+
+
+def test_distances_of_igraph():
+    igraph = pytest.importorskip("igraph", reason="igraph is not installed")
+    original = igraph.Graph([(0, 1), (1, 2)], edge_attrs={"cost": [4, 0.5]})
+    assert as_graph(original, weight="cost", weights_are_distances=True).weights.tolist() == [0.25, 2]
+    with pytest.warns(UserWarning, match="^the graph: the weights are called 'cost'"):
+        as_graph(original, weight="cost")
+
+
+def test_weights_called_distances_are_warned_of():
+    for table in (FRAME, pa.Table.from_pandas(FRAME)):
+        with pytest.warns(UserWarning, match="the weights are called 'length', but a weight is the strength of a tie"):
+            as_graph(table)
+        as_graph(table, weight=False)
+    with pytest.warns(UserWarning, match="^the graph: the weights are called 'travel_time'"):
+        as_graph(roads("travel_time"), weight="travel_time")
+    as_graph(roads(), weight="travel_time")  # no edge has it
+
+
+@pytest.mark.parametrize("missing", [float("nan"), None])
+def test_ids_that_are_missing_are_refused(missing):
+    ids = [1.5, missing]
+    with pytest.raises(GraphError, match="an id is missing"):
+        as_graph(np.ones((2, 2)) - np.eye(2), ids=ids)
+    with pytest.raises(GraphError, match=r"row 1 \(from 0\): (the|an) id (in column 'target' )?is missing"):
+        as_graph(pd.DataFrame({"source": [1.5, 2.5], "target": [2.5, missing]}))
+    with pytest.raises(GraphError, match=r"row 1 \(from 0\): an id is missing"):
+        as_graph(pa.table({"source": [1.5, 2.5], "target": [2.5, missing]}))
+
+
+def test_networkx_may_not_have_nan_as_a_node():
+    with pytest.raises(GraphError, match=r"networkx graph: an id is missing \(None or NaN\)"):
+        as_graph(nx.Graph([(1.5, float("nan"))]))
+
+
+def test_infinite_ids_are_ids():
+    ids = [float("inf"), 2.5, float("-inf")]
+    for table in (pd.DataFrame, pa.table):
+        assert as_graph(table({"source": ids[:-1], "target": ids[1:]})).ids == ids
+
+
 # The one door
 
 

@@ -200,3 +200,9 @@ def test_distinct_values():
     values = np.array([3, 1, 3, 2, 1])
     assert fold.sorted_distinct(values).tolist() == [1, 2, 3]
     assert fold.sorted_distinct(values[:0]).tolist() == []
+
+
+def test_what_is_said_of_policies():
+    assert fold.policy_words("asymmetric_pairs_summed") == "directions dropped, asymmetric pairs summed"
+    assert fold.policy_words("distances_inverted") == "distances turned into strengths 1/d"
+    assert fold.policy_words("comment_lines_skipped") == "comment lines skipped"

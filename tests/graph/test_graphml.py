@@ -49,7 +49,9 @@ def test_nodes_edges_weights_and_labels(read):
 
 def test_the_weight_may_be_another_attribute_or_none(read):
     content = HEAD + KEYS + BODY.format(direction="undirected")
-    assert read(content, weight="cost").weights.tolist() == [11, 7]
+    with pytest.warns(UserWarning, match="the weights are called 'cost'"):
+        assert read(content, weight="cost").weights.tolist() == [11, 7]
+    assert read(content, weight="cost", weights_are_distances=True).weights.tolist() == [1 / 7 + 1 / 4, 1 / 7]
     assert read(content, weight=False, repeated="max").weights.tolist() == [1, 1]
     with pytest.raises(GraphError, match=r"no attribute 'colour'; they have 'weight', 'cost'"):
         read(content, weight="colour")
@@ -63,6 +65,19 @@ def test_directions_are_summed_or_refused(read):
     assert graph.policies["asymmetric_pairs_summed"] == 2
     with pytest.raises(GraphError, match=r"g.graphml, line 12 \('007' - 'b'\): the weight differs"):
         read(content, asymmetric="error")
+
+
+@pytest.mark.parametrize("direction", ["directed", "undirected"])
+def test_the_first_graph_alone_says_what_directions_mean(read, direction):
+    other = {"directed": "undirected", "undirected": "directed"}[direction]
+    one = HEAD + KEYS + BODY.format(direction=direction)
+    second = f'<graph edgedefault="{other}"><node id="z"/></graph>\n'
+    inner = f'<node id="c"><graph edgedefault="{other}"/></node>'
+    expected = read(one)
+    for content in (one.replace("</graphml>", second + "</graphml>"), one.replace('<node id="c"/>', inner)):
+        graph = read(content)
+        assert graph.weights.tolist() == expected.weights.tolist()
+        assert ("asymmetric_pairs_summed" in graph.policies) == (direction == "directed")
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, bytes])
@@ -86,7 +101,7 @@ NODES = '<graph edgedefault="undirected"><node id="a"/>\n<node id="b"/>\n'
 BAD = [
     (HEAD + "<graph>", r"line 3: this is not well-formed XML: no element found"),
     (HEAD + "<graph></graphml>", r"line 3: this is not well-formed XML: mismatched tag"),
-    ("<gexf/>", r"line 1: the document is <gexf>, not <graphml>"),
+    ("<svg/>", r"line 1: the document is <svg>, not <graphml>"),
     (HEAD + NODES + '<edge source="a" target="z"/></graph></graphml>', r"line 5: the edge ends in 'z'"),
     (HEAD + NODES + '<edge source="a"/></graph></graphml>', r"line 5: <edge> has no target"),
     (HEAD + NODES + '<node id="a"/></graph></graphml>', r"line 5: node 'a' is declared twice"),

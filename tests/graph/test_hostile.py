@@ -16,7 +16,7 @@ import pyarrow.parquet as pq
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from graph.hostile import CASES, GRAPHML, MATRIX, PARQUET, parquet, repeated
+from graph.hostile import CASES, GEXF, GRAPHML, MATRIX, PARQUET, parquet, repeated
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from machines import ON_LINUX
@@ -59,8 +59,8 @@ def test_every_message_is_one_short_line(case):
 MOST = (16 << 20) - 64  # what a small compressed file may hold
 
 
-def filled(unit, head=b"", tail=b""):
-    return head + unit * ((MOST - len(head) - len(tail)) // len(unit)) + tail
+def filled(unit, head=b"", tail=b"", most=MOST):
+    return head + unit * ((most - len(head) - len(tail)) // len(unit)) + tail
 
 
 ROWS = 4_000_000
@@ -69,6 +69,13 @@ BOMBS = {
     "quoted rows": lambda: gzip.compress(filled(b'"a"  b\n')),
     "quotes and comment letters": lambda: gzip.compress(filled(b'"" #\n')),
     "edges": lambda: gzip.compress(filled(b'<edge source="a" target="b"/>', *GRAPHML.split(b"%s"))),
+    "nodes of JSON": lambda: gzip.compress(filled(b"{},", b'{"nodes": [', b'{}], "links": []}', MOST // 4)),
+    "nodes of GEXF": lambda: gzip.compress(
+        GEXF.replace(b'<node id="a"/>', b"".join(b'<node id="%d"/>' % k for k in range(200_000)))
+    ),
+    "edges of GML": lambda: gzip.compress(
+        filled(b"edge[source 1 target 2]", b"graph [ multigraph 1 node[id 1] node[id 2]", b"]", MOST // 4)
+    ),
     "a matrix": lambda: gzip.compress(
         b"%%MatrixMarket matrix array real general\n2000 2000\n" + b"1\n" * 4_000_000
     ),
@@ -204,7 +211,10 @@ def graph_or_line(path):
         return line
 
 
-MAGIC = [b"", b"PAR1", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", MATRIX, b"<?xml version='1.0'?>", b"a,b,1\n", b'"a" b\n']
+MAGIC = [
+    b"", b"PAR1", b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd", MATRIX, b"<?xml version='1.0'?>", b"<gexf>", b"graph [",
+    b'{"nodes": [', b"a,b,1\n", b'"a" b\n',
+]  # fmt: skip
 
 
 @settings(deadline=None, max_examples=300)

@@ -80,6 +80,15 @@ LAYOUTS = {
     "an index": ",source,target,weight\n0,ann,bob,2\n1,bob,cid,1.5\n2,ann,dot,3\n",
     "more columns": "ann,bob,2,x\nbob,cid,1.5,y\nann,dot,3,\n",
     "exponents and signs": "ann,bob,+2e0\nbob,cid,.15E1\nann,dot,3.\n",
+    "decimal commas": "ann;bob;2\nbob;cid;1,5\nann;dot;3,0\n",
+    "decimal commas and a header": "von;nach;Gewicht\nann;bob;2\nbob;cid;1,50\nann;dot;3,0\n",
+    "decimal commas and tabs": "ann\tbob\t2,0\nbob\tcid\t1,5\nann\tdot\t3,0\n",
+    "decimal commas and blanks": "ann bob 2,0\nbob cid 1,5\nann dot 3\n",
+    "decimal commas in quotes": '"ann","bob","2"\n"bob","cid","1,5"\n"ann","dot","3,0"\n',
+    "a year first": "year,Person A,Person B,Scenes\n1990,ann,bob,2\n1991,bob,cid,1.5\n1990,ann,dot,3\n",
+    "a year first, and no header": "1990,ann,bob,2\n1991,bob,cid,1.5\n1990,ann,dot,3\n",
+    "a date first": "day;A;B;n\n3.1.1990;ann;bob;2\n4.1.1990;bob;cid;1,5\n5.1.1990;ann;dot;3\n",
+    "the weight between the ends": "ann,2,bob\nbob,1.5,cid\nann,3,dot\n",
 }
 
 
@@ -278,6 +287,71 @@ def test_numbers_are_read_to_the_last_bit(write, number):
     assert read_graph(write(f"a,b,{number}\nb,c,1\n")).weights[0] == float(number)
 
 
+@pytest.mark.parametrize(
+    "number", ["7", "0,1", "2,50", "123456789012,25", "1e3", "12345678901234567", ",5", "5,", "1,5e-3"]
+)
+def test_decimal_commas_are_read_to_the_last_bit(write, number):
+    expected = float(number.replace(",", "."))
+    assert read_graph(write(f"a;b;{number}\nb;c;1,5\nc;d;0,25\n")).weights[0] == expected
+
+
+def test_commas_that_may_stand_before_thousands_are_not_guessed_at(write):
+    name = write("a\tb\t1,234\nb\tc\t950\nc\td\t2,500\n")
+    graph = read_graph(name)
+    assert graph.weights.tolist() == [1, 1, 1]
+    assert str(graph.columns) == "columns: 1 – 2, no weight (no header: counted from 1)"
+    with pytest.raises(GraphError, match=r"line 1 \('a' - 'b'\): the weight '1,234' is not a number"):
+        read_graph(name, weight=2)
+    assert read_graph(write("a\tb\t1,234\nb\tc\t0,950\n")).weights.tolist() == [1.234, 0.95]
+
+
+# Distances
+
+
+ROADS = "# by road\nsource,target,minutes\na,b,5\nb,c,20\nc,a,0.5\n"
+
+
+def test_distances_become_strengths(write):
+    graph = read_graph(write(ROADS), weights_are_distances=True)
+    assert edges_of(graph) == {("a", "b"): 1 / 5, ("b", "c"): 1 / 20, ("a", "c"): 1 / 0.5}
+    assert graph.policies == {"comment_lines_skipped": 1, "distances_inverted": 3}
+    # Strengths of repeated rows are added, not distances.
+    again = read_graph(write(ROADS + "b,a,5\n"), weights_are_distances=True)
+    assert again.weights[0] == 2 / 5
+
+
+@pytest.mark.parametrize("bad", ["0", "-1", "nan", "inf", "1e-320"])
+def test_bad_distances_are_refused_with_their_line(write, bad):
+    message = rf"^graph.txt, line 6 \('b' - 'd'\): the distance is {float(bad):g}; a distance must be a finite number"
+    with pytest.raises(GraphError, match=message):
+        read_graph(write(f"{ROADS}b,d,{bad}\n"), weights_are_distances=True)
+
+
+def test_distances_of_every_format(write):
+    pq.write_table(pa.table({"source": ["a", "b"], "target": ["b", "c"], "km": [5.0, 20.0]}), "graph.parquet")
+    names = [
+        write("%%MatrixMarket matrix coordinate real general\n3 3 2\n1 2 5\n2 3 20\n"),
+        "graph.parquet",
+        write(
+            '<graphml><key id="k" for="edge" attr.name="km"/><graph><node id="a"/><node id="b"/><node id="c"/>'
+            '<edge source="a" target="b"><data key="k">5</data></edge>'
+            '<edge source="b" target="c"><data key="k">20</data></edge></graph></graphml>',
+            "graph.graphml",
+        ),
+    ]
+    for name, options in zip(names, ({}, {}, {"weight": "km"}), strict=True):
+        assert read_graph(name, weights_are_distances=True, **options).weights.tolist() == [0.2, 0.05]
+    pq.write_table(pa.table({"source": ["a", "b"], "target": ["b", "c"], "km": [5.0, 0.0]}), "graph.parquet")
+    with pytest.raises(GraphError, match=r"^graph.parquet, row 1 \(from 0\) \('b' - 'c'\): the distance is 0;"):
+        read_graph("graph.parquet", weights_are_distances=True)
+
+
+@pytest.mark.parametrize("content", ["a b\nb c\n", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 2\n"])
+def test_without_weights_there_are_no_distances(write, content):
+    with pytest.raises(GraphError, match=r"^graph.txt: there are no weights to be distances"):
+        read_graph(write(content), weights_are_distances=True)
+
+
 # Text: what is refused
 
 BAD = [
@@ -292,6 +366,7 @@ BAD = [
     ("a,b,1\nc,d,x\ne,f,1\n", "graph.txt, line 2 ('c' - 'd'): the weight 'x' is not a number"),
     ("a,b,1\nc,d,\ne,f,1\n", "graph.txt, line 2 ('c' - 'd'): the weight '' is not a number"),
     ("a;b;1.5\nc;d;1,5\ne;f;1\n", "graph.txt, line 2 ('c' - 'd'): the weight '1,5' is not a number"),
+    ("a;b;1,5\nc;d;1.234\ne;f;2,5\n", "graph.txt, line 2 ('c' - 'd'): the weight '1.234' is not a number"),
     ("source,target,weight\n# c\na,b,1\n\nc,d,nan\n", "graph.txt, line 5 ('c' - 'd'): the weight is nan"),
     ("a b 1\n% c\n a   c inf\n", "graph.txt, line 3 ('a' - 'c'): the weight is inf"),
     ("a b 1\nb c -2\n", "graph.txt, line 2 ('b' - 'c'): the weight is -2"),

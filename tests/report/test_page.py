@@ -80,7 +80,12 @@ def test_its_parts_come_in_order(club):
 def test_it_begins_with_what_was_embedded_and_how_well(club):
     about = read(club).sections["about"]
     measures = club.run["measures"]
-    for words in ("34 nodes and 78 ties", "10 distinct weights", "asymmetric pairs summed: 7", "a pseudo-hyperboloid"):
+    for words in (
+        "34 nodes and 78 ties",
+        "10 distinct weights",
+        "directions dropped, asymmetric pairs summed: 7",
+        "a pseudo-hyperboloid",
+    ):
         assert words in about
     assert f"Violated orders {percent(measures['violated_orders'])}; by guessing 50 %" in about
     assert "Recall@1; by guessing 13.9 %" in about

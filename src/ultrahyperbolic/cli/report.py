@@ -50,7 +50,7 @@ def report(
     """
     embedding = open_embedding(folder)
     if graph is None:
-        data = _recorded(embedding, folder, quiet=as_json)
+        data = _recorded(embedding, folder)
     else:
         data = aligned(find_graph(graph, reading, quiet=as_json), embedding, folder)
 
@@ -65,7 +65,7 @@ def report(
         print(f"report, to open in a browser: {page}")
 
 
-def _recorded(embedding: Embedding, folder: Path, *, quiet: bool) -> Graph | None:
+def _recorded(embedding: Embedding, folder: Path) -> Graph | None:
     """The graph that was embedded, where it can be read again and is still the same."""
     about = embedding.run.get("graph")
     source = about.get("source") if isinstance(about, dict) else None
@@ -76,7 +76,7 @@ def _recorded(embedding: Embedding, folder: Path, *, quiet: bool) -> Graph | Non
     else:
         reading = embedding.run.get("reading")
         try:
-            found = find_graph(source, reading if isinstance(reading, Mapping) else {}, quiet=quiet)
+            found = find_graph(source, reading if isinstance(reading, Mapping) else {}, quiet=True)
             if found.fingerprint == trained_on(embedding):
                 return aligned(found, embedding, folder)
             why = f"{source} has changed since"

@@ -346,7 +346,9 @@ def _fill_missing(weights: Sequence[Any], name: str | None) -> tuple[Floats | No
     try:
         floats = np.array([1.0 if weight is None else weight for weight in weights], dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise GraphError(f"{name or 'the graph'}: the weights must be numbers") from None
+        floats = np.empty((0, 0))
+    if floats.ndim != 1:
+        raise GraphError(f"{name or 'the graph'}: the weights must be numbers")
     return floats, {"missing_weights_set_to_1": missing} if missing else {}
 
 
