@@ -53,8 +53,8 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right:
 
 
 def note(text: str) -> None:
-    """A remark that is no result: on stderr."""
-    print(f"note: {text}", file=sys.stderr)
+    """A remark that is no result: on stderr, at once, so that it stands before what follows."""
+    print(f"note: {text}", file=sys.stderr, flush=True)
 
 
 def shown(node: Hashable) -> str:
