@@ -67,7 +67,7 @@ def karate(weighted: bool = True) -> Graph:
     The weights are S = C + Cᵀ of :func:`karate_matrix`, as in the paper; with ``weighted=False`` they are 1.
 
     >>> print(karate().describe())
-    karate: 34 nodes, 78 edges, 10 capacities from 2 to 14; asymmetric pairs summed: 7
+    karate: 34 nodes, 78 edges, 10 capacities from 2 to 14; directions dropped, asymmetric pairs summed: 7
     """
     members = range(1, _MEMBERS + 1)
     graph = Graph.from_numpy(karate_matrix(), ids=[str(member) for member in members], name="karate")
