@@ -271,7 +271,11 @@ def test_sigma_and_the_pseudo_sphere():
         PseudoSphere(1, 2).assert_point(-PseudoSphere(1, 2).origin())
 
 
-@pytest.mark.parametrize("M", [PseudoHyperboloid(3, 1, -4.0), PseudoHyperboloid(3, 0), PseudoSphere(2, 2, 4.0)], ids=str)
+@pytest.mark.parametrize(
+    "M",
+    [PseudoHyperboloid(3, 1, -4.0), PseudoHyperboloid(3, 0), PseudoSphere(2, 2, 4.0)],
+    ids=["curved", "hyperbolic", "sphere"],
+)
 def test_projx_says_what_it_cannot_rescale(M, generator, dtype):
     z = torch.randn(200, M.ambient_dim, generator=generator, dtype=dtype)
     mapped = M.projx(z).isfinite().all(-1)

@@ -383,7 +383,7 @@ class PseudoHyperboloid(Manifold):
     def projx(self, z: Tensor) -> Tensor:
         """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0.
 
-        Most vectors far from the manifold are not time-like: :meth:`check_projectable` tells, and :meth:`phi` maps them.
+        Most vectors far from it are not time-like: :meth:`check_projectable` tells which, and :meth:`phi` maps them.
         """
         validate(self.ambient_dim, z=z)
         scale = (-self._scale(z) / self._inner(z, z)).sqrt()
