@@ -278,3 +278,5 @@ def test_integers_of_numpy_and_numbers_of_torch_are_welcome():
     y = N.random(4)
     assert N.geodesic(y, 0 * y, torch.tensor([1, 2, 3, 4])).shape == (4, 5)
     assert minimize(total, y, N, max_iterations=np.int64(1)).iterations == 1
+    with pytest.raises(TypeError, match=r"q must be an integer, got tensor\(True\)"):
+        PseudoHyperboloid(3, torch.tensor(True))

@@ -124,8 +124,8 @@ def _options(target: str, asked: dict[str, Any]) -> dict[str, Any]:
         if name not in TARGETS[target].options:
             knowing = [other for other, found in TARGETS.items() if name in found.options]
             raise Refused(f"--{name} is of {' and '.join(knowing)}: leave it out")
-    if "device" in asked and device_kind(asked["device"]) == "meta":
-        raise Refused(f"--device {asked['device']}: nothing is computed there")
+    if "device" in asked:
+        device_kind(asked["device"])
     return asked
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any, Literal
 
 from .errors import GraphError
@@ -71,9 +72,9 @@ def choose_columns(
 
 
 def _find(column: Column, names: Sequence[object] | None, width: int, where: str) -> int:
-    if isinstance(column, int) and not isinstance(column, bool):
+    if isinstance(column, Integral) and not isinstance(column, bool):
         if 0 <= column < width:
-            return column
+            return int(column)
         raise GraphError(f"{where}: no column {column}; its {width} columns count from 0")
     if names is None:
         raise GraphError(f"{where}: no column {column!r}, for there is no header: give positions, counted from 0")

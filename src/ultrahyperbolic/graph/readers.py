@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -244,7 +245,7 @@ def _read_matrix_market(path: str, weight: Column | Literal[False] | None, asymm
 def _read_graphml(
     path: str, weight: Column | Literal[False] | None, repeated: Repeated, asymmetric: Asymmetric
 ) -> Graph:
-    if isinstance(weight, int) and weight is not False:
+    if isinstance(weight, int | Integral) and weight is not False:
         raise GraphError(f"{path}: in GraphML weight is the name of an attribute, got {weight!r}")
     with open_bytes(path) as stream:
         rows, kind, labels = read_graphml(stream, path, weight)
