@@ -135,7 +135,7 @@ def test_files_that_are_not_as_told(refuse, options, reason):
         ("rank club --top 0", "'--top'"),
         ("neighbors club", "Missing argument 'NODE'"),
         ("neighbors club 1 -k none", "'-k'"),
-        ("evaluate club", "Missing option '--graph'"),
+        ("evaluate", "Missing argument 'FOLDER'"),
         ("embed karate lesmis", "lesmis"),
         ("--nonsense", "--nonsense"),
     ],
