@@ -67,7 +67,11 @@ def reproduce(
     threads: Annotated[
         int | None,
         typer.Option(
-            "--threads", min=1, rich_help_panel=_TRAINING, show_default=False, help="CPU threads; all if not said."
+            "--threads",
+            min=1,
+            rich_help_panel=_TRAINING,
+            show_default=False,
+            help="CPU threads; all if not said, one for the sampled loss.",
         ),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
