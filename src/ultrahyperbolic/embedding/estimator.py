@@ -79,11 +79,12 @@ def embed(
         The signature of Q^{p,q}_β.
     dim : int, optional
         Dimension of the manifold instead: the signature is chosen by :func:`select_signature` within the time of two
-        trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,1}.
+        trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,1}. Flat space is among the choices
+        unless it cannot be trained as told: through φ, for example.
     flat : bool
         Euclidean space with the squared distance, the paper's baseline.
     beta : float
-        Negative; 1/β is the curvature.
+        Negative; 1/β is the curvature, which flat space has none of.
     seed : int
         Same seed, same bits on the CPU, for any number of threads.
     preset : "paper", optional
