@@ -816,6 +816,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.json:
         # JSON knows no infinity, the ratio of a NaN.
         flat = {key: value if math.isfinite(value) else None for key, value in summary(records, options).items()}
+        options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(flat, indent=1) + "\n", encoding="utf-8")
     if options.docs:
         options.docs.mkdir(parents=True, exist_ok=True)

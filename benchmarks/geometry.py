@@ -466,6 +466,7 @@ def main(arguments: list[str] | None = None) -> None:
         write_section(options.docs / "performance.md", section(figures, sizes, options.threads))
     if options.json is not None:
         figures |= {"threads": options.threads, "points": sizes.points}
+        options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(figures, indent=2) + "\n")
 
 

@@ -102,6 +102,8 @@ def main() -> None:
         theirs.append((time.perf_counter() - begin) / arguments.plain_iterations)
     figures = {
         "iterations": float(arguments.iterations),
+        "threads": float(engine.threads or 0),
+        "plain_threads": float(torch.get_num_threads()),
         "compiled_us": 1e6 * min(ours),
         "plain_us": 1e6 * min(theirs),
         "speedup": min(theirs) / min(ours),
@@ -110,6 +112,7 @@ def main() -> None:
     print(f"{arguments.iterations:,} iterations of Q^{{3,1}} on the weighted karate club, float64, one core")
     print(f"  compiled loop          {figures['compiled_us']:10.1f} µs an iteration")
     print(f"  Eq. 17, mask, autograd {figures['plain_us']:10.1f} µs an iteration")
+    print(f"  threads, of each       {figures['threads']:10.0f} and {figures['plain_threads']:.0f}")
     print(f"  speedup                {figures['speedup']:10.1f} (at least {BAR:g})")
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)

@@ -20,6 +20,7 @@ from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.embedding import BatchState, NumbaEngine, RunSpec, Schedule
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
+from ultrahyperbolic.pairs import usable_threads
 
 Figures = dict[str, float]
 NODES = (1_000, 3_000, 10_000, 30_000)
@@ -72,7 +73,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--plot", type=Path, help="draw them here")
     arguments = parser.parse_args()
-    figures: Figures = {}
+    figures: Figures = {"threads": float(usable_threads())}
     for tau in (0.01, 1e-4):
         for n in NODES:
             figures[f"ms_n{n}_tau{tau:g}"] = milliseconds(n, 5, tau, 3 if n < 30_000 else 1)

@@ -1,4 +1,4 @@
-"""A tour of the geometry: run it with `make demo` or `python examples/geometry_tour.py`."""
+"""A tour of the geometry: run it with `python examples/geometry_tour.py`."""
 
 from __future__ import annotations
 

@@ -171,7 +171,10 @@ NUMBERS = [
     (lambda: M.assert_tangent(x, x, name="push"), ValueError, "push[0] is not tangent: |⟨x, u⟩| = 4 instead of 0"),
     (lambda: M.assert_tangent(x, [0.0], name="push"), TypeError, "push must be a torch.Tensor [..., 5], got list"),
     (lambda: M.assert_projectable(0 * x, name="raw"), ValueError, "raw[0] has a zero time part"),
+    (lambda: M.assert_projectable(x.flip(-1), name="raw"), ValueError, "cannot be rescaled onto the manifold: ⟨z, z⟩ = "),
     (lambda: M.assert_projectable(x[:, :4], name="raw"), ValueError, "raw must have 5 coordinates"),
+    (lambda: M.assert_phi(0 * x, name="raw"), ValueError, "raw[0] has a zero time part"),
+    (lambda: M.assert_phi(x[:, :4], name="raw"), ValueError, "raw must have 5 coordinates"),
     (lambda: C.geodesic(x, u, NAN), ValueError, "geodesic: t is not a number, got nan"),
     (lambda: C.in_ball(x, x, x[:, 0] * NAN), ValueError, "in_ball: radius is not finite: (nan, nan, nan, nan)"),
     (lambda: C.psi_inverse(x), ValueError, "psi_inverse: PseudoHyperboloid(p=3, q=1, beta=-4): the result[0] is off"),
@@ -204,10 +207,10 @@ NUMBERS = [
         for case in (
             (lambda K=Kind: K([parameter()], "M"), TypeError, "manifold must be a Manifold, got str"),
             (lambda K=Kind: K([{"params": [parameter()], "manifold": 3}], M), TypeError, "manifold of group 0 must be a Manifold, got int"),
-            (lambda K=Kind: K([parameter(), parameter(2 * x)], M), ValueError, "params[1] of group 0[0] is off the manifold"),
+            (lambda K=Kind: K([parameter(), parameter(2 * x)], M), ValueError, "param_groups[0]['params'][1][0] is off the manifold"),
             (lambda K=Kind: K([("nodes.weight", parameter(2 * x))], M), ValueError, "nodes.weight[0] is off the manifold"),
-            (lambda K=Kind: K([parameter(x[:, :4])], M), ValueError, "params[0] of group 0 must have 5 coordinates"),
-            (lambda K=Kind: K([parameter(x.half())], M), TypeError, "params[0] of group 0 must be float32 or float64, got torch.float16"),
+            (lambda K=Kind: K([parameter(x[:, :4])], M), ValueError, "param_groups[0]['params'][0] must have 5 coordinates"),
+            (lambda K=Kind: K([parameter(x.half())], M), TypeError, "param_groups[0]['params'][0] must be float32 or float64, got torch.float16"),
             (lambda K=Kind: K([parameter()], M, lr="x"), TypeError, "lr must be a finite non-negative number, got 'x'"),
             (lambda K=Kind: K([parameter()], M, lr=torch.tensor(-1.0)), ValueError, "lr must be finite and non-negative, got -1.0"),
             (lambda K=Kind: K([parameter()], M, lr=torch.tensor(NAN)), ValueError, "lr must be finite and non-negative, got nan"),
@@ -275,3 +278,5 @@ def test_integers_of_numpy_and_numbers_of_torch_are_welcome():
     y = N.random(4)
     assert N.geodesic(y, 0 * y, torch.tensor([1, 2, 3, 4])).shape == (4, 5)
     assert minimize(total, y, N, max_iterations=np.int64(1)).iterations == 1
+    with pytest.raises(TypeError, match=r"q must be an integer, got tensor\(True\)"):
+        PseudoHyperboloid(3, torch.tensor(True))

@@ -24,6 +24,30 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
+def test_the_tour_is_run_as_the_pages_say():
+    recipe = re.search(r"^demo:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), re.M)[1]
+    for page in [*(ROOT / "docs").glob("*.md"), *(ROOT / "examples").glob("*.py")]:
+        text = page.read_text()
+        assert "make demo" not in text or page.name in recipe, f"{page.name} says that make demo runs it"
+        for name in re.findall(r"python (examples/\w+\.py)", text):
+            assert (ROOT / name).exists()
+
+
+def test_imports_that_point_upward_are_named():
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    before, drawing, _ = page.split("```", 2)
+    rows = [re.split(r" +", line[:36].strip()) for line in drawing.strip().splitlines()]
+    height = {room: len(rows) - number for number, row in enumerate(rows) for room in row}
+    source, upward = ROOT / "src" / "ultrahyperbolic", set()
+    for path in source.glob("*/**/*.py"):
+        room, *inner = path.relative_to(source).parts
+        for dots, other in re.findall(r"^ *from (\.\.+)(\w+)[\w.]* import", path.read_text(), re.M):
+            if len(dots) == len(inner) + 1 and height.get(other, 0) >= height[room]:
+                upward.add((room, other))
+    assert upward == {("embedding", "paper"), ("cli", "report"), ("cli", "paper")}
+    assert {name for pair in upward for name in pair} <= set(re.findall(r"`(\w+)", before))
+
+
 def test_importing_loads_torch_and_numpy_only():
     heavy = "pandas scipy numba pyarrow matplotlib plotly typer rich networkx sklearn safetensors geoopt"
     # torch itself may load some of these; what counts is what we add.

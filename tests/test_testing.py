@@ -76,6 +76,11 @@ class RadialPhi(PseudoHyperboloid):
         return self.projx(z)
 
 
+class TakesAnyVectorForProjectable(PseudoHyperboloid):
+    def check_projectable(self, z):
+        return self.check_phi(z)
+
+
 class MutatesTheGradient(PseudoHyperboloid):
     def egrad2rgrad(self, x, gradient):
         gradient[..., : self.q + 1] *= -1.0
@@ -123,6 +128,7 @@ MUTANTS = [
     (NaiveDistance, (3, 1), "finite_gradients"),
     (DescendsAlongTheGradient, (3, 1), "descent"),
     (RadialPhi, (3, 1), "phi_and_psi"),
+    (TakesAnyVectorForProjectable, (3, 1), "phi_and_psi"),
     (MutatesTheGradient, (3, 1), "arguments_untouched"),
     (LowerSheetSamples, (3, 0), "one_sheet"),
     (TimeLast, (3, 1), "tangency"),

@@ -568,7 +568,7 @@ def anti_isometry(s: _Sample) -> None:
 
 @_property
 def phi_and_psi(s: _Sample) -> None:
-    """φ and projx leave points of the manifold alone, φ maps any vector with a time part onto it, ψ⁻¹ inverts ψ."""
+    """φ and projx leave points of the manifold alone and map onto it what their checks allow; ψ⁻¹ inverts ψ."""
     M: Any = s.manifold
     x = s.points()
     s.close(M.phi(x), x, "φ(x) is not x", s.condition(x).unsqueeze(-1), s.radius)
@@ -576,6 +576,12 @@ def phi_and_psi(s: _Sample) -> None:
     z = 3.0 * s.gradients(x)
     ok, reason = M.check_point(M.phi(z))
     _demand(ok, f"φ misses the manifold: {reason}")
+    rescaled = M.projx(z)
+    mapped = rescaled.isfinite().all(-1)
+    _demand(M.check_projectable(z).ok == bool(mapped.all()), "check_projectable allows what projx does not map")
+    _demand(M.check_projectable(z[mapped]).ok, "check_projectable refuses what projx maps")
+    ok, reason = M.check_point(rescaled[mapped])
+    _demand(ok, f"projx misses the manifold: {reason}")
     if not hasattr(M, "psi"):
         return
     split = M.psi(x)

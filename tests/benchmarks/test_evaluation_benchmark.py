@@ -18,6 +18,7 @@ def test_the_figures_are_printed_and_written(tmp_path: Path) -> None:
     figures: dict[str, float] = json.loads(path.read_text())
     assert figures["nodes"] == 80
     assert figures["edges"] == 400
+    assert figures["threads"] == figures["reference_threads"]
     for key in ("speedup", "seconds", "reference_seconds", "compiled_seconds", "load_seconds"):
         assert figures[key] > 0
         assert key in run.stdout

@@ -136,6 +136,22 @@ def test_evaluate_by_another_graph_says_so(call, club):
     assert "this is not the graph that was embedded" in result.stdout
 
 
+def test_evaluate_finds_the_graph_that_was_embedded(call, refuse, club, tmp_path, monkeypatch):
+    assert call("evaluate", club).stdout == call("evaluate", club, "--graph", "karate").stdout
+    Path("ties.csv").write_text("who,whom,calls\nann,bob,2\nbob,cid,1\ncid,dan,4\n")
+    call("embed ties.csv -o club --iterations 5 --quiet --weight calls")
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    said = json.loads(call("evaluate ../club --json").stdout)
+    assert (said["graph"], said["trained_on_it"]) == ("ties.csv", True)
+    assert said["measures"] == Embedding.load("../club").run["measures"]
+    assert refuse("evaluate ../club --weight calls").startswith("--weight says how a graph is read")
+    Path("../ties.csv").write_text("who,whom,calls\nann,bob,2\nbob,cid,1\n")
+    assert refuse("evaluate ../club") == (
+        "evaluate needs the graph, and ties.csv has changed since: give it with --graph"
+    )
+
+
 def test_evaluate_refuses_nodes_that_were_not_embedded(refuse, club):
     Path("other.txt").write_text("1 2 1\n3 99 2\n")
     assert refuse("evaluate", club, "--graph", "other.txt").endswith("such as '99'")

@@ -51,6 +51,17 @@ def test_the_page_is_true(call):
         assert same(shown, printed), f"$ {words}\n{printed}"
 
 
+def test_every_command_is_in_the_table():
+    from typer.main import get_command
+
+    from ultrahyperbolic.cli import app
+
+    table = re.findall(r"^\| \[`(\w+)[^`]*`\]\(#(\w+)\) \|", PAGE, re.M)
+    headings = re.findall(r"^## `?(\w+)`?$", PAGE, re.M)
+    assert [name for name, _ in table] == list(get_command(app).commands)
+    assert all(name == anchor and name in headings for name, anchor in table)
+
+
 def test_every_option_of_embed_is_on_the_page(call):
     options = set(re.findall(r"--[a-z-]+", call("embed --help").stdout)) - {"--help"}
     assert {"--signature", "--repeated", "--json"} <= options

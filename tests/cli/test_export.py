@@ -33,6 +33,24 @@ def test_every_format(call):
     assert uh.load("club").run["stopped"] == "reached 60 iterations"  # the folder is an embedding still
 
 
+def test_the_graph_is_looked_for_where_it_was_read(call, refuse):
+    import pyarrow.parquet as pq
+
+    Path("ties.csv").write_text("a,b,2\nb,c,1\nc,d,1\n")
+    call("embed ties.csv --iterations 5 -o t --quiet")
+    assert call("export t --format graphml").exit_code == 0
+    assert uh.read_graph("t/graph.graphml").n_edges == 3
+    call("export t --format atlas")
+    assert pq.read_table("t/atlas.parquet")["strength"].to_pylist() == [2.0, 3.0, 2.0, 1.0]
+    Path("ties.csv").unlink()
+    assert refuse("export t --format gexf") == "gexf needs the graph, and ties.csv is not here: give it with --graph"
+    result = call("export t --format atlas -o without.parquet")
+    assert result.stderr == (
+        "note: there are no labels and strengths, as ties.csv is not here: give the graph with --graph\n"
+    )
+    assert "strength" not in pq.read_table("without.parquet").column_names
+
+
 @pytest.mark.usefixtures("club")
 def test_json_is_all_there_is(call):
     report = json.loads(call("export club --format projector -o p --json").stdout)
@@ -45,13 +63,16 @@ def test_what_was_changed_is_noted(call):
     Path("t.csv").write_text('"a\tb",c\nc,d\nd,e\n')
     call("embed t.csv --iterations 5 -o t --quiet --no-header --delimiter ,")
     result = call("export t --format projector -o p")
+    assert result.stderr.count("note: ") == 1
     assert result.exit_code == 0
     assert result.stderr.startswith("note: 1 ids or labels hold tabs")
 
 
 @pytest.mark.usefixtures("club")
 def test_what_it_refuses(call, refuse):
-    assert "give it (graph=, or --graph)" in refuse("export club --format gexf")
+    assert refuse("export club --format gexf --unweighted") == (
+        "--unweighted says how a graph is read: name it with --graph"
+    )
     assert "'--format'" in refuse("export club")
     assert "'csv'" in refuse("export club --format csv")
     assert "no such folder" in refuse("export nowhere --format atlas")

@@ -88,6 +88,38 @@ def test_a_graph_that_is_not_at_hand_is_a_note(call, change, why):
     assert page_data("club")["edges"] is not None
 
 
+@pytest.mark.parametrize("moved", ["nothing", "the folder", "both", "the folder, and another file is here"])
+def test_the_graph_is_found_from_anywhere(call, tmp_path, monkeypatch, moved):
+    Path("project/data").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project")
+    Path("data/ties.csv").write_text(TIES)
+    Path("data/nodes.txt").write_text("eve\ndan\ncid\nbob\nann\n")
+    call("embed data/ties.csv -o out/club --iterations 5 --quiet --nodes data/nodes.txt --no-report")
+    monkeypatch.chdir(tmp_path)
+    folder = Path("project/out/club")
+    if moved == "both":
+        folder = shutil.move("project", "renamed") + "/out/club"
+    elif moved != "nothing":
+        folder = shutil.move(folder, "moved")
+    if moved.endswith("here"):
+        Path("data").mkdir()
+        Path("data/ties.csv").write_text(TIES + "ann,cid,1\n")
+    result = call("report", folder)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert page_data(folder)["edges"] is not None
+
+
+def test_an_embedding_of_python_s_finds_its_graph(call, tmp_path, monkeypatch):
+    import ultrahyperbolic as uh
+
+    Path("ties.csv").write_text(TIES)
+    uh.embed("ties.csv", p=2, q=1, iterations=5, quiet=True).save("out/club")
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert call("report ../out/club").stderr == ""
+    assert page_data("../out/club")["edges"] is not None
+
+
 def test_what_cannot_be_shown_is_refused(call, refuse, club):
     assert refuse("report nowhere") == "nowhere: no such folder; give one embed wrote"
     Path("other.txt").write_text("1 2 1\n3 99 2\n")

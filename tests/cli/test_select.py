@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+
+import pytest
+import torch
 
 
 def test_select_prints_plots_and_writes(call):
@@ -21,6 +25,57 @@ def test_several_dimensions_as_json(call):
     said = json.loads(call("select karate --dim 1,2 --seeds 1 --iterations 20 --json").stdout)
     assert len(said["rows"]) == 7
     assert said["within_noise"]  # one seed tells nothing apart
+
+
+@pytest.fixture
+def no_training(monkeypatch):
+    from ultrahyperbolic.embedding import NumbaEngine
+
+    monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
+
+
+@pytest.mark.parametrize("words", ["select karate --dim 2", "embed karate --dim 2", "embed karate"])
+def test_devices_that_are_not_there_are_refused(refuse, no_training, words):
+    assert refuse(f"{words} --device nonsense").startswith("--device nonsense: torch knows none of that name")
+    assert refuse(f"{words} --device meta").startswith("--device meta: nothing is computed there")
+    if not torch.cuda.is_available():
+        assert refuse(f"{words} --device cuda").startswith("--device cuda: torch finds no CUDA device here")
+        assert "triton" in refuse(f"{words} --backend triton")
+
+
+def test_without_matplotlib_nothing_is_compared(refuse, no_training, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert refuse("select karate --dim 2 -o chosen").endswith("pip install 'ultrahyperbolic[figures]'")
+    assert not Path("chosen").exists()
+
+
+def test_a_board_that_cannot_be_written_is_refused_before_the_choice(refuse, no_training, monkeypatch):
+    Path("file").write_text("mine")
+    assert refuse("embed karate --dim 2 -o club --tensorboard file").startswith("--tensorboard file: this is a file")
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    line = refuse("embed karate --dim 2 -o club --tensorboard board")
+    assert line.endswith("pip install 'ultrahyperbolic[tensorboard]'")
+    assert not Path("club").exists()
+
+
+def test_what_has_no_fixed_order_is_refused_before_the_choice(refuse, no_training, monkeypatch):
+    from ultrahyperbolic.embedding import estimator
+
+    def elsewhere(*_, **__):
+        return "reference", torch.device("mps")
+
+    monkeypatch.setattr(estimator, "choose_backend", elsewhere)
+    line = refuse("embed karate --dim 2 -o club --deterministic")
+    assert line == "--deterministic: torch's sums on mps have no fixed order: use triton or the CPU"
+    assert not Path("club").exists()
+
+
+def test_a_comparison_that_does_not_fit_is_one_line(refuse, no_training, monkeypatch):
+    from ultrahyperbolic.embedding import memory
+
+    monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
+    assert "are free" in refuse("select karate --dim 2")
+    assert "are free" in refuse("embed karate --dim 2 -o club")
 
 
 def test_bad_options_are_refused(refuse):

@@ -48,7 +48,7 @@ def test_it_answers_questions_by_id(club):
     assert distances[club.index("34"), 0] == pytest.approx(near.distance[0])
     with pytest.raises(KeyError, match="no node 34 in this embedding; ids read from text are text: try '34'"):
         club.index(34)
-    with pytest.raises(ValueError, match="k must be a positive integer, got 0"):
+    with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         club.neighbors("1", k=0)
 
 
@@ -189,11 +189,11 @@ def test_defaults_and_signatures():
     for arguments, message in (
         ({"p": 3}, "p and q go together"),
         ({"p": 3, "q": 1, "dim": 4}, "not both"),
-        ({"dim": 0, "flat": True}, "dim must be a positive integer"),
+        ({"dim": 0, "flat": True}, "dim must be at least 1, got 0"),
         ({"dim": 6}, "dim = 6 names no signature"),
         ({"p": -1, "q": 2}, "p must not be negative"),
         ({"preset": "mine"}, "preset must be 'paper' or None"),
-        ({"iterations": 0}, "iterations must be a positive integer"),
+        ({"iterations": 0}, "iterations must be at least 1, got 0"),
         ({"temperature": (-1.0, 1.0)}, "temperature must be a finite positive number"),
         ({"optimizer": "phi", "flat": True}, "flat space has none"),
         ({"seed": -1}, "seed must be a non-negative integer"),
@@ -202,7 +202,7 @@ def test_defaults_and_signatures():
             configure(graph, **arguments)
     with pytest.raises(ValueError, match="backend must be"):
         uh.embed(graph, backend="gpu", quiet=True)
-    with pytest.raises(ValueError, match="threads must be a positive integer"):
+    with pytest.raises(ValueError, match="threads must be at least 1, got 0"):
         uh.embed(graph, threads=0, quiet=True)
 
 

@@ -224,7 +224,7 @@ def test_what_is_refused(tmp_path, club):
             alone.export(tmp_path / "g", form)
     with pytest.raises(ValueError, match="format must be one of atlas, projector, graphml, gexf"):
         club.export(tmp_path / "g", "csv")
-    with pytest.raises(ValueError, match="neighbors must be a positive integer"):
+    with pytest.raises(ValueError, match="neighbors must be at least 1"):
         club.export(tmp_path / "g", "atlas", neighbors=0)
     with pytest.raises(ValueError, match="in their order"):
         club.export(tmp_path / "g", "gexf", graph=Graph.from_edges([("a", "b")]))

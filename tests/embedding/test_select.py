@@ -99,6 +99,39 @@ def test_what_is_wrong_is_told_before_the_choice(monkeypatch, wrong):
         uh.embed(uh.datasets.karate(), **{"dim": 2, **wrong}, quiet=True)
 
 
+def test_a_board_that_cannot_be_written_is_told_before_the_choice(monkeypatch, tmp_path):
+    import sys
+
+    from ultrahyperbolic.embedding import NumbaEngine
+
+    monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(FileExistsError, match="this is a file; name a folder"):
+        uh.embed(uh.datasets.karate(), dim=2, iterations=8, quiet=True, tensorboard=tmp_path / "file")
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(ImportError, match=r"ultrahyperbolic\[tensorboard\]"):
+        uh.embed(uh.datasets.karate(), dim=2, iterations=8, quiet=True, tensorboard=tmp_path / "board")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"optimizer": "phi"}, {"dissimilarity": "broken_dissimilarity", "backend": "numba"}],
+    ids=["through phi", "broken geodesics, compiled"],
+)
+def test_what_flat_space_has_not_is_chosen_among_the_curved(how):
+    embedding = uh.embed(uh.datasets.karate(), dim=2, iterations=16, quiet=True, **how)
+    assert sorted(row["geometry"] for row in embedding.run["select"]["rows"]) == ["Q^{0,2}", "Q^{1,1}", "Q^{2,0}"]
+
+
+def test_beta_is_of_the_curved_geometries(monkeypatch):
+    from ultrahyperbolic.embedding import select
+
+    monkeypatch.setattr(select, "_geometries", lambda dim: [Geometry(None, None, dim), Geometry(0, dim)])
+    monkeypatch.setattr(Row, "scores", property(lambda row: [0.0 if row.geometry.flat else 1.0]))
+    embedding = uh.embed(uh.datasets.karate(), dim=2, beta=-4.0, iterations=8, quiet=True)
+    assert (embedding.run["config"]["flat"], embedding.run["config"]["beta"]) == (2, -1.0)
+
+
 def test_what_the_graph_hints_at():
     tree = prior(uh.as_graph(nx.balanced_tree(2, 4)))
     cycle = prior(uh.as_graph(nx.cycle_graph(40)))
@@ -117,11 +150,17 @@ def test_a_dimension_alone_selects():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"dim": 0}, "dim must be a positive integer"),
+        ({"dim": 0}, "dim must be at least 1, got 0"),
+        ({"dim": []}, "dim must be one dimension or several"),
+        ({"held_out": "a lot"}, "held_out must be"),
+        ({"iterations": 0}, "iterations must be at least 1, got 0"),
         ({"seeds": 0}, "seeds must be"),
         ({"held_out": 1.0}, "held_out must be"),
     ],
 )
-def test_bad_arguments(arguments, message):
+def test_bad_arguments(monkeypatch, arguments, message):
+    from ultrahyperbolic.embedding import NumbaEngine
+
+    monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
     with pytest.raises(ValueError, match=message):
         uh.select_signature(uh.datasets.karate(), quiet=True, **arguments)

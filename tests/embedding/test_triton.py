@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 
 import numpy as np
@@ -15,6 +16,7 @@ from ultrahyperbolic.objective import RankedPairs
 
 pytest.importorskip("triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines")
 
+from ultrahyperbolic.embedding import cuda
 from ultrahyperbolic.embedding.cuda import TritonEngine
 from ultrahyperbolic.pairs import triton as passes
 
@@ -129,3 +131,67 @@ def test_a_run_stops_once_every_edge_is_shorter():
     assert state.record[0, 3] == 0
     assert np.isnan(losses[0, 1:]).all()
     assert np.array_equal(state.points[0], points)
+
+
+def test_kernels_are_launched_on_the_device_of_the_engine(monkeypatch):
+    entered, launched = [], []
+
+    @contextlib.contextmanager
+    def enter(device, real=passes.on_device):
+        with real(device):
+            entered.append(device)
+            yield
+            entered.pop()
+
+    class Watched:
+        def __init__(self, name, kernel):
+            self.name, self.kernel = name, kernel
+
+        def __getitem__(self, grid):
+            assert entered, f"{self.name} is launched on whatever device is the current one"
+            launched.append((self.name, entered[-1]))
+            return self.kernel[grid]
+
+    names = []
+    for module in (passes, cuda):
+        monkeypatch.setattr(module, "on_device", enter)
+        for name in [name for name in vars(module) if name.endswith("_kernel")]:
+            monkeypatch.setattr(module, name, Watched(name, getattr(module, name)))
+            names.append(name)
+    assert len(names) == 10
+    manifold = PseudoHyperboloid(2, 1)
+    engine = DOUBLE(random_pairs(20, "tied"), [spec_of(manifold, "smoothed_dissimilarity", 0.1)])
+    state = BatchState.start([spread_points(manifold, 20).numpy()])
+    engine.evaluate(state)
+    engine.advance(state, 1)
+    assert set(launched) == {(name, DEVICE) for name in names}
+    assert entered == []
+
+
+def test_a_device_becomes_the_current_one(monkeypatch):
+    seen = []
+
+    @contextlib.contextmanager
+    def device(place):
+        seen.append(place)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    with passes.on_device(torch.device("cuda:1")):
+        assert seen == [torch.device("cuda:1")]
+    with passes.on_device(torch.device("cpu")):
+        assert len(seen) == 1
+
+
+@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
+def test_the_second_device_trains_like_the_first():
+    manifold = PseudoHyperboloid(3, 1)
+    points = spread_points(manifold, 34).numpy()
+    specs = [spec_of(manifold, "smoothed_dissimilarity", 0.1)]
+    states = [BatchState.start([points]) for _ in range(2)]
+    losses = [
+        TritonEngine(KARATE, specs, device=torch.device("cuda", number), precision="float64").advance(state, 3)
+        for number, state in enumerate(states)
+    ]
+    np.testing.assert_allclose(*losses, rtol=1e-12)
+    assert torch.cuda.current_device() == 0

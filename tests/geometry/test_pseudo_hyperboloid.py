@@ -94,6 +94,8 @@ def test_checks_name_the_row_and_the_residual():
     z[2, :2] = 0
     with pytest.raises(ValueError, match=r"z\[2\] has a zero time part \(its first 2 coordinates\)"):
         M.assert_projectable(z)
+    with pytest.raises(ValueError, match=r"z\[2\] has a zero time part"):
+        M.assert_phi(z)
     lower = -PseudoHyperboloid(2, 0).origin(2)
     assert "x[0] is on the lower sheet" in PseudoHyperboloid(2, 0).check_point(lower).reason
 
@@ -267,6 +269,42 @@ def test_sigma_and_the_pseudo_sphere():
         S.assert_projectable(torch.eye(5, dtype=torch.float64))
     with pytest.raises(ValueError, match="x is on the lower sheet: x_3 = -1, and for p = 1"):
         PseudoSphere(1, 2).assert_point(-PseudoSphere(1, 2).origin())
+
+
+@pytest.mark.parametrize(
+    "M",
+    [PseudoHyperboloid(3, 1, -4.0), PseudoHyperboloid(3, 0), PseudoSphere(2, 2, 4.0)],
+    ids=["curved", "hyperbolic", "sphere"],
+)
+def test_projx_says_what_it_cannot_rescale(M, generator, dtype):
+    z = torch.randn(200, M.ambient_dim, generator=generator, dtype=dtype)
+    mapped = M.projx(z).isfinite().all(-1)
+    assert 0 < mapped.sum() < 200
+    first = int((~mapped).nonzero()[0])
+    rule = f"projx needs it {'below' if M.beta < 0 else 'above'} 0, where beta = {M.beta.item():g} is; phi maps it"
+    square = M.sqnorm(z)[first].item()
+    said = M.check_projectable(z)
+    assert (said.ok, said.reason) == (
+        False, f"z[{first}] cannot be rescaled onto the manifold: ⟨z, z⟩ = {square:.9g}, and {rule}",
+    )  # fmt: skip
+    with pytest.raises(ValueError, match=rf"raw\[{first}\] cannot be rescaled onto the manifold"):
+        M.assert_projectable(z, name="raw")
+    assert M.check_projectable(z[mapped]).ok
+    assert M.check_point(M.projx(z[mapped])).ok
+    assert M.check_phi(z).ok
+    assert M.check_point(M.phi(z)).ok
+    off = M.check_point(2.0 * M.origin(1, dtype=dtype)).reason
+    assert off.endswith("; phi maps it back")
+    assert "projx" not in off
+
+
+def test_vectors_whose_squares_leave_the_range_of_floats_cannot_be_rescaled():
+    M = PseudoHyperboloid(2, 1)
+    axis = torch.tensor([1.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+    for size in (1e-170, 1e-160, 1e160):
+        assert not M.check_point(M.projx(size * axis)).ok
+        assert not M.check_projectable(size * axis).ok
+    assert M.check_projectable(1e-150 * axis).ok
 
 
 METHODS = [

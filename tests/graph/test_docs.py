@@ -3,6 +3,7 @@ from __future__ import annotations
 import doctest
 import inspect
 import json
+import os
 import runpy
 import sys
 from pathlib import Path
@@ -59,5 +60,8 @@ def test_the_benchmark_of_reading_runs(tmp_path, monkeypatch, capsys):
     assert figures["edges"] == 2000
     assert 0 < figures["distinct_edges"] <= 2000
     assert figures["ratio_to_pandas"] > 0
+    assert figures["graph_cores"] == figures["pandas_cores"]
+    if hasattr(os, "sched_setaffinity"):
+        assert figures["graph_serial_cores"] == figures["pandas_serial_cores"] == 1
     assert 0 < figures["graph_peak_gib"] < 8
     assert "ratio_to_pandas" in capsys.readouterr().out

@@ -177,7 +177,7 @@ def test_constructors_check_points_and_options(generator):
     M = PseudoHyperboloid(3, 1)
     good = torch.nn.Parameter(M.random(4, generator=generator))
     bad = torch.nn.Parameter(torch.randn(4, 5, dtype=torch.float64))
-    with pytest.raises(ValueError, match=r"params\[1\] of group 0\[0\] is off the manifold"):
+    with pytest.raises(ValueError, match=r"beta=-1\): param_groups\[0\]\['params'\]\[1\]\[0\] is off"):
         PseudoRiemannianSGD([good, bad], M)
     with pytest.raises(ValueError, match="lr must be a finite non-negative number, got -1"):
         PseudoRiemannianAdam([good], M, lr=-1.0)

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Graph, PseudoHyperboloid
-from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule
+from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule, TrainingConfig
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
 from ultrahyperbolic.paper import sampled
 from ultrahyperbolic.paper.sampled import SampledEngine, sampled_loss
@@ -89,3 +89,26 @@ def test_it_trains_and_draws_anew(graph, generator):
         values.append(float(still.evaluate(state).loss[0]))
     assert len(set(values)) == 3
     assert isinstance(still, ReferenceEngine)
+
+
+def test_it_computes_on_as_many_threads_as_it_is_told(graph, generator, monkeypatch):
+    start = PseudoHyperboloid(2, 1, -0.25).random_near_pole(graph.n_nodes, epsilon=0.1, generator=generator).numpy()
+    seen, before = [], torch.get_num_threads()
+
+    def look(*arguments, loss=sampled.sampled_loss):
+        seen.append(torch.get_num_threads())
+        return loss(*arguments)
+
+    monkeypatch.setattr(sampled, "sampled_loss", look)
+    for threads in (1, 2):
+        told = engine(graph, 0)
+        told.threads = threads
+        told.advance(BatchState.start([start]), 1)
+    assert engine(graph, 0).threads == 1
+    assert seen == [1, 2]
+    config = TrainingConfig(p=2, q=1, iterations=1)
+    sampled.embed_sampled(graph, config, device="cpu", threads=2, quiet=True, callback=lambda progress: None)
+    assert seen == [1, 2, 2]
+    assert torch.get_num_threads() == before
+    with pytest.raises(ValueError, match="device meta: nothing is computed there"):
+        sampled.embed_sampled(graph, config, device="meta", callback=lambda progress: None)

@@ -267,7 +267,7 @@ SELECTION = {
     "rows": [
         {
             "geometry": "Q^{3,1}", "p": 3, "q": 1, "flat": None, "seeds": 3, "violated_orders": 0.0123,
-            "violated_orders_spread": 0.001, "held_out": 0.91, "held_out_spread": 0.02, "iterations": 2000,
+            "violated_orders_spread": 0.001, "held_out": 0.091, "held_out_spread": 0.02, "iterations": 2000,
             "kept": True,
         },
         {"geometry": "R^{4}", "seeds": 1, "violated_orders": 0.2, "kept": False, "new": 1},
@@ -281,7 +281,9 @@ SELECTION = {
 def test_the_table_of_select(club):
     found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph)
     text = read(found).sections["select"]
-    for words in ("1.23 ± 0.1 %", "0.91 ± 0.02", "to the end", "left early", "Q^{2,2} is as good", "Q^{3,1} 0.4"):
+    assert "held-out ties farther" in text
+    assert "how often a tie that the training did not see is farther than a pair without one. The chance level" in text
+    for words in ("1.23 ± 0.1 %", "9.1 ± 2 %", "50 %", "to the end", "left early", "Q^{2,2} is as good", "Q^{3,1} 0.4"):
         assert words in text
     assert text.count("(chosen)") == 1
 

@@ -13,11 +13,10 @@ import typer
 from . import options as opt
 from .errors import Refused, refusing, suggestion
 from .output import json_id, json_rows, number, print_json, print_table, shown
-from .sources import find_graph, open_embedding
+from .sources import aligned, check_unread, find_again, find_graph, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
-    from ..graph import Graph
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 
@@ -112,7 +111,8 @@ def _node(embedding: Embedding, text: str, folder: Path) -> Hashable:
 EVALUATE_EXAMPLES = """
 Examples:
 
-  ultrahyperbolic evaluate club --graph ties.tsv
+  ultrahyperbolic evaluate club
+  ultrahyperbolic evaluate club --graph other_ties.tsv
   ultrahyperbolic evaluate out/karate --graph karate --json"""
 
 
@@ -120,21 +120,34 @@ Examples:
 def evaluate(
     folder: opt.Folder,
     graph: Annotated[
-        str,
-        typer.Option("--graph", metavar="GRAPH", show_default=False, help="The graph to measure by: file or data set."),
-    ],
+        str | None,
+        typer.Option(
+            "--graph",
+            metavar="GRAPH",
+            show_default=False,
+            help="The graph to measure by, file or data set; by default the one that was embedded.",
+        ),
+    ] = None,
     as_json: opt.Json = False,
     *,
     reading: dict[str, Any],
 ) -> None:
     """Measure an embedding by a graph, with cheap baselines beside it.
 
-    The graph is read as embed reads it: a weight is the strength of a tie,
-    unless --weights-are-distances says otherwise. Its nodes must be among
-    those of the embedding. docs/measures.md says what each measure is.
+    Without --graph it is the graph that was embedded, looked for where
+    embed read it. One that is given is read as embed reads it: a weight is
+    the strength of a tie, unless --weights-are-distances says otherwise.
+    Its nodes must be among those of the embedding. docs/measures.md says
+    what each measure is.
     """
     embedding = open_embedding(folder)
-    read = find_graph(graph, reading, quiet=as_json)
+    if graph is None:
+        check_unread(reading)
+        read, why = find_again(embedding.run, folder, quiet=as_json)
+        if read is None or why:
+            raise Refused(f"evaluate needs the graph, and {why}: give it with --graph")
+    else:
+        read = find_graph(graph, reading, quiet=as_json)
     data = aligned(read, embedding, folder)
 
     import torch
@@ -146,23 +159,14 @@ def evaluate(
     trained = trained_on(embedding)
     if as_json:
         same = None if trained is None else trained == read.fingerprint
-        print_json({"folder": str(folder), "graph": graph, "trained_on_it": same, "measures": measures})
+        source = read.source if graph is None else graph
+        print_json({"folder": str(folder), "graph": source, "trained_on_it": same, "measures": measures})
         return
     print(data.describe())
     if trained is not None and trained != read.fingerprint:
         print("this is not the graph that was embedded: its ids, edges or weights differ")
     print()
     _print_measures(measures)
-
-
-def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
-    """The graph with the nodes of the embedding, in their order."""
-    known = set(embedding.ids)
-    strangers = [node for node in graph.ids if node not in known]
-    if strangers:
-        count = f"{len(strangers)} of its {graph.n_nodes} nodes"
-        raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
-    return graph.with_nodes(embedding.ids)
 
 
 def trained_on(embedding: Embedding) -> str | None:

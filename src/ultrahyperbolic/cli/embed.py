@@ -181,12 +181,14 @@ def embed(
         "stop": stop,
     }
     _check_machine(device, backend, precision, time_limit)
+    _check_board(tensorboard)
     data = find_graph(graph, reading, quiet=quiet)
     with refusing(GraphError):
         data.require_trainable()
     _check_ids(data)
 
     from ..embedding import configure
+    from ..embedding.estimator import check_choice
     from ..embedding.memory import require_memory
     from ..embedding.select import choose_signature
 
@@ -194,14 +196,19 @@ def embed(
     place = output or Path("out") / graph_name(graph)
     selection = None
     if geometry.get("p") is None and geometry["dim"] is not None and not geometry.get("flat"):
-        dim = geometry.pop("dim")
-        with refusing(ValueError, TypeError):
-            configure(data, p=dim, q=0, **geometry, seed=seed, preset=preset, **chosen)  # told before work
+        dim, curvature = geometry.pop("dim"), geometry.get("beta", -1.0)
+        with refusing(ValueError, TypeError, MemoryError):
+            engines = check_choice(
+                data, dim, beta=curvature, seed=seed, preset=preset, time_limit=time_limit, options=machine, **chosen
+            )
+            if deterministic:
+                _check_deterministic(*engines["curved"])
+            flat = "flat" in engines and not (deterministic and _unordered(*engines["flat"]))
             _claim(context, place, overwrite=overwrite)
             with leaving("interrupted while the signature was chosen: no embedding is saved"):
                 selection = choose_signature(
-                    data, dim=dim, iterations=iterations, beta=geometry.get("beta", -1.0), seed=seed, quiet=quiet,
-                    time_limit=time_limit, **machine,
+                    data, dim=dim, iterations=iterations, beta=curvature, seed=seed, quiet=quiet,
+                    time_limit=time_limit, flat=flat, **machine,
                 )  # fmt: skip
         if time_limit is not None:
             time_limit = max(time_limit - selection.seconds, 1e-3)
@@ -212,11 +219,10 @@ def embed(
         configs = configure(data, **geometry, seed=seed, preset=preset, **chosen)
     with refusing(MemoryError):
         require_memory(data, configs, device=device, backend=backend, precision=precision)
-    _check_board(tensorboard)
     task = Task(place, data, configs, _record(data, configs, machine))
     how = task.record["training"]
-    if deterministic and how["backend"] == "reference" and not how["device"].startswith("cpu"):
-        raise Refused(f"--deterministic: torch's sums on {how['device']} have no fixed order: use triton or the CPU")
+    if deterministic:
+        _check_deterministic(how["backend"], how["device"])
     if selection is None:
         _claim(context, place, overwrite=overwrite)
     task.record["graph"] |= where_from(graph, reading)
@@ -273,7 +279,7 @@ def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dic
 
 
 def _check_machine(device: str | None, backend: str, precision: str | None, time_limit: float | None) -> None:
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not 0 < time_limit < math.inf:
         raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")
     if backend == "reference" and precision == "float32":
         raise Refused("--precision float32 is of the backends numba and triton: leave --backend reference out")
@@ -290,20 +296,26 @@ def _check_machine(device: str | None, backend: str, precision: str | None, time
         raise Refused(f"--backend numba computes on the CPU: leave --device {device} out")
     if backend == "triton" and kind != "cuda":
         raise Refused(f"--backend triton computes on CUDA: leave --device {device} out")
-    if kind == "meta":
-        raise Refused(f"--device {device}: nothing is computed there")
+
+
+def _unordered(backend: str, device: Any) -> bool:
+    """Whether sums are taken in any order, so that their last bits differ from run to run."""
+    return backend == "reference" and not str(device).startswith("cpu")
+
+
+def _check_deterministic(backend: str, device: Any) -> None:
+    if _unordered(backend, device):
+        raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
 
 
 def _check_board(folder: Path | None) -> None:
-    """Refuse before an older embedding makes way what would fail after."""
+    """Refuse before work, and before an older embedding makes way, what would fail after."""
     if folder is None:
         return
-    from ..embedding.tensorboard import writer_class
+    from ..embedding.tensorboard import check_board
 
-    if folder.exists() and not folder.is_dir():
-        raise Refused(f"--tensorboard {folder}: this is a file; name a folder")
-    with refusing(ImportError):
-        writer_class()
+    with refusing(FileExistsError, about="--"), refusing(ImportError):
+        check_board(folder)
 
 
 def _check_ids(graph: Graph) -> None:

@@ -8,16 +8,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from . import options as opt
-from .answers import aligned
-from .errors import refusing
+from .errors import Refused, refusing
 from .output import note, print_json
-from .sources import find_graph, open_embedding
+from .sources import graph_of, open_embedding
 
 EXAMPLES = """
 Examples:
 
   ultrahyperbolic export club --format atlas
-  ultrahyperbolic export club --format gexf --graph ties.tsv -o club.gexf
+  ultrahyperbolic export club --format gexf -o club.gexf
+  ultrahyperbolic export club --format graphml --graph ties.tsv
   ultrahyperbolic export club --format projector -o projector"""
 # Where to write in the folder of the embedding, if nothing else is said.
 _NAMES = {"atlas": "atlas.parquet", "projector": "projector", "graphml": "graph.graphml", "gexf": "graph.gexf"}
@@ -36,8 +36,7 @@ def export(
             "--graph",
             metavar="GRAPH",
             show_default=False,
-            help="The graph that was embedded, file or data set: its edges, labels and strengths. "
-            "graphml and gexf need it.",
+            help="The graph that was embedded, file or data set; by default looked for where embed read it.",
         ),
     ] = None,
     output: Annotated[
@@ -56,18 +55,21 @@ def export(
 
     atlas: a Parquet file for Embedding Atlas. projector: a folder of TSV
     files for TensorBoard. graphml, gexf: the graph with positions, rank and
-    delta, for Gephi, Cytoscape and others. docs/exports.md says what is in
-    them.
+    delta, for Gephi, Cytoscape and others. The graph gives edges, labels
+    and strengths. docs/exports.md says what is in the files.
     """
     embedding = open_embedding(folder)
-    data = None
-    if graph is not None:
-        data = aligned(find_graph(graph, reading, quiet=as_json), embedding, folder)
+    data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
+    if why and form in ("graphml", "gexf"):
+        raise Refused(f"{form} needs the graph, and {why}: give it with --graph")
+    data = None if why else data
     target = output or folder / _NAMES[form]
     with refusing(OSError, ValueError, ImportError):
         files, notes = embedding.export(
             target, form, graph=data, neighbors=neighbors, overwrite=overwrite, progress=not as_json
         )
+    if why:
+        notes.append(f"there are no labels and strengths, as {why}: give the graph with --graph")
     for text in notes:
         note(text)
     names = [str(path) for path in files]

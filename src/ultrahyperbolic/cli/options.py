@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from .errors import Refused, reason
+from .errors import Refused, refusing
 
 Dissimilarity = Literal["smoothed", "geodesic", "broken", "cone-rule"]
 MEASURES = {
@@ -152,12 +152,10 @@ def device_kind(device: str) -> str:
     >>> device_kind("cpu:0")
     'cpu'
     """
-    import torch
+    from ..embedding.backends import find_device
 
-    try:
-        return torch.empty(0, device=device).device.type
-    except (RuntimeError, AssertionError) as error:
-        raise Refused(f"--device {device}: {reason(error).partition('.')[0].splitlines()[0]}") from None
+    with refusing(ValueError, about="--"):
+        return find_device(device).type
 
 
 def parse_ends(name: str, text: str) -> float | tuple[float, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,9 @@ def reopen(context: typer.Context, folder: Path, *, quiet: bool) -> Task | str:
     _refuse_differences(folder, "other versions, whose bits may differ", {"versions": there}, {"versions": here})
     with refusing(OSError, about="cannot write the embedding: "):
         check_writable(folder)
-    data = replace(find_again(record["graph"], quiet=quiet), source=record["graph"]["source"])
+    data, why = find_again(record, folder, quiet=quiet, download=True)
+    if data is None:
+        raise Refused(f"{folder} cannot be gone on with, as {why}: put it back")
     kept = {"fingerprint": record["graph"]["fingerprint"], "nodes": record["graph"]["nodes"]}
     found = {"fingerprint": data.fingerprint, "nodes": data.n_nodes}
     _refuse_differences(folder, "another graph", {"graph": kept}, {"graph": found})

@@ -64,19 +64,24 @@ def select(
     dims = _dims(dim)
     if not 0.0 < held_out < 1.0:
         raise Refused(f"--held-out {held_out:g}: a share between 0 and 1 is needed")
+    if device is not None:
+        opt.device_kind(device)
     if output is not None:
-        with refusing(OSError, about="cannot write the comparison: "):
+        from ..paper.console import pyplot
+
+        with refusing(OSError, ImportError, about="cannot write the comparison: "):
+            pyplot()  # said before the work if it is not installed
             output.mkdir(parents=True, exist_ok=True)
     data = find_graph(graph, reading, quiet=quiet)
     from ..embedding import select_signature
 
-    with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError):
+    with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = select_signature(
             data, dim=dims, seeds=seeds, iterations=iterations, held_out=held_out, seed=seed, quiet=quiet,
             device=device, backend=backend, threads=threads,
         )  # fmt: skip
     if output is not None:
-        with refusing(OSError, ImportError, about="cannot write the comparison: "):
+        with refusing(OSError, about="cannot write the comparison: "):
             (output / "select.json").write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
             _plot(found, output / "select.png")
     if as_json:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import typer
 
 from ..progress import bar
-from .errors import Refused, refusing, suggestion
+from .errors import Refused, reason, refusing, suggestion
 from .output import note
 
 if TYPE_CHECKING:
@@ -46,19 +51,100 @@ def find_graph(name: str, options: Mapping[str, Any], *, quiet: bool) -> Graph:
 
 
 def where_from(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What :func:`find_again` needs to find a graph again from any folder, as plain data."""
+    """What :func:`find_again` finds a graph again by, from any folder, as plain data."""
     file = str(Path(name).resolve()) if Path(name).is_file() else None
     nodes = {"nodes": str(Path(options["nodes"]).resolve())} if "nodes" in options else {}
     return {"file": file, "data_set": None if file else name, "reading": {**options, **nodes}}
 
 
-def find_again(graph: Mapping[str, Any], *, quiet: bool) -> Graph:
-    """The graph of a record that :func:`where_from` has added to."""
-    if graph["file"] is None:
-        return _load(graph["data_set"], graph["reading"])
-    if not Path(graph["file"]).is_file():
-        raise Refused(f"{graph['file']}: the graph of this training is no longer there: put it back")
-    return find_graph(graph["file"], graph["reading"], quiet=quiet)
+class Found(NamedTuple):
+    """What :func:`find_again` returns."""
+
+    graph: Graph | None
+    """The graph that was embedded; else what is in its place now, where that can be read."""
+    why: str
+    """Why it is not the graph that was embedded; empty where it is."""
+
+
+def find_again(run: Mapping[str, Any], folder: Path, *, quiet: bool, download: bool = False) -> Found:
+    """The graph of the record of an embedding's folder, read as it was then.
+
+    A file is looked for by the path that was given, from the working directory; where it was then; and by the path
+    that was given, from the folder and those above it, for they may have been moved together. The first that has the
+    fingerprint of the record is taken. A data set is only downloaded if ``download`` says so.
+    """
+    from ..datasets import available, names
+
+    about = _mapping(run.get("graph"))
+    source, file = about.get("source"), about.get("file")
+    if not isinstance(source, str):
+        return Found(None, "the record does not say where it came from")
+    given = _mapping(run.get("reading"))
+    options = {**given, **_mapping(about.get("reading"))}
+    if "nodes" in options:
+        nodes = str(options["nodes"])
+        options["nodes"] = next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes)
+    readers: list[Callable[[], Graph]] = [
+        partial(find_graph, str(path), options, quiet=quiet) for path in _files(source, file, folder)
+    ]
+    if source in names() and (download or available(source)):
+        readers.append(partial(_load, source, options))
+    first = None
+    for read in readers:
+        try:
+            graph = replace(read(), source=source)
+        except (typer.TyperException, TypeError, ValueError) as error:
+            found = Found(None, reason(error))
+        else:
+            if graph.fingerprint == about.get("fingerprint"):
+                return Found(graph, "")
+            found = Found(graph, f"{source} has changed since")
+        first = first or found
+    return first or Found(None, f"{source} is not here")
+
+
+def _files(given: str, then: Any, folder: Path) -> list[Path]:
+    """The files that a path which was given may mean now, each once; ``then`` is where it was."""
+    places = [Path(given), *([Path(then)] if isinstance(then, str) else [])]
+    if not places[0].is_absolute():
+        home = folder.resolve()
+        places += [above / given for above in (home, *home.parents)]
+    found: dict[Path, Path] = {}
+    for path in places:
+        if os.path.isfile(path):  # which no name is too long or too strange for
+            found.setdefault(path.resolve(), path)
+    return list(found.values())
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Mapping[str, Any], *, quiet: bool) -> Found:
+    """The graph of ``--graph``, else the one that was embedded, with the nodes of the embedding in their order."""
+    if name is not None:
+        return Found(aligned(find_graph(name, options, quiet=quiet), embedding, folder), "")
+    check_unread(options)
+    found = find_again(embedding.run, folder, quiet=True)
+    return found if found.graph is None or found.why else Found(aligned(found.graph, embedding, folder), "")
+
+
+def check_unread(options: Mapping[str, Any]) -> None:
+    """Refuse options of reading where ``--graph`` names nothing to read."""
+    if options:
+        option, value = next(iter(options.items()))
+        text = "unweighted" if option == "weight" and value is False else option.replace("_", "-")
+        raise Refused(f"--{text} says how a graph is read: name it with --graph")
+
+
+def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
+    """The graph with the nodes of the embedding, in their order."""
+    known = set(embedding.ids)
+    strangers = [node for node in graph.ids if node not in known]
+    if strangers:
+        count = f"{len(strangers)} of its {graph.n_nodes} nodes"
+        raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
+    return graph.with_nodes(embedding.ids)
 
 
 def _load(name: str, options: Mapping[str, Any]) -> Graph:

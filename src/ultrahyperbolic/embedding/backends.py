@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 import torch
 
+from ..geometry.arguments import check_count
 from ..objective import RankedPairs
 from .config import TrainingConfig
 from .engine import Engine, NumbaEngine, Precision, ReferenceEngine, RunSpec
@@ -36,9 +37,9 @@ def make_engine(
     On the CPU the compiled one, on CUDA Triton's; torch's where those are missing or do not know a run, which is said
     once. Without a device, the CPU, or a CUDA device where there is one and the graph is large.
     """
-    if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
-        raise ValueError(f"threads must be a positive integer, got {threads!r}")
-    backend, place = choose_backend(pairs.n_nodes, configs, device=device, backend=backend, precision=precision)
+    backend, place = choose_backend(
+        pairs.n_nodes, configs, device=device, backend=backend, threads=threads, precision=precision
+    )
     specs = [config.spec() for config in configs]
     options: dict[str, Any] = {
         "best_every": configs[0].best_every,
@@ -50,8 +51,6 @@ def make_engine(
         from .cuda import TritonEngine
 
         return TritonEngine(pairs, specs, device=place, precision=precision or "float32", **options)
-    if precision == "float32":
-        raise ValueError("precision 'float32' is of the backends numba and triton: the reference is float64")
     return ReferenceEngine(pairs, specs, device=place, **options)
 
 
@@ -61,19 +60,50 @@ def choose_backend(
     *,
     device: str | torch.device | None = None,
     backend: Backend = "auto",
+    threads: int | None = None,
     precision: Precision | None = None,
 ) -> tuple[Backend, torch.device]:
-    """The backend and the device that :func:`make_engine` takes."""
+    """The backend and the device that :func:`make_engine` takes; raise for options that it could not."""
     if backend not in BACKENDS:
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if precision is not None and precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
+    if threads is not None:
+        check_count("threads", threads, 1)
     specs = [config.spec() for config in configs]
     place = _place(device, backend, n_nodes)
     if backend == "auto":
-        return _suitable(place, specs), place
-    _check(backend, place, specs)
+        backend = _suitable(place, specs)
+    else:
+        _check(backend, place, specs)
+    if backend == "reference" and precision == "float32":
+        raise ValueError("precision 'float32' is of the backends numba and triton: the reference is float64")
     return backend, place
+
+
+def find_device(device: str | torch.device) -> torch.device:
+    """The device of a name; raise ``ValueError``, with what to do, unless torch can compute there.
+
+    >>> find_device("cpu")
+    device(type='cpu')
+    """
+    try:
+        place = torch.device(device)
+    except (RuntimeError, TypeError):
+        raise ValueError(f"device {device}: torch knows none of that name: use cpu, cuda or cuda:1") from None
+    if place.type == "meta":
+        raise ValueError(f"device {device}: nothing is computed there: use cpu or cuda")
+    if place.type == "cuda":
+        there = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        if not there:
+            raise ValueError(f"device {device}: torch finds no CUDA device here: use cpu, or leave it out")
+        if place.index is not None and place.index >= there:
+            raise ValueError(f"device {device}: the last CUDA device here is cuda:{there - 1}")
+    try:
+        torch.empty(0, device=place)
+    except Exception:  # each kind of device that is not there fails in its own way
+        raise ValueError(f"device {device}: torch finds none here: use cpu, or leave it out") from None
+    return place
 
 
 def available(backend: Backend) -> bool:
@@ -83,7 +113,7 @@ def available(backend: Backend) -> bool:
 
 def _place(device: str | torch.device | None, backend: Backend, n_nodes: int) -> torch.device:
     if device is not None:
-        return torch.device(device)
+        return find_device(device)
     large = backend == "auto" and n_nodes >= _CUDA_NODES and available("triton") and torch.cuda.is_available()
     return torch.device("cuda" if backend == "triton" or large else "cpu")
 

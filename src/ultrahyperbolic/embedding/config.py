@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
-from ..geometry.manifold import check_positive
+from ..geometry.arguments import as_integer, check_count, check_positive, is_number
 from ..graph import Graph
 from .engine import MEASURES, WAYS, Floats, Measure, RunSpec, Schedule, Way
 from .start import SpectralStart
@@ -25,11 +25,12 @@ STARTS: tuple[Start, ...] = ("spectral", "pole")
 class TrainingConfig:
     """A training as plain data: what ``run.json`` keeps, and enough to do it again."""
 
-    p: int | None = 3
-    q: int | None = 1
+    p: int | None = None
+    """Space dimensions, and q further time dimensions: 3 and 1 where neither they nor ``flat`` is given."""
+    q: int | None = None
     beta: float = -1.0
     flat: int | None = None
-    """Dimension of flat space; p and q are then None."""
+    """Dimension of flat space; p and q are then None, and nothing is curved by β."""
     seed: int = 0
     preset: str | None = None
     optimizer: Way = "descent"
@@ -56,6 +57,8 @@ class TrainingConfig:
     """Whether a run that was thrown off goes back to its best points and on with half the step."""
 
     def __post_init__(self) -> None:
+        for name, value in self._integers().items():
+            object.__setattr__(self, name, value)  # the one moment at which a frozen class is made
         if self.dissimilarity not in MEASURES:
             raise ValueError(f"dissimilarity must be one of {', '.join(MEASURES)}, got {self.dissimilarity!r}")
         if self.optimizer not in WAYS:
@@ -64,25 +67,44 @@ class TrainingConfig:
             raise ValueError(f"stop must be 'iterations' or 'ordered', got {self.stop!r}")
         if self.start not in STARTS:
             raise ValueError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}")
-        if isinstance(self.iterations, bool) or not isinstance(self.iterations, int) or self.iterations < 1:
-            raise ValueError(f"iterations must be a positive integer, got {self.iterations!r}")
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            raise ValueError(f"seed must be a non-negative integer below 2**63, got {self.seed!r}")
         for name in ("temperature", "epsilon", "max_step"):
             for value in getattr(self, name) or ():
                 check_positive(name, value)
         check_positive("step", self.step)
         check_positive("scale", self.scale)
+        check_positive("drop_factor", self.drop_factor)
+        if self.drop_below is not None and not (is_number(self.drop_below) and math.isfinite(self.drop_below)):
+            raise ValueError(f"drop_below must be a finite number or None, got {self.drop_below!r}")
+        if self.flat is not None and self.beta != TrainingConfig.beta:
+            raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {self.beta}")
         if self.optimizer == "phi" and self.flat is not None:
             raise ValueError("optimizer 'phi' maps onto a curved manifold; flat space has none: use 'descent'")
+
+    def _integers(self) -> dict[str, int | None]:
+        """The settings that are integers, as Python has them."""
+        seed = as_integer("seed", self.seed)
+        if not 0 <= seed < 2**63:
+            raise ValueError(f"seed must be a non-negative integer below 2**63, got {seed}")
+        found: dict[str, int | None] = {
+            "seed": seed,
+            "iterations": check_count("iterations", self.iterations, 1),
+            "best_every": check_count("best_every", self.best_every, 1),
+        }
+        p, q = self.p, self.q
+        if self.flat is not None:
+            if p is not None or q is not None:
+                raise ValueError(f"p and q are of a curved manifold: leave them out with flat, got p = {p} and q = {q}")
+            return found | {"flat": check_count("flat", self.flat, 1)}
+        p, q = (3, 1) if p is None and q is None else (p, q)
+        if p is None or q is None:
+            raise ValueError(f"p and q go together, got p = {p} and q = {q}")
+        return found | {"p": check_count("p", p, 0), "q": check_count("q", q, 0)}
 
     def manifold(self) -> Manifold:
         """Where the points live."""
         if self.flat is not None:
             return Euclidean(self.flat)
-        if self.p is None or self.q is None:
-            raise ValueError("a curved geometry needs p and q")
-        return PseudoHyperboloid(self.p, self.q, self.beta)
+        return PseudoHyperboloid(self.p or 0, self.q or 0, self.beta)
 
     def schedule(self) -> Schedule:
         """The values of every iteration."""
@@ -136,4 +158,6 @@ class TrainingConfig:
         if unknown:
             raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
         pairs = {name: tuple(data[name]) for name in ("temperature", "epsilon", "max_step") if data.get(name)}
-        return cls(**{**data, **pairs})
+        # Records of earlier versions may hold a signature and a β beside flat, of which nothing was made.
+        unused = ("p", "q", "beta") if data.get("flat") is not None else ()
+        return cls(**{name: value for name, value in {**data, **pairs}.items() if name not in unused})

@@ -17,7 +17,7 @@ import triton
 
 from ..geometry import PseudoHyperboloid
 from ..objective import RankedPairs
-from ..pairs.triton import Passes, exact_coefficients
+from ..pairs.triton import Passes, exact_coefficients, on_device
 from ..pairs.triton_kernels import (
     BROKEN,
     CONE_RULE,
@@ -172,14 +172,15 @@ class _Group:
     def advance(self, iterations: int) -> Floats:
         """Iterations on the device; their losses [runs, iterations]."""
         first = int(self.iterations[0])
-        if self.device.type != "cuda":
-            for _ in range(iterations):
-                self._iterate()
-        else:
-            if self._captured is None:
-                self._capture()
-            for _ in range(iterations):
-                self._captured.replay()
+        with on_device(self.device):
+            if self.device.type != "cuda":
+                for _ in range(iterations):
+                    self._iterate()
+            else:
+                if self._captured is None:
+                    self._capture()
+                for _ in range(iterations):
+                    self._captured.replay()
         losses: Floats = self.losses[:, first : first + iterations].cpu().numpy()
         return losses
 
@@ -268,8 +269,9 @@ class _Group:
 
     def evaluate(self, found: Evaluation) -> None:
         """Write the objective where the runs stand into their places."""
-        self._objective(record=False)
-        self._gradient()
+        with on_device(self.device):
+            self._objective(record=False)
+            self._gradient()
         found.loss[self.numbers] = self.loss.cpu().numpy()
         found.longest[self.numbers] = self.longest.cpu().numpy()
         found.shortest[self.numbers] = self.passes.least.cpu().numpy()

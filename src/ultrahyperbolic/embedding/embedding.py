@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..geometry.arguments import check_count
 from ..graph.parquet import read_parquet
 from ..pairs import nearest, row_sums
 from .files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
@@ -104,8 +105,7 @@ class Embedding:
         import pandas as pd
 
         position = self.index(node)
-        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
-            raise ValueError(f"k must be a positive integer, got {k!r}")
+        k = check_count("k", k, 1)
         distances = self.distances(node)
         order = np.argsort(distances, kind="stable")
         order = order[order != position][:k]

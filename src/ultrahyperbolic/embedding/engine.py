@@ -161,7 +161,7 @@ class Engine(Protocol):
 class ReferenceEngine:
     """The definition: the torch objective and ``descent_step``, run after run. Any device.
 
-    On the CPU it computes on one thread, for torch's sums depend on how many there are.
+    On the CPU it computes on one thread unless told otherwise, for torch's sums depend on how many there are.
     """
 
     pairs: RankedPairs
@@ -170,6 +170,8 @@ class ReferenceEngine:
     stop_when_ordered: bool = False
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     name: str = "reference"
+    threads: int = 1
+    """Of torch's on the CPU; the last digits of a training depend on it."""
 
     def __post_init__(self) -> None:
         self._losses = [RankingLoss(self.pairs, _no_measure, 1.0) for _ in self.specs]
@@ -177,7 +179,7 @@ class ReferenceEngine:
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
         losses = np.full((len(self.specs), iterations), np.nan)
-        with _one_thread():
+        with _threads(self.threads):
             for run, spec in enumerate(self.specs):
                 for step in range(iterations):
                     if state.record[run, 3] >= 0:
@@ -192,7 +194,7 @@ class ReferenceEngine:
         for run, spec in enumerate(self.specs):
             points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
             points.requires_grad_()
-            with _one_thread():
+            with _threads(self.threads):
                 loss, edges, nonedges = self.objective(run, spec, points, state.iteration)
                 (gradient,) = torch.autograd.grad(loss, points)
             found.loss[run] = float(loss.detach())
@@ -421,10 +423,10 @@ class _CompiledRun:
 
 
 @contextmanager
-def _one_thread() -> Iterator[None]:
-    """One thread of torch's on the CPU."""
+def _threads(count: int) -> Iterator[None]:
+    """So many threads of torch's on the CPU."""
     before = torch.get_num_threads()
-    torch.set_num_threads(1)
+    torch.set_num_threads(count)
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ import platform
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +17,10 @@ import torch
 from numpy.typing import NDArray
 
 from ..evaluation import evaluate, violated_orders
-from ..geometry.manifold import check_positive
+from ..geometry.arguments import check_callable, check_count, check_positive
 from ..graph import Graph, as_graph
 from ..objective import RankedPairs
-from .backends import Backend, available, make_engine
+from .backends import Backend, available, choose_backend, make_engine
 from .config import Stop, TrainingConfig
 from .defaults import at_temperature, choose, in_units_of_radius, tries
 from .embedding import Embedding
@@ -28,7 +29,7 @@ from .memory import require_memory
 from .run import Callback, Outcome, Progress, SoFar, run
 from .select import choose_signature
 from .start import SpectralStart
-from .tensorboard import with_tensorboard
+from .tensorboard import check_board, with_tensorboard
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -78,11 +79,12 @@ def embed(
         The signature of Q^{p,q}_β.
     dim : int, optional
         Dimension of the manifold instead: the signature is chosen by :func:`select_signature` within the time of two
-        trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,1}.
+        trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,1}. Flat space is among the choices
+        unless it cannot be trained as told: through φ, for example.
     flat : bool
         Euclidean space with the squared distance, the paper's baseline.
     beta : float
-        Negative; 1/β is the curvature.
+        Negative; 1/β is the curvature, which flat space has none of.
     seed : int
         Same seed, same bits on the CPU, for any number of threads.
     preset : "paper", optional
@@ -137,21 +139,28 @@ def embed(
         "dissimilarity": dissimilarity, "epsilon": _ends(epsilon), "max_step": _ends(max_step), "stop": stop,
     }  # fmt: skip
     options: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "precision": precision}
+    if callback is not None:
+        check_callable("callback", callback)
+    check_board(tensorboard)
     selection = None
     if p is None and q is None and not flat and dim is not None:
         graph.require_trainable()
-        _geometry(None, None, dim, True)
-        configure(graph, p=dim, q=0, beta=beta, seed=seed, preset=preset, **chosen)  # what is wrong is told before work
+        engines = check_choice(
+            graph, dim, beta=beta, seed=seed, preset=preset, time_limit=time_limit, options=options, **chosen
+        )
         began = time.monotonic()
         selection = choose_signature(
-            graph, dim, iterations=iterations, beta=beta, seed=seed, quiet=quiet, time_limit=time_limit, **options
-        )
+            graph, dim, iterations=iterations, beta=beta, seed=seed, quiet=quiet, time_limit=time_limit,
+            flat="flat" in engines, **options,
+        )  # fmt: skip
         if time_limit is not None:
             time_limit = max(time_limit - (time.monotonic() - began), 1e-3)
-    where: dict[str, Any] = (
-        {"p": p, "q": q, "dim": dim, "flat": flat} if selection is None else selection.best.arguments
-    )
+    where: dict[str, Any] = {"p": p, "q": q, "dim": dim, "flat": flat}
+    if selection is not None:
+        where = selection.best.arguments
+        beta = beta if selection.best.flat is None else TrainingConfig.beta
     configs = configure(graph, **where, beta=beta, seed=seed, preset=preset, **chosen)
+    check_training(graph, configs, time_limit=time_limit, **options)
     callback = with_tensorboard(tensorboard, graph, configs, callback)
     embedding = embed_best(graph, configs, quiet=quiet, callback=callback, time_limit=time_limit, **options)
     if selection is not None:
@@ -197,6 +206,30 @@ def configure(
             del how["temperature"]
             how = {**at_temperature(temperature, config), **how}
     return [replace(config if preset is not None else in_units_of_radius(config), **how)]
+
+
+def check_training(
+    graph: Graph, configs: Sequence[TrainingConfig], *, time_limit: float | None = None, **options: Any
+) -> tuple[Backend, torch.device]:
+    """Raise for what would be wrong with a training; the backend and the device of one that can be."""
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
+    return choose_backend(graph.n_nodes, configs, **options)
+
+
+def check_choice(
+    graph: Graph, dim: int, *, beta: float, time_limit: float | None, options: dict[str, Any], **settings: Any
+) -> dict[str, tuple[Backend, torch.device]]:
+    """Raise for what would be wrong with whichever signature of a dimension is chosen: it is said before work.
+
+    The backends and devices of what can be chosen: ``"curved"``, and ``"flat"`` where flat space can be trained like
+    that, through φ for example not.
+    """
+    curved = configure(graph, p=check_count("dim", dim, 1), q=0, beta=beta, **settings)
+    engines = {"curved": check_training(graph, curved, time_limit=time_limit, **options)}
+    with suppress(ValueError):  # what was not wrong above is wrong in flat space alone
+        engines["flat"] = check_training(graph, configure(graph, dim=dim, flat=True, **settings), **options)
+    return engines
 
 
 def embed_best(
@@ -256,6 +289,8 @@ def embed_many(
     ``so_far`` is what :meth:`Progress.so_far` gave an earlier call's callback: the training goes on from there.
     """
     graph.require_trainable()
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
     lengths = {config.iterations for config in configs}
     if len(lengths) != 1 or len({(c.stop, c.best_every, c.step_back) for c in configs}) != 1:
         raise ValueError("the trainings of a batch must agree on iterations, stop, best_every and step_back")
@@ -310,10 +345,8 @@ def _geometry(p: int | None, q: int | None, dim: int | None, flat: bool) -> dict
         raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
     if dim is not None and not flat:
         raise ValueError(f"dim = {dim} names no signature: give p and q, or flat")
-    if dim is not None and (isinstance(dim, bool) or not isinstance(dim, int) or dim < 1):
-        raise ValueError(f"dim must be a positive integer, got {dim!r}")
     if flat:
-        return {"p": None, "q": None, "flat": dim or 4}
+        return {"p": None, "q": None, "flat": 4 if dim is None else check_count("dim", dim, 1)}
     if p is None:
         return {"p": 3, "q": 1, "flat": None}
     return {"p": p, "q": q, "flat": None}

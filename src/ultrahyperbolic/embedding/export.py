@@ -14,6 +14,7 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
+from ..geometry.arguments import check_count
 from ..progress import bar
 from .layout import plane
 
@@ -75,8 +76,7 @@ def export(
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
-    if isinstance(neighbors, bool) or not isinstance(neighbors, int) or neighbors < 1:
-        raise ValueError(f"neighbors must be a positive integer, got {neighbors!r}")
+    neighbors = check_count("neighbors", neighbors, 1)
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError("graph must have the nodes of the embedding in their order: use graph.with_nodes(ids)")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -17,9 +17,11 @@ import numpy as np
 import torch
 
 from ..evaluation import hold_out_edges, link_prediction, violated_orders
+from ..geometry.arguments import check_count, is_number
 from ..graph import Graph, as_graph
 from ..objective import RankedPairs
 from ..progress import bar
+from .backends import choose_backend
 from .config import TrainingConfig
 from .defaults import choose, tries
 from .start import SpectralStart
@@ -169,9 +171,8 @@ def select_signature(
     >>> len(found.rows), sorted(found.prior)
     (4, ['diameter', 'gromov_delta', 'relative_delta', 'time_inertia'])
     """
-    if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
-        raise ValueError(f"seeds must be a positive integer, got {seeds!r}")
-    if not 0.0 < held_out < 1.0:
+    seeds, iterations = check_count("seeds", seeds, 1), check_count("iterations", iterations, 1)
+    if not (is_number(held_out) and 0.0 < held_out < 1.0):
         raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
     graph = as_graph(graph)
     graph.require_trainable()
@@ -181,25 +182,27 @@ def select_signature(
 
 def choose_signature(
     graph: Graph, dim: int, *, iterations: int | None, beta: float, seed: int, quiet: bool,
-    time_limit: float | None = None, **options: Any,
+    time_limit: float | None = None, flat: bool = True, **options: Any,
 ) -> Selection:  # fmt: skip
     """The same for no more than two trainings of so many iterations: two short rounds and one start.
 
-    Of a limit on the time, half is for this.
+    Of a limit on the time, half is for this. Without ``flat`` the curved geometries alone are compared.
     """
-    length = iterations or TrainingConfig.iterations
+    length = TrainingConfig.iterations if iterations is None else check_count("iterations", iterations, 1)
     lengths = [max(1, length // 8), max(1, length // 4)]
     if time_limit is not None:
         options["time_limit"] = time_limit / (2 * len(lengths))
-    return _halve(graph, _geometries(dim), lengths, 1, 0.1, beta, seed, quiet, options)
+    geometries = [geometry for geometry in _geometries(dim) if flat or geometry.flat is None]
+    return _halve(graph, geometries, lengths, 1, 0.1, beta, seed, quiet, options)
 
 
 def _geometries(dim: int | Sequence[int]) -> list[Geometry]:
     found: list[Geometry] = []
-    for d in (dim,) if isinstance(dim, int) else dim:
-        if isinstance(d, bool) or not isinstance(d, int) or d < 1:
-            raise ValueError(f"dim must be a positive integer, got {d!r}")
+    for given in dim if isinstance(dim, Iterable) else (dim,):
+        d = check_count("dim", given, 1)
         found += [Geometry(None, None, d), *(Geometry(p, d - p) for p in range(d, -1, -1))]
+    if not found:
+        raise ValueError(f"dim must be one dimension or several, got {dim!r}")
     return found
 
 
@@ -208,6 +211,10 @@ def _halve(
     quiet: bool, options: dict[str, Any],
 ) -> Selection:  # fmt: skip
     started = time.monotonic()
+    # What is wrong with any of the trainings is said before the first.
+    configs = [_config(geometry, lengths[-1], beta, seed) for geometry in geometries]
+    choose_backend(graph.n_nodes, configs, **{name: value for name, value in options.items() if name != "time_limit"})
+    seed = configs[0].seed
     # Where every pair is tied, a held-out edge has nothing to be compared with.
     spare = graph.n_edges >= _FEWEST_EDGES and RankedPairs.of(graph).n_nonedges > 0
     first = [(seed + k) % 2**63 for k in range(seeds)]
@@ -239,6 +246,11 @@ def _halve(
     return Selection(ranked, _near(ranked), prior(graph), time.monotonic() - started)
 
 
+def _config(geometry: Geometry, length: int, beta: float, seed: int) -> TrainingConfig:
+    curvature = TrainingConfig.beta if geometry.flat is not None else beta
+    return TrainingConfig(**asdict(geometry), beta=curvature, seed=seed, iterations=length)
+
+
 def _train(
     graph: Graph, geometries: list[Geometry], length: int, beta: float, seed: int, options: dict[str, Any]
 ) -> list[tuple[TrainingConfig, torch.Tensor]]:
@@ -247,8 +259,7 @@ def _train(
 
     configs = []
     for geometry in geometries:
-        config = TrainingConfig(**asdict(geometry), beta=beta, seed=seed, iterations=length)
-        configs.append(tries(config, graph.n_nodes)[:_TRIES])
+        configs.append(tries(_config(geometry, length, beta, seed), graph.n_nodes)[:_TRIES])
     flat = [config for group in configs for config in group]
     embeddings = embed_many(graph, flat, measures=False, **options)
     if embeddings[0].run["stopped"] == "interrupted":

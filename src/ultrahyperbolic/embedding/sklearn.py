@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -9,6 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_non_negative, validate_data
 
+from ..geometry.arguments import as_integer
 from ..graph import Graph
 from .estimator import embed
 
@@ -76,7 +78,10 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square adjacency matrix, got shape {X.shape}")
         state = self.random_state
-        seed = state if isinstance(state, int) else int(check_random_state(state).randint(2**31 - 1))
+        if isinstance(state, Integral):
+            seed = as_integer("random_state", state)
+        else:
+            seed = int(check_random_state(state).randint(2**31 - 1))
         graph = Graph.from_numpy(X) if isinstance(X, np.ndarray) else Graph.from_scipy(X)
         result = embed(
             graph, p=self.p, q=self.q, beta=self.beta, iterations=self.iterations, temperature=self.temperature,

@@ -92,6 +92,15 @@ def with_tensorboard(
     return both
 
 
+def check_board(folder: str | os.PathLike[str] | None) -> None:
+    """Raise, before a training, for what would keep TensorBoard's files from being written."""
+    if folder is None:
+        return
+    if Path(folder).exists() and not Path(folder).is_dir():
+        raise FileExistsError(f"tensorboard {folder}: this is a file; name a folder")
+    writer_class()
+
+
 def writer_class() -> Any:
     """What writes for TensorBoard, or an ``ImportError`` that says what to install."""
     try:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from ..geometry import Manifold
+from ..geometry.arguments import as_integer
 from ..graph import Graph
 from ..pairs import PassOptions, row_sums
 from .inputs import Floats, Ints, as_scores
@@ -80,6 +81,7 @@ def strength_spearman(
         raise ValueError("give top or at_least, not both")
     chosen = np.arange(graph.n_nodes)
     if top is not None:
+        top = as_integer("top", top)
         if not 1 <= top <= graph.n_nodes:
             raise ValueError(f"top must be between 1 and the number of nodes, {graph.n_nodes}, got {top}")
         chosen = np.argsort(-graph.strength, kind="stable")[:top]

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
+from ..geometry.arguments import as_integer
 from ..graph import Graph
 from ..pairs import PassOptions, nonedge_counts, pair_distances
 from .inputs import Ints, are_edges, check_points, edge_tensor
@@ -96,8 +97,8 @@ def link_prediction(
         counts = nonedge_counts(points, manifold, edge_tensor(graph.edges), thresholds, **options)
         closer, closer_or_tied = counts.chunk(2)
     else:
-        nonedges = negatives
-        pairs = edge_tensor(_draw_nonedges(graph, negatives, seed))
+        nonedges = as_integer("negatives", negatives)
+        pairs = edge_tensor(_draw_nonedges(graph, nonedges, seed))
         others = pair_distances(points, manifold, pairs, **options).sort().values
         closer, closer_or_tied = (torch.searchsorted(others, edges, right=right) for right in (False, True))
     auc = 1.0 - float((closer + closer_or_tied).double().mean()) / (2.0 * nonedges)

@@ -138,14 +138,19 @@ def check_fraction(name: str, value: float) -> None:
         raise ValueError(f"{name} must be in [0, 1), got {value}")
 
 
-def check_count(name: str, value: int, least: int) -> int:
-    """Value as an int; raise unless it is an integer of at least ``least``."""
-    if isinstance(value, bool) or not hasattr(value, "__index__"):
+def as_integer(name: str, value: Any) -> int:
+    """Value as an int; raise unless it is an integer of Python or NumPy, or a tensor that holds one."""
+    if isinstance(value, bool) or getattr(value, "dtype", None) == torch.bool or not hasattr(value, "__index__"):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     try:
-        count = operator.index(value)
+        return operator.index(value)
     except TypeError:  # a tensor that is not one integer
         raise TypeError(f"{name} must be an integer, got {value!r}") from None
+
+
+def check_count(name: str, value: int, least: int) -> int:
+    """Value as an int; raise unless it is an integer of at least ``least``."""
+    count = as_integer(name, value)
     if count < least:
         rule = "not be negative" if least == 0 else f"be at least {least}"
         raise ValueError(f"{name} must {rule}, got {count}")

@@ -19,8 +19,7 @@ _RETURN_POINTS = frozenset(
     {"geodesic", "expmap", "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole"}
 )
 _RETURN_TANGENTS = frozenset({"proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent"})
-_UNCHECKED = frozenset({"check_point", "check_tangent", "check_projectable"})
-_PROJECTIONS = frozenset({"phi", "psi"})
+_UNCHECKED = frozenset({"check_point", "check_tangent", "check_phi", "check_projectable"})
 
 
 def checked(manifold: Manifold) -> Any:
@@ -103,7 +102,9 @@ def _check_arguments(manifold: Manifold, method: str, arguments: dict[str, Any])
             manifold.assert_point(value, name=name)
         elif name in ("u", "v") and base is not None:
             manifold.assert_tangent(base, value, name=name)
-        elif name == "z" and method in _PROJECTIONS:
+        elif name == "z" and method == "phi":
+            manifold.assert_phi(value, name=name)
+        elif name == "z" and method == "projx":
             manifold.assert_projectable(value, name=name)
         else:
             finite = check_finite(name, value.unsqueeze(-1) if value.dim() == 0 else value)

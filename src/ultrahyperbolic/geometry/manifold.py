@@ -94,10 +94,14 @@ class Manifold(nn.Module, ABC):
     def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
         """Whether every row of u is finite and tangent at x, and the first row that is not."""
 
-    def check_projectable(self, z: Tensor) -> Check:
-        """Whether :meth:`phi` is defined at every row of z."""
+    def check_phi(self, z: Tensor) -> Check:
+        """Whether :meth:`phi` is defined at every row of z, and the first row at which it is not."""
         validate(self.ambient_dim, z=z)
         return check_finite("z", z)
+
+    def check_projectable(self, z: Tensor) -> Check:
+        """Whether :meth:`projx` maps every row of z onto the manifold, and the first row that it does not."""
+        return self.check_phi(z)
 
     def assert_point(self, x: Tensor, *, name: str = "x", tolerance: float | None = None) -> None:
         """Raise ``ValueError`` naming the first row of x that is not on the manifold, and its residual."""
@@ -109,8 +113,13 @@ class Manifold(nn.Module, ABC):
         validate(self.ambient_dim, **{"x": x, name: u})
         self._assert(self.check_tangent(x, u, tolerance=tolerance), "u", name)
 
-    def assert_projectable(self, z: Tensor, *, name: str = "z") -> None:
+    def assert_phi(self, z: Tensor, *, name: str = "z") -> None:
         """Raise ``ValueError`` naming the first row of z at which :meth:`phi` is not defined."""
+        validate(self.ambient_dim, **{name: z})
+        self._assert(self.check_phi(z), "z", name)
+
+    def assert_projectable(self, z: Tensor, *, name: str = "z") -> None:
+        """Raise ``ValueError`` naming the first row of z that :meth:`projx` does not map onto the manifold."""
         validate(self.ambient_dim, **{name: z})
         self._assert(self.check_projectable(z), "z", name)
 
@@ -232,7 +241,10 @@ class Manifold(nn.Module, ABC):
 
     @abstractmethod
     def projx(self, z: Tensor) -> Tensor:
-        """Projection of ambient vectors near the manifold onto it by rescaling."""
+        """Projection of ambient vectors near the manifold onto it by rescaling; :meth:`check_projectable` says which.
+
+        :meth:`phi` maps almost all ambient vectors.
+        """
 
     # --- gradients ----------------------------------------------------------------------------------------------
 

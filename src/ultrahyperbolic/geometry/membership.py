@@ -30,7 +30,7 @@ def on_quadric(x: Tensor, square: Tensor, beta: float, tolerance: float) -> Chec
         False,
         f"{row_name('x', row)} is off the manifold: ⟨x, x⟩ = {square[row].item():.9g} instead of beta = "
         f"{format_number(beta)} (residual {residual[row].item():.3g}, tolerance {tolerance:g}·‖x‖²); "
-        "projx or phi maps it back",
+        "phi maps it back",
     )
 
 
@@ -67,3 +67,17 @@ def part_nonzero(z: Tensor, part: Tensor, which: str) -> Check:
         return _OK
     row = first_row(zero)
     return Check(False, f"{row_name('z', row)} has a zero {which}, where phi is not defined: {format_row(z[row])}")
+
+
+def rescalable(z: Tensor, square: Tensor, beta: Tensor) -> Check:
+    """Whether z √(β/⟨z, z⟩) is a vector other than 0 in every row, with square = ⟨z, z⟩ [...]."""
+    factor = (beta / square).sqrt()  # NaN where the signs differ
+    good = (factor > 0) & factor.isfinite()
+    if good.all():
+        return _OK
+    row = first_row(~good)
+    return Check(
+        False,
+        f"{row_name('z', row)} cannot be rescaled onto the manifold: ⟨z, z⟩ = {square[row].item():.9g}, and projx "
+        f"needs it {'below' if beta < 0 else 'above'} 0, where beta = {format_number(beta.item())} is; phi maps it",
+    )

@@ -171,13 +171,18 @@ class PseudoHyperboloid(Manifold):
         check = membership.all_finite(x=x, u=u)
         return membership.tangent(x, u, self._inner(x, u).squeeze(-1), tolerance) if check.ok else check
 
-    def check_projectable(self, z: Tensor) -> Check:
+    def check_phi(self, z: Tensor) -> Check:
         """Whether the time part of every row is nonzero, as :meth:`phi` needs for q >= 1."""
-        check = super().check_projectable(z)
+        check = super().check_phi(z)
         if not check.ok or self.q == 0:
             return check
         which = f"time part (its first {self.q + 1} coordinates)"
         return membership.part_nonzero(z, z[..., : self.q + 1], which)
+
+    def check_projectable(self, z: Tensor) -> Check:
+        """Whether every row is time-like, ⟨z, z⟩ < 0, as :meth:`projx` needs."""
+        check = self.check_phi(z)
+        return membership.rescalable(z, self._inner(z, z).squeeze(-1), self.beta.to(z)) if check.ok else check
 
     # --- geodesics ----------------------------------------------------------------------------------------------
 
@@ -376,7 +381,10 @@ class PseudoHyperboloid(Manifold):
         return torch.cat((radius, space), dim=-1)
 
     def projx(self, z: Tensor) -> Tensor:
-        """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0."""
+        """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0.
+
+        Most vectors far from it are not time-like: :meth:`check_projectable` tells which, and :meth:`phi` maps them.
+        """
         validate(self.ambient_dim, z=z)
         scale = (-self._scale(z) / self._inner(z, z)).sqrt()
         if self.q == 0:

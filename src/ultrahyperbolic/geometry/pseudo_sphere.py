@@ -81,12 +81,17 @@ class PseudoSphere(Manifold):
         check = membership.all_finite(x=x, u=u)
         return membership.tangent(x, u, self.inner(x, u), tolerance) if check.ok else check
 
-    def check_projectable(self, z: Tensor) -> Check:
+    def check_phi(self, z: Tensor) -> Check:
         """Whether the space part of every row is nonzero, as :meth:`phi` needs for p >= 2."""
-        check = super().check_projectable(z)
+        check = super().check_phi(z)
         if not check.ok or self.p == 1:
             return check
         return membership.part_nonzero(z, z[..., self.q + 1 :], f"space part (its last {self.p} coordinates)")
+
+    def check_projectable(self, z: Tensor) -> Check:
+        """Whether every row is space-like, ⟨z, z⟩ > 0, as :meth:`projx` needs."""
+        check = self.check_phi(z)
+        return membership.rescalable(z, self.inner(z, z), self.beta.to(z)) if check.ok else check
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """z - ⟨z, x⟩ x / β (Eq. 3)."""
@@ -148,7 +153,7 @@ class PseudoSphere(Manifold):
         return self.image.phi(*self._turn(z=z)).flip(-1)
 
     def projx(self, z: Tensor) -> Tensor:
-        """Radial rescaling; NaN unless ⟨z, z⟩ > 0."""
+        """Radial rescaling; NaN unless ⟨z, z⟩ > 0, as :meth:`check_projectable` tells."""
         return self.image.projx(*self._turn(z=z)).flip(-1)
 
     def homothety(self, x: Tensor, beta: float) -> Tensor:

@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
+from numbers import Integral
 from typing import Any, Literal, NamedTuple
 
 from .errors import GraphError
@@ -175,9 +176,9 @@ def _shown(column: Column) -> str:
 
 
 def _find(column: Column, names: Sequence[object] | None, width: int, where: str) -> int:
-    if isinstance(column, int) and not isinstance(column, bool):
+    if isinstance(column, Integral) and not isinstance(column, bool):
         if 0 <= column < width:
-            return column
+            return int(column)
         raise GraphError(f"{where}: no column {column}; its {width} columns count from 0")
     if names is None:
         raise GraphError(f"{where}: no column {column!r}, for there is no header: give positions, counted from 0")

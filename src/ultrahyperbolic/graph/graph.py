@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from numbers import Integral
 from operator import itemgetter
 from typing import Any, Self
 
@@ -152,8 +153,8 @@ class Graph(Adapters):
         """
         first, second = _as_positions("first", first), _as_positions("second", second)
         used = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
-        if ids is None or isinstance(ids, int):
-            ids = range(used if ids is None else ids)
+        if ids is None or isinstance(ids, Integral):
+            ids = range(used if ids is None else int(ids))
         node_ids = NodeIds(ids)
         if not isinstance(ids, range):
             _distinct(list(node_ids), name, once=True)

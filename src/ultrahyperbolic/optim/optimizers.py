@@ -39,7 +39,9 @@ class ManifoldOptimizer(Optimizer, ABC):
             require_manifold(group["manifold"], f"manifold of group {number}")
             self._settings(group)
             _check_lr(group["lr"])
-            names = group.get("param_names") or [f"params[{i}] of group {number}" for i in range(len(group["params"]))]
+            names = group.get("param_names") or [
+                f"param_groups[{number}]['params'][{i}]" for i in range(len(group["params"]))
+            ]
             for name, param in zip(names, group["params"], strict=True):
                 group["manifold"].assert_point(param.detach(), name=name)
         except BaseException:

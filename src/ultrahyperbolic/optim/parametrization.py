@@ -28,7 +28,7 @@ class OntoManifold(nn.Module):
 
     def right_inverse(self, x: Tensor) -> Tensor:
         """x, for φ(x) = x on the manifold; a value off the manifold becomes φ of it."""
-        self.manifold.assert_projectable(x.detach())
+        self.manifold.assert_phi(x.detach())
         return x
 
 
@@ -48,6 +48,6 @@ def optimize_through_phi(module: nn.Module, name: str, manifold: Manifold) -> nn
     if not isinstance(name, str) or not isinstance(getattr(module, name, None), Tensor):
         raise ValueError(f"name must be that of a parameter of {type(module).__name__}, got {name!r}")
     require_manifold(manifold)
-    manifold.assert_projectable(getattr(module, name).detach(), name=name)
+    manifold.assert_phi(getattr(module, name).detach(), name=name)
     parametrize.register_parametrization(module, name, OntoManifold(manifold))
     return module

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
-from ..geometry.manifold import Measure, check_positive
+from ..geometry.arguments import check_count, check_positive
+from ..geometry.manifold import Measure
 from . import reference
 from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
 
@@ -39,8 +40,7 @@ def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOp
     compiled = _Compiled.suited(points, manifold, options)
     if compiled is None:
         return reference.nearest(points, manifold, k, **options)
-    reference.check_k(k, len(points))
-    found = compiled.rows(k)
+    found = compiled.rows(reference.check_k(k, len(points)))
     return Nearest(torch.from_numpy(found.indices), torch.from_numpy(found.distances))
 
 
@@ -66,7 +66,7 @@ def row_statistics(
     compiled = _Compiled.suited(points, manifold, options, edges)
     if compiled is None:
         return reference.row_statistics(points, manifold, edges, k, **options)
-    reference.check_k(k, len(points))
+    k = reference.check_k(k, len(points))
     tails, heads = _both_ways(edges)
     sums, indices, distances, neighbors, others = map(torch.from_numpy, compiled.rows(k, tails, heads))
     counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
@@ -117,8 +117,8 @@ class _Compiled(NamedTuple):
         backend, threads = options.get("backend", "auto"), options.get("threads")
         if backend not in get_args(Backend):
             raise ValueError(f"backend must be one of {', '.join(get_args(Backend))}, got {backend!r}")
-        if threads is not None and threads < 1:
-            raise ValueError(f"threads must be at least 1, got {threads}")
+        if threads is not None:
+            threads = check_count("threads", threads, 1)
         if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
             return None
         measure, epsilon = reference.measure_of(options)

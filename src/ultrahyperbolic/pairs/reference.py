@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
+from ..geometry.arguments import as_integer, check_count
 from ..geometry.manifold import MEASURES, Measure
 
 # Coordinates a block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill a GPU.
@@ -166,8 +167,7 @@ class _Sums:
 class _NearestPoints:
     def __init__(self, points: Tensor, k: int) -> None:
         n = len(points)
-        check_k(k, n)
-        self.k = k
+        self.k = k = check_k(k, n)
         self.result = Nearest(points.new_empty(n, k, dtype=torch.int64), points.new_empty(n, k))
 
     def update(self, start: int, distances: Tensor) -> None:
@@ -248,15 +248,15 @@ def _coordinates(points: Tensor) -> int:
 def block_rows_of(options: PassOptions) -> int | None:
     """The rows of a block, where given."""
     rows = options.get("block_rows")
-    if rows is not None and rows < 1:
-        raise ValueError(f"block_rows must be at least 1, got {rows}")
-    return rows
+    return None if rows is None else check_count("block_rows", rows, 1)
 
 
-def check_k(k: int, n: int) -> None:
-    """Raise unless a point can have k nearest others among n."""
+def check_k(k: int, n: int) -> int:
+    """K as an int; raise unless a point can have so many nearest others among n."""
+    k = as_integer("k", k)
     if not 1 <= k < n:
         raise ValueError(f"k must be at least 1 and below the number of points, {n}, got {k}")
+    return k
 
 
 def measure_of(options: PassOptions) -> tuple[Measure, float | None]:

@@ -12,6 +12,7 @@ sorted list of columns. Pairs are float32 or float64; points, edges and what is 
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -27,6 +28,14 @@ from .triton_kernels import SMOOTHED, least_kernel, nearest_kernel, pass_kernel
 BITMAP_NODES = 32_768
 # The spacing of the grid of split coordinates, in units of the radius: whole squares up to 64 radii apart.
 _SPACING = 2.0**-5
+
+
+def on_device(device: torch.device) -> AbstractContextManager[Any]:
+    """Make a device the current one: Triton launches there, wherever its arguments lie.
+
+    Nothing for the CPU, on which Triton's interpreter runs.
+    """
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
 @cache
@@ -148,7 +157,7 @@ class Passes:
         self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, schedule: torch.Tensor,
         iterations: torch.Tensor,
     ) -> None:  # fmt: skip
-        """Put the pass on the current stream: ``least``, ``sums`` and ``gradient`` will hold what it found.
+        """Put the pass on the current stream of the device: ``least``, ``sums`` and ``gradient`` hold what it finds.
 
         Points are those of :meth:`pair_points`, and factors [runs, d], the metric's signs over 4|β|, in the precision
         of pairs; radius is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs].
@@ -162,20 +171,21 @@ class Passes:
         }  # fmt: skip
         exact = exact_coefficients()
         fast = self.dtype == torch.float32 and not self.interpreted
-        nearest_kernel[grid](
-            points, factors, self.n, *excluded, self.found, self.splits, self.tiles, **cut,
-            num_warps=self.shape.warps,
-        )  # fmt: skip
-        least_kernel[(self.runs,)](
-            self.found, self.blocks * self.splits, schedule, total, iterations, radius, self.least, KIND=self.kind,
-            COEFFICIENTS=exact, SIZE=1024,
-        )  # fmt: skip
-        pass_kernel[grid](
-            points, factors, radius, self.n, schedule, total, iterations, self.least, *excluded, self.sums,
-            self.gradient, self.splits, self.tiles, **cut, KIND=self.kind,
-            COEFFICIENTS=arc_coefficients(_SINGLE) if self.dtype == torch.float32 else exact, FAST=fast,
-            num_warps=self.shape.warps,
-        )  # fmt: skip
+        with on_device(self.device):
+            nearest_kernel[grid](
+                points, factors, self.n, *excluded, self.found, self.splits, self.tiles, **cut,
+                num_warps=self.shape.warps,
+            )  # fmt: skip
+            least_kernel[(self.runs,)](
+                self.found, self.blocks * self.splits, schedule, total, iterations, radius, self.least, KIND=self.kind,
+                COEFFICIENTS=exact, SIZE=1024,
+            )  # fmt: skip
+            pass_kernel[grid](
+                points, factors, radius, self.n, schedule, total, iterations, self.least, *excluded, self.sums,
+                self.gradient, self.splits, self.tiles, **cut, KIND=self.kind,
+                COEFFICIENTS=arc_coefficients(_SINGLE) if self.dtype == torch.float32 else exact, FAST=fast,
+                num_warps=self.shape.warps,
+            )  # fmt: skip
 
 
 def _multiprocessors(device: torch.device) -> int:

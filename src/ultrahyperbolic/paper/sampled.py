@@ -11,7 +11,9 @@ import torch
 from torch import Tensor
 
 from ..embedding import BatchState, Embedding, Progress, ReferenceEngine, RunSpec, TrainingConfig, run
+from ..embedding.backends import find_device
 from ..embedding.engine import measure_of
+from ..geometry.arguments import check_count
 from ..graph import Graph
 from ..objective import RankedPairs
 
@@ -80,13 +82,15 @@ def embed_sampled(
     quiet: bool = False,
     callback: Callable[[Progress], Any],
 ) -> Embedding:
-    """Train on the sampled loss; after the first iteration, how long all will take is said on standard error."""
-    place = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-    if threads is not None:
-        torch.set_num_threads(threads)
+    """Train on the sampled loss; after the first iteration, how long all will take is said on standard error.
+
+    On the CPU on one thread unless told otherwise: the last digits depend on how many there are.
+    """
+    place = find_device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     engine = SampledEngine(
-        RankedPairs.of(graph), [config.spec()], best_every=config.best_every, device=place, seeds=[config.seed]
-    )
+        RankedPairs.of(graph), [config.spec()], best_every=config.best_every, device=place, seeds=[config.seed],
+        threads=1 if threads is None else check_count("threads", threads, 1),
+    )  # fmt: skip
 
     def tell(progress: Progress) -> None:
         if progress.iteration == 1 and not quiet:

@@ -229,7 +229,7 @@ def selection(run: Mapping[str, Any]) -> str:
     rows = found.get("rows") if isinstance(found, dict) else None
     if not isinstance(found, dict) or not isinstance(rows, list):
         return ""
-    heads = ["geometry", "violated orders", "held-out edges", "seeds", "iterations", "trained"]
+    heads = ["geometry", "violated orders", "held-out ties farther", "seeds", "iterations", "trained"]
     winner = found.get("winner")
     lines = []
     for row in rows:
@@ -240,7 +240,7 @@ def selection(run: Mapping[str, Any]) -> str:
         kept = {"True": "to the end", "False": "left early"}.get(str(row.get("kept")), "")
         lines.append(
             [
-                name, _spread(row, "violated_orders", share=True), _spread(row, "held_out", share=False),
+                name, _spread(row, "violated_orders"), _spread(row, "held_out"),
                 _number(row.get("seeds")), _number(row.get("iterations")), kept,
             ]
         )  # fmt: skip
@@ -256,7 +256,9 @@ def selection(run: Mapping[str, Any]) -> str:
         words += " Before any training: " + ", ".join(f"{escape(str(k))} {_number(v)}" for k, v in prior.items()) + "."
     return (
         '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Which geometry the graph wants</h2>'
-        f"<p>{words}</p>{_table('choices', heads, lines, extra=(3, 4))}</section>"
+        f"<p>{words}</p>{_table('choices', heads, lines, extra=(3, 4))}"
+        "<p>Held-out ties farther: how often a tie that the training did not see is farther than a pair without one. "
+        "The chance level is 50 % for this and for violated orders; 0 % is best.</p></section>"
     )
 
 
@@ -366,13 +368,13 @@ def _seconds(run: Mapping[str, Any]) -> str:
     return f", in {seconds:.1f} s" if isinstance(seconds, int | float) else ""
 
 
-def _spread(row: Mapping[str, Any], key: str, *, share: bool) -> str:
+def _spread(row: Mapping[str, Any], key: str) -> str:
+    """A share with its spread over the seeds, in per cent."""
     mean, spread = row.get(key), row.get(f"{key}_spread")
     if not isinstance(mean, int | float):
         return ""
-    scale, unit = (100, " %") if share else (1, "")
-    around = f" ± {scale * spread:.3g}" if isinstance(spread, int | float) else ""
-    return f"{scale * mean:.4g}{around}{unit}"
+    around = f" ± {100 * spread:.3g}" if isinstance(spread, int | float) else ""
+    return f"{100 * mean:.4g}{around} %"
 
 
 def _number(value: Any) -> str:
