@@ -51,6 +51,14 @@ def test_it_answers_questions_by_id(club):
         club.neighbors("1", k=0)
 
 
+def test_who_is_connected_is_looked_up_and_no_matrix_is_built(club, monkeypatch):
+    monkeypatch.setattr(uh.Graph, "adjacency", None)
+    edges = {frozenset((club.ids[i], club.ids[j])) for i, j in club.graph.edges.tolist()}
+    for node in club.ids:
+        near = club.neighbors(node, k=33)
+        assert near.connected.tolist() == [frozenset((node, other)) in edges for other in near.node]
+
+
 def test_same_seed_same_bits_for_any_number_of_threads(club):
     for options in ({}, {"threads": 1}, {"threads": 2}):
         again = uh.embed(uh.datasets.karate(), p=3, q=1, quiet=True, **options)
