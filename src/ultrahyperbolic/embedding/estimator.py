@@ -262,8 +262,7 @@ def embed_many(
     require_memory(graph, configs, device=device, backend=backend, precision=precision)
     pairs = RankedPairs.of(graph)
     engine = make_engine(pairs, configs, device=device, backend=backend, threads=threads, precision=precision)
-    spectral = SpectralStart(graph)
-    state = BatchState.start([config.starting_points(graph, spectral) for config in configs])
+    state = BatchState.start(_starts(graph, configs))
     start = state.points.copy()
     before = _final_objective(engine, start)
     if not quiet and any(config.preset == "paper" for config in configs):
@@ -290,6 +289,12 @@ def embed_many(
         embedding.run["start_loss"], embedding.run["final_loss"] = (_finite(loss) for loss in losses)
         embeddings.append(embedding)
     return embeddings
+
+
+def _starts(graph: Graph, configs: Sequence[TrainingConfig]) -> list[Floats]:
+    """The starting points [n, d] of each; the tables they are found with are large, and not kept."""
+    spectral = SpectralStart(graph)
+    return [config.starting_points(graph, spectral) for config in configs]
 
 
 def _finite(value: float) -> float | None:
