@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -212,6 +213,39 @@ def test_callbacks_and_limits():
     assert embedding.run["iterations"] == seen[-1]
     limited = uh.embed(uh.datasets.karate(), quiet=True, time_limit=1e-6)
     assert "time limit" in limited.run["stopped"]
+
+
+def test_the_bar_of_a_training_takes_no_pass_over_the_pairs(terminal, passes):
+    stderr, seen = terminal(), []
+    shown = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=400, callback=lambda p: seen.append(len(passes)))
+    assert seen
+    assert not any(seen)
+    drawn = stderr.getvalue()
+    assert "training" in drawn
+    assert "/400" in drawn
+    assert "loss " in drawn
+    quiet = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=400, quiet=True)
+    assert np.array_equal(shown.points, quiet.points)
+
+
+def test_a_terminal_without_rich_sees_no_bar(terminal, monkeypatch):
+    from ultrahyperbolic import progress
+
+    stderr = terminal()
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    uh.embed(uh.datasets.karate(), p=2, q=1, iterations=20)
+    assert stderr.getvalue() == ""
+
+
+@pytest.mark.parametrize("losses", [[np.nan, np.inf], [np.nan, 3.0]])
+def test_the_bar_tells_what_is_not_finite(losses):
+    from ultrahyperbolic.embedding.estimator import _text
+    from ultrahyperbolic.embedding.run import Progress
+
+    counts = np.zeros(2, dtype=np.int64)
+    progress = Progress(10, 40, np.array(losses), 20.0, None, [], counts, counts)
+    assert _text(progress) == ("loss 3, " if 3.0 in losses else "loss not finite, ") + "0:01:00 left"
 
 
 @pytest.mark.parametrize(

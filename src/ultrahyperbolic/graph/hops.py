@@ -71,7 +71,7 @@ def _search_of_numpy(graph: Graph) -> Callable[[Ints], Table]:
         # The places of their neighbours in the lists: for each its offset, and 0, 1, …, count - 1 beyond it.
         place = np.repeat(offsets[node] - np.cumsum(count) + count, count)
         place += np.arange(len(place))
-        found = np.repeat(reached - node, count) + nodes[place]
+        found: Ints = np.repeat(reached - node, count) + nodes[place]
         found = found[hops[found] < 0]
         # Several edges may lead to one node: the one whose number stays in the table goes on.
         number = np.arange(-2, -2 - len(found), -1, dtype=np.int32)
