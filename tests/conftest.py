@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import os
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
 
 import pytest
 import torch
@@ -10,7 +14,8 @@ import torch
 if not torch.cuda.is_available():
     os.environ["TRITON_INTERPRET"] = "1"  # read when triton is first imported
 
-from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic import PseudoHyperboloid, progress
+from ultrahyperbolic.pairs import reference
 
 SIGNATURES = [(4, 0), (0, 4), (1, 3), (3, 1), (2, 2)]
 BETAS = [-0.25, -1.0, -4.0]
@@ -34,3 +39,41 @@ def dtype(request: pytest.FixtureRequest) -> torch.dtype:
 @pytest.fixture
 def generator() -> torch.Generator:
     return torch.Generator().manual_seed(7)
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
+    """Call it for a terminal in place of stderr, on which bars appear at once; pytest sets its own before each test."""
+    pytest.importorskip("rich")
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(progress, "_DELAY", 0.0)
+
+    def place() -> Terminal:
+        stream = Terminal()
+        monkeypatch.setattr(sys, "stderr", stream)
+        return stream
+
+    return place
+
+
+@pytest.fixture
+def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Grows by the backend of each pass over all pairs."""
+    found: list[str] = []
+
+    def count(room: object, name: str, backend: str) -> None:
+        original = getattr(room, name)
+        monkeypatch.setattr(room, name, lambda *a, **options: found.append(backend) or original(*a, **options))
+
+    count(reference, "_blocks", "reference")
+    if find_spec("numba") is not None:
+        from ultrahyperbolic.pairs.numba import reducers
+
+        count(reducers, "_in_blocks", "numba")
+    return found

@@ -9,27 +9,6 @@ import pytest
 from ultrahyperbolic import progress
 
 
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
-
-
-@pytest.fixture
-def terminal(monkeypatch):
-    """Call it for a terminal in place of stderr, on which bars appear at once; pytest sets its own before each test."""
-    pytest.importorskip("rich")
-    monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(progress, "_DELAY", 0.0)
-
-    def place():
-        stream = Terminal()
-        monkeypatch.setattr(sys, "stderr", stream)
-        return stream
-
-    return place
-
-
 def wait_for(stream, text):
     for _ in range(1000):
         if text in stream.getvalue():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -42,6 +43,24 @@ def run(*words: object, folder: Path, **options) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)
 
 
+def on_terminal(*words: object, folder: Path) -> tuple[int, str]:
+    """The exit code, and what a terminal shows of stderr, without colours and movements."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    shown, environment = b"", {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)], cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    try:
+        while block := os.read(ours, 1 << 16):
+            shown += block
+    except OSError:  # on Linux, the end
+        pass
+    os.close(ours)
+    return process.wait(timeout=60), re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown.decode())
+
+
 def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[subprocess.Popen[str], str, str, dict]:
     """Send Ctrl-C when the training is in a chunk; the process, its output, and run.json as it was at that moment."""
     process = subprocess.Popen(
@@ -63,6 +82,16 @@ def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[s
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     return process, out, err, before
+
+
+def test_a_terminal_sees_how_far_the_training_is(tmp_path):
+    pytest.importorskip("rich")
+    words = ("embed", "karate", "-o", "club", "--iterations", 1_000_000, "--time-limit", 3, "--no-report")
+    code, shown = on_terminal(*words, folder=tmp_path)
+    assert code == 0, shown
+    assert re.search(r"training ━+ +\d+/1000000 loss \d+\.\d+, \d+:\d\d:\d\d left", shown), shown
+    run = json.loads((tmp_path / "club" / "run.json").read_text())
+    assert run["stopped"] == "reached the time limit of 3 s"
 
 
 def test_ctrl_c_saves_the_best_so_far(tmp_path):

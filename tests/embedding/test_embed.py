@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -50,6 +51,14 @@ def test_it_answers_questions_by_id(club):
         club.index(34)
     with pytest.raises(ValueError, match="k must be at least 1, got 0"):
         club.neighbors("1", k=0)
+
+
+def test_who_is_connected_is_looked_up_and_no_matrix_is_built(club, monkeypatch):
+    monkeypatch.setattr(uh.Graph, "adjacency", None)
+    edges = {frozenset((club.ids[i], club.ids[j])) for i, j in club.graph.edges.tolist()}
+    for node in club.ids:
+        near = club.neighbors(node, k=33)
+        assert near.connected.tolist() == [frozenset((node, other)) in edges for other in near.node]
 
 
 def test_same_seed_same_bits_for_any_number_of_threads(club):
@@ -222,6 +231,39 @@ def test_callbacks_and_limits():
     assert embedding.run["iterations"] == seen[-1]
     limited = uh.embed(uh.datasets.karate(), quiet=True, time_limit=1e-6)
     assert "time limit" in limited.run["stopped"]
+
+
+def test_the_bar_of_a_training_takes_no_pass_over_the_pairs(terminal, passes):
+    stderr, seen = terminal(), []
+    shown = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=400, callback=lambda p: seen.append(len(passes)))
+    assert seen
+    assert not any(seen)
+    drawn = stderr.getvalue()
+    assert "training" in drawn
+    assert "/400" in drawn
+    assert "loss " in drawn
+    quiet = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=400, quiet=True)
+    assert np.array_equal(shown.points, quiet.points)
+
+
+def test_a_terminal_without_rich_sees_no_bar(terminal, monkeypatch):
+    from ultrahyperbolic import progress
+
+    stderr = terminal()
+    monkeypatch.setattr(progress, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "rich", None)
+    uh.embed(uh.datasets.karate(), p=2, q=1, iterations=20)
+    assert stderr.getvalue() == ""
+
+
+@pytest.mark.parametrize("losses", [[np.nan, np.inf], [np.nan, 3.0]])
+def test_the_bar_tells_what_is_not_finite(losses):
+    from ultrahyperbolic.embedding.estimator import _text
+    from ultrahyperbolic.embedding.run import Progress
+
+    counts = np.zeros(2, dtype=np.int64)
+    progress = Progress(10, 40, np.array(losses), 20.0, None, [], counts, counts)
+    assert _text(progress) == ("loss 3, " if 3.0 in losses else "loss not finite, ") + "0:01:00 left"
 
 
 @pytest.mark.parametrize(

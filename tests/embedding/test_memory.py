@@ -20,12 +20,13 @@ import numpy as np
 from ultrahyperbolic import Graph
 from ultrahyperbolic.embedding import TrainingConfig, embed_many
 
-backend, n, p, runs, precision = json.loads(sys.argv[1])
+backend, n, p, runs, precision, ties, without = json.loads(sys.argv[1])
+sys.modules.update(dict.fromkeys(without))
 
 def bytes_of(key):
     return int(Path("/proc/self/status").read_text().partition(key)[2].split()[0]) * 1024
 
-ends = np.random.default_rng(0).integers(0, n, (2, 5 * n))
+ends = np.random.default_rng(0).integers(0, n, (2, ties * n))
 graph = Graph.from_arrays(*ends, ids=n)
 Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
 before = bytes_of("VmRSS:")
@@ -37,16 +38,18 @@ print(json.dumps([bytes_of("VmHWM:") - before, graph.n_edges]))
 
 @ON_LINUX
 @pytest.mark.parametrize(
-    ("backend", "n", "p", "runs", "precision"),
+    ("backend", "n", "p", "runs", "precision", "ties", "without"),
     [
-        ("numba", 2000, 200, 6, None),
-        pytest.param("numba", 3000, 200, 5, "float32", marks=pytest.mark.slow),
-        ("reference", 1000, 3, 2, None),
-        pytest.param("reference", 2500, 3, 1, None, marks=pytest.mark.slow),
+        ("numba", 2000, 200, 6, None, 5, []),
+        pytest.param("numba", 3000, 200, 5, "float32", 5, [], marks=pytest.mark.slow),
+        ("numba", 20_000, 3, 1, None, 2, []),  # the start takes most
+        pytest.param("numba", 20_000, 3, 1, None, 2, ["scipy"], marks=pytest.mark.slow),
+        ("reference", 1000, 3, 2, None, 5, []),
+        pytest.param("reference", 2500, 3, 1, None, 5, [], marks=pytest.mark.slow),
     ],
 )
-def test_the_estimate_is_near_what_a_process_takes(backend, n, p, runs, precision):
-    settings = json.dumps([backend, n, p, runs, precision])
+def test_the_estimate_is_near_what_a_process_takes(backend, n, p, runs, precision, ties, without):
+    settings = json.dumps([backend, n, p, runs, precision, ties, without])
     child = subprocess.run([sys.executable, "-c", MEASURE, settings], capture_output=True, text=True, check=True)
     taken, edges = json.loads(child.stdout)
     host, device = estimate(n, edges, [p + 2] * runs, backend=backend, precision=precision)

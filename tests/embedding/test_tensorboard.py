@@ -22,8 +22,9 @@ def read(folder):
     return {name: ([e.step for e in found], [e.value for e in found]) for name, found in scalars.items()}
 
 
-def test_a_training_is_written_down(tmp_path):
+def test_a_training_is_written_down(tmp_path, monkeypatch):
     pytest.importorskip("tensorboard")
+    monkeypatch.setattr(board, "_COUNTING", np.inf)
     seen = []
     options = {"p": 2, "q": 1, "beta": -4.0, "seed": 3, "iterations": 350, "quiet": True}
     options["temperature"] = (0.1, 0.01)  # one training
@@ -69,14 +70,17 @@ def test_each_run_has_its_folder(tmp_path):
         assert read(tmp_path / folder)["loss"][1][-1] == pytest.approx(run.run["loss"][-1], rel=1e-6)
 
 
-def test_large_graphs_count_orders_less_often(tmp_path, monkeypatch):
+def test_counting_orders_has_a_share_of_the_time(tmp_path, monkeypatch, passes):
     pytest.importorskip("tensorboard")
-    monkeypatch.setattr(board, "_COUNTED_NODES", 10)
-    monkeypatch.setattr(board, "_COUNTED_TIMES", 2)
-    embed(datasets.karate(), p=2, q=1, iterations=600, quiet=True, tensorboard=tmp_path)
+    monkeypatch.setattr(board, "_COUNTING", 0.0)
+    options = {"p": 2, "q": 1, "temperature": (0.1, 0.01), "iterations": 600, "quiet": True}
+    embed(datasets.karate(), **options)
+    without = len(passes)
+    embed(datasets.karate(), **options, tensorboard=tmp_path)
     found = read(tmp_path / "Q2_1_seed0")
     assert found["loss"][0] == [100, 200, 300, 400, 500, 600]
-    assert found["violated_orders"][0] == [300, 600]
+    assert found["violated_orders"][0] == [100, 600]
+    assert len(passes) == 2 * without + 2
 
 
 def test_a_training_that_ends_early_is_whole(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -48,6 +50,53 @@ def test_the_damping_matters():
     graph = karate()
     rank = nx.pagerank(graph.to_networkx(), alpha=0.5, tol=1e-13)
     np.testing.assert_allclose(pagerank(graph, damping=0.5), [rank[node] for node in graph.ids], rtol=1e-8)
+
+
+def test_a_hub_of_a_hundred_thousand_leaves(monkeypatch):
+    # Rounding the sum of so many ranks changes them by more than 1e-12 in every iteration.
+    count, calls = np.bincount, []
+
+    def counted(*arguments, **options):
+        calls.append(arguments)
+        assert len(calls) < 1000, "it does not end"
+        return count(*arguments, **options)
+
+    leaves, damping = 100_000, 0.85
+    graph = Graph.from_arrays(np.zeros(leaves, dtype=int), np.arange(1, leaves + 1))
+    assert graph.strength[0] == graph.degree[0] == leaves
+    monkeypatch.setattr(np, "bincount", counted)
+    rank = pagerank(graph, damping=damping)
+    hub = (damping + (1 - damping) / (leaves + 1)) / (1 + damping)
+    np.testing.assert_allclose(rank, [hub] + [(1 - hub) / leaves] * leaves, rtol=1e-8)
+
+
+@pytest.mark.parametrize("tolerance", [1e-12, 0.0, -1.0])
+@pytest.mark.parametrize("damping", [0.0, 0.5, 0.99])
+def test_any_tolerance_ends(damping, tolerance):
+    graph = karate()
+    rank = nx.pagerank(graph.to_networkx(), alpha=damping, tol=1e-13, max_iter=10_000)
+    found = pagerank(graph, damping=damping, tolerance=tolerance)
+    np.testing.assert_allclose(found, [rank[node] for node in graph.ids], rtol=1e-8)
+
+
+@pytest.mark.parametrize("damping", [1.0, -0.1, float("nan")])
+def test_a_damping_that_may_not_converge_is_refused(damping):
+    with pytest.raises(ValueError, match="damping must be at least 0 and below 1"):
+        pagerank(karate(), damping=damping)
+
+
+@pytest.mark.parametrize("others", [0, 1000])
+def test_long_paths_are_not_searched_level_by_level(others, monkeypatch):
+    # Each of the levels would take as long as one search from a node.
+    levels, reduce = [], np.bitwise_or.reduceat
+    monkeypatch.setattr(np, "bitwise_or", SimpleNamespace(reduceat=lambda *a: levels.append(a) or reduce(*a)))
+    graph = Graph.from_arrays(np.arange(399), np.arange(1, 400), ids=400 + others)
+    found = closeness(graph)
+    place = np.arange(400)
+    hops = np.abs(place[:, None] - place).sum(0)
+    np.testing.assert_allclose(found[:400], 399 / hops * (399 / (399 + others)), rtol=1e-12)
+    assert not found[400:].any()
+    assert len(levels) == 7 * 64
 
 
 def test_an_empty_graph():

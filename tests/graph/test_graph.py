@@ -49,9 +49,21 @@ def test_what_a_graph_holds():
     assert adjacency[graph.index("a"), graph.index("b")] == 3
 
 
+@settings(deadline=None, max_examples=100)
+@given(EDGES)
+def test_neighbor_lists_are_those_of_the_adjacency_and_made_once(edges):
+    graph = Graph.from_edges(edges)
+    offsets, nodes = graph.neighbor_lists
+    adjacency = graph.adjacency()
+    assert offsets.tolist() == adjacency.indptr.tolist()
+    assert nodes.tolist() == adjacency.indices.tolist()
+    assert graph.neighbor_lists[1] is nodes
+
+
 def test_a_graph_cannot_be_changed():
     graph = Graph.from_edges(TRIANGLE)
-    for array in (graph.edges, graph.weights, graph.capacities, graph.classes, graph.strength, graph.degree):
+    held = (graph.edges, graph.weights, graph.capacities, graph.classes, graph.strength, graph.degree)
+    for array in (*held, *graph.neighbor_lists):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0
     with pytest.raises(AttributeError):

@@ -111,7 +111,8 @@ class Embedding:
         order = order[order != position][:k]
         table = {"node": self._id_column(order), "distance": distances[order]}
         if self.graph is not None:
-            table["connected"] = np.isin(order, self.graph.adjacency()[[position]].indices)
+            offsets, nodes = self.graph.neighbor_lists
+            table["connected"] = np.isin(order, nodes[offsets[position] : offsets[position + 1]])
         return pd.DataFrame(table)
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:

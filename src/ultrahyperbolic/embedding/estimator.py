@@ -10,7 +10,8 @@ import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import torch
@@ -20,6 +21,7 @@ from ..evaluation import evaluate, violated_orders
 from ..geometry.arguments import check_callable, check_count, check_positive
 from ..graph import Graph, as_graph
 from ..objective import RankedPairs
+from ..progress import bar
 from .backends import Backend, available, choose_backend, make_engine
 from .config import Stop, TrainingConfig
 from .defaults import at_temperature, choose, in_units_of_radius, tries
@@ -31,15 +33,10 @@ from .select import choose_signature
 from .start import SpectralStart
 from .tensorboard import check_board, with_tensorboard
 
-if TYPE_CHECKING:
-    from types import TracebackType
-
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
 # Settings that say how to train: with one of them given, there is one training.
 _HOW = ("optimizer", "temperature", "epsilon", "step", "max_step")
-# Larger graphs leave the share of violated orders out of the progress bar: counting it would cost more than training.
-_SHOWN_ORDERS_NODES = 1500
 
 
 def embed(
@@ -297,21 +294,22 @@ def embed_many(
     require_memory(graph, configs, device=device, backend=backend, precision=precision)
     pairs = RankedPairs.of(graph)
     engine = make_engine(pairs, configs, device=device, backend=backend, threads=threads, precision=precision)
-    spectral = SpectralStart(graph)
-    state = BatchState.start([config.starting_points(graph, spectral) for config in configs])
+    state = BatchState.start(_starts(graph, configs))
     start = state.points.copy()
     before = _final_objective(engine, start)
     if not quiet and any(config.preset == "paper" for config in configs):
         _say_differences()
     started = time.time()
-    with _Bar(graph, configs, show=not quiet and sys.stderr.isatty()) as bar:
+    iterations = lengths.pop()
+    with bar("training", iterations, show=not quiet) as update:
+        update(0, "compiling")
 
         def both(progress: Progress) -> Any:
-            bar.update(progress)
+            update(progress.iteration, _text(progress))
             return None if callback is None else callback(progress)
 
         outcome = run(
-            engine, state, lengths.pop(), callback=both, time_limit=time_limit, step_back=configs[0].step_back,
+            engine, state, iterations, callback=both, time_limit=time_limit, step_back=configs[0].step_back,
             so_far=so_far,
         )  # fmt: skip
     # Whatever happened, nothing is worse than where it started.
@@ -325,6 +323,12 @@ def embed_many(
         embedding.run["start_loss"], embedding.run["final_loss"] = (_finite(loss) for loss in losses)
         embeddings.append(embedding)
     return embeddings
+
+
+def _starts(graph: Graph, configs: Sequence[TrainingConfig]) -> list[Floats]:
+    """The starting points [n, d] of each; the tables they are found with are large, and not kept."""
+    spectral = SpectralStart(graph)
+    return [config.starting_points(graph, spectral) for config in configs]
 
 
 def _finite(value: float) -> float | None:
@@ -431,41 +435,9 @@ def _say_differences() -> None:
         print(f"  {subject}: {scripts} (text: {text})", file=sys.stderr)
 
 
-class _Bar:
-    """A progress bar with loss, share of violated orders and time left, on a terminal."""
-
-    def __init__(self, graph: Graph, configs: Sequence[TrainingConfig], *, show: bool) -> None:
-        self.graph, self.configs, self.shown = graph, configs, show
-        self.bar: Any = None
-
-    def __enter__(self) -> _Bar:
-        if self.shown:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as RichProgress
-
-            self.bar = RichProgress(
-                TextColumn("training"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[text]}"),
-                TimeRemainingColumn(), console=Console(stderr=True), transient=True,
-            )  # fmt: skip
-            self.task = self.bar.add_task("training", total=self.configs[0].iterations, text="compiling")
-            self.bar.start()
-        return self
-
-    def update(self, progress: Progress) -> None:
-        """Show where the training stands."""
-        if self.bar is None:
-            return
-        text = f"loss {np.nanmean(progress.loss):.6g}"
-        if self.graph.n_nodes <= _SHOWN_ORDERS_NODES:
-            manifold = self.configs[0].manifold()
-            points = torch.from_numpy(progress.state.points[0, :, : manifold.ambient_dim].copy())
-            share = violated_orders(self.graph, points, manifold).edges_vs_nonedges
-            text += f", violated orders {100 * share:.2f} %"
-        self.bar.update(self.task, completed=progress.iteration, text=text)
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.bar is not None:
-            self.bar.stop()
+def _text(progress: Progress) -> str:
+    """What the bar shows beside itself: only what costs nothing."""
+    known = progress.loss[np.isfinite(progress.loss)]
+    loss = f"loss {known.mean():.6g}" if len(known) else "loss not finite"
+    left = progress.seconds * (progress.total - progress.iteration) / progress.iteration
+    return f"{loss}, {timedelta(seconds=round(left))} left"

@@ -1,7 +1,7 @@
 """How much memory a training needs, said before it starts.
 
-The estimate counts the arrays of an engine as it allocates them; ``tests/embedding/test_memory.py`` compares it with
-what processes really took.
+The estimate counts the arrays of the start and of an engine as they are allocated; ``tests/embedding/test_memory.py``
+compares it with what processes really took.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from ..objective.ranking import MAX_NODES
 from .backends import Backend, available, choose_backend
 from .config import TrainingConfig
 from .engine import Precision
+from .start import start_bytes
 
 _LIBRARIES = 192 << 20  # bytes that compilers and kernels take whatever is trained
 _EDGE = 8 * 8  # of a sorted edge: ends, class, order, neighbours
@@ -26,7 +27,7 @@ _CUDA_ROWS = 1 << 18  # of points whose partial gradients fill a CUDA device, be
 
 
 def estimate(
-    n: int, m: int, widths: Sequence[int], *, backend: Backend, precision: Precision | None = None
+    n: int, m: int, widths: Sequence[int], *, backend: Backend, precision: Precision | None = None, spectra: int = 1
 ) -> tuple[int, int]:
     """Bytes that a training takes on the host, and on its CUDA device.
 
@@ -38,6 +39,8 @@ def estimate(
         The number of coordinates of each run of the batch.
     backend, precision
         As :func:`embed_many` takes them.
+    spectra
+        Of how many kinds the geometries of spectral starts are (:func:`start_bytes`); 0 where all start at the pole.
 
     Examples
     --------
@@ -47,20 +50,23 @@ def estimate(
     """
     runs, widest, coordinates = len(widths), max(widths), sum(widths)
     state = 11 * 8 * n * runs * widest + _EDGE * m + _LIBRARIES
+    start = start_bytes(n, m, spectra)  # let go of before the first iteration
     if backend == "numba":
         from ..pairs.numba.streaming import ROWS, TILE, slabs_of
 
         item = 4 if precision == "float32" else 8
         slabs = len(slabs_of(n)) - 1
         passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * item
-        return state + passes + 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, 96) ** 2 // 2), 0
+        passes += 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, 96) ** 2 // 2)
+        return state + max(start, passes), 0
     if backend == "triton":
         item = 8 if precision == "float64" else 4
         passes = widest * (runs * n * (item + 5 * 8) + _CUDA_ROWS * item)
-        return state, passes + runs * 6 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n) + _LIBRARIES
+        passes += runs * 6 * 8 * m + 2 * _EDGE * m + min(n * n // 8, 16 * m + 8 * n)
+        return state + start, passes + _LIBRARIES
     pairs = n * (n - 1) // 2
     values = 8 * (_PAIR_VALUES + 5 * widest) * pairs  # runs are computed one after the other
-    return state + _PAIR * pairs + 2 * n * n + values, 0
+    return state + max(start, _PAIR * pairs + 2 * n * n + values), 0
 
 
 def require_memory(
@@ -76,13 +82,17 @@ def require_memory(
     if chosen == "reference" and place.type != "cpu":
         return  # a device of a kind that nothing is known of
     free = free_bytes(), _free_on(place)
+    kinds = {"flat" if c.flat is not None else "curved" if c.p else "sphere" for c in configs if c.start == "spectral"}
+
+    def needed(backend: Backend, precision: Precision | None, runs: int) -> tuple[int, int]:
+        widths = [config.manifold().ambient_dim for config in configs[:runs]]
+        return estimate(graph.n_nodes, graph.n_edges, widths, backend=backend, precision=precision, spectra=len(kinds))
 
     def fits(backend: Backend, precision: Precision | None, runs: int) -> bool:
         if not available(backend) or (backend == "reference" and graph.n_nodes > MAX_NODES):
             return False
-        widths = [config.manifold().ambient_dim for config in configs[:runs]]
-        needed = estimate(graph.n_nodes, graph.n_edges, widths, backend=backend, precision=precision)
-        return all(room is None or need <= room for need, room in zip(needed, free, strict=True))
+        each = zip(needed(backend, precision, runs), free, strict=True)
+        return all(room is None or need <= room for need, room in each)
 
     if fits(chosen, precision, len(configs)):
         return
@@ -91,12 +101,11 @@ def require_memory(
             f"{graph.n_nodes} nodes have too many pairs to list, at most {MAX_NODES} with backend 'reference': "
             f"{_advice(fits, chosen, precision, len(configs))}"
         )
-    widths = [config.manifold().ambient_dim for config in configs]
-    needed = estimate(graph.n_nodes, graph.n_edges, widths, backend=chosen, precision=precision)
-    where = 1 if free[1] is not None and needed[1] > free[1] else 0
+    need, widest = needed(chosen, precision, len(configs)), max(config.manifold().ambient_dim for config in configs)
+    where = 1 if free[1] is not None and need[1] > free[1] else 0
     raise MemoryError(
-        f"{graph.n_nodes} nodes and {graph.n_edges} edges in {max(widths)} coordinates, {len(configs)} at once, need "
-        f"about {_gib(needed[where])} with backend {chosen!r}, and {_gib(free[where] or 0)} are free"
+        f"{graph.n_nodes} nodes and {graph.n_edges} edges in {widest} coordinates, {len(configs)} at once, need "
+        f"about {_gib(need[where])} with backend {chosen!r}, and {_gib(free[where] or 0)} are free"
         f"{' on the device' * where}: {_advice(fits, chosen, precision, len(configs))}"
     )
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ..geometry import Manifold, PseudoHyperboloid
 from ..graph import Graph
+from ..graph.hops import SEARCH_BYTES, hops_from
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -70,68 +71,58 @@ class SpectralStart:
 
     @cached_property
     def _hyperbolic(self) -> _Spectrum:
-        return _Spectrum(-np.cosh(self._angles), self.hops[1])
+        angles = self._angles
+        return _Spectrum(np.negative(np.cosh(angles, out=angles), out=angles), self.hops[1])
 
     @cached_property
     def _spherical(self) -> _Spectrum:
-        return _Spectrum(-np.cos(self._angles), self.hops[1])
+        angles = self._angles
+        return _Spectrum(np.negative(np.cos(angles, out=angles), out=angles), self.hops[1])
 
     @cached_property
     def _flat(self) -> _Spectrum:
         """Classical scaling: the coordinates whose squared distances are nearest to the squared hops."""
         hops, rows = self.hops
-        squares = (hops / max(hops.max(initial=0.0), 1.0)) ** 2
-        among = squares[rows]
-        return _Spectrum(-0.5 * (squares - squares.mean(1, keepdims=True) - among.mean(0) + among.mean()), rows)
+        products: Floats = hops / max(hops.max(initial=0), 1)
+        products *= products
+        among = products[rows]
+        products -= products.mean(1, keepdims=True)
+        products -= among.mean(0)
+        products += among.mean()
+        products *= -0.5
+        return _Spectrum(products, rows)
 
     @property
     def _angles(self) -> Floats:
+        """[n, k], for the caller to compute in: of a large graph, this table is what a start takes most memory for."""
         hops = self.hops[0]
-        angles: Floats = hops * (_REACH / max(hops.max(initial=0.0), 1.0))
+        angles: Floats = hops * (_REACH / max(hops.max(initial=0), 1))
         return angles
 
     @cached_property
-    def hops(self) -> tuple[Floats, Ints]:
+    def hops(self) -> tuple[NDArray[np.int32], Ints]:
         """Hops [n, k] to the landmarks, and which nodes those are; beyond a component, a little more than any path."""
         n = self.graph.n_nodes
-        count = min(n, _LANDMARKS, max(_FEWEST, _ENTRIES // n))
+        count = _landmarks(n)
         rows = np.arange(n) if count == n else np.sort(np.random.default_rng(0).permutation(n)[:count])
         hops = hops_from(self.graph, rows)
-        apart = hops < 0
-        hops[apart] = hops.max(initial=0) + 2
-        return hops.T.astype(np.float64), rows
+        hops[hops < 0] = hops.max(initial=0) + 2
+        return hops.T, rows
 
 
-def hops_from(graph: Graph, sources: Ints) -> NDArray[np.int32]:
-    """The length of the shortest path from each source to every node: [k, n], -1 where there is none.
+def start_bytes(n: int, m: int, spectra: int) -> int:
+    """Bytes that the spectral starts of a graph of n nodes and m edges take.
 
-    All sources go on by one edge at a time, so the work is k·m and the calls as many as the longest path has edges.
+    ``spectra`` is how many kinds of geometry start: hyperboloids, spheres and flat space have a table of products each,
+    beside the table of hops.
     """
-    n, edges = graph.n_nodes, graph.edges
-    ends = np.concatenate((edges, edges[:, ::-1]))
-    ends = ends[np.argsort(ends[:, 0], kind="stable")]
-    offsets = np.searchsorted(ends[:, 0], np.arange(n + 1))
-    neighbors = ends[:, 1]
-    hops = np.full((len(sources), n), -1, dtype=np.int32)
-    source, node = np.arange(len(sources)), np.asarray(sources)
-    hops[source, node] = 0
-    latest = np.empty_like(hops)
-    level = 0
-    while len(node):
-        level += 1
-        degree = offsets[node + 1] - offsets[node]
-        first = np.repeat(offsets[node] - np.concatenate(([0], np.cumsum(degree)[:-1])), degree)
-        reached = neighbors[first + np.arange(len(first))]
-        source = np.repeat(source, degree)
-        fresh = hops[source, reached] < 0
-        source, node = source[fresh], reached[fresh]
-        hops[source, node] = level
-        # A node may have been reached along several edges: the last of them goes on.
-        number = np.arange(len(node))
-        latest[source, node] = number
-        once = latest[source, node] == number
-        source, node = source[once], node[once]
-    return hops
+    entries = n * _landmarks(n)
+    counting, placing = 4 * entries + SEARCH_BYTES, (5 + 8 * spectra) * entries
+    return max(counting, placing) + 64 * m if spectra else 0
+
+
+def _landmarks(n: int) -> int:
+    return min(n, _LANDMARKS, max(_FEWEST, _ENTRIES // n))
 
 
 class _Spectrum:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
     from .config import TrainingConfig
     from .run import Callback, Progress
 
-# Written after each so many iterations, at which chunks always end: what is written does not depend on the clock.
+# Written after each so many iterations, at which chunks always end: what is written does not depend on the clock,
 EVERY = 100
-# Counting violated orders takes a pass over all pairs: at each writing up to so many nodes, beyond at most so often.
-_COUNTED_NODES, _COUNTED_TIMES = 1500, 20
+# but for violated orders, which take a pass over all pairs: after the first, these may take this share of the time.
+_COUNTING = 0.02
 
 
 class TensorBoard:
@@ -43,17 +44,16 @@ class TensorBoard:
         self.schedules = [config.schedule() for config in configs]
         names = _names(configs)
         self.writers: list[Any] = [writer(os.fspath(Path(folder) / name)) for name in names]
-        total = configs[0].iterations
-        count_every = EVERY if graph.n_nodes <= _COUNTED_NODES else math.ceil(total / _COUNTED_TIMES / EVERY) * EVERY
-        self.count_every = count_every
+        self.counting = 0.0  # seconds
 
     def __call__(self, progress: Progress) -> None:
         """Write what a chunk of iterations came to, where it is due."""
         last = progress.iteration == progress.total or bool(progress.state.done.all())
         if progress.iteration % EVERY and not last:
             return
+        counted = last or self.counting <= _COUNTING * progress.seconds
         for run, writer in enumerate(self.writers):
-            for name, value in self._values(progress, run, counted=last or not progress.iteration % self.count_every):
+            for name, value in self._values(progress, run, counted=counted):
                 if math.isfinite(value):
                     writer.add_scalar(name, value, progress.iteration)
             writer.flush()
@@ -71,9 +71,10 @@ class TensorBoard:
             ("shortest_nonedge", shortest),
         ]
         if counted:
-            manifold = self.configs[run].manifold()
+            began, manifold = time.monotonic(), self.configs[run].manifold()
             points = torch.from_numpy(progress.state.points[run, :, : manifold.ambient_dim].copy())
             found.append(("violated_orders", violated_orders(self.graph, points, manifold).edges_vs_nonedges))
+            self.counting += time.monotonic() - began
         return found
 
 

@@ -7,9 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from ..graph import Graph
+from ..graph.hops import hops_from
 from ..pairs import usable_threads
 from .inputs import Floats, Ints, both_ways
 
+_WORD = 64  # bits
 _BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
 
 
@@ -22,18 +24,24 @@ def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -
     """PageRank on the weights, each edge both ways: float64 [n], of sum 1.
 
     A walker follows an edge with a chance in proportion to its weight, and with chance 1 - damping, or at a node
-    without edges, goes anywhere. Iterated until the L1 norm of a change is below ``tolerance``.
+    without edges, goes anywhere. Iterated until the L1 norm of a change is below ``tolerance``, or below what rounding
+    leaves of it.
     """
+    if not 0.0 <= damping < 1.0:
+        raise ValueError(f"damping must be at least 0 and below 1, got {damping}")
     n = graph.n_nodes
     tails, heads, weights = both_ways(graph)
     chances = weights / graph.strength[tails]
     rank = np.full(n, 1.0 / max(n, 1))
-    change = np.inf
-    while change > tolerance:
+    # A sum of k terms is off by up to k roundings, and all ranks together are 1.
+    tolerance = max(tolerance, float(np.finfo(np.float64).eps * graph.degree.max(initial=0)))
+    # The first change is at most 2, and each at most ``damping`` times the one before, but for rounding.
+    change = bound = 2.0
+    while min(change, bound) > tolerance:
         arriving = np.bincount(heads, weights=chances * rank[tails], minlength=n)
         stranded = rank[graph.isolated].sum()
         following = damping * (arriving + stranded / max(n, 1)) + (1.0 - damping) / max(n, 1)
-        change, rank = float(np.abs(following - rank).sum()), following
+        change, rank, bound = float(np.abs(following - rank).sum()), following, damping * bound
     return rank
 
 
@@ -44,24 +52,28 @@ def closeness(graph: Graph) -> Floats:
     form for graphs of several components; 0 for a node without edges.
 
     A breadth-first search from 64 nodes at once, a bit of a word for each: n/64 searches of O(m) a level, on all cores.
+    Where a search has more levels than nodes that it starts from, a search from each of them is faster.
     """
     n = graph.n_nodes
-    tails, heads, _ = both_ways(graph)
-    heads = heads[np.argsort(tails, kind="stable")]
+    offsets, heads = graph.neighbor_lists
     joined = np.flatnonzero(graph.degree)
-    first = np.concatenate(([0], np.cumsum(graph.degree[joined])))[:-1]
+    first = offsets[joined]
+
+    def search(sources: Ints) -> tuple[Ints, Ints]:
+        return _search(n, sources, joined, first, heads) or _search_each(graph, sources)
+
     hops, reached = np.zeros(n), np.zeros(n)
     with ThreadPoolExecutor(usable_threads()) as pool:
-        sources = [joined[start : start + 64] for start in range(0, len(joined), 64)]
-        for some_hops, some_reached in pool.map(lambda some: _search(n, some, joined, first, heads), sources):
+        sources = [joined[start : start + _WORD] for start in range(0, len(joined), _WORD)]
+        for some_hops, some_reached in pool.map(search, sources):
             hops += some_hops
             reached += some_reached
     near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
     return near * reached / max(n - 1, 1)
 
 
-def _search(n: int, sources: Ints, joined: Ints, first: Ints, heads: Ints) -> tuple[Ints, Ints]:
-    """Σ hops to at most 64 sources and how many of them are reached, [n] each.
+def _search(n: int, sources: Ints, joined: Ints, first: Ints, heads: Ints) -> tuple[Ints, Ints] | None:
+    """Σ hops to at most 64 sources and how many of them are reached, [n] each; nothing where it has too many levels.
 
     The neighbours of node ``joined[k]`` are ``heads`` from ``first[k]`` on.
     """
@@ -71,6 +83,8 @@ def _search(n: int, sources: Ints, joined: Ints, first: Ints, heads: Ints) -> tu
     frontier, level = seen.copy(), 0
     while frontier.any():
         level += 1
+        if level > _WORD:
+            return None
         arriving = np.zeros_like(seen)
         arriving[joined] = np.bitwise_or.reduceat(frontier[heads], first)
         frontier = arriving & ~seen
@@ -80,3 +94,9 @@ def _search(n: int, sources: Ints, joined: Ints, first: Ints, heads: Ints) -> tu
         hops += level * count
         reached += count
     return hops, reached
+
+
+def _search_each(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
+    """The same from one source after the other."""
+    hops = hops_from(graph, sources)
+    return hops.sum(0, where=hops > 0, dtype=np.int64), (hops > 0).sum(0)

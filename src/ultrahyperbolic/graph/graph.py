@@ -267,6 +267,17 @@ class Graph(Adapters):
         both = np.repeat(self.weights, 2)
         return _frozen(np.bincount(self.edges.ravel(), weights=both, minlength=self.n_nodes), np.float64)
 
+    @cached_property
+    def neighbor_lists(self) -> tuple[Ints, Ints]:
+        """Offsets [n + 1] and nodes [2m]: ``nodes[offsets[i]:offsets[i + 1]]`` are the neighbours of i, ascending."""
+        i, j = self.edges.T
+        n, lesser = self.n_nodes, np.bincount(j, minlength=self.n_nodes)
+        is_lesser = np.repeat(np.tile([True, False], n), np.column_stack((lesser, self.degree - lesser)).ravel())
+        nodes = np.empty(2 * self.n_edges, dtype=np.int64)
+        # Edges are sorted by i and then j, so the greater neighbours of each node stand in order already.
+        nodes[is_lesser], nodes[~is_lesser] = np.sort(j * n + i) % max(n, 1), j
+        return _frozen(np.concatenate(([0], np.cumsum(self.degree))), np.int64), _frozen(nodes, np.int64)
+
     @property
     def isolated(self) -> NDArray[np.bool_]:
         """[n] whether a node has no edge."""
