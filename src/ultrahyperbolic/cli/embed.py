@@ -433,7 +433,6 @@ def _keep(embedding: Embedding, task: Task, *, with_report: bool, quiet: bool) -
     import torch
 
     from ..embedding.checkpoint import CHECKPOINT
-    from ..embedding.embedding import write_record
     from ..evaluation import evaluate
     from ..progress import bar
     from ..report import write_report
@@ -445,7 +444,7 @@ def _keep(embedding: Embedding, task: Task, *, with_report: bool, quiet: bool) -
             embedding.run["measures"] = evaluate(task.graph, points, embedding.manifold, progress=not quiet)
         except KeyboardInterrupt:
             return "measuring"
-        write_record(task.folder, embedding.run)
+        embedding.save_record(task.folder)
         if embedding.run["stopped"] != "interrupted":
             (task.folder / CHECKPOINT).unlink(missing_ok=True)
         if with_report:
