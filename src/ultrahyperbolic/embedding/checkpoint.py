@@ -42,11 +42,18 @@ class Checkpoints:
     def __init__(self, folder: Path, record: Mapping[str, Any], every: float = EVERY) -> None:
         self.folder, self.record, self.every = folder, record, every
         self.last = time.monotonic()
+        self.latest: Progress | None = None
 
-    def __call__(self, progress: Progress, *, now: bool = False) -> None:
-        """Write a checkpoint where one is due, or ``now``."""
-        if now or time.monotonic() - self.last >= self.every:
-            write_checkpoint(self.folder, progress.so_far(), self.record)
+    def __call__(self, progress: Progress) -> None:
+        """Write a checkpoint where one is due."""
+        self.latest = progress
+        if time.monotonic() - self.last >= self.every:
+            self.write_latest()
+
+    def write_latest(self) -> None:
+        """Write where the training stands, due or not: when it stops."""
+        if self.latest is not None:
+            write_checkpoint(self.folder, self.latest.so_far(), self.record)
             self.last = time.monotonic()
 
 

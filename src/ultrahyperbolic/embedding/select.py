@@ -18,6 +18,7 @@ import torch
 
 from ..evaluation import hold_out_edges, link_prediction, violated_orders
 from ..graph import Graph, as_graph
+from ..interrupted import Interrupted
 from ..objective import RankedPairs
 from ..progress import bar
 from .config import TrainingConfig
@@ -250,9 +251,10 @@ def _train(
         config = TrainingConfig(**asdict(geometry), beta=beta, seed=seed, iterations=length)
         configs.append(tries(config, graph.n_nodes)[:_TRIES])
     flat = [config for group in configs for config in group]
-    embeddings = embed_many(graph, flat, measures=False, **options)
-    if embeddings[0].run["stopped"] == "interrupted":
-        raise KeyboardInterrupt  # half a comparison is none
+    try:
+        embeddings = embed_many(graph, flat, measures=False, **options)
+    except Interrupted:
+        raise KeyboardInterrupt from None  # half a comparison is none
     points = [torch.from_numpy(e.points.copy()) for e in embeddings]
     found, at = [], 0
     for group in configs:

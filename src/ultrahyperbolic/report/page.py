@@ -68,6 +68,7 @@ def assemble(contents: Contents) -> str:
         "plotly": plotly,
         "data": as_script_data(contents.data),
         "title": escape(words.title(contents)),
+        "unfinished": words.unfinished_note(contents.embedding.run),
         "heading": words.heading(contents),
         "lead": words.lead(contents),
         "about": words.about(contents),
