@@ -1,15 +1,20 @@
 """Geometry, optimisation and graph embedding on pseudo-hyperboloids."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+from importlib import import_module
+
+TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
+    from typing import Any
+
     from . import datasets, evaluation, optim, plot, report
     from .embedding import Embedding, Selection, TrainingConfig, embed, select_signature
     from .embedding.sklearn import UltrahyperbolicEmbedding
     from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
     from .graph import Graph, GraphError, as_graph, read_graph
-    from .optim import MinimizeResult, minimize
+    from .interrupted import Interrupted
+    from .optim.minimize import MinimizeResult, minimize
 
     load = Embedding.load
 
@@ -20,6 +25,7 @@ __all__ = [
     "Euclidean",
     "Graph",
     "GraphError",
+    "Interrupted",
     "Logarithm",
     "Manifold",
     "MinimizeResult",
@@ -49,6 +55,7 @@ _HOMES = {
         "Check", "Euclidean", "Logarithm", "Manifold", "PseudoHyperboloid", "PseudoSphere", "checked",
     ),
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
+    ".interrupted": ("Interrupted",),
     ".optim": ("MinimizeResult", "minimize"),
 }  # fmt: skip
 _ROOMS = (

@@ -11,10 +11,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from ultrahyperbolic import __version__
-from ultrahyperbolic.cli.signals import on_interrupt
+from ultrahyperbolic.cli.signals import cut_short, on_interrupt
 from ultrahyperbolic.embedding import Embedding
 
 COMMAND = (sys.executable, "-m", "ultrahyperbolic")
@@ -94,6 +95,14 @@ def test_a_terminal_sees_how_far_the_training_is(tmp_path):
     assert run["stopped"] == "reached the time limit of 3 s"
 
 
+@pytest.fixture
+def listening():
+    """Ctrl-C as in a terminal: tests may be run where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def test_ctrl_c_saves_the_best_so_far(tmp_path):
     words = ("embed", "karate", "-o", "club", "--iterations", 2_000_000)
     process, out, err, before = interrupt(tmp_path, *words, chunk=5, pause=0)
@@ -105,6 +114,10 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
     assert "recall_at_1" in run["measures"]
     going_on = "the best points so far are in club; embed --resume club goes on"
     assert err == f"interrupted after {run['iterations']} iterations: {going_on}\n"
+    assert out.splitlines()[0] == (
+        f"unfinished: interrupted after {run['iterations']} of 2000000 iterations; "
+        "to continue: ultrahyperbolic embed --resume club"
+    )
     assert "the top of the hierarchy:" in out
     assert len(Embedding.load(tmp_path / "club")) == 34
 
@@ -147,14 +160,56 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
     def interrupted(*args, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(room, "evaluate", interrupted)
-    result = call("embed karate -o club --iterations 60")
+    with monkeypatch.context() as patched:
+        patched.setattr(room, "evaluate", interrupted)
+        result = call("embed karate -o club --iterations 60")
     assert result.exit_code == 130
     going_on = "the best points so far are in club; embed --resume club goes on"
     assert result.stderr == f"interrupted in measuring: {going_on}\n"
     run = json.loads(Path("club/run.json").read_text())
     assert (run["stopped"], run["measures"]) == ("reached 60 iterations", {})
-    assert len(Embedding.load("club")) == 34
+    points = Embedding.load("club").points
+    # It does go on, with what was left out.
+    assert call("embed --resume club").exit_code == 0
+    assert "recall_at_1" in json.loads(Path("club/run.json").read_text())["measures"]
+    assert np.array_equal(Embedding.load("club").points, points)
+    assert sorted(path.name for path in Path("club").iterdir()) == ["embedding.parquet", "report.html", "run.json"]
+
+
+@pytest.mark.usefixtures("listening")
+def test_ctrl_c_after_the_last_iteration_is_not_lost(call, monkeypatch):
+    from ultrahyperbolic.embedding import estimator
+
+    finish = estimator._finish
+
+    def pressed(*arguments, **options):
+        os.kill(os.getpid(), signal.SIGINT)
+        monkeypatch.setattr(estimator, "_finish", finish)
+        return finish(*arguments, **options)
+
+    monkeypatch.setattr(estimator, "_finish", pressed)
+    result = call("embed karate -o club --iterations 60")
+    going_on = "the best points so far are in club; embed --resume club goes on"
+    assert (result.exit_code, result.stderr) == (130, f"interrupted in measuring: {going_on}\n")
+    assert json.loads(Path("club/run.json").read_text())["stopped"] == "reached 60 iterations"
+    assert call("embed --resume club --quiet").exit_code == 0
+
+
+@pytest.mark.usefixtures("listening")
+@pytest.mark.parametrize("becomes", [None, ValueError("in nopython mode pipeline"), KeyboardInterrupt()])
+def test_ctrl_c_is_seen_whatever_a_compiler_makes_of_it(becomes):
+    def work():
+        try:
+            os.kill(os.getpid(), signal.SIGINT)
+        except KeyboardInterrupt:
+            if becomes is not None:
+                raise becomes from None
+
+    assert cut_short(work)
+    assert not cut_short(lambda: None)
+    with pytest.raises(ZeroDivisionError):
+        cut_short(lambda: 1 / 0)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_ctrl_c_stays_ignored_where_it_is():

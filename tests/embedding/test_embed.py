@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import signal
 import sys
 from dataclasses import replace
 
@@ -295,11 +297,69 @@ def test_interrupted_before_the_first_chunk_ends(monkeypatch, tmp_path):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(NumbaEngine, "advance", interrupted)
-    embedding = uh.embed(uh.datasets.karate(), quiet=True)
+    with pytest.raises(uh.Interrupted, match="after 0 iterations") as raised:
+        uh.embed(uh.datasets.karate(), quiet=True)
+    embedding = raised.value.embedding
     assert embedding.run["stopped"] == "interrupted"
     assert embedding.run["best_loss"] is None
     embedding.save(tmp_path / "e")
     assert json.loads((tmp_path / "e" / "run.json").read_text())["iterations"] == 0
+
+
+def pressed_at(iteration):
+    def press(progress):
+        if progress.iteration >= iteration:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    return press
+
+
+@pytest.fixture
+def listening():
+    """Ctrl-C as in a terminal: tests may be run where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("listening")
+def test_ctrl_c_ends_a_loop_over_seeds():
+    trained = []
+
+    def sweep():
+        for seed in range(3):
+            trained.append(seed)
+            uh.embed(uh.datasets.karate(), seed=seed, iterations=400, quiet=True, callback=pressed_at(30))
+
+    with pytest.raises(KeyboardInterrupt) as raised:
+        sweep()
+    assert trained == [0]
+    embedding = raised.value.embedding
+    assert isinstance(raised.value, uh.Interrupted)
+    assert (embedding.run["stopped"], embedding.run["measures"]) == ("interrupted", {})
+    assert 30 <= embedding.run["iterations"] < 400
+    assert len(embedding.run["tries"]) > 1
+
+
+@pytest.mark.usefixtures("listening")
+def test_ctrl_c_gives_what_each_training_of_a_batch_had_reached():
+    configs = [TrainingConfig(seed=seed, iterations=400) for seed in (0, 1)]
+    with pytest.raises(uh.Interrupted) as raised:
+        embed_many(uh.datasets.karate(), configs, callback=pressed_at(30))
+    assert [e.run["seed"] for e in raised.value.embeddings] == [0, 1]
+    assert {e.run["stopped"] for e in raised.value.embeddings} == {"interrupted"}
+
+
+def test_ctrl_c_in_measuring_gives_the_points(monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("ultrahyperbolic.embedding.estimator.evaluate", interrupted)
+    with pytest.raises(uh.Interrupted) as raised:
+        uh.embed(uh.datasets.karate(), dim=2, iterations=20, quiet=True)
+    run = raised.value.embedding.run
+    assert (run["stopped"], run["measures"]) == ("reached 20 iterations", {})
+    assert "select" in run
 
 
 def test_records_hold_no_infinities(club, tmp_path):

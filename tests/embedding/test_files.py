@@ -7,9 +7,13 @@ import json
 import os
 import random
 import resource
+import signal
 import subprocess
 import sys
+import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +22,7 @@ import pytest
 from machines import ON_LINUX
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.embedding.checkpoint import locked
 from ultrahyperbolic.embedding.files import replace_files, sealed_json
 
 FLIPS = {"club": 1000, "tuples": 300}
@@ -178,6 +183,172 @@ def test_all_files_are_replaced_or_none(tmp_path):
         replace_files(tmp_path, {"a": lambda file: file.write(b"3"), "b": fail})
     assert refused.value.filename == str(tmp_path / "b")
     assert contents(tmp_path) == {"a": b"1", "b": b"2"}
+
+
+@pytest.mark.parametrize("before", [{"a": b"1", "b": b"2"}, {"b": b"2"}])
+def test_a_rename_that_fails_leaves_all_files_as_they_were(tmp_path, before):
+    for name, content in before.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "c").mkdir()  # no file can take the name of a folder
+    with pytest.raises(OSError, match="directory") as refused:
+        replace_files(tmp_path, {name: lambda file: file.write(b"3") for name in "abc"})
+    assert refused.value.filename == str(tmp_path / "c")
+    (tmp_path / "c").rmdir()
+    assert contents(tmp_path) == before
+
+
+def test_ctrl_c_between_two_renames_puts_the_first_back(tmp_path, monkeypatch):
+    (tmp_path / "a").write_bytes(b"1")
+    replace = Path.replace
+
+    def pressed(self, target):
+        replace(self, target)
+        if target == tmp_path / "a" and (tmp_path / "a").read_bytes() == b"3":
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", pressed)
+    with pytest.raises(KeyboardInterrupt):
+        replace_files(tmp_path, {name: lambda file: file.write(b"3") for name in "ab"})
+    assert contents(tmp_path) == {"a": b"1"}
+
+
+def test_without_links_the_old_files_are_kept_all_the_same(tmp_path, monkeypatch):
+    def unknown(*_):
+        raise OSError(95, "Operation not supported")
+
+    monkeypatch.setattr(os, "link", unknown)
+    test_a_rename_that_fails_leaves_all_files_as_they_were(tmp_path, {"a": b"1", "b": b"2"})
+
+
+def test_an_embedding_whose_record_cannot_be_renamed_stays(club, tuples, tmp_path):
+    folder = club.save(tmp_path / "club")
+    table = (folder / "embedding.parquet").read_bytes()
+    (folder / "run.json").unlink()
+    (folder / "run.json").mkdir()
+    with pytest.raises(OSError, match="directory") as refused:
+        tuples.save(folder, overwrite=True)
+    assert refused.value.filename == str(folder / "run.json")
+    assert (folder / "embedding.parquet").read_bytes() == table
+    assert sorted(path.name for path in folder.iterdir()) == ["embedding.parquet", "run.json"]
+
+
+def forked(work):
+    """Another process that does what this one could; how it ended, once that is asked for."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        finally:
+            os._exit(int(sys.exc_info()[0] is not None))
+    return lambda: os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+@ON_LINUX
+@pytest.mark.parametrize("there", ["another", "an unsigned record", "nothing"])
+def test_a_kill_between_two_renames_leaves_a_pair(club, tuples, tmp_path, monkeypatch, there):
+    new, folder = club.save(tmp_path / "new"), tmp_path / "club"
+    if there != "nothing":
+        tuples.save(folder)
+    if there == "an unsigned record":  # as written before records named their table
+        record = json.loads((folder / "run.json").read_text())
+        del record["table"]
+        (folder / "run.json").write_bytes(sealed_json(record))
+    replace, renamed = Path.replace, []
+
+    def replace_or_die(self, target):
+        if renamed:
+            os.kill(os.getpid(), signal.SIGKILL)
+        renamed.append(target)
+        return replace(self, target)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", replace_or_die)
+        assert forked(lambda: club.save(folder, overwrite=True))() == -signal.SIGKILL
+    assert (folder / "embedding.parquet").read_bytes() == (new / "embedding.parquet").read_bytes()
+    assert outcome(folder, "run.json", club) == "same"
+    # The next training completes it.
+    with locked(folder):
+        assert contents(folder) == contents(new)
+    assert outcome(folder, "run.json", club) == "same"
+
+
+def test_a_record_of_other_points_is_refused(club, tuples, tmp_path):
+    folder = club.save(tmp_path / "club")
+    record = tuples.save(tmp_path / "tuples") / "run.json"
+    (folder / "run.json").write_bytes(record.read_bytes())
+    with pytest.raises(ValueError, match=r"run\.json is of other points than embedding\.parquet: save them again, or"):
+        uh.load(folder)
+    (folder / "run.json").unlink()
+    assert uh.load(folder).run == {}
+
+
+def test_what_the_earlier_version_saved_is_read(club, tmp_path):
+    folder = club.save(tmp_path / "club")
+    record = json.loads((folder / "run.json").read_text())
+    del record["table"]
+    (folder / "run.json").write_bytes(sealed_json(record))
+    assert outcome(folder, "run.json", club) == "same"
+
+
+def test_saves_from_many_threads_to_one_folder(club, tuples, tmp_path):
+    """The last one stays, whoever that is; and whoever reads meanwhile finds the points and the record of one."""
+    folder = club.save(tmp_path / "club")
+    nodes = {len(embedding): embedding.run["graph"]["nodes"] for embedding in (club, tuples)}
+
+    def save(k):
+        (club, tuples)[k % 2].save(folder, overwrite=True)
+
+    def read(_):
+        found = uh.load(folder)
+        return found.run["graph"]["nodes"] == nodes[len(found)] == len(found)
+
+    with ThreadPoolExecutor(6) as threads:
+        saved = threads.map(save, range(120))
+        assert all(threads.map(read, range(60)))
+        list(saved)
+    assert read(0)
+    assert sorted(contents(folder)) == ["embedding.parquet", "run.json"]
+
+
+@ON_LINUX
+def test_two_processes_that_write_the_same_files(tmp_path, monkeypatch):
+    folder, begun, replace = tmp_path / "both", tmp_path / "begun", Path.replace
+    folder.mkdir()
+
+    def replace_slowly(self, target):
+        replace(self, target)
+        begun.touch()
+        time.sleep(0.5)  # long enough for the other to come in between, if it could
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "replace", replace_slowly)
+        ended = forked(lambda: replace_files(folder, {name: lambda file: file.write(b"1") for name in "ab"}))
+    while not begun.exists():
+        time.sleep(0.01)
+    replace_files(folder, {name: lambda file: file.write(b"2") for name in "ab"})
+    assert ended() == 0
+    assert contents(folder) == {"a": b"2", "b": b"2"}
+
+
+@pytest.mark.parametrize("locks", [True, False])
+def test_what_is_being_written_is_not_taken_for_a_leftover(tmp_path, monkeypatch, locks):
+    def unknown(*_):
+        raise OSError(95, "Operation not supported")
+
+    if not locks:
+        monkeypatch.setattr("fcntl.flock", unknown)
+    left = tmp_path / ".run.json.123"
+    left.write_bytes(b"half")
+
+    def write(file):
+        file.write(b"1")
+        with locked(tmp_path):  # another training begins
+            pass
+        assert left.exists() is not locks
+
+    replace_files(tmp_path, {"run.json": write, "embedding.parquet": write})
+    left.unlink(missing_ok=True)
+    assert contents(tmp_path) == {"run.json": b"1", "embedding.parquet": b"1"}
 
 
 @pytest.fixture

@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
 
 import numpy as np
 import pytest
+import torch
 
-from ultrahyperbolic import TrainingConfig, datasets, embed
+from ultrahyperbolic import Interrupted, PseudoHyperboloid, TrainingConfig, datasets, embed
 from ultrahyperbolic.embedding import embed_many
 from ultrahyperbolic.embedding import tensorboard as board
 from ultrahyperbolic.evaluation import violated_orders
@@ -62,8 +65,8 @@ def test_each_run_has_its_folder(tmp_path):
     graph = datasets.karate()
     geometries = [{"p": 2, "q": 1}, {"p": 1, "q": 2}, {"p": None, "q": None, "flat": 3}, {"p": 2, "q": 1, "beta": -2.0}]
     configs = [TrainingConfig(**geometry, iterations=100) for geometry in geometries]
-    callback = board.with_tensorboard(tmp_path, graph, configs, None)
-    runs = embed_many(graph, configs, callback=callback, measures=False)
+    with board.with_tensorboard(tmp_path, graph, configs, None) as callback:
+        runs = embed_many(graph, configs, callback=callback, measures=False)
     folders = ["Q2_1_seed0", "Q1_2_seed0", "R3_seed0", "Q2_1_seed0_3"]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(folders)
     for folder, run in zip(folders, runs, strict=True):
@@ -95,9 +98,58 @@ def test_a_training_that_ends_early_is_whole(tmp_path):
     assert shares[-1] == 0.0
 
 
-def _tensor(embedding):
-    import torch
+def _too_slow(progress):
+    time.sleep(0.1)
 
+
+def _press(progress):
+    if progress.iteration >= 10:
+        raise KeyboardInterrupt
+
+
+def _fail(progress):
+    if progress.iteration >= 10:
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+@pytest.mark.parametrize(
+    ("how", "error"),
+    [
+        ({"time_limit": 0.05, "callback": _too_slow}, None),
+        ({"callback": lambda progress: progress.iteration >= 10}, None),
+        ({"callback": _press}, Interrupted),
+        ({"callback": _fail}, ZeroDivisionError),
+    ],
+    ids=["time limit", "callback", "ctrl-c", "error"],
+)
+def test_where_a_training_stopped_is_written_and_the_files_are_closed(tmp_path, backend, how, error):
+    pytest.importorskip("tensorboard")
+    graph, seen = datasets.karate(), []
+
+    def callback(progress):
+        seen.append((progress.iteration, progress.loss[0], progress.state.points[0].copy()))
+        return how["callback"](progress)
+
+    options = {"temperature": (0.1, 0.01), "iterations": 90, "quiet": True, "backend": backend}
+    options |= {**how, "callback": callback, "tensorboard": tmp_path}
+    if error is None:
+        embed(graph, **options)
+    else:
+        with pytest.raises(error):
+            embed(graph, **options)
+    assert not [thread for thread in threading.enumerate() if "tensorboard" in type(thread).__module__]
+    iteration, loss, points = seen[-1]
+    assert iteration < 90
+    found = read(tmp_path / "Q3_1_seed0")
+    assert set(found) == NAMES
+    assert found["loss"][0] == found["violated_orders"][0] == [iteration]
+    assert found["loss"][1] == pytest.approx([loss], rel=1e-6)
+    share = violated_orders(graph, torch.from_numpy(points), PseudoHyperboloid(3, 1)).edges_vs_nonedges
+    assert found["violated_orders"][1] == pytest.approx([share], rel=1e-6)
+
+
+def _tensor(embedding):
     return torch.from_numpy(embedding.points.copy())
 
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
@@ -90,6 +91,72 @@ def test_one_killed_before_the_first_checkpoint_begins_again(call, begun):
     Path("club", CHECKPOINT).unlink()
     assert call("embed --resume club --quiet").exit_code == 0
     assert content(Path("club")) == content(Path("undisturbed"))
+
+
+@pytest.fixture
+def out_of_time(call, monkeypatch):
+    """Train into the folder ``club`` until the time is up, which is after some iteration; what was said."""
+    run = import_module("ultrahyperbolic.embedding.run")  # the room has a function of this name
+    ended = run._ended
+
+    def train(words="embed karate -o club --iterations 400 --time-limit 1000", until=150):
+        def end(state, iterations, seconds, time_limit):
+            return ended(state, iterations, time_limit if state.iteration >= until else 0.0, time_limit)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(run, "_ended", end)
+            return call(words)
+
+    return train
+
+
+def test_a_time_limit_leaves_what_can_be_gone_on_with(call, out_of_time):
+    call("embed karate -o undisturbed --iterations 400 --quiet")
+    result = out_of_time()
+    assert result.exit_code == 0
+    record = read_sealed_json(Path("club/run.json"))
+    stopped, iterations = record["stopped"], record["iterations"]
+    assert stopped == "reached the time limit of 1000 s"
+    assert 150 <= iterations < 400
+    assert result.stdout.splitlines()[0] == (
+        f"unfinished: {stopped} after {iterations} of 400 iterations; "
+        "to continue: ultrahyperbolic embed --resume club --time-limit SECONDS"
+    )
+    page = Path("club/report.html").read_text()
+    assert f"This training is unfinished: {stopped} after {iterations} of 400 iterations." in page
+    assert read_checkpoint(Path("club"))[0].state.iteration == iterations
+    # With more time it ends as one that had it from the start.
+    result = call("embed --resume club --time-limit 1000")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "karate: 34 nodes, 78 edges")
+    ended, undisturbed = content(Path("club")), content(Path("undisturbed"))
+    limits = [record["training"].pop("time_limit") for _, record in (ended, undisturbed)]
+    assert ended == undisturbed
+    assert limits[0] > 1000
+    assert limits[1] is None
+    assert sorted(contents(Path("club"))) == ["embedding.parquet", "report.html", "run.json"]
+    assert "This training is unfinished" not in Path("club/report.html").read_text()
+
+
+def test_time_may_run_out_again_and_again(call, out_of_time):
+    out_of_time(until=60)
+    spent = read_checkpoint(Path("club"))[0].seconds
+    said = json.loads(out_of_time("embed --resume club --time-limit 1000 --json", until=200).stdout)
+    assert said["stopped"] == f"reached the time limit of {spent + 1000:.6g} s"
+    assert said["unfinished"]
+    assert 200 <= said["iterations"] < 400
+    said = json.loads(call("embed --resume club --time-limit 1000 --json").stdout)
+    assert (said["stopped"], said["unfinished"]) == ("reached 400 iterations", False)
+
+
+def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, begun):
+    begun("embed karate -o club --iterations 400 --time-limit 0.001", until=1)
+    said = "club has reached its time limit of 0.001 s: add --time-limit SECONDS to continue"
+    assert refused(refuse) == said
+    assert refused(refuse, "embed --resume club --time-limit 0").startswith("--time-limit 0: a number of seconds")
+    # More time is for all that follows, also after a kill.
+    begun("embed --resume club --time-limit 1000", until=200)
+    assert call("embed --resume club --quiet").exit_code == 0
+    assert read_sealed_json(Path("club/run.json"))["stopped"] == "reached 400 iterations"
 
 
 def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):

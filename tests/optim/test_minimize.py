@@ -7,7 +7,7 @@ import math
 import pytest
 import torch
 
-from ultrahyperbolic import Euclidean, PseudoHyperboloid, checked, minimize
+from ultrahyperbolic import Euclidean, Interrupted, PseudoHyperboloid, checked, minimize
 from ultrahyperbolic.optim import OntoManifold, optimize_through_phi
 
 
@@ -70,15 +70,18 @@ def test_reasons_to_stop(setting):
     assert "rounding" in exact.reason
 
 
-def test_ctrl_c_returns_the_best_so_far(setting):
+def test_ctrl_c_is_raised_with_the_best_so_far(setting):
     M, start, target = setting
 
     def interrupt(iteration, points, value):
         if iteration == 5:
             raise KeyboardInterrupt
 
-    result = minimize(lambda x: (x - target).square().sum(), start, M, callback=interrupt)
-    assert result.reason == "interrupted"
+    with pytest.raises(Interrupted, match="after 5 iterations") as raised:
+        minimize(lambda x: (x - target).square().sum(), start, M, callback=interrupt)
+    assert isinstance(raised.value, KeyboardInterrupt)
+    result = raised.value.result
+    assert (result.reason, result.iterations) == ("interrupted", 5)
     assert result.value == min(result.history) < result.history[0]
 
 

@@ -335,3 +335,28 @@ def test_a_setting_that_only_a_configuration_has_is_kept():
 def test_the_files_of_the_page_are_installed():
     package = Path(__file__).parents[2] / "pyproject.toml"
     assert '"report/page.*"' in package.read_text()
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ({"stopped": "interrupted", "iterations": 1234}, "interrupted after 1,234 of 2,000 iterations."),
+        ({"stopped": "interrupted", "training": {}}, "interrupted. To continue: ultrahyperbolic embed --resume FOLDER"),
+        (
+            {"stopped": "reached the time limit of 60 s", "iterations": 7, "training": {}},
+            "reached the time limit of 60 s after 7 of 2,000 iterations. "
+            "To continue: ultrahyperbolic embed --resume FOLDER --time-limit SECONDS",
+        ),
+        ({"stopped": "reached 2000 iterations", "iterations": 2000, "training": {}}, None),
+        ({"stopped": "a callback asked to stop", "iterations": 7}, None),
+        ({}, None),
+    ],
+)
+def test_an_unfinished_training_is_told_at_the_top(run, words):
+    config = {"config": TrainingConfig().to_json()}
+    shown = read(ring(list("abcdef"), PseudoHyperboloid(2, 1), run={**config, **run})).sections["about"]
+    if words is None:
+        assert "unfinished" not in shown
+    else:
+        assert f"This training is unfinished: {words}" in shown
+        assert shown.index("unfinished") < shown.index("became points")

@@ -1,29 +1,29 @@
-"""The command ``ultrahyperbolic``: what it can do, each in a module of its own."""
+"""The command ``ultrahyperbolic``: what it can do, each in a module of its own.
 
-from .answers import EVALUATE_EXAMPLES, NEIGHBORS_EXAMPLES, RANK_EXAMPLES, evaluate, neighbors, rank
-from .app import app, main
-from .embed import EXAMPLES as EMBED_EXAMPLES
-from .embed import embed
-from .export import EXAMPLES as EXPORT_EXAMPLES
-from .export import export
-from .known import EXAMPLES as DATASETS_EXAMPLES
-from .known import datasets
-from .report import EXAMPLES as REPORT_EXAMPLES
-from .report import report
-from .reproduce import EXAMPLES as REPRODUCE_EXAMPLES
-from .reproduce import reproduce
-from .select import EXAMPLES as SELECT_EXAMPLES
-from .select import select
+Nothing is imported here, so that Ctrl-C is answered before there is anything to wait for.
+"""
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .commands import app
 
 __all__ = ["app", "main"]
 
-# In the order in which people meet them.
-app.command(epilog=EMBED_EXAMPLES)(embed)
-app.command(epilog=SELECT_EXAMPLES)(select)
-app.command(epilog=RANK_EXAMPLES)(rank)
-app.command(epilog=NEIGHBORS_EXAMPLES)(neighbors)
-app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
-app.command(epilog=REPORT_EXAMPLES)(report)
-app.command(epilog=EXPORT_EXAMPLES)(export)
-app.command(epilog=DATASETS_EXAMPLES)(datasets)
-app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
+
+def main() -> None:
+    """The entry of the command."""
+    from .signals import answering
+
+    with answering():
+        from .commands import run
+
+        run()
+
+
+def __getattr__(name: str) -> object:
+    """The application, with its commands, imported when it is asked for."""
+    if name == "app":
+        from .commands import app
+
+        return app
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,6 +7,7 @@ import shlex
 import signal
 import sys
 import time
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -14,15 +15,16 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from . import options as opt
-from .errors import Refused, refusing
+from .errors import Refused, reason, refusing
 from .options import MEASURES, Dissimilarity
 from .output import json_rows, note, number, percent, print_json, print_table, shown
 from .resume import Task, hold, reopen
-from .signals import leaving, on_interrupt
+from .signals import cut_short, end, leaving, on_interrupt
 from .sources import find_graph, graph_name, open_embedding, where_from
 
 if TYPE_CHECKING:
     from ..embedding import Embedding, TrainingConfig
+    from ..embedding.checkpoint import Checkpoints
     from ..graph import Graph
 
 _TOP = 10
@@ -81,7 +83,8 @@ def embed(
         _option(_TRAINING, "--iterations", min=1, help="2000 if not said; 10000 with the preset."),
     ] = None,
     time_limit: Annotated[
-        float | None, _option(_TRAINING, "--time-limit", metavar="SECONDS", help="Stop after so long.")
+        float | None,
+        _option(_TRAINING, "--time-limit", metavar="SECONDS", help="Stop after this long; with --resume, from now on."),
     ] = None,
     temperature: Annotated[
         str | None,
@@ -151,15 +154,16 @@ def embed(
 
     FOLDER gets embedding.parquet (node, coordinates, delta, rank),
     run.json (settings, seed, versions, loss, measures) and report.html,
-    to look at in a browser. Ctrl-C keeps the best points so far, and a
-    checkpoint from which --resume goes on.
+    to look at in a browser. Ctrl-C and --time-limit keep the best points
+    so far, and a checkpoint from which --resume goes on.
     """
     from ..graph import GraphError
 
     if checkpoint_every is not None and not checkpoint_every >= 0:
         raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
+    _check_time_limit(time_limit)
     if resume is not None:
-        task = reopen(context, resume, quiet=quiet)
+        task = reopen(context, resume, time_limit=time_limit, quiet=quiet)
         if isinstance(task, Task):
             _check_board(tensorboard)
             _train_and_keep(
@@ -180,7 +184,7 @@ def embed(
         "dissimilarity": None if dissimilarity is None else MEASURES[dissimilarity],
         "stop": stop,
     }
-    _check_machine(device, backend, precision, time_limit)
+    _check_machine(device, backend, precision)
     _check_board(tensorboard)
     data = find_graph(graph, reading, quiet=quiet)
     with refusing(GraphError):
@@ -245,20 +249,46 @@ def _train_and_keep(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    embedding, code = _train(task, threads, checkpoint_every, tensorboard, quiet=quiet)
-    unfinished = _keep(embedding, task, with_report=with_report, quiet=quiet)
+    from ..embedding.run import INTERRUPTED
+
+    asked = _Asked(task)
+    with on_interrupt(partial(asked, 130)), on_interrupt(partial(asked, 143), signal.SIGTERM):
+        embedding, checkpoints = _train(task, asked, threads, checkpoint_every, tensorboard, quiet=quiet)
+        with refusing(OSError, about="cannot save the embedding: "):
+            embedding.save(task.folder, overwrite=True)
+    stopped, iterations = embedding.run["stopped"], embedding.run["iterations"]
+    # Who asked when the training was over by itself does not want to wait for what comes after it, either.
+    left_out = "measuring" if asked.code and stopped != INTERRUPTED else _complete(embedding, task, with_report, quiet)
+    if left_out:
+        _stop_here(checkpoints)
     if as_json:
         print_json(_report(embedding, task.folder))
     elif not quiet:
         _print_report(embedding, task.graph, task.folder)
-    if embedding.run["stopped"] == "interrupted" or unfinished:
-        iterations = embedding.run["iterations"]
-        what = f"interrupted in {unfinished}" if unfinished else f"interrupted after {iterations} iterations"
+    if stopped == INTERRUPTED or left_out:
+        what = f"interrupted in {left_out}" if left_out else f"interrupted after {iterations} iterations"
         print(
             f"{what}: the best points so far are in {task.folder}; embed --resume {task.folder} goes on",
             file=sys.stderr,
         )
-        raise typer.Exit(code)
+        raise typer.Exit(asked.code or 130)
+
+
+class _Asked:
+    """Whether Ctrl-C or a polite kill came: noted once, for the training and the writing to see; the second time left.
+
+    Before there is anything to keep, the first time.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.folder, self.code, self.something = task.folder, 0, task.so_far is not None
+
+    def __call__(self, code: int) -> None:
+        if not self.something:
+            end("interrupted before there was anything to keep: no embedding is saved", code)
+        if self.code:
+            end(f"left at once: embed --resume {self.folder} goes on from the last checkpoint", code)
+        self.code = code
 
 
 def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dict[str, Any]:
@@ -278,9 +308,12 @@ def _geometry(signature: str | None, dim: int | None, beta: float | None) -> dic
     return found
 
 
-def _check_machine(device: str | None, backend: str, precision: str | None, time_limit: float | None) -> None:
+def _check_time_limit(time_limit: float | None) -> None:
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")
+
+
+def _check_machine(device: str | None, backend: str, precision: str | None) -> None:
     if backend == "reference" and precision == "float32":
         raise Refused("--precision float32 is of the backends numba and triton: leave --backend reference out")
     if device is None and backend != "triton":
@@ -387,50 +420,49 @@ def _begin(task: Task) -> None:
 
 
 def _train(
-    task: Task, threads: int | None, checkpoint_every: float | None, tensorboard: Path | None, *, quiet: bool
-) -> tuple[Embedding, int]:
-    """The embedding and the exit code of an interruption, or the end of the command where there is nothing to keep."""
+    task: Task,
+    asked: _Asked,
+    threads: int | None,
+    checkpoint_every: float | None,
+    tensorboard: Path | None,
+    *,
+    quiet: bool,
+) -> tuple[Embedding, Checkpoints]:
+    """The embedding, or the end of the command where there is nothing to keep."""
     from ..embedding import embed_best
     from ..embedding.checkpoint import EVERY, Checkpoints
+    from ..embedding.run import unfinished
     from ..embedding.tensorboard import with_tensorboard
+    from ..interrupted import Interrupted
 
     how = task.record["training"]
-    with refusing(OSError, about="cannot write for TensorBoard: "):
-        board = with_tensorboard(tensorboard, task.graph, task.configs, None)
     checkpoints = Checkpoints(task.folder, task.record, EVERY if checkpoint_every is None else checkpoint_every)
-    chunks, asked = 0, 0
 
     def between(progress: Any) -> None:
-        nonlocal chunks
-        chunks += 1
-        last = asked > 0  # a signal from here on is for the next chunk
+        last = asked.code > 0  # a signal from here on is for the next chunk
+        asked.something = True
         if board is not None:
             board(progress)
         with refusing(OSError, about="cannot write the checkpoint, the last one stays: "):
-            checkpoints(progress, now=last)
+            checkpoints(progress)
         if last:
-            raise KeyboardInterrupt  # the training returns its best so far
+            raise KeyboardInterrupt
 
-    def interrupt(code: int) -> None:
-        nonlocal asked
-        if not chunks and task.so_far is None:
-            print("interrupted before there was anything to keep: no embedding is saved", file=sys.stderr)
-            raise SystemExit(code)
-        if asked:
-            print(f"left at once: embed --resume {task.folder} goes on from the last checkpoint", file=sys.stderr)
-            raise SystemExit(code)
-        asked = code
-
-    with (
-        on_interrupt(partial(interrupt, 130)),
-        on_interrupt(partial(interrupt, 143), signal.SIGTERM),
-        refusing(MemoryError),
-    ):
-        embedding = embed_best(
-            task.graph, task.configs, quiet=quiet, measures=False, callback=between, so_far=task.so_far,
-            threads=threads, device=how["device"], backend=how["backend"], precision=how["precision"],
-            time_limit=how["time_limit"],
-        )  # fmt: skip
+    with ExitStack() as stack, refusing(MemoryError):
+        with refusing(OSError, about="cannot write for TensorBoard: "):
+            board = stack.enter_context(with_tensorboard(tensorboard, task.graph, task.configs, None))
+        try:
+            embedding = embed_best(
+                task.graph, task.configs, quiet=quiet, measures=False, callback=between, so_far=task.so_far,
+                threads=threads, device=how["device"], backend=how["backend"], precision=how["precision"],
+                time_limit=how["time_limit"],
+            )  # fmt: skip
+        except Interrupted as interrupted:
+            if interrupted.embedding is None:
+                raise
+            embedding = interrupted.embedding
+    if unfinished(embedding.run["stopped"]):
+        _stop_here(checkpoints)
     if embedding.run["best_iteration"] < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
         raise typer.Exit(1)
@@ -438,42 +470,53 @@ def _train(
         {key: task.record[key] for key in ("graph", "training", "select", "command", "reading") if key in task.record}
     )
     embedding.run["timing"]["started"] = task.record["timing"]["started"]
-    return embedding, asked or 130
+    return embedding, checkpoints
 
 
-def _keep(embedding: Embedding, task: Task, *, with_report: bool, quiet: bool) -> str:
-    """Save the points, measure them, complete the record and write the report; what Ctrl-C left no time for, if any."""
+def _stop_here(checkpoints: Checkpoints) -> None:
+    """Write a checkpoint from which the training can go on; what it has reached is saved in any case."""
+    try:
+        checkpoints.write_latest()
+    except OSError as error:
+        note(f"cannot write the checkpoint, the last one stays: {reason(error)}")
+
+
+def _complete(embedding: Embedding, task: Task, with_report: bool, quiet: bool) -> str:
+    """Measure the points, complete the record and write the report; what Ctrl-C left no time for, if any."""
     import torch
 
     from ..embedding.checkpoint import CHECKPOINT
-    from ..embedding.embedding import write_record
+    from ..embedding.run import unfinished
     from ..evaluation import evaluate
     from ..progress import bar
     from ..report import write_report
 
+    def measure() -> None:
+        points = torch.from_numpy(embedding.points.copy())
+        embedding.run["measures"] = evaluate(task.graph, points, embedding.manifold, progress=not quiet)
+
+    def report() -> None:
+        with bar("report", show=not quiet):
+            write_report(embedding, task.folder)
+
     with refusing(OSError, about="cannot save the embedding: "):
-        embedding.save(task.folder, overwrite=True)
-        try:
-            points = torch.from_numpy(embedding.points.copy())
-            embedding.run["measures"] = evaluate(task.graph, points, embedding.manifold, progress=not quiet)
-        except KeyboardInterrupt:
+        if cut_short(measure):
             return "measuring"
-        write_record(task.folder, embedding.run)
-        if embedding.run["stopped"] != "interrupted":
+        embedding.save_record(task.folder)
+        if not unfinished(embedding.run["stopped"]):
             (task.folder / CHECKPOINT).unlink(missing_ok=True)
-        if with_report:
-            try:
-                with bar("report", show=not quiet):
-                    write_report(embedding, task.folder)
-            except KeyboardInterrupt:
+        try:
+            if with_report and cut_short(report):
                 return "writing the report"
-            except ImportError as error:
-                note(f"there is no report: {error}")
+        except ImportError as error:
+            note(f"there is no report: {error}")
     return ""
 
 
 def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
     """What a script wants to know."""
+    from ..embedding.run import unfinished
+
     run = embedding.run
     top = embedding.hierarchy().head(_TOP)
     return {
@@ -483,6 +526,7 @@ def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
         "config": run["config"],
         "seed": run["seed"],
         "stopped": run["stopped"],
+        "unfinished": unfinished(run["stopped"]),
         "iterations": run["iterations"],
         "steps_back": run["steps_back"],
         "nonfinite": run["nonfinite"],
@@ -494,11 +538,18 @@ def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
 
 
 def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
+    from ..embedding.run import INTERRUPTED, unfinished
     from ..graph.fold import policy_words
 
     run, config = embedding.run, embedding.run["config"]
     counts = f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges"
     where = f"R^{config['flat']}" if config["flat"] else f"Q^({config['p']},{config['q']}), beta {config['beta']:g}"
+    if unfinished(run["stopped"]):
+        more = "" if run["stopped"] == INTERRUPTED else " --time-limit SECONDS"
+        print(
+            f"unfinished: {run['stopped']} after {run['iterations']} of {config['iterations']} iterations; "
+            f"to continue: ultrahyperbolic embed --resume {shlex.quote(str(folder))}{more}"
+        )
     print(counts)
     for policy, count in graph.policies.items():
         print(f"  {policy_words(policy)}: {count}")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 # What may be said beside --resume; everything else is in the folder.
-_BESIDE = ("resume", "checkpoint_every", "threads", "tensorboard", "with_report", "quiet", "as_json")
+_BESIDE = ("resume", "time_limit", "checkpoint_every", "threads", "tensorboard", "with_report", "quiet", "as_json")
 
 
 @dataclass(frozen=True)
@@ -41,14 +41,18 @@ def hold(context: typer.Context, folder: Path) -> None:
         context.with_resource(locked(folder))
 
 
-def reopen(context: typer.Context, folder: Path, *, quiet: bool) -> Task | str:
-    """The training of a folder, or why it ended where it is finished."""
+def reopen(context: typer.Context, folder: Path, *, time_limit: float | None, quiet: bool) -> Task | str:
+    """The training of a folder, or why it ended where it is finished.
+
+    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together.
+    """
     from ..embedding import TrainingConfig
     from ..embedding.backends import choose_backend
     from ..embedding.checkpoint import CHECKPOINT, read_checkpoint
     from ..embedding.embedding import RECORD
     from ..embedding.estimator import versions
     from ..embedding.files import check_writable, read_sealed_json
+    from ..embedding.run import unfinished
 
     _refuse_others(context)
     if not folder.is_dir():
@@ -62,8 +66,9 @@ def reopen(context: typer.Context, folder: Path, *, quiet: bool) -> Task | str:
             so_far, record = read_checkpoint(folder)
     if "training" not in record:
         raise Refused(f"{folder} holds no training of the command embed: there is nothing to go on with")
-    if so_far is None and written["stopped"] not in (None, "interrupted"):
+    if so_far is None and written["stopped"] is not None and not unfinished(written["stopped"]):
         return str(written["stopped"])
+    limit = _time_limit(folder, record["training"]["time_limit"], time_limit, so_far)
     if so_far is not None and written.get("stopped", "") is None:
         # A record that is not complete belongs to the training of the checkpoint.
         _refuse_differences(folder, "run.json and the checkpoint are of two trainings", written, record)
@@ -78,11 +83,21 @@ def reopen(context: typer.Context, folder: Path, *, quiet: bool) -> Task | str:
     kept = {"fingerprint": record["graph"]["fingerprint"], "nodes": record["graph"]["nodes"]}
     found = {"fingerprint": data.fingerprint, "nodes": data.n_nodes}
     _refuse_differences(folder, "another graph", {"graph": kept}, {"graph": found})
-    how = record["training"]
+    how = {**record["training"], "time_limit": limit}
     with refusing(ValueError, TypeError):
         configs = [TrainingConfig.from_json(config) for config in how["configs"]]
         choose_backend(data.n_nodes, configs, device=how["device"], backend=how["backend"], precision=how["precision"])
-    return Task(folder, data, configs, {**record, "stopped": None, "measures": {}}, so_far)
+    return Task(folder, data, configs, {**record, "training": how, "stopped": None, "measures": {}}, so_far)
+
+
+def _time_limit(folder: Path, before: float | None, more: float | None, so_far: SoFar | None) -> float | None:
+    """The seconds that all parts of a training may take together."""
+    spent = 0.0 if so_far is None else so_far.seconds
+    if more is not None:
+        return round(spent + more, 3)
+    if before is not None and spent >= before:
+        raise Refused(f"{folder} has reached its time limit of {before:g} s: add --time-limit SECONDS to continue")
+    return before
 
 
 def _refuse_others(context: typer.Context) -> None:
@@ -98,6 +113,9 @@ def _refuse_differences(folder: Path, what: str, then: Mapping[str, Any], now: M
 
     keys = ("training", "graph", "versions", "seed")
     a, b = ({key: record[key] for key in keys if key in record} for record in (then, now))
+    for record in (a, b):
+        if "training" in record:  # of which more time makes no other
+            record["training"] = {key: value for key, value in record["training"].items() if key != "time_limit"}
     found = differences(a, b)
     if found:
         raise Refused(f"{folder} cannot be gone on with, {what}: {'; '.join(found)}")

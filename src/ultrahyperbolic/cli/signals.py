@@ -1,16 +1,35 @@
-"""What Ctrl-C and a polite kill do while something long runs."""
+"""What Ctrl-C and a polite kill do, from the first line of the command to its last."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, suppress
+
+TYPE_CHECKING = False  # typing takes longer to import than all of the above
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any, NoReturn
+
+_ours = False  # whether this process does nothing but run the command
 
 
 @contextmanager
-def on_interrupt(act: Callable[[], None], which: signal.Signals = signal.SIGINT) -> Iterator[None]:
+def answering() -> Iterator[None]:
+    """Answer Ctrl-C with a line and the end of the process, wherever the command has no better answer."""
+    global _ours
+    _ours = True
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda number, frame: end("interrupted", 130))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done and said
+
+
+@contextmanager
+def on_interrupt(act: Callable[[], object], which: signal.Signals = signal.SIGINT) -> Iterator[None]:
     """Call ``act`` on Ctrl-C, or another signal, unless whoever started us wants it ignored."""
     before = signal.getsignal(which)
     if before is signal.SIG_IGN:
@@ -28,13 +47,41 @@ def on_interrupt(act: Callable[[], None], which: signal.Signals = signal.SIGINT)
 
 
 def leaving(message: str) -> AbstractContextManager[None]:
-    """End everything on Ctrl-C, with a line: for work of which a part is nothing.
+    """End everything on Ctrl-C, with a line: for work of which a part is nothing."""
+    return on_interrupt(lambda: end(message, 130))
 
-    A training would return its best so far instead, and what comes after would be made of that.
+
+def cut_short(work: Callable[[], object]) -> bool:
+    """Do some work until Ctrl-C; whether it came."""
+    pressed = False
+
+    def press() -> None:
+        nonlocal pressed
+        pressed = True
+        raise KeyboardInterrupt
+
+    try:
+        with on_interrupt(press):
+            work()
+    except KeyboardInterrupt:
+        return True
+    except Exception:
+        if not pressed:  # compilers make other exceptions of it, or swallow it
+            raise
+    return pressed
+
+
+def end(message: str, code: int) -> NoReturn:
+    """Say a line and leave at once.
+
+    Imports and compilers swallow what a handler raises, or make another exception of it: nothing is raised, and the
+    process ends here. Whoever runs the application in a process of their own gets a ``SystemExit``.
     """
-
-    def leave() -> None:
+    if not _ours:
         print(message, file=sys.stderr)
-        raise SystemExit(130)
-
-    return on_interrupt(leave)
+        raise SystemExit(code)
+    drawn = os.isatty(2) and "rich.live" in sys.modules
+    clean = "\r\x1b[2K\x1b[?25h" if drawn else ""  # a progress bar hides the cursor
+    with suppress(OSError):
+        os.write(2, f"{clean}{message}\n".encode(sys.stderr.encoding, "backslashreplace"))
+    os._exit(code)

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .embedding import RECORD, TABLE
+from .embedding import RECORD, TABLE, finish_save
 from .engine import BatchState
-from .files import SEAL, digest_of, replace_files
+from .files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
 from .run import Progress, SoFar
 
 CHECKPOINT = "checkpoint.safetensors"
@@ -42,11 +42,18 @@ class Checkpoints:
     def __init__(self, folder: Path, record: Mapping[str, Any], every: float = EVERY) -> None:
         self.folder, self.record, self.every = folder, record, every
         self.last = time.monotonic()
+        self.latest: Progress | None = None
 
-    def __call__(self, progress: Progress, *, now: bool = False) -> None:
-        """Write a checkpoint where one is due, or ``now``."""
-        if now or time.monotonic() - self.last >= self.every:
-            write_checkpoint(self.folder, progress.so_far(), self.record)
+    def __call__(self, progress: Progress) -> None:
+        """Write a checkpoint where one is due."""
+        self.latest = progress
+        if time.monotonic() - self.last >= self.every:
+            self.write_latest()
+
+    def write_latest(self) -> None:
+        """Write where the training stands, due or not: when it stops."""
+        if self.latest is not None:
+            write_checkpoint(self.folder, self.latest.so_far(), self.record)
             self.last = time.monotonic()
 
 
@@ -112,34 +119,35 @@ def locked(folder: Path) -> Iterator[None]:
     """Hold a folder for one training; ``BlockingIOError`` where another holds it. The end of a process frees it.
 
     File systems that lock no folders, as NFS may be, and systems without ``flock`` are left unlocked. What processes
-    that were killed in writing have left is removed.
+    that were killed in writing have left is removed, and a save that one of them had half done is completed.
     """
     handle = _lock(folder)
     try:
-        for name in (TABLE, RECORD, CHECKPOINT):
-            for left in folder.glob(f".{name}.*"):
-                with suppress(OSError):  # whoever writes next will say so
-                    left.unlink()
+        _tidy(folder)
         yield
     finally:
         if handle is not None:
             os.close(handle)
 
 
+def _tidy(folder: Path) -> None:
+    names = (TABLE, RECORD, CHECKPOINT)
+    if any(left for name in names for left in folder.glob(f".{name}.*")):
+        with suppress(OSError), alone(folder) as certain:  # a folder that cannot be written to is told of later
+            if certain:
+                finish_save(folder)
+                remove_leftovers(folder, names)
+
+
 def _lock(folder: Path) -> int | None:
     try:
-        import fcntl
-    except ImportError:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # some systems open no folders
         return None
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise BlockingIOError(
-            f"{folder} is being trained into by another process: wait for it, or name another folder"
-        ) from None
-    except OSError:
-        os.close(handle)
+    known = lock(handle)
+    if known:
+        return handle
+    os.close(handle)
+    if known is None:
         return None
-    return handle
+    raise BlockingIOError(f"{folder} is being trained into by another process: wait for it, or name another folder")

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import warnings
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
+_NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
+_OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,26 +193,36 @@ class Embedding:
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``.
 
-        Both or none: where that fails, what was there is as it was. Each carries the sha256 of its content. A
+        Both or none: where that fails, what was there is as it was. Of several that are saved there at once, the last
+        one stays. Each file carries the sha256 of its content, and ``run.json`` that of the table it belongs to. A
         ``report.html`` that is there goes, as it shows other points; ``report.write_report`` writes one.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         path = prepare_folder(folder, overwrite=overwrite)
-        kind = _id_kind(self.ids)
-        ids = [str(node) if kind == "text" else json.dumps(_plain(node)) for node in self.ids]
+        ids, about = self._about()
         columns: dict[str, Any] = {"node": pa.array(ids, type=pa.string())}
         columns |= {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
         columns |= {"delta": self.delta, "rank": self.rank}
-        about = {"manifold": describe_manifold(self.manifold), "ids": kind}
-        about[SEAL] = digest_of(about, [*texts_as_arrays(ids), self.points, self.delta])
         table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
-        record = sealed_json(_jsonable(self.run))
+        record = sealed_json(_jsonable(self.run | {_OF: about[SEAL]}))
         files = {TABLE: lambda file: pq.write_table(table, file), RECORD: lambda file: file.write(record)}
         replace_files(path, files)
         (path / REPORT).unlink(missing_ok=True)  # a page of other points
         return path
+
+    def save_record(self, folder: Path) -> None:
+        """Write ``run.json`` alone, to the folder in which these points are saved."""
+        write_record(folder, self.run | {_OF: self._about()[1][SEAL]})
+
+    def _about(self) -> tuple[list[str], dict[str, Any]]:
+        """The ids as text, and what the metadata of the table says, with its seal."""
+        kind = _id_kind(self.ids)
+        ids = [str(node) if kind == "text" else json.dumps(_plain(node)) for node in self.ids]
+        about = {"manifold": describe_manifold(self.manifold), "ids": kind}
+        about[SEAL] = digest_of(about, [*texts_as_arrays(ids), self.points, self.delta])
+        return ids, about
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
@@ -219,13 +233,21 @@ class Embedding:
         path = Path(folder)
         if not (path / TABLE).exists():
             raise FileNotFoundError(f"{path} holds no embedding: there is no {TABLE} in it")
-        try:
-            ids, points, delta, manifold = _read_table(path / TABLE)
-            embedding = cls(ids, points, manifold)
-        except (OSError, KeyError, TypeError, ValueError, RecursionError) as error:
-            reason = str(error).removeprefix(f"{path / TABLE}: ")
-            raise ValueError(f"{path / TABLE} is not an embedding of this package: {reason}") from None
-        embedding.run.update(read_sealed_json(path / RECORD) if (path / RECORD).exists() else {})
+        found = None
+        while found is None:
+            seen = _stamps(path)
+            try:
+                ids, points, delta, manifold, seal = _read_table(path / TABLE)
+                embedding = cls(ids, points, manifold)
+            except _NO_EMBEDDING as error:
+                if seen != _stamps(path):  # another was saved while it was read
+                    continue
+                reason = str(error).removeprefix(f"{path / TABLE}: ")
+                raise ValueError(f"{path / TABLE} is not an embedding of this package: {reason}") from None
+            found = _record_of(path, seal)
+            if found is None and seen == _stamps(path):
+                raise ValueError(f"{path / RECORD} is of other points than {TABLE}: save them again, or remove it")
+        embedding.run.update(found[1])
         vars(embedding)["delta"] = delta  # where cached_property keeps it: sums over all pairs are not taken again
         return embedding
 
@@ -247,12 +269,45 @@ def write_record(folder: Path, record: dict[str, Any]) -> None:
     replace_files(folder, {RECORD: lambda file: file.write(content)})
 
 
+def finish_save(folder: Path) -> None:
+    """Complete a save that was killed between its two renames, where there is one; nobody may be saving there."""
+    with suppress(*_NO_EMBEDDING), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # loading it will say so
+        found = _record_of(folder, _read_table(folder / TABLE)[-1])
+        if found is not None and found[0] != folder / RECORD:
+            found[0].replace(folder / RECORD)
+
+
+def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Any]] | None:
+    """The record that was saved with a table, and its file; None where there is one of another table alone.
+
+    A process that is killed between the two renames of a save leaves it under its temporary name.
+    """
+    path = folder / RECORD
+    record = read_sealed_json(path) if path.exists() else {}
+    of = record.pop(_OF, None)
+    if seal is None or of == seal:
+        return path, record
+    for left in folder.glob(f".{RECORD}.*"):
+        with suppress(OSError, ValueError):
+            other = read_sealed_json(left)
+            if other.pop(_OF, None) == seal:
+                return left, other
+    return (path, record) if of is None else None  # earlier versions did not write it
+
+
+def _stamps(folder: Path) -> list[tuple[int, int] | None]:
+    """Which files an embedding has now: another save has others."""
+    found = [path.stat() if (path := folder / name).exists() else None for name in (TABLE, RECORD)]
+    return [None if status is None else (status.st_ino, status.st_mtime_ns) for status in found]
+
+
 def _jsonable(record: dict[str, Any]) -> Any:
     return json.loads(json.dumps(_without_infinities(record), default=_plain, allow_nan=False))
 
 
-def _read_table(path: Path) -> tuple[list[Any], Floats, Floats, Manifold]:
-    """Ids, points [n, d], δ [n] and the manifold of an ``embedding.parquet`` that holds what was written."""
+def _read_table(path: Path) -> tuple[list[Any], Floats, Floats, Manifold, str | None]:
+    """Ids, points [n, d], δ [n], the manifold and the seal of an ``embedding.parquet`` that holds what was written."""
     about: dict[str, Any] = {}
     widths: list[int] = []
 
@@ -283,7 +338,7 @@ def _read_table(path: Path) -> tuple[list[Any], Floats, Floats, Manifold]:
     ids = [_hashable(json.loads(text)) for text in texts] if about["ids"] == "json" else texts
     if len(set(ids)) < len(ids):
         raise ValueError("two nodes have one id")
-    return ids, points, delta, manifold_from(about["manifold"])
+    return ids, points, delta, manifold_from(about["manifold"]), seal
 
 
 def _ambient_dim(manifold: dict[str, Any]) -> int:

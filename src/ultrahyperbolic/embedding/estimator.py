@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..evaluation import evaluate, violated_orders
 from ..geometry.arguments import check_callable, check_count, check_positive
 from ..graph import Graph, as_graph
+from ..interrupted import Interrupted
 from ..objective import RankedPairs
 from ..progress import bar
 from .backends import Backend, available, choose_backend, make_engine
@@ -28,7 +29,7 @@ from .defaults import at_temperature, choose, in_units_of_radius, tries
 from .embedding import Embedding
 from .engine import BatchState, Engine, Floats, Measure, Precision, Way
 from .memory import require_memory
-from .run import Callback, Outcome, Progress, SoFar, run
+from .run import INTERRUPTED, Callback, Outcome, Progress, SoFar, run
 from .select import choose_signature
 from .start import SpectralStart
 from .tensorboard import check_board, with_tensorboard
@@ -122,7 +123,12 @@ def embed(
     Returns
     -------
     Embedding
-        The best points seen. Ctrl-C returns the best so far.
+        The best points seen.
+
+    Raises
+    ------
+    Interrupted
+        On Ctrl-C: a ``KeyboardInterrupt`` whose ``embedding`` is the best so far, not measured.
 
     Examples
     --------
@@ -158,10 +164,15 @@ def embed(
         beta = beta if selection.best.flat is None else TrainingConfig.beta
     configs = configure(graph, **where, beta=beta, seed=seed, preset=preset, **chosen)
     check_training(graph, configs, time_limit=time_limit, **options)
-    callback = with_tensorboard(tensorboard, graph, configs, callback)
-    embedding = embed_best(graph, configs, quiet=quiet, callback=callback, time_limit=time_limit, **options)
-    if selection is not None:
-        embedding.run["select"] = selection.to_json()
+    chosen_by = {} if selection is None else {"select": selection.to_json()}
+    with with_tensorboard(tensorboard, graph, configs, callback) as told:
+        try:
+            embedding = embed_best(graph, configs, quiet=quiet, callback=told, time_limit=time_limit, **options)
+        except Interrupted as interrupted:
+            if interrupted.embedding is not None:
+                interrupted.embedding.run.update(chosen_by)
+            raise
+    embedding.run.update(chosen_by)
     return embedding
 
 
@@ -239,10 +250,17 @@ def embed_best(
     time_limit: float | None = None,
     **options: Any,
 ) -> Embedding:
-    """Train in several ways as one batch and keep one: the fewest violated orders, or the warm one if it is near."""
-    embeddings = embed_many(
-        graph, configs, quiet=quiet, measures=False, callback=callback, time_limit=time_limit, **options
-    )
+    """Train in several ways as one batch and keep one: the fewest violated orders, or the warm one if it is near.
+
+    Raises :class:`Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
+    """
+    interrupted = False
+    try:
+        embeddings = embed_many(
+            graph, configs, quiet=quiet, measures=False, callback=callback, time_limit=time_limit, **options
+        )
+    except Interrupted as error:
+        embeddings, interrupted = error.embeddings, True
     best = embeddings[0]
     if len(embeddings) > 1:
         violated = [
@@ -261,9 +279,15 @@ def embed_best(
             }
             for config, share, embedding in zip(configs, violated, embeddings, strict=True)
         ]
-    if measures:
+    if measures and not interrupted:
         points = torch.from_numpy(best.points.copy())
-        best.run["measures"] = evaluate(graph, points, best.manifold, progress=not quiet)
+        try:
+            best.run["measures"] = evaluate(graph, points, best.manifold, progress=not quiet)
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        performed = best.run["iterations"]
+        raise Interrupted(f"after {performed} iterations; the best points so far: .embedding", embedding=best)
     return best
 
 
@@ -283,7 +307,8 @@ def embed_many(
 ) -> list[Embedding]:
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
-    ``so_far`` is what :meth:`Progress.so_far` gave an earlier call's callback: the training goes on from there.
+    ``so_far`` is what :meth:`Progress.so_far` gave an earlier call's callback: the training goes on from there. Raises
+    :class:`Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
     graph.require_trainable()
     if time_limit is not None:
@@ -315,13 +340,18 @@ def embed_many(
     # Whatever happened, nothing is worse than where it started.
     after = _final_objective(engine, state.best)
     worse = ~(after <= before)
-    state.best[worse] = start[worse]
+    state = replace(state, best=np.where(worse[:, None, None], start, state.best))  # a checkpoint may have the other
+    interrupted = outcome.reason == INTERRUPTED
+    measures = measures and not interrupted
     embeddings = []
     for number, config in enumerate(configs):
         embedding = _finish(graph, config, state, outcome, number, engine.name, started, measures=measures, quiet=quiet)
         losses = before[number], before[number] if worse[number] else after[number]
         embedding.run["start_loss"], embedding.run["final_loss"] = (_finite(loss) for loss in losses)
         embeddings.append(embedding)
+    if interrupted:
+        performed = outcome.losses.shape[1]
+        raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
     return embeddings
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..geometry.arguments import check_count
 from ..progress import bar
+from .files import unique_beside
 from .layout import plane
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ def _refuse(path: Path, overwrite: bool) -> None:
 
 def _replace(path: Path, write: Callable[[str], object]) -> None:
     """Write a file whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = unique_beside(path)
     try:
         write(str(temporary))
         temporary.replace(path)

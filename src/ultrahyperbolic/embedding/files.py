@@ -9,8 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import secrets
+import shutil
+import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -22,33 +26,140 @@ _LARGEST_RECORD = 64 << 20  # bytes
 
 Write = Callable[[IO[bytes]], object]
 
+_LOCK = ".lock"  # there while files of a folder are renamed
+_RENAMING = threading.Lock()
+
 
 def replace_files(folder: Path, contents: Mapping[str, Write]) -> None:
     """Write files of a folder, all of them or none; what was there under their names is kept until then.
 
-    Each is written to a temporary file, which reaches the disk before any is renamed. Where that fails, the ``OSError``
-    names the file that could not be written.
+    Each is written to a temporary file, which reaches the disk before any is renamed. Where that fails, or a renaming
+    does, everything is as it was, and the ``OSError`` names the file that could not be written. Who writes the same
+    files at the same time does so before or after, never in between. A process that is killed between two renames
+    leaves the files that it did not rename under their temporary names, ``.NAME.`` and some letters, all of them whole.
     """
-    temporary = {name: folder / f".{name}.{os.getpid()}" for name in contents}
     name = ""
     try:
-        for name, write in contents.items():
-            with open(temporary[name], "wb") as file:
-                write(file)
-                file.flush()
-                os.fsync(file.fileno())
-        for name in contents:
-            temporary[name].replace(folder / name)
+        with ExitStack() as stack:
+            temporary = {}
+            for name, write in contents.items():
+                temporary[name] = stack.enter_context(_written(folder, name, write))
+            if len(contents) > 1:
+                stack.enter_context(alone(folder))
+            kept: dict[str, Path | None] = {}
+            try:
+                for name in contents:
+                    if len(kept) + 1 < len(contents):  # nothing comes after the last that could fail
+                        kept[name] = _another_name(folder / name)
+                    temporary[name].replace(folder / name)
+            finally:
+                all_renamed = not any(path.exists() for path in temporary.values())
+                for other, old in kept.items():
+                    if not all_renamed and not temporary[other].exists():
+                        (folder / other).unlink() if old is None else old.replace(folder / other)
+                    elif old is not None:
+                        old.unlink()
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(folder / name)) from None
-    finally:
-        for path in temporary.values():
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[bool]:
+    """Keep all others that rename files of a folder out; whether other processes are kept out, too."""
+    with _RENAMING:
+        handle = _locked(folder / _LOCK)
+        try:
+            yield handle is not None
+        finally:
+            if handle is not None:
+                (folder / _LOCK).unlink()
+                os.close(handle)
+
+
+def remove_leftovers(folder: Path, names: Sequence[str]) -> None:
+    """Remove the temporary files of processes that were killed while they wrote one of these files.
+
+    What a living process writes is locked. Where files cannot be locked, nothing tells the two apart, and all stay.
+    """
+    for name in names:
+        for left in folder.glob(f".{name}.*"):
+            with suppress(OSError):  # whoever writes next will say so
+                handle = os.open(left, os.O_RDWR)
+                try:
+                    if lock(handle):
+                        left.unlink()
+                finally:
+                    os.close(handle)
+
+
+def lock(handle: int, *, wait: bool = False) -> bool | None:
+    """Lock an open file or folder until it is closed; False where another holds it, None where that is not known.
+
+    Some file systems lock nothing, as NFS may be, and some systems have no ``flock``.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except (ImportError, OSError):
+        return None
+    return True
+
+
+def _locked(path: Path) -> int | None:
+    """A file that is there from now on, and locked until its handle is closed; None where files cannot be locked."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        known = lock(handle, wait=True)
+        with suppress(FileNotFoundError):  # whoever had it locked may have removed it since it was opened
+            if known and os.path.samestat(os.fstat(handle), path.stat()):
+                return handle
+        os.close(handle)
+        if known is None:
             path.unlink(missing_ok=True)
+            return None
+
+
+@contextmanager
+def _written(folder: Path, name: str, write: Write) -> Iterator[Path]:
+    """A temporary file that holds what is written, on the disk; removed at the end, unless it was renamed."""
+    path = unique_beside(folder / name)
+    handle = None
+    try:
+        handle = _locked(path)  # so that it is not taken for one of a process that was killed
+        with open(path, "wb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _another_name(path: Path) -> Path | None:
+    """Another name for what a file holds now; None where there is no file."""
+    kept = unique_beside(path)
+    try:
+        os.link(path, kept)
+    except FileNotFoundError:
+        return None
+    except OSError:  # a file system without links
+        shutil.copyfile(path, kept)
+    return kept
+
+
+def unique_beside(path: Path) -> Path:
+    """A name in the same folder that no other process or thread takes."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(8)}")
 
 
 def check_writable(folder: Path) -> None:
     """Raise ``OSError`` where no file can be written to a folder: better before a training than after it."""
-    probe = folder / f".write.{os.getpid()}"
+    probe = unique_beside(folder / "write")
     try:
         probe.write_bytes(b"")
     finally:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from .engine import BatchState, Engine, Floats
 
+INTERRUPTED, TIME_IS_UP = "interrupted", "reached the time limit"
 # A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once.
 _CHUNK_SECONDS = 0.2
 # Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
@@ -117,7 +118,7 @@ def run(
                 reason = "a callback asked to stop"
                 break
     except KeyboardInterrupt:
-        reason = "interrupted"
+        reason = INTERRUPTED
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((len(state.points), 0))
     return Outcome(losses, reason, time.monotonic() - started, guard.steps_back, guard.nonfinite)
 
@@ -129,8 +130,17 @@ def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float
     if state.iteration >= iterations:
         return f"reached {iterations} iterations"
     if time_limit is not None and seconds >= time_limit:
-        return f"reached the time limit of {time_limit:g} s"
+        return f"{TIME_IS_UP} of {time_limit:g} s"
     return ""
+
+
+def unfinished(stopped: object) -> bool:
+    """Whether a training that stopped for this reason could go on, given time.
+
+    >>> unfinished("interrupted"), unfinished("reached the time limit of 60 s"), unfinished("reached 2000 iterations")
+    (True, True, False)
+    """
+    return isinstance(stopped, str) and (stopped == INTERRUPTED or stopped.startswith(TIME_IS_UP))
 
 
 class _Guard:

@@ -19,6 +19,7 @@ import torch
 from ..evaluation import hold_out_edges, link_prediction, violated_orders
 from ..geometry.arguments import check_count, is_number
 from ..graph import Graph, as_graph
+from ..interrupted import Interrupted
 from ..objective import RankedPairs
 from ..progress import bar
 from .backends import choose_backend
@@ -261,9 +262,10 @@ def _train(
     for geometry in geometries:
         configs.append(tries(_config(geometry, length, beta, seed), graph.n_nodes)[:_TRIES])
     flat = [config for group in configs for config in group]
-    embeddings = embed_many(graph, flat, measures=False, **options)
-    if embeddings[0].run["stopped"] == "interrupted":
-        raise KeyboardInterrupt  # half a comparison is none
+    try:
+        embeddings = embed_many(graph, flat, measures=False, **options)
+    except Interrupted:
+        raise KeyboardInterrupt from None  # half a comparison is none
     points = [torch.from_numpy(e.points.copy()) for e in embeddings]
     found, at = [], 0
     for group in configs:

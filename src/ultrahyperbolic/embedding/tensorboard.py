@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,52 +46,75 @@ class TensorBoard:
         names = _names(configs)
         self.writers: list[Any] = [writer(os.fspath(Path(folder) / name)) for name in names]
         self.counting = 0.0  # seconds
+        self.unwritten: tuple[Progress, list[list[tuple[str, float]]]] | None = None
 
     def __call__(self, progress: Progress) -> None:
         """Write what a chunk of iterations came to, where it is due."""
         last = progress.iteration == progress.total or bool(progress.state.done.all())
-        if progress.iteration % EVERY and not last:
-            return
-        counted = last or self.counting <= _COUNTING * progress.seconds
+        # The state goes on, so that what may turn out to be the last is noted now.
+        values = [self._values(progress, run) for run in range(len(self.writers))]
+        self.unwritten = progress, values
+        if last or not progress.iteration % EVERY:
+            self._write(progress, values, counted=last or self.counting <= _COUNTING * progress.seconds)
+
+    def close(self) -> None:
+        """Write where the training stopped, wherever that was, and close the files."""
+        try:
+            if self.unwritten is not None:
+                progress, values = self.unwritten
+                self._write(progress, values, counted=progress.state.iteration == progress.iteration)
+        finally:
+            for writer in self.writers:
+                writer.close()
+
+    def _write(self, progress: Progress, values: list[list[tuple[str, float]]], *, counted: bool) -> None:
+        self.unwritten = None
         for run, writer in enumerate(self.writers):
-            for name, value in self._values(progress, run, counted=counted):
+            for name, value in values[run] + ([self._violated(progress, run)] if counted else []):
                 if math.isfinite(value):
                     writer.add_scalar(name, value, progress.iteration)
             writer.flush()
-            if last:
-                writer.close()
 
-    def _values(self, progress: Progress, run: int, *, counted: bool) -> list[tuple[str, float]]:
+    def _values(self, progress: Progress, run: int) -> list[tuple[str, float]]:
         schedule, at = self.schedules[run], progress.iteration - 1
         longest, shortest = progress.state.record[run, 4:6].tolist()
-        found = [
+        return [
             ("loss", float(progress.loss[run])),
             ("temperature", float(schedule.temperature[at])),
             ("epsilon", float(schedule.epsilon[at])),
             ("longest_edge", longest),
             ("shortest_nonedge", shortest),
         ]
-        if counted:
-            began, manifold = time.monotonic(), self.configs[run].manifold()
-            points = torch.from_numpy(progress.state.points[run, :, : manifold.ambient_dim].copy())
-            found.append(("violated_orders", violated_orders(self.graph, points, manifold).edges_vs_nonedges))
-            self.counting += time.monotonic() - began
-        return found
+
+    def _violated(self, progress: Progress, run: int) -> tuple[str, float]:
+        began, manifold = time.monotonic(), self.configs[run].manifold()
+        points = torch.from_numpy(progress.state.points[run, :, : manifold.ambient_dim].copy())
+        share = violated_orders(self.graph, points, manifold).edges_vs_nonedges
+        self.counting += time.monotonic() - began
+        return "violated_orders", share
 
 
+@contextmanager
 def with_tensorboard(
     folder: str | os.PathLike[str] | None, graph: Graph, configs: Sequence[TrainingConfig], callback: Callback | None
-) -> Callback | None:
-    """The callback that also writes for TensorBoard; without a folder, the callback itself."""
+) -> Iterator[Callback | None]:
+    """The callback that also writes for TensorBoard, until the training ends; without a folder, the callback itself.
+
+    However it ends, where it stopped is written and the files are closed.
+    """
     if folder is None:
-        return callback
+        yield callback
+        return
     board = TensorBoard(folder, graph, configs)
 
     def both(progress: Progress) -> Any:
         board(progress)
         return None if callback is None else callback(progress)
 
-    return both
+    try:
+        yield both
+    finally:
+        board.close()
 
 
 def check_board(folder: str | os.PathLike[str] | None) -> None:

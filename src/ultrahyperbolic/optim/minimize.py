@@ -14,6 +14,7 @@ from torch import Tensor
 from ..geometry import Manifold
 from ..geometry.arguments import check_callable, check_count, check_positive
 from ..geometry.manifold import require_manifold
+from ..interrupted import Interrupted
 from ..progress import bar
 from .descent import DescentSettings, DescentState, descent_step
 from .line_search import armijo
@@ -86,7 +87,7 @@ def minimize(
     progress : bool
         Show a progress bar, on a terminal.
 
-    Ctrl-C stops and returns the best point so far.
+    Ctrl-C raises :class:`Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is what was found so far.
     """
     check_callable("function", function)
     if callback is not None:
@@ -121,7 +122,7 @@ def minimize(
                     reason, converged = _within(run, gradient_tolerance)
         except KeyboardInterrupt:
             reason = "interrupted"
-    return MinimizeResult(
+    result = MinimizeResult(
         point=run.best_points,
         value=run.best_value,
         history=run.history,
@@ -131,6 +132,9 @@ def minimize(
         reason=reason,
         converged=converged,
     )
+    if reason == "interrupted":
+        raise Interrupted(f"after {result.iterations} iterations; the best point so far: .result", result=result)
+    return result
 
 
 class _Run:

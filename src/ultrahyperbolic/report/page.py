@@ -15,6 +15,7 @@ from typing import Any
 
 from ..embedding import Embedding
 from ..embedding.embedding import REPORT
+from ..embedding.files import replace_files
 from ..graph import Graph
 from . import words
 from .contents import Contents, gather
@@ -37,14 +38,9 @@ def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: G
     """
     path = Path(file)
     path = path / REPORT if path.is_dir() else path
-    text = render(embedding, graph=graph)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        # Half a letter, which text from elsewhere may hold, has no UTF-8.
-        temporary.write_bytes(text.encode("utf-8", "backslashreplace"))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    # Half a letter, which text from elsewhere may hold, has no UTF-8.
+    content = render(embedding, graph=graph).encode("utf-8", "backslashreplace")
+    replace_files(path.parent, {path.name: lambda file: file.write(content)})
     return path
 
 
@@ -72,6 +68,7 @@ def assemble(contents: Contents) -> str:
         "plotly": plotly,
         "data": as_script_data(contents.data),
         "title": escape(words.title(contents)),
+        "unfinished": words.unfinished_note(contents.embedding.run),
         "heading": words.heading(contents),
         "lead": words.lead(contents),
         "about": words.about(contents),

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..embedding.run import INTERRUPTED, unfinished
 from ..geometry import Manifold, PseudoHyperboloid
 from ..graph import Graph
 from ..graph.columns import Columns
@@ -45,6 +46,20 @@ def geometry_name(manifold: Manifold) -> str:
     'Q^(3,1)'
     """
     return f"Q^({manifold.p},{manifold.q})" if isinstance(manifold, PseudoHyperboloid) else f"R^{manifold.dim}"
+
+
+def unfinished_note(run: Mapping[str, Any]) -> str:
+    """That the training stopped early, for the top of the page; nothing where it did not."""
+    stopped, iterations, config = run.get("stopped"), run.get("iterations"), run.get("config")
+    if not unfinished(stopped):
+        return ""
+    total = config.get("iterations") if isinstance(config, dict) else None
+    words = f"This training is unfinished: {escape(str(stopped))}"
+    if isinstance(iterations, int) and isinstance(total, int):
+        words += f" after {iterations:,} of {total:,} iterations"
+    more = "" if stopped == INTERRUPTED else " --time-limit SECONDS"
+    command = f" To continue: <code>ultrahyperbolic embed --resume FOLDER{more}</code>." if "training" in run else ""
+    return f'<p class="unfinished" role="note"><strong>{words}.</strong>{command}</p>'
 
 
 def lead(contents: Contents) -> str:

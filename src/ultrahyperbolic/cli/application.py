@@ -96,8 +96,8 @@ def ultrahyperbolic(
         print(context.get_help())
 
 
-def main() -> None:
-    """The entry of the command."""
+def run() -> None:
+    """Do what the command line says, and leave with an exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A letter that the terminal's encoding lacks is no reason to fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]

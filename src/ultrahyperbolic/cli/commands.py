@@ -1,0 +1,28 @@
+"""The commands, in the order in which people meet them."""
+
+from .answers import EVALUATE_EXAMPLES, NEIGHBORS_EXAMPLES, RANK_EXAMPLES, evaluate, neighbors, rank
+from .application import app, run
+from .embed import EXAMPLES as EMBED_EXAMPLES
+from .embed import embed
+from .export import EXAMPLES as EXPORT_EXAMPLES
+from .export import export
+from .known import EXAMPLES as DATASETS_EXAMPLES
+from .known import datasets
+from .report import EXAMPLES as REPORT_EXAMPLES
+from .report import report
+from .reproduce import EXAMPLES as REPRODUCE_EXAMPLES
+from .reproduce import reproduce
+from .select import EXAMPLES as SELECT_EXAMPLES
+from .select import select
+
+__all__ = ["app", "run"]
+
+app.command(epilog=EMBED_EXAMPLES)(embed)
+app.command(epilog=SELECT_EXAMPLES)(select)
+app.command(epilog=RANK_EXAMPLES)(rank)
+app.command(epilog=NEIGHBORS_EXAMPLES)(neighbors)
+app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
+app.command(epilog=REPORT_EXAMPLES)(report)
+app.command(epilog=EXPORT_EXAMPLES)(export)
+app.command(epilog=DATASETS_EXAMPLES)(datasets)
+app.command(epilog=REPRODUCE_EXAMPLES)(reproduce)
