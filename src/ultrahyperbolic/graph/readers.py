@@ -8,7 +8,6 @@ import stat
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
