@@ -39,7 +39,7 @@ _QUANTITY = re.compile(
     | \d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?  # a time""",
     re.IGNORECASE | re.VERBOSE,
 )
-_COMPARED = 32  # columns of names that are compared with each other
+_COMPARED = 50  # columns at most that are compared with each other
 _LONGEST = 60  # letters of a name that is shown
 
 
@@ -127,14 +127,12 @@ def find_ends(width: int, values: Callable[[int], Sequence[object]]) -> tuple[in
     ends = 0, 1
     if width < 3 or not (holds_quantities(values(0)) or holds_quantities(values(1))):
         return ends
-    named: list[tuple[int, set[object]]] = []
-    for column in range(width):
-        if len(named) < _COMPARED and (found := values(column)) and not holds_quantities(found):
-            named.append((column, set(found)))
-    most = len(set(values(0)) & set(values(1)))
-    for (first, these), (second, those) in combinations(named, 2):
-        if len(these & those) > most:
-            ends, most = (first, second), len(these & those)
+    compared = [values(column) for column in range(min(width, _COMPARED))]
+    named = {column: set(found) for column, found in enumerate(compared) if found and not holds_quantities(found)}
+    most = len(set(compared[0]) & set(compared[1]))
+    for pair in combinations(named, 2):
+        if (shared := len(named[pair[0]] & named[pair[1]])) > most:
+            ends, most = pair, shared
     return ends
 
 

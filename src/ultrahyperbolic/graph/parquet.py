@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
@@ -56,18 +56,29 @@ def read_parquet(path: str, choose: Callable[[Any], Sequence[str]]) -> Any:
     return table
 
 
-def read_first_rows(path: str, schema: Any, name: str, rows: int) -> Any:
-    """The first rows of a column, or fewer where they might not fit into memory: enough to tell what it holds."""
-    pa, parquet = need("pyarrow", "reading Parquet"), need("pyarrow.parquet", "reading Parquet")
-    kind = _type(path, schema, name, most_bytes(os.path.getsize(path)) // rows)
-    with _named(path):
-        most, largest, repeats = _unpacked(path, [name])
-        rows = min(rows, max(1, most // max(largest, 1))) if repeats else rows
-        with parquet.ParquetFile(path, read_dictionary=[name] if _is_text(kind) and not repeats else []) as file:
-            for batch in file.iter_batches(batch_size=rows, columns=[name], use_threads=False):
-                batch.validate(full=True)
-                return pa.chunked_array([batch.column(0)])
-    return pa.chunked_array([], kind)
+class FirstRows:
+    """The first rows of columns of a file, looked at one by one: enough to tell what they hold."""
+
+    def __init__(self, path: str, schema: Any, rows: int) -> None:
+        self._path, self._schema, self._rows = path, schema, rows
+        self._footer: list[dict[int, Any]] | None = None  # long in a file of many columns, so it is read once
+
+    def __call__(self, name: str) -> Any:
+        """The ``pyarrow.ChunkedArray`` of a column, of fewer rows where more might not fit into memory."""
+        pa, parquet = need("pyarrow", "reading Parquet"), need("pyarrow.parquet", "reading Parquet")
+        kind = _type(self._path, self._schema, name, most_bytes(os.path.getsize(self._path)) // self._rows)
+        with _named(self._path):
+            if self._footer is None:
+                with _mapped(self._path) as data:
+                    self._footer = list(_chunks(data))
+            most, largest, repeats = _unpacked(self._path, [name], self._footer)
+            rows = min(self._rows, max(1, most // max(largest, 1))) if repeats else self._rows
+            texts = [name] if _is_text(kind) and not repeats else []
+            with parquet.ParquetFile(self._path, read_dictionary=texts) as file:
+                for batch in file.iter_batches(batch_size=rows, columns=[name], use_threads=False):
+                    batch.validate(full=True)
+                    return pa.chunked_array([batch.column(0)])
+        return pa.chunked_array([], kind)
 
 
 @contextmanager
@@ -95,15 +106,21 @@ def _type(path: str, schema: Any, name: str, longest: int) -> Any:
     return kind
 
 
-def _unpacked(path: str, names: Sequence[str]) -> tuple[int, int, bool]:
+@contextmanager
+def _mapped(path: str) -> Iterator[mmap.mmap]:
+    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        yield data
+
+
+def _unpacked(path: str, names: Sequence[str], footer: Iterable[dict[int, Any]] | None = None) -> tuple[int, int, bool]:
     """How many bytes may be unpacked, how many the largest page has, and whether values repeat the one before.
 
     The footer is read here and not by pyarrow, whose view of a damaged one can end the process.
     """
     size = os.path.getsize(path)
     most, total, largest, repeats = most_bytes(size), 0, 0, False
-    with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        for chunk in _chunks(data):
+    with _mapped(path) as data:
+        for chunk in _chunks(data) if footer is None else footer:
             if b".".join(_items(chunk.get(3), bytes)).decode(errors="replace") not in names or not chunk.get(5):
                 continue
             for page in _pages(data, chunk):

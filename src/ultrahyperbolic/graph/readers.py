@@ -23,7 +23,7 @@ from .ids import NodeIds
 from .limits import ID
 from .matrix_market import read_matrix_market
 from .networkx_files import Format, format_of, label_attribute, read_networkx_file, weight_attribute
-from .parquet import longest_text, read_first_rows, read_parquet
+from .parquet import FirstRows, longest_text, read_parquet
 from .text import Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded, sniff
 
 Path = str | os.PathLike[str]
@@ -238,9 +238,11 @@ def _read_parquet(
     taken: list[Columns] = []
 
     def choose(schema: Any) -> list[str]:
+        first_rows = FirstRows(path, schema, SAMPLE_ROWS)
+
         def values(k: int) -> Sequence[object]:
             try:
-                return arrow_values(read_first_rows(path, schema, schema.names[k], SAMPLE_ROWS))
+                return arrow_values(first_rows(schema.names[k]))
             except GraphError:
                 return []  # a column that cannot be read is looked at only if it is chosen
 
