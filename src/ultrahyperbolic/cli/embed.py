@@ -429,20 +429,28 @@ def _train(
 
 
 def _keep(embedding: Embedding, task: Task, *, with_report: bool, quiet: bool) -> str:
-    """Save the points, measure them, complete the record and write the report; what Ctrl-C left no time for, if any."""
+    """Measure and save the points, complete the record and write the report; what Ctrl-C left no time for, if any."""
     import torch
 
     from ..embedding.checkpoint import CHECKPOINT
     from ..embedding.embedding import write_record
-    from ..evaluation import evaluate
+    from ..evaluation import over_nodes, over_pairs
     from ..progress import bar
     from ..report import write_report
 
+    points = torch.from_numpy(embedding.points.copy())
     with refusing(OSError, about="cannot save the embedding: "):
+        # The pass over all pairs that measures gives δ too, which saving needs.
+        try:
+            found = over_pairs(task.graph, points, embedding.manifold, progress=not quiet)
+        except KeyboardInterrupt:
+            embedding.save(task.folder, overwrite=True)
+            return "measuring"
+        embedding.remember(found.delta, found.nearest)
+        embedding.run["measures"] = found.measures
         embedding.save(task.folder, overwrite=True)
         try:
-            points = torch.from_numpy(embedding.points.copy())
-            embedding.run["measures"] = evaluate(task.graph, points, embedding.manifold, progress=not quiet)
+            embedding.run["measures"] |= over_nodes(task.graph, points, progress=not quiet)
         except KeyboardInterrupt:
             return "measuring"
         write_record(task.folder, embedding.run)
