@@ -336,3 +336,9 @@ def test_bugs_keep_their_traceback(call, monkeypatch):
     monkeypatch.setattr(room, "embed_best", broken)
     with pytest.raises(ZeroDivisionError):
         call("embed karate -o club")
+
+
+def test_measuring_saving_and_the_report_share_one_pass_over_the_pairs(call, passes):
+    assert call("embed karate -o club --iterations 60 --temperature 0.1").exit_code == 0
+    assert Path("club/report.html").exists()
+    assert len(passes) == 1

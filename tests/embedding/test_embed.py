@@ -235,6 +235,34 @@ def test_callbacks_and_limits():
     assert "time limit" in limited.run["stopped"]
 
 
+def test_one_pass_over_the_pairs_answers_all_questions(passes, tmp_path):
+    from ultrahyperbolic.pairs import nearest, row_sums
+    from ultrahyperbolic.report import write_report
+
+    options = {"p": 2, "q": 1, "iterations": 50, "quiet": True}
+    embedding = uh.embed(uh.datasets.karate(), **options, temperature=0.1)
+    assert len(passes) == 1
+    embedding.hierarchy()
+    embedding.save(tmp_path)
+    write_report(embedding, tmp_path)
+    found = [embedding.nearest(k) for k in (1, 3, 5)]
+    assert embedding._repr_html_()
+    assert len(passes) == 1
+    points = torch.from_numpy(np.array(embedding.points))
+    assert np.array_equal(embedding.delta, row_sums(points, embedding.manifold).numpy())
+    for k, (indices, distances) in zip((1, 3, 5), found, strict=True):
+        expected = nearest(points, embedding.manifold, k)
+        assert np.array_equal(indices, expected.indices.numpy())
+        assert np.array_equal(distances, expected.distances.numpy())
+    assert embedding.nearest(6)[0].shape == (34, 6)
+    with pytest.raises(ValueError, match="k must be at least 1"):
+        embedding.nearest(0)
+    # Of several tries, each is looked at to be chosen from, and the one that is kept once more.
+    passes.clear()
+    best = uh.embed(uh.datasets.karate(), **options)
+    assert len(passes) == len(best.run["tries"]) + 1
+
+
 def test_the_bar_of_a_training_takes_no_pass_over_the_pairs(terminal, passes):
     stderr, seen = terminal(), []
     shown = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=400, callback=lambda p: seen.append(len(passes)))

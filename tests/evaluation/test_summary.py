@@ -18,6 +18,8 @@ from ultrahyperbolic.evaluation import (
     delta,
     evaluate,
     norm_proxy,
+    over_nodes,
+    over_pairs,
     pagerank,
     precision_at_k,
     recall_at_1,
@@ -26,6 +28,7 @@ from ultrahyperbolic.evaluation import (
     violated_orders,
 )
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.pairs import nearest
 
 KEYS = {
     "violated_orders",
@@ -95,6 +98,29 @@ def test_a_bar_changes_nothing_and_is_for_terminals(capsys):
     shown = evaluate(graph, points, Euclidean(3), progress=True)
     assert capsys.readouterr() == ("", "")
     assert shown == evaluate(graph, points, Euclidean(3))
+
+
+@pytest.mark.parametrize("backend", ["numba", "reference"])
+def test_it_takes_one_pass_over_the_pairs(backend, passes):
+    if backend == "numba":
+        pytest.importorskip("numba")
+    points = torch.randn(34, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
+    evaluate(karate(), points, Euclidean(3), backend=backend)
+    assert passes == [backend]
+
+
+def test_what_the_pass_gives_besides():
+    graph, space = karate(), PseudoHyperboloid(3, 1)
+    points = space.random(34, generator=torch.Generator().manual_seed(0))
+    found = over_pairs(graph, points, space)
+    assert found.delta.tolist() == delta(points, space).tolist()
+    expected = nearest(points, space, 5)
+    assert torch.equal(found.nearest.indices, expected.indices)
+    assert torch.equal(found.nearest.distances, expected.distances)
+    assert found.measures | over_nodes(graph, points) == evaluate(graph, points, space)
+    assert not found.measures.keys() & over_nodes(graph, points).keys()
+    alone = over_pairs(Graph.from_arrays([], [], ids=1), points[:1], space)
+    assert (alone.measures, alone.delta.tolist(), alone.nearest.indices.shape) == ({}, [0.0], (1, 0))
 
 
 @pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity"])

@@ -9,11 +9,13 @@ import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding import BatchState, NumbaEngine, ReferenceEngine, TrainingConfig
+from ultrahyperbolic.embedding import BatchState, NumbaEngine, ReferenceEngine, TrainingConfig, estimator
 from ultrahyperbolic.embedding.checkpoint import CHECKPOINT, write_checkpoint
 from ultrahyperbolic.embedding.estimator import embed_many
 from ultrahyperbolic.embedding.files import read_sealed_json
 from ultrahyperbolic.embedding.run import SoFar
+from ultrahyperbolic.paper.figure3 import last_loss
+from ultrahyperbolic.plot.graphs import losses_drawing
 
 KARATE = uh.datasets.karate()
 
@@ -47,7 +49,10 @@ def test_they_are_taken_back(poison, names, iteration, value):
     spoilt, sound = embed_many(KARATE, [TrainingConfig(iterations=600), TrainingConfig(iterations=600, seed=1)])
     assert np.isfinite(spoilt.points).all()
     assert spoilt.run["measures"]["violated_orders"] < 0.1
-    assert np.isfinite(spoilt.run["loss"]).all()
+    losses = spoilt.run["loss"]
+    assert len(losses) == spoilt.run["iterations"] == 600
+    assert np.isfinite([loss for loss in losses if loss is not None]).all()
+    assert losses[spoilt.run["best_iteration"]] == spoilt.run["best_loss"]
     assert sound.run["steps_back"] == sound.run["nonfinite"] == 0
     if "points" in names:
         assert spoilt.run["steps_back"] >= spoilt.run["nonfinite"] >= 1
@@ -58,7 +63,43 @@ def test_without_step_back_and_with_the_reference_too(poison):
     (found,) = embed_many(KARATE, [TrainingConfig(iterations=120, step_back=False)], backend="reference")
     assert np.isfinite(found.points).all()
     assert found.run["nonfinite"] == 1
-    assert len(found.run["loss"]) < found.run["iterations"] == 120, "losses that are not finite are left out"
+    losses = found.run["loss"]
+    assert len(losses) == found.run["iterations"] == 120
+    assert [k for k, loss in enumerate(losses) if loss is None] == list(range(20, 100)), "none is left out"
+
+
+def train(iterations):
+    (found,) = embed_many(KARATE, [TrainingConfig(iterations=iterations)], measures=False, backend="reference")
+    return found.run
+
+
+def test_the_loss_stays_where_it_was(poison, monkeypatch):
+    sound = train(240)
+    poison(30, "points", engine=ReferenceEngine)
+    whole = train(240)
+    monkeypatch.setattr(estimator, "_LOSS_POINTS", 40)
+    thinned = train(240)
+    losses = whole["loss"]
+    assert losses[:30] == sound["loss"][:30]
+    assert losses[30:100] == [None] * 70
+    assert thinned["loss_every"] == 6
+    assert thinned["loss"] == losses[::6]
+    for run in (whole, thinned):
+        assert run["best_loss"] == losses[run["best_iteration"]] == min(losses[180:])
+
+
+def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
+    poison(60, "points", engine=ReferenceEngine)  # and not taken back before it ends
+    (trained,) = embed_many(KARATE, [TrainingConfig(iterations=90)], measures=False, backend="reference")
+    trained.save(tmp_path)
+    loaded = uh.load(tmp_path)
+    losses = loaded.run["loss"]
+    assert losses == trained.run["loss"]
+    assert [k for k, loss in enumerate(losses) if loss is None] == list(range(60, 90))
+    (line,) = losses_drawing({"club": loaded}, "loss").lines
+    assert line.x.tolist() == list(range(90))
+    np.testing.assert_array_equal(line.y, [*losses[:60], *[np.nan] * 30])
+    assert last_loss(loaded) == losses[59]
 
 
 def test_the_command_tells_and_writes_what_is_finite(call, poison):

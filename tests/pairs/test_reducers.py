@@ -60,7 +60,7 @@ def expect(points, manifold, edges, k, thresholds, **options):
     """What torch makes of the distances that the compiled passes measure."""
     table = Table(matrix(points, manifold, **options))
     positions = torch.arange(len(points)).double()[:, None]
-    statistics = reference.row_statistics(positions, table, edges, k)
+    statistics = reference.row_statistics(positions, table, edges, k, thresholds)
     return statistics, reference.nonedge_counts(positions, table, edges, thresholds)
 
 
@@ -70,6 +70,7 @@ def assert_same_rows(found, expected):
     assert torch.equal(found.nearest.distances, expected.nearest.distances)
     for one, other in zip(found.counts, expected.counts, strict=True):
         assert torch.equal(one, other)
+    assert torch.equal(found.nonedges, expected.nonedges)
 
 
 @pytest.fixture(params=MANIFOLDS, ids=lambda m: m._label())
@@ -136,7 +137,7 @@ def test_all_reducers(space, n):
     thresholds = torch.cat((pair_distances(points, space, edges, **NUMBA), torch.tensor([0.0, math.inf]).double()))
     for k in {1, min(5, n - 1), n - 1}:
         statistics, counts = expect(points, space, edges, k, thresholds)
-        assert_same_rows(row_statistics(points, space, edges, k, **NUMBA), statistics)
+        assert_same_rows(row_statistics(points, space, edges, k, thresholds, **NUMBA), statistics)
         assert torch.equal(nearest(points, space, k, **NUMBA).indices, statistics.nearest.indices)
     assert torch.equal(row_sums(points, space, **NUMBA), row_statistics(points, space, edges, 1, **NUMBA).sums)
     assert torch.equal(neighbor_counts(points, space, edges, **NUMBA).others, statistics.counts.others)
@@ -148,7 +149,8 @@ def test_all_measures(space, measure):
     points, edges = spread_points(space, 120), random_edges(120)
     thresholds = pair_distances(points, space, edges, measure=measure, **NUMBA)
     statistics, counts = expect(points, space, edges, 7, thresholds, measure=measure)
-    assert_same_rows(row_statistics(points, space, edges, 7, measure=measure, **NUMBA), statistics)
+    assert_same_rows(row_statistics(points, space, edges, 7, thresholds, measure=measure, **NUMBA), statistics)
+    assert torch.equal(statistics.nonedges, counts)
     assert torch.equal(nonedge_counts(points, space, edges, thresholds, measure=measure, **NUMBA), counts)
 
 
@@ -181,6 +183,9 @@ def test_equal_distances(n, share):
     for bounds in (thresholds, thresholds[:1], thresholds[:0], torch.full_like(thresholds, 2.0)):
         found = nonedge_counts(points, flat, edges, bounds, **NUMBA)
         assert torch.equal(found, reference.nonedge_counts(points, flat, edges, bounds))
+        assert torch.equal(found, row_statistics(points, flat, edges, 1, bounds, **NUMBA).nonedges)
+        assert torch.equal(found, reference.row_statistics(points, flat, edges, 1, bounds).nonedges)
+    assert row_statistics(points, flat, edges, 1, **NUMBA).nonedges.shape == (0,)
     torch.testing.assert_close(thresholds, before, equal_nan=True)
 
 
@@ -219,11 +224,11 @@ def test_what_is_not_a_number_is_farthest():
 def test_threads_and_blocks_change_nothing(space, block_rows):
     points, edges = spread_points(space, 300), random_edges(300, 0.02)
     thresholds = pair_distances(points, space, edges, **NUMBA)
-    whole = row_statistics(points, space, edges, 4, threads=1, **NUMBA)
+    whole = row_statistics(points, space, edges, 4, thresholds, threads=1, **NUMBA)
     counts = nonedge_counts(points, space, edges, thresholds, threads=1, **NUMBA)
     for threads in (1, 2, 5):
         options = {"threads": threads, "block_rows": block_rows, **NUMBA}
-        found = row_statistics(points, space, edges, 4, **options)
+        found = row_statistics(points, space, edges, 4, thresholds, **options)
         assert torch.equal(found.sums, whole.sums)
         assert_same_rows(found, whole)
         assert torch.equal(nonedge_counts(points, space, edges, thresholds, **options), counts)

@@ -178,9 +178,14 @@ def test_pairs_without_a_geodesic_are_farthest():
     assert statistics.sums.isinf().tolist() == [any(map(math.isinf, row)) for row in table]
 
 
-def test_one_pass_gives_what_three_give(space):
+def test_one_pass_gives_what_four_give(space, passes):
     points, edges = space.random(50, generator=torch.Generator().manual_seed(6)), random_edges(50)
-    statistics = row_statistics(points, space, edges, 3, block_rows=8)
+    thresholds = pair_distances(points, space, edges)
+    statistics = row_statistics(points, space, edges, 3, thresholds, block_rows=8)
+    assert len(passes) == 1
+    counts = nonedge_counts(points, space, edges, thresholds, block_rows=8)
+    assert torch.equal(statistics.nonedges, counts)
+    assert row_statistics(points, space, edges, 3).nonedges.shape == (0,)
     torch.testing.assert_close(statistics.sums, row_sums(points, space, block_rows=8), rtol=0, atol=0)
     for one, other in zip(statistics.nearest, nearest(points, space, 3, block_rows=8), strict=True):
         torch.testing.assert_close(one, other, rtol=0, atol=0)

@@ -112,6 +112,15 @@ def test_the_data_are_those_of_the_embedding(club):
     assert data["loss"]["values"] == pytest.approx(club.run["loss"], rel=1e-5)
 
 
+def test_losses_that_are_no_numbers_leave_gaps(club):
+    def page_with(losses):
+        run = {**club.run, "loss": losses, "loss_every": 7, "best_iteration": 14}
+        return read(Embedding(club.ids, club.points, club.manifold, run, club.graph)).data["loss"]
+
+    assert page_with([3.0, None, 2.0]) == {"values": [3.0, None, 2.0], "every": 7, "best": 14}
+    assert page_with([3.0, None, None]) is None
+
+
 def test_bands_of_strength_hold_all_edges_and_never_part_equals(club):
     edges = read(club).data["edges"]
     by_band: dict[int, set[float]] = {}

@@ -249,11 +249,14 @@ def _train_and_keep(
     quiet: bool,
     as_json: bool,
 ) -> None:
+    from ..embedding.estimator import measure_pairs
     from ..embedding.run import INTERRUPTED
 
     asked = _Asked(task)
     with on_interrupt(partial(asked, 130)), on_interrupt(partial(asked, 143), signal.SIGTERM):
         embedding, checkpoints = _train(task, asked, threads, checkpoint_every, tensorboard, quiet=quiet)
+        # The pass over all pairs that measures gives δ too, which saving needs.
+        measure_pairs(task.graph, embedding, quiet=quiet)
         with refusing(OSError, about="cannot save the embedding: "):
             embedding.save(task.folder, overwrite=True)
     stopped, iterations = embedding.run["stopped"], embedding.run["iterations"]
@@ -482,25 +485,25 @@ def _stop_here(checkpoints: Checkpoints) -> None:
 
 
 def _complete(embedding: Embedding, task: Task, with_report: bool, quiet: bool) -> str:
-    """Measure the points, complete the record and write the report; what Ctrl-C left no time for, if any."""
+    """Complete the measures and the record and write the report; what Ctrl-C left no time for, if any."""
     import torch
 
     from ..embedding.checkpoint import CHECKPOINT
     from ..embedding.run import unfinished
-    from ..evaluation import evaluate
+    from ..evaluation import over_nodes
     from ..progress import bar
     from ..report import write_report
 
-    def measure() -> None:
+    def compare() -> None:
         points = torch.from_numpy(embedding.points.copy())
-        embedding.run["measures"] = evaluate(task.graph, points, embedding.manifold, progress=not quiet)
+        embedding.run["measures"] |= over_nodes(task.graph, points, progress=not quiet)
 
     def report() -> None:
         with bar("report", show=not quiet):
             write_report(embedding, task.folder)
 
     with refusing(OSError, about="cannot save the embedding: "):
-        if cut_short(measure):
+        if cut_short(compare):
             return "measuring"
         embedding.save_record(task.folder)
         if not unfinished(embedding.run["stopped"]):

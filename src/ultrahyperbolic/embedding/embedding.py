@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -21,7 +21,7 @@ from torch import Tensor
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
 from ..geometry.arguments import check_count
 from ..graph.parquet import read_parquet
-from ..pairs import nearest, row_sums
+from ..pairs import Nearest, nearest, row_sums
 from .files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ class Embedding:
     """How it was made: configuration, seed, versions, graph, loss, measures, timing."""
     graph: Graph | None = None
     """The graph it was trained on, when at hand."""
+    _nearest: ClassVar[Nearest | None] = None
+    """As many of every node as were sought before, where they were."""
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=np.float64)
@@ -127,8 +129,14 @@ class Embedding:
 
     def nearest(self, k: int = 1) -> tuple[NDArray[np.int64], Floats]:
         """The k nearest nodes of every node: positions [n, k] and distances [n, k], blockwise."""
-        found = nearest(self._tensor, self.manifold, k)
-        return found.indices.numpy(), found.distances.numpy()
+        found = self._nearest
+        if found is None or not 1 <= k <= found.indices.shape[1]:
+            found = nearest(self._tensor, self.manifold, k)
+        return found.indices[:, :k].numpy(), found.distances[:, :k].numpy()
+
+    def remember(self, delta: Floats, nearest: Nearest) -> None:
+        """Keep what a pass over all pairs found of these points, δ and the nearest nodes: they are not sought again."""
+        vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
     def index(self, node: Hashable) -> int:
         """The row of a node, by id."""

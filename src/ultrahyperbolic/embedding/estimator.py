@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..evaluation import evaluate, violated_orders
+from ..evaluation import over_nodes, over_pairs, violated_orders
 from ..geometry.arguments import check_callable, check_count, check_positive
 from ..graph import Graph, as_graph
 from ..interrupted import Interrupted
@@ -280,9 +280,8 @@ def embed_best(
             for config, share, embedding in zip(configs, violated, embeddings, strict=True)
         ]
     if measures and not interrupted:
-        points = torch.from_numpy(best.points.copy())
         try:
-            best.run["measures"] = evaluate(graph, points, best.manifold, progress=not quiet)
+            _measure(graph, best, quiet=quiet)
         except KeyboardInterrupt:
             interrupted = True
     if interrupted:
@@ -345,7 +344,9 @@ def embed_many(
     measures = measures and not interrupted
     embeddings = []
     for number, config in enumerate(configs):
-        embedding = _finish(graph, config, state, outcome, number, engine.name, started, measures=measures, quiet=quiet)
+        embedding = _finish(graph, config, state, outcome, number, engine.name, started)
+        if measures:
+            _measure(graph, embedding, quiet=quiet)
         losses = before[number], before[number] if worse[number] else after[number]
         embedding.run["start_loss"], embedding.run["final_loss"] = (_finite(loss) for loss in losses)
         embeddings.append(embedding)
@@ -394,7 +395,7 @@ def _ends(value: float | tuple[float, float] | None) -> tuple[float, float] | No
 
 def _finish(
     graph: Graph, config: TrainingConfig, state: BatchState, outcome: Outcome, number: int, backend: str,
-    started: float, *, measures: bool, quiet: bool,
+    started: float,
 ) -> Embedding:  # fmt: skip
     manifold = config.manifold()
     points = state.best[number, :, : manifold.ambient_dim]
@@ -402,26 +403,39 @@ def _finish(
     best_loss, best_at, _, done_at = state.record[number, :4]
     if done_at >= 0:
         losses = losses[: int(done_at) + 1]
-    performed, losses = len(losses), losses[np.isfinite(losses)]
     every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
     record: dict[str, Any] = {
         "config": config.to_json(),
         "seed": config.seed,
         "versions": versions(),
         "graph": graph_record(graph),
-        "loss": losses[::every].tolist(),
+        "loss": [_finite(loss) for loss in losses[::every]],  # entry k is that of iteration k · every
         "loss_every": every,
-        "best_loss": _best(best_loss, losses),
+        "best_loss": _best(best_loss, losses[np.isfinite(losses)]),
         "best_iteration": int(best_at),
-        "iterations": performed,
+        "iterations": len(losses),
         "ordered_at": int(done_at) if done_at >= 0 else None,
         "stopped": outcome.reason,
         "steps_back": int(outcome.steps_back[number]),
         "nonfinite": int(outcome.nonfinite[number]),
-        "measures": evaluate(graph, torch.from_numpy(points.copy()), manifold, progress=not quiet) if measures else {},
+        "measures": {},
         "timing": {"started": started, "seconds": outcome.seconds, "runs": len(state.points), "backend": backend},
     }
     return Embedding(graph.ids, points, manifold, record, graph)
+
+
+def _measure(graph: Graph, embedding: Embedding, *, quiet: bool) -> None:
+    """Measure an embedding, and let it keep what that found of all pairs."""
+    measure_pairs(graph, embedding, quiet=quiet)
+    points = torch.from_numpy(embedding.points.copy())
+    embedding.run["measures"] |= over_nodes(graph, points, progress=not quiet)
+
+
+def measure_pairs(graph: Graph, embedding: Embedding, *, quiet: bool) -> None:
+    """The measures of one pass over all pairs; the embedding keeps what that found, δ among it."""
+    found = over_pairs(graph, torch.from_numpy(embedding.points.copy()), embedding.manifold, progress=not quiet)
+    embedding.remember(found.delta, found.nearest)
+    embedding.run["measures"] = found.measures
 
 
 def _best(best: float, losses: NDArray[np.float64]) -> float | None:

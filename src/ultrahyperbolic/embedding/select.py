@@ -229,11 +229,10 @@ def _halve(
             for k, split in enumerate(splits):
                 training = graph if split is None else split.graph
                 found = _train(training, [rows[i].geometry for i in alive], length, beta, first[k], options)
-                for index, (config, points) in zip(alive, found, strict=True):
-                    manifold = config.manifold()
-                    rows[index].violated_orders.append(_share(training, points, manifold))
+                for index, (config, points, violated) in zip(alive, found, strict=True):
+                    rows[index].violated_orders.append(violated)
                     if split is not None:
-                        auc = link_prediction(graph, points, manifold, split.edges).auc
+                        auc = link_prediction(graph, points, config.manifold(), split.edges).auc
                         rows[index].held_out.append(1.0 if math.isnan(auc) else 1.0 - auc)
                 update(number * seeds + k + 1, f"{len(alive)} geometries, {length} iterations")
             alive.sort(key=lambda index: float(np.mean(rows[index].scores)))
@@ -254,8 +253,8 @@ def _config(geometry: Geometry, length: int, beta: float, seed: int) -> Training
 
 def _train(
     graph: Graph, geometries: list[Geometry], length: int, beta: float, seed: int, options: dict[str, Any]
-) -> list[tuple[TrainingConfig, torch.Tensor]]:
-    """The better of a few trainings of each geometry, all as one batch."""
+) -> list[tuple[TrainingConfig, torch.Tensor, float]]:
+    """The better of a few trainings of each geometry, all as one batch, and the share of orders it violates."""
     from .estimator import embed_many
 
     configs = []
@@ -273,7 +272,7 @@ def _train(
         at += len(group)
         violated = [_share(graph, x, config.manifold()) for config, x in zip(group, mine, strict=True)]
         best = choose(group, violated) if len(group) > 1 else 0
-        found.append((group[best], mine[best]))
+        found.append((group[best], mine[best], violated[best]))
     return found
 
 

@@ -12,11 +12,12 @@ from .retrieval import (
     recall_at_1,
     reconstruction,
 )
-from .summary import evaluate
+from .summary import OverPairs, evaluate, over_nodes, over_pairs
 
 __all__ = [
     "HeldOut",
     "LinkPrediction",
+    "OverPairs",
     "Reconstruction",
     "ViolatedOrders",
     "baselines",
@@ -29,6 +30,8 @@ __all__ = [
     "mean_average_precision",
     "mean_rank",
     "norm_proxy",
+    "over_nodes",
+    "over_pairs",
     "pagerank",
     "precision_at_k",
     "recall_at_1",

@@ -37,7 +37,12 @@ def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options:
     check_points(graph, points)
     edges = edge_tensor(graph.edges)
     distances = pair_distances(points, manifold, edges, **options)
-    against_nonedges = int(nonedge_counts(points, manifold, edges, distances, **options).sum())
+    return orders_of(graph, distances, nonedge_counts(points, manifold, edges, distances, **options))
+
+
+def orders_of(graph: Graph, distances: Tensor, nonedges: Tensor) -> ViolatedOrders:
+    """The shares, from the distances of the edges [m] and how many non-edges are at most as far as each [m]."""
+    against_nonedges = int(nonedges.sum())
     among_edges = _violated_among_edges(graph.classes, distances.cpu().numpy())
     m, n = graph.n_edges, graph.n_nodes
     edge_orders = m * (n * (n - 1) // 2 - m)

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple, Unpack
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from ..geometry import Manifold
 from ..geometry.manifold import Measure
 from ..graph import Graph
-from ..pairs import Backend, PassOptions, row_statistics
+from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
 from .baselines import closeness, pagerank
 from .hierarchy import norm_proxy, strength_spearman
 from .inputs import Floats, check_points, edge_tensor
-from .order import violated_orders
+from .order import orders_of
 from .retrieval import precision_of, reconstruction_of
 
 _NEAREST = 5
 _TOPS = (5, 10)
 
-Stage = Callable[[], dict[str, float]]
+
+class OverPairs(NamedTuple):
+    """What one pass over all pairs gives."""
+
+    measures: dict[str, float]
+    """Those of the pairs, by name."""
+    delta: Floats
+    """[n] δ, as of :func:`~ultrahyperbolic.evaluation.delta`."""
+    nearest: Nearest
+    """The nearest five of each node, or all others where there are fewer."""
 
 
 def evaluate(
@@ -40,41 +52,52 @@ def evaluate(
     (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What is not defined for the
     graph is left out: no value is NaN.
     """
-    check_points(graph, points)
     options = PassOptions(measure=measure, epsilon=epsilon, backend=backend)
-    stages: dict[str, Stage] = {
-        "orders": lambda: _orders(graph, points, manifold, options),
-        "neighbours and ranks": lambda: _rows(graph, points, manifold, options),
-        "norm": lambda: _correlations(graph, norm_proxy(points), "_norm"),
-        "PageRank": lambda: _correlations(graph, -pagerank(graph), "_pagerank"),
-        "closeness": lambda: _correlations(graph, -closeness(graph), "_closeness"),
+    found = over_pairs(graph, points, manifold, progress=progress, **options).measures
+    return found | over_nodes(graph, points, progress=progress)
+
+
+def over_pairs(
+    graph: Graph, points: Tensor, manifold: Manifold, *, progress: bool = False, **options: Unpack[PassOptions]
+) -> OverPairs:
+    """The measures that look at all pairs of the points [n, d], with what they were made of: one pass."""
+    check_points(graph, points)
+    k = min(_NEAREST, graph.n_nodes - 1)
+    if k < 1:
+        none = torch.empty(graph.n_nodes, 0)
+        return OverPairs({}, np.zeros(graph.n_nodes), Nearest(none.long(), none))
+    with bar("measuring", show=progress):
+        edges = edge_tensor(graph.edges)
+        distances = pair_distances(points, manifold, edges, **options)
+        statistics = row_statistics(points, manifold, edges, k, distances, **options)
+        orders = orders_of(graph, distances, statistics.nonedges)
+        ranks = reconstruction_of(statistics.counts)
+        indices, delta = statistics.nearest.indices.cpu().numpy(), statistics.sums.cpu().numpy()
+        found = {
+            "violated_orders": orders.edges_vs_nonedges,
+            "violated_orders_all": orders.all_classes,
+            "recall_at_1": precision_of(graph, indices[:, :1]),
+            f"precision_at_{_NEAREST}": precision_of(graph, indices) if k == _NEAREST else math.nan,
+            "map": ranks.mean_average_precision,
+            "mean_rank": ranks.mean_rank,
+        }
+        return OverPairs(_defined(found | _correlations(graph, delta, "")), delta, statistics.nearest)
+
+
+def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False) -> dict[str, float]:
+    """The measures to compare these with, which need no distances: of the norms of the points, and of the graph."""
+    check_points(graph, points)
+    scores: dict[str, Callable[[], Floats]] = {
+        "norm": lambda: norm_proxy(points),
+        "PageRank": lambda: -pagerank(graph),
+        "closeness": lambda: -closeness(graph),
     }
     found: dict[str, float] = {}
-    with bar("measuring", len(stages), show=progress) as update:
-        for done, (name, stage) in enumerate(stages.items()):
+    with bar("comparing", len(scores), show=progress) as update:
+        for done, (name, score) in enumerate(scores.items()):
             update(done, name)
-            found |= stage()
-    return {name: value for name, value in found.items() if not math.isnan(value)}
-
-
-def _orders(graph: Graph, points: Tensor, manifold: Manifold, options: PassOptions) -> dict[str, float]:
-    violated = violated_orders(graph, points, manifold, **options)
-    return {"violated_orders": violated.edges_vs_nonedges, "violated_orders_all": violated.all_classes}
-
-
-def _rows(graph: Graph, points: Tensor, manifold: Manifold, options: PassOptions) -> dict[str, float]:
-    """What one pass gives: the neighbours found, their ranks, and δ."""
-    if graph.n_nodes < 2:
-        return {}
-    k = min(_NEAREST, graph.n_nodes - 1)
-    statistics = row_statistics(points, manifold, edge_tensor(graph.edges), k, **options)
-    indices = statistics.nearest.indices.cpu().numpy()
-    found = {"recall_at_1": precision_of(graph, indices[:, :1])}
-    if k == _NEAREST:
-        found[f"precision_at_{_NEAREST}"] = precision_of(graph, indices)
-    ranks = reconstruction_of(statistics.counts)
-    found |= {"map": ranks.mean_average_precision, "mean_rank": ranks.mean_rank}
-    return found | _correlations(graph, statistics.sums.cpu().numpy(), "")
+            found |= _correlations(graph, score(), f"_{name.lower()}")
+    return _defined(found)
 
 
 def _correlations(graph: Graph, scores: Floats, suffix: str) -> dict[str, float]:
@@ -84,3 +107,7 @@ def _correlations(graph: Graph, scores: Floats, suffix: str) -> dict[str, float]
         if top <= graph.n_nodes:
             found[f"spearman_top{top}{suffix}"] = strength_spearman(graph, scores, top=top)
     return found
+
+
+def _defined(measures: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in measures.items() if not math.isnan(value)}

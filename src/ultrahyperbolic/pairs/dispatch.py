@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 _COMPILED_NODES = 1000
 _SMOOTHING = 0.1  # of the manifolds' smoothed_dissimilarity
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
@@ -60,17 +61,26 @@ def neighbor_counts(
 
 
 def row_statistics(
-    points: Tensor, manifold: Manifold, edges: Tensor, k: int, **options: Unpack[PassOptions]
+    points: Tensor,
+    manifold: Manifold,
+    edges: Tensor,
+    k: int,
+    thresholds: Tensor | None = None,
+    **options: Unpack[PassOptions],
 ) -> RowStatistics:
-    """:func:`row_sums`, :func:`nearest` and :func:`neighbor_counts` in one pass: distances are what costs."""
+    """:func:`row_sums`, :func:`nearest`, :func:`neighbor_counts` and :func:`nonedge_counts` in one pass.
+
+    Distances are what costs. Without thresholds no non-edges are counted.
+    """
     compiled = _Compiled.suited(points, manifold, options, edges)
     if compiled is None:
-        return reference.row_statistics(points, manifold, edges, k, **options)
+        return reference.row_statistics(points, manifold, edges, k, thresholds, **options)
     k = reference.check_k(k, len(points))
     tails, heads = _both_ways(edges)
-    sums, indices, distances, neighbors, others = map(torch.from_numpy, compiled.rows(k, tails, heads))
+    found = compiled.rows(k, tails, heads, thresholds)
+    sums, indices, distances, neighbors, others, nonedges = map(torch.from_numpy, found)
     counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
-    return RowStatistics(sums, Nearest(indices, distances), counts)
+    return RowStatistics(sums, Nearest(indices, distances), counts, nonedges)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -132,12 +142,16 @@ class _Compiled(NamedTuple):
         block_rows = reference.block_rows_of(options)
         return cls(_space(points, manifold, measure, epsilon), block_rows, threads or usable_threads())
 
-    def rows(self, k: int = 0, tails: Ints | None = None, heads: Ints | None = None) -> Rows:
+    def rows(
+        self, k: int = 0, tails: Ints | None = None, heads: Ints | None = None, thresholds: Tensor | None = None
+    ) -> Rows:
         from .numba.reducers import reduce_rows
 
         none = np.empty(0, np.int64)
         tails, heads = none if tails is None else tails, none if heads is None else heads
-        return reduce_rows(self.space, k, tails, heads, block_rows=self.block_rows, threads=self.threads)
+        bounds, order = _ascending(thresholds)
+        found = reduce_rows(self.space, k, tails, heads, bounds, block_rows=self.block_rows, threads=self.threads)
+        return found._replace(nonedges=_put_back(found.nonedges, order))
 
     def distances(self, pairs: Tensor) -> Tensor:
         from .numba.reducers import measure_pairs
@@ -147,14 +161,24 @@ class _Compiled(NamedTuple):
     def nonedges(self, edges: Tensor, thresholds: Tensor) -> Tensor:
         from .numba.reducers import count_nonedges
 
-        bounds = thresholds.detach().cpu().double().numpy()
-        bounds = np.where(np.isnan(bounds), np.inf, bounds)
-        order = np.argsort(bounds)
-        counts = np.empty(len(bounds), np.int64)
-        counts[order] = count_nonedges(
-            self.space, *_by_tail(edges), bounds[order], block_rows=self.block_rows, threads=self.threads
-        )
-        return torch.from_numpy(counts)
+        bounds, order = _ascending(thresholds)
+        counts = count_nonedges(self.space, *_by_tail(edges), bounds, block_rows=self.block_rows, threads=self.threads)
+        return torch.from_numpy(_put_back(counts, order))
+
+
+def _ascending(thresholds: Tensor | None) -> tuple[Floats, Ints]:
+    """Thresholds in ascending order, +∞ for NaN, and where each of them was."""
+    bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
+    bounds = np.where(np.isnan(bounds), np.inf, bounds)
+    order = np.argsort(bounds)
+    return bounds[order], order
+
+
+def _put_back(counts: Ints, order: Ints) -> Ints:
+    """What was counted in an order, for each where it was."""
+    found = np.empty_like(counts)
+    found[order] = counts
+    return found
 
 
 def _unsuited(points: Tensor, manifold: Manifold, measure: Measure) -> str | None:

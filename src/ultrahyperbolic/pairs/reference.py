@@ -73,6 +73,8 @@ class RowStatistics(NamedTuple):
     """As of :func:`nearest`."""
     counts: NeighborCounts
     """As of :func:`neighbor_counts`."""
+    nonedges: Tensor
+    """int64 [t], as of :func:`nonedge_counts`; [0] without thresholds."""
 
 
 def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:
@@ -102,12 +104,24 @@ def neighbor_counts(
 
 
 def row_statistics(
-    points: Tensor, manifold: Manifold, edges: Tensor, k: int, **options: Unpack[PassOptions]
+    points: Tensor,
+    manifold: Manifold,
+    edges: Tensor,
+    k: int,
+    thresholds: Tensor | None = None,
+    **options: Unpack[PassOptions],
 ) -> RowStatistics:
-    """:func:`row_sums`, :func:`nearest` and :func:`neighbor_counts` in one pass: distances are what costs."""
+    """:func:`row_sums`, :func:`nearest`, :func:`neighbor_counts` and :func:`nonedge_counts` in one pass.
+
+    Distances are what costs. Without thresholds no non-edges are counted.
+    """
     sums, found, counts = _Sums(points), _NearestPoints(points, k), _CloserCounts(points, edges)
-    _reduce(points, manifold, options, sums, found, counts)
-    return RowStatistics(sums.result, found.result, counts.result)
+    if thresholds is None:
+        _reduce(points, manifold, options, sums, found, counts)
+        return RowStatistics(sums.result, found.result, counts.result, counts.result.nodes.new_empty(0))
+    nonedges = _NonedgeCounts(points, edges, thresholds)
+    _reduce(points, manifold, options, sums, found, counts, nonedges)
+    return RowStatistics(sums.result, found.result, counts.result, nonedges.result)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -130,18 +144,9 @@ def nonedge_counts(
 
     Edges are int64 [m, 2] with i < j, each once; thresholds [t] have the dtype of the points [n, d] and any order.
     """
-    ordered, order = _nan_is_far(thresholds.detach().to(points.device, copy=True)).sort()
-    rows, columns, offsets = _by_row(edges.to(points.device), len(points))
-    histogram = torch.zeros(len(ordered) + 1, dtype=torch.int64, device=points.device)
-    for start, distances in _blocks(points, manifold, options, upper=True):
-        here = slice(offsets[start], offsets[start + len(distances)])
-        free = torch.ones_like(distances, dtype=torch.bool).triu_(1)
-        free[rows[here] - start, columns[here] - start] = False
-        bucket = torch.searchsorted(ordered, distances[free])
-        histogram += torch.bincount(bucket, minlength=len(histogram))
-    counts = torch.empty_like(order)
-    counts[order] = histogram[:-1].cumsum(0)
-    return counts
+    counts = _NonedgeCounts(points, edges, thresholds)
+    _reduce(points, manifold, options, counts, upper=True)
+    return counts.result
 
 
 class _Reducer(Protocol):
@@ -149,8 +154,8 @@ class _Reducer(Protocol):
         """Take in a block: distances [rows, n] from the points at ``start`` on. It must be left as it is."""
 
 
-def _reduce(points: Tensor, manifold: Manifold, options: PassOptions, *reducers: _Reducer) -> None:
-    for start, distances in _blocks(points, manifold, options):
+def _reduce(points: Tensor, manifold: Manifold, options: PassOptions, *reducers: _Reducer, upper: bool = False) -> None:
+    for start, distances in _blocks(points, manifold, options, upper=upper):
         for reducer in reducers:
             reducer.update(start, distances)
 
@@ -200,6 +205,29 @@ class _CloserCounts:
             row = self.result.nodes[here] - start
             counts = _count_rows(distances, start, row, self.heads[here], self.slots[here])
             self.result.neighbors[here], self.result.others[here] = counts
+
+
+class _NonedgeCounts:
+    """Looks at distances to later points alone: blocks may hold those to all points, or begin at their first row's."""
+
+    def __init__(self, points: Tensor, edges: Tensor, thresholds: Tensor) -> None:
+        self.ordered, self.order = _nan_is_far(thresholds.detach().to(points.device, copy=True)).sort()
+        self.rows, self.columns, self.offsets = _by_row(edges.to(points.device), len(points))
+        self.histogram = torch.zeros(len(self.ordered) + 1, dtype=torch.int64, device=points.device)
+
+    def update(self, start: int, distances: Tensor) -> None:
+        here = slice(self.offsets[start], self.offsets[start + len(distances)])
+        upper = distances[:, distances.shape[1] - (len(self.offsets) - 1 - start) :]
+        free = torch.ones_like(upper, dtype=torch.bool).triu_(1)
+        free[self.rows[here] - start, self.columns[here] - start] = False
+        bucket = torch.searchsorted(self.ordered, upper[free])
+        self.histogram += torch.bincount(bucket, minlength=len(self.histogram))
+
+    @property
+    def result(self) -> Tensor:
+        counts = torch.empty_like(self.order)
+        counts[self.order] = self.histogram[:-1].cumsum(0)
+        return counts
 
 
 def _count_rows(distances: Tensor, start: int, row: Tensor, column: Tensor, slot: Tensor) -> tuple[Tensor, Tensor]:

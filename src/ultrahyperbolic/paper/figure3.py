@@ -57,7 +57,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
             mine = runs[k * count : (k + 1) * count]
             share = float(np.mean([run.run["ordered_at"] is not None for run in mine]))
             figures[f"{key}_Q{p}_{q}_satisfied"] = share
-            figures[f"{key}_Q{p}_{q}_final_loss_mean"] = float(np.mean([run.run["loss"][-1] for run in mine]))
+            figures[f"{key}_Q{p}_{q}_final_loss_mean"] = float(np.mean([last_loss(run) for run in mine]))
             shares.append(f"{share:.2f}")
         figures[f"{key}_worst_d10_satisfied"] = min(figures[f"{key}_Q{p}_{q}_satisfied"] for p, q in SIGNATURES)
         lines.append(f"| {title} | " + " | ".join(shares) + " |")
@@ -72,6 +72,11 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
     console.files(output, ("figure3.md", *names))
     return figures
+
+
+def last_loss(embedding: Embedding) -> float:
+    """The last loss that is a number."""
+    return float(next(loss for loss in reversed(embedding.run["loss"]) if loss is not None))
 
 
 def _run(graph: Graph, count: int, recipe: dict[str, Any] | None, title: str, quiet: bool) -> list[Embedding]:

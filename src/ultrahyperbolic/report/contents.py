@@ -13,7 +13,7 @@ from ..embedding import Embedding
 from ..evaluation import evaluate
 from ..geometry import Manifold
 from ..graph import Graph
-from ..pairs import nearest, pair_distances
+from ..pairs import pair_distances
 from .choice import Floats, Ints, Shown, ShownEdges, choose_edges, choose_nodes
 from .distances import Distances, distances
 from .layout import SpaceView, across, in_space
@@ -103,7 +103,7 @@ def names(ids: Sequence[Any]) -> list[str]:
 def _near(embedding: Embedding, shown: Shown) -> dict[str, Any]:
     """The nearest nodes of each shown one among all: positions on the page, those that it does not show at the end."""
     k = min(NEAREST, len(embedding) - 1)
-    indices, lengths = _nearest(embedding.points, embedding.manifold, shown, k)
+    indices, lengths = _nearest(embedding, shown, k)
     place = np.full(len(embedding), -1)
     place[shown.nodes] = np.arange(len(shown.nodes))
     others = np.unique(indices[place[indices] < 0])
@@ -116,16 +116,16 @@ def _near(embedding: Embedding, shown: Shown) -> dict[str, Any]:
     }
 
 
-def _nearest(points: Floats, manifold: Manifold, shown: Shown, k: int) -> tuple[Ints, Floats]:
-    tensor = torch.from_numpy(np.array(points))
+def _nearest(embedding: Embedding, shown: Shown, k: int) -> tuple[Ints, Floats]:
     if k == 0:
         return np.empty((len(shown.nodes), 0), np.int64), np.empty((len(shown.nodes), 0))
     if shown.whole:
-        found = nearest(tensor, manifold, k)
-        return found.indices.numpy()[shown.nodes], found.distances.numpy()[shown.nodes]
-    rows = max(1, _ROW_NUMBERS // len(points))
+        indices, lengths = embedding.nearest(k)
+        return indices[shown.nodes], lengths[shown.nodes]
+    tensor = torch.from_numpy(np.array(embedding.points))
+    rows = max(1, _ROW_NUMBERS // len(embedding))
     blocks = [shown.nodes[start : start + rows] for start in range(0, len(shown.nodes), rows)]
-    parts = [_nearest_of(torch.from_numpy(block), tensor, manifold, k) for block in blocks]
+    parts = [_nearest_of(torch.from_numpy(block), tensor, embedding.manifold, k) for block in blocks]
     return np.concatenate([indices for indices, _ in parts]), np.concatenate([lengths for _, lengths in parts])
 
 
@@ -176,9 +176,9 @@ def _bands(weights: Floats) -> Ints:
 
 
 def _loss(run: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Iterations and losses, where there are at least two; what is no number leaves a gap."""
+    """Iterations and losses, where at least two are numbers; what is none leaves a gap."""
     values, every = run.get("loss"), run.get("loss_every", 1)
-    if not isinstance(values, list) or len(values) < 2:
+    if not isinstance(values, list) or sum(isinstance(value, int | float) for value in values) < 2:
         return None
     best = run.get("best_iteration")
     return {

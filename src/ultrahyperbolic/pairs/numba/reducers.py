@@ -86,6 +86,20 @@ class Rows(NamedTuple):
     """[2m] neighbours at most as far as v."""
     others: Ints
     """[2m] others at most as far as v."""
+    nonedges: Ints
+    """[t] pairs without an edge at most as far as each threshold."""
+
+
+class Bounds(NamedTuple):
+    """Ascending thresholds, and an even grid that they are found with."""
+
+    thresholds: Floats
+    """[t]"""
+    low: float
+    rate: float
+    """Where the grid starts, and its cells per unit of distance."""
+    starts: NDArray[np.int32]
+    """[cells + 2] the first threshold of each cell."""
 
 
 def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -> Space:
@@ -105,19 +119,34 @@ def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -
 
 
 def reduce_rows(
-    space: Space, k: int, tails: Ints, heads: Ints, *, block_rows: int | None = None, threads: int = 1
+    space: Space,
+    k: int,
+    tails: Ints,
+    heads: Ints,
+    thresholds: Floats,
+    *,
+    block_rows: int | None = None,
+    threads: int = 1,
 ) -> Rows:
-    """Sums, the k nearest and the counts of every row; (tails, heads) [2m] are neighbours, sorted by tail."""
+    """Sums, the k nearest and the counts of every row, and what :func:`count_nonedges` counts, in one pass.
+
+    (tails, heads) [2m] are neighbours, sorted by tail; thresholds [t] are ascending.
+    """
     n = space.points.shape[1]
-    offsets = np.searchsorted(tails, np.arange(n + 1))
+    offsets, bounds = np.searchsorted(tails, np.arange(n + 1)), _bounds(thresholds)
     found = Rows(
         np.empty(n), np.empty((n, k), np.int64), np.empty((n, k)), np.empty(len(tails), np.int64),
-        np.empty(len(tails), np.int64),
+        np.empty(len(tails), np.int64), np.zeros(len(thresholds), np.int64),
     )  # fmt: skip
-    rows = block_rows or _block_rows(n, _BLOCK_PAIRS)
-    for _ in _in_blocks(lambda first, last: _reduce_rows(space, first, last, offsets, heads, *found), n, rows, threads):
-        pass
-    return found
+
+    def reduce(first: int, last: int) -> Ints:
+        histogram = np.zeros(len(thresholds), np.int64)
+        _reduce_rows(space, first, last, offsets, heads, bounds, *found[:-1], histogram)
+        return histogram
+
+    for histogram in _in_blocks(reduce, n, block_rows or _rows_of_block(n, len(thresholds)), threads):
+        found.nonedges[:] += histogram
+    return found._replace(nonedges=np.cumsum(found.nonedges))
 
 
 def count_nonedges(
@@ -134,18 +163,14 @@ def count_nonedges(
     Edges (tails, heads) [m] are sorted by tail, which is the lesser end.
     """
     n, total = space.points.shape[1], np.zeros(len(thresholds), np.int64)
-    offsets = np.searchsorted(tails, np.arange(n + 1))
-    low, rate = _grid(thresholds)
-    cells = _CELLS * len(thresholds)
-    starts = np.searchsorted(_cells(thresholds, low, rate, cells), np.arange(cells + 2)).astype(np.int32)
+    offsets, bounds = np.searchsorted(tails, np.arange(n + 1)), _bounds(thresholds)
 
     def count(first: int, last: int) -> Ints:
         histogram = np.zeros(len(thresholds), np.int64)
-        _count_nonedges(space, first, last, offsets, heads, thresholds, low, rate, starts, histogram)
+        _count_nonedges(space, first, last, offsets, heads, bounds, histogram)
         return histogram
 
-    rows = block_rows or _block_rows(n, max(_BLOCK_PAIRS, _PAIRS_PER_THRESHOLD * len(thresholds)))
-    for histogram in _in_blocks(count, n, rows, threads):
+    for histogram in _in_blocks(count, n, block_rows or _rows_of_block(n, len(thresholds)), threads):
         total += histogram
     return np.cumsum(total)
 
@@ -157,8 +182,9 @@ def measure_pairs(space: Space, pairs: Ints) -> Floats:
     return found
 
 
-def _block_rows(n: int, pairs: int) -> int:
-    """Rows of a block of about so many pairs."""
+def _rows_of_block(n: int, thresholds: int) -> int:
+    """Rows of a block that counts for so many thresholds."""
+    pairs = max(_BLOCK_PAIRS, _PAIRS_PER_THRESHOLD * thresholds)
     return max(1, pairs // max(1, n), n // _MOST_BLOCKS)
 
 
@@ -400,7 +426,7 @@ def _count(values, i, joined, neighbors, others):
 
 
 @jit
-def _reduce_rows(space, first, last, offsets, heads, sums, indices, distances, neighbors, others):
+def _reduce_rows(space, first, last, offsets, heads, bounds, sums, indices, distances, neighbors, others, histogram):
     values, scratch = np.empty(space.points.shape[1]), np.empty((4, _TILE))
     for i in range(first, last):
         _row(space, i, 0, values, scratch)
@@ -411,6 +437,8 @@ def _reduce_rows(space, first, last, offsets, heads, sums, indices, distances, n
         here, end = offsets[i], offsets[i + 1]
         if here < end:
             _count(values, i, heads[here:end], neighbors[here:end], others[here:end])
+        if len(histogram) > 0:
+            _tally(values[i + 1 :], bounds, histogram)
 
 
 @jit
@@ -421,19 +449,26 @@ def _cell(value, low, rate, cells):
 
 
 @jit
-def _count_nonedges(space, first, last, offsets, heads, thresholds, low, rate, starts, histogram):
-    """Add the pairs whose distance is above threshold t - 1 and not above t to histogram[t]."""
-    n, cells = space.points.shape[1], len(starts) - 2
+def _tally(values, bounds, histogram):
+    """Add the values above threshold t - 1 and not above t to histogram[t]; NaN is none."""
+    cells = len(bounds.starts) - 2
+    farthest = bounds.thresholds[-1] if len(bounds.thresholds) > 0 else np.nan
+    for j in range(len(values)):
+        if values[j] <= farthest:
+            cell = _cell(values[j], bounds.low, bounds.rate, cells)
+            histogram[_search(bounds.thresholds, values[j], bounds.starts[cell], bounds.starts[cell + 1])] += 1
+
+
+@jit
+def _count_nonedges(space, first, last, offsets, heads, bounds, histogram):
+    """Tally the pairs of rows with later nodes that are no edges."""
+    n = space.points.shape[1]
     values, scratch = np.empty(n), np.empty((4, _TILE))
-    farthest = thresholds[-1] if len(thresholds) > 0 else np.nan
     for i in range(first, last):
         _row(space, i, i + 1, values, scratch)
         for e in range(offsets[i], offsets[i + 1]):
             values[heads[e] - i - 1] = np.nan
-        for j in range(n - i - 1):
-            if values[j] <= farthest:
-                cell = _cell(values[j], low, rate, cells)
-                histogram[_search(thresholds, values[j], starts[cell], starts[cell + 1])] += 1
+        _tally(values[: n - i - 1], bounds, histogram)
 
 
 @jit
@@ -442,6 +477,13 @@ def _cells(values, low, rate, cells):
     for e in range(len(values)):
         found[e] = _cell(values[e], low, rate, cells)
     return found
+
+
+def _bounds(thresholds: Floats) -> Bounds:
+    low, rate = _grid(thresholds)
+    cells = _CELLS * len(thresholds)
+    starts = np.searchsorted(_cells(thresholds, low, rate, cells), np.arange(cells + 2)).astype(np.int32)
+    return Bounds(thresholds, low, rate, starts)
 
 
 def _grid(thresholds: Floats) -> tuple[float, float]:
