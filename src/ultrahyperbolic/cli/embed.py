@@ -269,12 +269,18 @@ def _train_and_keep(
     elif not quiet:
         _print_report(embedding, task.graph, task.folder)
     if stopped == INTERRUPTED or left_out:
+        resuming = _resuming(task.folder, stopped)
         what = f"interrupted in {left_out}" if left_out else f"interrupted after {iterations} iterations"
-        print(
-            f"{what}: the best points so far are in {task.folder}; embed --resume {task.folder} goes on",
-            file=sys.stderr,
-        )
+        print(f"{what}: the best points so far are in {task.folder}; {resuming} goes on", file=sys.stderr)
         raise typer.Exit(asked.code or 130)
+
+
+def _resuming(folder: Path, stopped: str) -> str:
+    """What goes on with a training."""
+    from ..embedding.run import TIME_IS_UP
+
+    more = " --time-limit SECONDS" if stopped.startswith(TIME_IS_UP) else ""
+    return f"embed --resume {shlex.quote(str(folder))}{more}"
 
 
 class _Asked:
@@ -541,17 +547,16 @@ def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
 
 
 def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
-    from ..embedding.run import INTERRUPTED, unfinished
+    from ..embedding.run import unfinished
     from ..graph.fold import policy_words
 
     run, config = embedding.run, embedding.run["config"]
     counts = f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges"
     where = f"R^{config['flat']}" if config["flat"] else f"Q^({config['p']},{config['q']}), beta {config['beta']:g}"
     if unfinished(run["stopped"]):
-        more = "" if run["stopped"] == INTERRUPTED else " --time-limit SECONDS"
         print(
             f"unfinished: {run['stopped']} after {run['iterations']} of {config['iterations']} iterations; "
-            f"to continue: ultrahyperbolic embed --resume {shlex.quote(str(folder))}{more}"
+            f"to continue: ultrahyperbolic {_resuming(folder, run['stopped'])}"
         )
     print(counts)
     for policy, count in graph.policies.items():

@@ -284,6 +284,7 @@ def finish_save(folder: Path) -> None:
         found = _record_of(folder, _read_table(folder / TABLE)[-1])
         if found is not None and found[0] != folder / RECORD:
             found[0].replace(folder / RECORD)
+            (folder / REPORT).unlink(missing_ok=True)
 
 
 def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Any]] | None:
