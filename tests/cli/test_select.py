@@ -5,6 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
+from ultrahyperbolic.cli.select import verdict
+from ultrahyperbolic.embedding.select import Geometry, Row, Selection
+
 
 def test_select_prints_plots_and_writes(call):
     result = call("select karate --dim 2 --seeds 2 --iterations 40 -o chosen")
@@ -21,6 +26,19 @@ def test_several_dimensions_as_json(call):
     said = json.loads(call("select karate --dim 1,2 --seeds 1 --iterations 20 --json").stdout)
     assert len(said["rows"]) == 7
     assert said["within_noise"]  # one seed tells nothing apart
+
+
+@pytest.mark.parametrize(
+    ("seeds", "near", "said"),
+    [
+        (3, [], "Q^{3,1} fits best, more than two standard errors over the 3 seeds ahead of what was kept"),
+        (3, ["R^4"], "Q^{3,1} fits best; within two standard errors over the 3 seeds: R^4"),
+        (1, ["R^4", "Q^{2,2}"], "Q^{3,1} fits best, but one seed cannot tell it from R^4, Q^{2,2}"),
+    ],
+)
+def test_the_verdict_says_what_was_compared(seeds, near, said):
+    found = Selection([Row(Geometry(3, 1), held_out=[0.1] * seeds)], near, {}, 0.0)
+    assert verdict(found) == said
 
 
 def test_bad_options_are_refused(refuse):

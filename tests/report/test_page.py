@@ -276,9 +276,13 @@ SELECTION = {
 def test_the_table_of_select(club):
     found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph)
     text = read(found).sections["select"]
-    for words in ("1.23 ± 0.1 %", "0.91 ± 0.02", "to the end", "left early", "Q^{2,2} is as good", "Q^{3,1} 0.4"):
+    for words in ("1.23 ± 0.1 %", "0.91 ± 0.02", "to the end", "left early", "Q^{3,1} 0.4"):
         assert words in text
     assert text.count("(chosen)") == 1
+    assert "Within two standard errors of it over the seeds: Q^{2,2}." in text
+    alone = {**SELECTION, "rows": [{**SELECTION["rows"][0], "seeds": 1}]}
+    found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": alone}, club.graph)
+    assert "One seed cannot tell it from Q^{2,2}." in read(found).sections["select"]
 
 
 @pytest.mark.parametrize("selection", [{}, {"rows": None}, {"rows": []}, "no", None])
