@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -234,16 +235,17 @@ def counted(cells: Cells, near: Mapping[str, Sequence[str]]) -> list[str]:
         if "ratio_count_not_looked_at" in found
         else ""
     )
-    return [
+    said = [
         f"- Ours violates more orders than the recipe in {found['ratio_above_1']} of the {found['ratio_count']} cells"
-        + (f": {', '.join(above)}." if above else ".")
+        + (f": {'; '.join(above)}." if above else ".")
         + f" In {found['ratio_of_nothing']} both violate none, which counts as a ratio of 1.",
         f"- The median of ours over the recipe's is {found['ratio_median']:.2f}.{unseen}",
         f"- A true ultrahyperbolic signature violates fewest on {len(mixed)} of the {len(rich)} graphs with cycles"
-        + (f": {', '.join(mixed)}." if mixed else "."),
+        + (f": {'; '.join(mixed)}." if mixed else "."),
         f"- On {len(clear)} of them hyperbolic space, sphere and flat space are more than two standard errors behind"
-        + (f": {', '.join(clear)}." if clear else "."),
+        + (f": {'; '.join(clear)}." if clear else "."),
     ]
+    return [textwrap.fill(line, 120, subsequent_indent="  ", break_on_hyphens=False) for line in said]
 
 
 def write_page(cells: Cells, folder: Path) -> None:
