@@ -2,6 +2,7 @@
 
     python benchmarks/ways.py --json out/ways.json
     python benchmarks/ways.py --optimisers --json out/optimisers.json
+    python benchmarks/ways.py --optimisers --graphs "small world 200" --geometries Q0_4
 
 One training is the measure: the spectral start, τ from 0.03 to 0.003, ε from 0.1 to 0.001, moves of at most 0.2 to
 0.001. Each row changes what it says. What is printed is the geometric mean, over the small graphs that the method was
@@ -10,7 +11,7 @@ below 1 the alternative is better. Hyperbolic space, the true ultrahyperbolic si
 apart.
 
 ``--optimisers``: momentum and second moments instead of plain clipped steps, by ``ultrahyperbolic.optim`` on graphs of
-up to 40 nodes.
+up to 40 nodes. ``--graphs`` and ``--geometries`` name others; each is printed with its violated orders.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from defaults import GEOMETRIES, ours, violated
+from cells import GEOMETRIES, KEYS, key_of
+from defaults import ours, violated
 from graphs import GRAPHS
 from torch import nn
 
@@ -111,15 +113,18 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--device", help="cpu or cuda")
     parser.add_argument("--optimisers", action="store_true", help="momentum and second moments instead")
+    parser.add_argument("--graphs", nargs="+", default=[], choices=GRAPHS, metavar="NAME", help="these graphs instead")
+    parser.add_argument("--geometries", nargs="+", default=KEYS, choices=KEYS, help="these alone")
     arguments = parser.parse_args()
     seeds, device = arguments.seeds, arguments.device
     torch.set_num_threads(1)  # of so little work, threads only lose time
     logs: dict[str, dict[str, list[float]]] = {}
-    for name, known in GRAPHS.items():
-        graph = known.make() if known.tuned and name not in LARGE else None
-        if graph is None or (arguments.optimisers and graph.n_nodes > 40):
+    names = arguments.graphs or [name for name, known in GRAPHS.items() if known.tuned and name not in LARGE]
+    for name in names:
+        graph = GRAPHS[name].make()
+        if arguments.optimisers and graph.n_nodes > 40 and not arguments.graphs:
             continue
-        for geometry in GEOMETRIES:
+        for geometry in (geometry for geometry in GEOMETRIES if key_of(geometry) in arguments.geometries):
             (group,) = [group for group, names in GROUPS.items() if geometry.name in names]
             if arguments.optimisers:
                 (base,) = shares(graph, [of(geometry)], seeds, device)
@@ -137,6 +142,9 @@ def main() -> None:
                 found = dict(zip(fits, rest, strict=True))
                 kept = ours(graph, geometry, range(seeds), device)
                 found["the best of the default's"] = float(np.mean([violated(graph, e, device) for e in kept]))
+            if arguments.graphs:
+                said = ", ".join(f"{way} {100 * share:.4f} %" for way, share in found.items())
+                print(f"{name}, {geometry.name}: {100 * base:.4f} %; {said}", flush=True)
             for way, share in found.items():
                 logs.setdefault(way, {}).setdefault(group, []).append(float(np.log((share + FLOOR) / (base + FLOOR))))
         print(f"{name}: done", flush=True)

@@ -48,6 +48,30 @@ def test_imports_that_point_upward_are_named():
     assert {name for pair in upward for name in pair} <= set(re.findall(r"`(\w+)", before))
 
 
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def scripts_named(page):
+    """The scripts of the repository that a page runs, each with the options it gives them."""
+    text = " ".join(page.read_text().split())
+    found = re.findall(r"python ((?:benchmarks|tests|examples)/[\w/]+\.py)(.*?)(?=`|python |$)", text)
+    return [(ROOT / path, set(re.findall(r"(?<!\S)--[a-z-]+", rest))) for path, rest in found]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_scripts_that_are_named_exist_and_know_their_options(page):
+    for script, options in scripts_named(page):
+        assert script.exists(), f"{page.name} names {script.relative_to(ROOT)}"
+        known = set(re.findall(r"\"(--[a-z-]+)\"", script.read_text()))
+        assert options <= known, f"{page.name}: {script.name} has no {', '.join(sorted(options - known))}"
+
+
+def test_every_benchmark_is_named_by_a_page():
+    programs = {path for path in (ROOT / "benchmarks").glob("*.py") if "__main__" in path.read_text()}
+    named = {script for page in PAGES for script, _ in scripts_named(page)}
+    assert sorted(path.name for path in programs - named) == []
+
+
 def test_importing_loads_torch_and_numpy_only():
     heavy = "pandas scipy numba pyarrow matplotlib plotly typer rich networkx sklearn safetensors geoopt"
     # torch itself may load some of these; what counts is what we add.

@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 import torch
 
+from ultrahyperbolic.cli.select import verdict
+from ultrahyperbolic.embedding.select import Geometry, Row, Selection
+
 
 def test_select_prints_plots_and_writes(call):
     result = call("select karate --dim 2 --seeds 2 --iterations 40 -o chosen")
@@ -76,6 +79,19 @@ def test_a_comparison_that_does_not_fit_is_one_line(refuse, no_training, monkeyp
     monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
     assert "are free" in refuse("select karate --dim 2")
     assert "are free" in refuse("embed karate --dim 2 -o club")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "near", "said"),
+    [
+        (3, [], "Q^{3,1} fits best, more than two standard errors over the 3 seeds ahead of what was kept"),
+        (3, ["R^4"], "Q^{3,1} fits best; within two standard errors over the 3 seeds: R^4"),
+        (1, ["R^4", "Q^{2,2}"], "Q^{3,1} fits best, but one seed cannot tell it from R^4, Q^{2,2}"),
+    ],
+)
+def test_the_verdict_says_what_was_compared(seeds, near, said):
+    found = Selection([Row(Geometry(3, 1), held_out=[0.1] * seeds)], near, {}, 0.0)
+    assert verdict(found) == said
 
 
 def test_bad_options_are_refused(refuse):

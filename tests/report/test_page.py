@@ -292,9 +292,13 @@ def test_the_table_of_select(club):
     text = read(found).sections["select"]
     assert "held-out ties farther" in text
     assert "how often a tie that the training did not see is farther than a pair without one. The chance level" in text
-    for words in ("1.23 ± 0.1 %", "9.1 ± 2 %", "50 %", "to the end", "left early", "Q^{2,2} is as good", "Q^{3,1} 0.4"):
+    for words in ("1.23 ± 0.1 %", "9.1 ± 2 %", "50 %", "to the end", "left early", "Q^{3,1} 0.4"):
         assert words in text
     assert text.count("(chosen)") == 1
+    assert "Within two standard errors of it over the seeds: Q^{2,2}." in text
+    alone = {**SELECTION, "rows": [{**SELECTION["rows"][0], "seeds": 1}]}
+    found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": alone}, club.graph)
+    assert "One seed cannot tell it from Q^{2,2}." in read(found).sections["select"]
 
 
 @pytest.mark.parametrize("selection", [{}, {"rows": None}, {"rows": []}, "no", None])

@@ -565,7 +565,7 @@ def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
         near = run["select"]["within_noise_of"]
         print(
             f"of dimension {config['flat'] or config['p'] + config['q']}, {run['select']['winner']} was chosen"
-            + (f", within the noise of {', '.join(near)}" if near else "")
+            + (f"; one seed cannot tell it from {', '.join(near)}" if near else "")
         )
     print(f"embedded on {where}, seed {run['seed']}, in {run['timing']['seconds']:.1f} s: {run['stopped']}")
     if run["nonfinite"]:

@@ -121,10 +121,13 @@ def _print(found: Selection) -> None:
 
 
 def verdict(found: Selection) -> str:
-    """One sentence: the winner, and what it cannot be told from."""
-    if not found.within_noise:
-        return f"{found.best.name} fits best, outside the noise of the seeds"
-    return f"{found.best.name} fits best, but within the noise of {', '.join(found.within_noise)}"
+    """One sentence: the winner, and what lies within two standard errors of it."""
+    best, near, seeds = found.best.name, ", ".join(found.within_noise), len(found.rows[0].scores)
+    if not near:
+        return f"{best} fits best, more than two standard errors over the {seeds} seeds ahead of what was kept"
+    if seeds == 1:
+        return f"{best} fits best, but one seed cannot tell it from {near}"
+    return f"{best} fits best; within two standard errors over the {seeds} seeds: {near}"
 
 
 def _cell(mean: float | None, spread: float | None) -> str:

@@ -29,7 +29,7 @@ _TRIES: tuple[dict[str, Any], ...] = (
     {"start": "spectral", "temperature": (0.01, 0.001)},
 )
 # A large graph is trained once: colder, or where there are several time dimensions slowly and from the pole, which
-# keeps the hierarchy.
+# ranks best on NIPS for q = 2 and worst for q = 3.
 _LARGE: dict[str, Any] = {"start": "spectral", "temperature": (0.01, 0.001)}
 _LARGE_HYPERBOLIC: dict[str, Any] = {"start": "spectral", "temperature": (0.01, 0.01)}
 _LARGE_TIMES: dict[str, Any] = {"start": "pole", "temperature": (0.1, 0.01), "max_step": (0.05, 1e-3)}

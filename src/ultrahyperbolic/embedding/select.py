@@ -98,7 +98,10 @@ class Selection:
     rows: list[Row]
     """The best first; those dropped early after those that were not."""
     within_noise: list[str]
-    """Geometries whose difference to the winner is less than two standard errors over the seeds."""
+    """Geometries within two standard errors of the winner over the seeds; with one seed, all that were kept.
+
+    A description of these seeds, not a test: few seeds give a rough standard error.
+    """
     prior: dict[str, float]
     """What the graph alone hints at; it decides nothing."""
     seconds: float
@@ -126,7 +129,7 @@ class Selection:
         return pd.DataFrame([row.to_json() for row in self.rows])
 
     def __repr__(self) -> str:
-        near = f", within the noise of {', '.join(self.within_noise)}" if self.within_noise else ""
+        near = f"; within two standard errors: {', '.join(self.within_noise)}" if self.within_noise else ""
         return f"Selection({self.best.name} of {len(self.rows)} geometries{near})"
 
 

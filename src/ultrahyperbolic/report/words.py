@@ -263,9 +263,10 @@ def selection(run: Mapping[str, Any]) -> str:
     others = [escape(str(name)) for name in near if name != winner] if isinstance(near, list) else []
     words = f"Chosen was {escape(str(winner))}." if winner else ""
     if found.get("within_noise"):
-        words += (
-            f" {_and(others) or 'Another'} {'are' if len(others) > 1 else 'is'} as good, up to the noise of the seeds."
-        )
+        chosen = next((row for row in rows if isinstance(row, dict) and row.get("geometry") == winner), {})
+        alone = chosen.get("seeds") == 1
+        told = "One seed cannot tell it from" if alone else "Within two standard errors of it over the seeds:"
+        words += f" {told} {_and(others) or 'another'}."
     prior = found.get("prior")
     if isinstance(prior, dict) and prior:
         words += " Before any training: " + ", ".join(f"{escape(str(k))} {_number(v)}" for k, v in prior.items()) + "."
