@@ -164,6 +164,18 @@ def test_the_paper_preset_says_what_differs(capsys):
     assert weighted.optimizer == "gradient"
 
 
+def test_the_preset_returns_the_lowest_loss_that_it_saw():
+    # This run is thrown off after some thousand iterations, and never comes back.
+    embedding = uh.embed(
+        uh.datasets.karate(), p=3, q=1, preset="paper", dissimilarity="dissimilarity", seed=16, quiet=True
+    )
+    record = embedding.run
+    assert record["loss_every"] == 10, "it looks at every other of these"
+    assert record["best_loss"] == min(record["loss"][::2])
+    assert record["final_loss"] == pytest.approx(record["best_loss"], rel=1e-9)
+    assert record["final_loss"] < 0.5 * record["start_loss"]
+
+
 def test_defaults_and_signatures():
     graph = uh.datasets.karate()
     assert {(config.p, config.q) for config in configure(graph)} == {(3, 1)}

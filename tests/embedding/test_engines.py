@@ -170,6 +170,8 @@ def test_specs_and_schedules_are_checked():
         spec(PseudoHyperboloid(3, 1), measure="metric")
     with pytest.raises(ValueError, match="the way to move must be one of"):
         spec(PseudoHyperboloid(3, 1), way="up")
+    with pytest.raises(ValueError, match="keep must be one of best, last, got 'first'"):
+        RunSpec(PseudoHyperboloid(3, 1), Schedule.constant(1, temperature=1.0, step=1.0), keep="first")
     with pytest.raises(ValueError, match="must have one length"):
         Schedule(np.ones(3), np.ones(3), np.ones(2), np.ones(3))
 
@@ -179,8 +181,9 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
     M = PseudoHyperboloid(3, 1)
     tau = np.concatenate((np.geomspace(1.0, 0.05, 10), np.full(10, 0.05)))
     schedule = Schedule(tau, np.full(20, 0.1), np.full(20, 1e-3), np.full(20, 0.02))
-    assert schedule.settled == 9
-    cooling = engine(KARATE, [RunSpec(M, schedule, "smoothed_dissimilarity")])
+    spec_of_it = RunSpec(M, schedule, "smoothed_dissimilarity")
+    assert spec_of_it.settled == 9
+    cooling = engine(KARATE, [spec_of_it])
     state = BatchState.start([start(M, 34, 0)])
     cooling.advance(state, 5)
     assert state.record[0, 0] == np.inf
@@ -188,6 +191,34 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
     losses = cooling.advance(state, 15)
     assert state.record[0, 0] == losses[0, 4:].min()
     assert state.record[0, 1] == 9 + np.argmin(losses[0, 4:])
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_epsilon_is_part_of_the_loss_only_where_it_is_read(engine):
+    M = PseudoHyperboloid(3, 1)
+    epsilon = np.concatenate((np.geomspace(0.1, 1e-3, 15), np.full(5, 1e-3)))
+    schedule = Schedule(np.full(20, 0.01), epsilon, np.full(20, 1e-4), np.full(20, np.inf))
+    assert RunSpec(M, schedule, "smoothed_dissimilarity").settled == 14
+    specs = [RunSpec(M, schedule, "dissimilarity"), RunSpec(M, schedule, "dissimilarity", keep="last")]
+    assert [spec.settled for spec in specs] == [0, 20]
+    state = BatchState.start([start(M, 34, 0)] * 2)
+    losses = engine(KARATE, specs).advance(state, 20)
+    assert np.argmin(losses[0]) < 14, "the lowest loss is not one of the last"
+    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), np.argmin(losses[0]))
+    assert state.record[1, 1] == 19
+    assert not np.array_equal(state.best[0], state.best[1])
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_a_state_without_a_best_loss_goes_on(engine):
+    # What a checkpoint holds that was written while losses were not compared yet.
+    M = PseudoHyperboloid(3, 1)
+    state = BatchState.start([start(M, 34, 0)])
+    going = engine(KARATE, [spec(M, "dissimilarity", iterations=20)])
+    going.advance(state, 5)
+    state.best[:], state.record[0, :2] = state.points, (np.inf, 4.0)
+    losses = going.advance(state, 15)
+    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), 5 + np.argmin(losses[0]))
 
 
 def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():

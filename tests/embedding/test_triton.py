@@ -93,6 +93,18 @@ def test_iterations_equal_the_reference(way):
         np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
 
 
+def test_the_lowest_loss_is_kept_though_epsilon_changes_that_nothing_reads():
+    manifold = PseudoHyperboloid(3, 1)
+    schedule = Schedule(np.full(6, 0.01), np.geomspace(0.1, 1e-3, 6), np.full(6, 1e-3), np.full(6, 0.05))
+    specs = [RunSpec(manifold, schedule, "dissimilarity"), RunSpec(manifold, schedule, "dissimilarity", keep="last")]
+    start = manifold.random_near_pole(34, epsilon=0.05, generator=torch.Generator().manual_seed(0)).numpy()
+    state = BatchState.start([start, start])
+    losses = DOUBLE(KARATE, specs).advance(state, 6)
+    assert np.argmin(losses[0]) < 5, "the lowest loss is not the last"
+    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), np.argmin(losses[0]))
+    assert state.record[1, 1] == 5
+
+
 def test_no_point_moves_before_all_gradients_are_known():
     # More nodes than one program takes: a moved neighbour would show in the gradient of an edge.
     manifold = PseudoHyperboloid(3, 1)

@@ -115,7 +115,9 @@ class _Group:
             np.stack([np.stack([s.temperature, s.epsilon, s.step, s.clip]) for s in schedules])
         ).to(device)
         self.rules = torch.tensor(
-            [[s.drop_below, s.drop_factor, s.settled] for s in schedules], dtype=torch.float64, device=device
+            [[s.schedule.drop_below, s.schedule.drop_factor, s.settled] for s in specs],
+            dtype=torch.float64,
+            device=device,
         )
         radius = [radius_of(spec.manifold) for spec in specs]
         self.radius = torch.tensor(radius, dtype=torch.float64, device=device)

@@ -31,9 +31,12 @@ FARTHEST = 1e16
 _SMALL_NODES = 96
 Way = Literal["descent", "gradient", "phi"]
 Measure = Literal["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule"]
+Keep = Literal["best", "last"]
 Precision = Literal["float64", "float32"]
 WAYS: tuple[Way, ...] = ("descent", "gradient", "phi")
 MEASURES: tuple[Measure, ...] = ("dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule")
+
+KEPT: tuple[Keep, ...] = ("best", "last")
 
 
 @dataclass(frozen=True)
@@ -49,12 +52,6 @@ class Schedule:
     drop_below: float = -math.inf
     """Once the loss is below this, steps are multiplied by ``drop_factor``."""
     drop_factor: float = 1.0
-
-    @property
-    def settled(self) -> int:
-        """The first iteration from which on the loss is one function, so that losses can be compared."""
-        same = (self.temperature == self.temperature[-1]) & (self.epsilon == self.epsilon[-1])
-        return len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
 
     def __post_init__(self) -> None:
         lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.clip)}
@@ -85,6 +82,8 @@ class RunSpec:
     schedule: Schedule
     measure: Measure = "dissimilarity"
     way: Way = "descent"
+    keep: Keep = "best"
+    """The points of the lowest loss, or the last."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.manifold, PseudoHyperboloid | Euclidean):
@@ -93,6 +92,22 @@ class RunSpec:
             raise ValueError(f"dissimilarity must be one of {', '.join(MEASURES)}, got {self.measure!r}")
         if self.way not in WAYS:
             raise ValueError(f"the way to move must be one of {', '.join(WAYS)}, got {self.way!r}")
+        if self.keep not in KEPT:
+            raise ValueError(f"keep must be one of {', '.join(KEPT)}, got {self.keep!r}")
+
+    @property
+    def settled(self) -> int:
+        """The first iteration from which on the loss is one function, so that the lowest can be kept.
+
+        ε is part of the function only where the dissimilarity is smoothed. The number of all iterations where the last
+        points are asked for.
+        """
+        if self.keep == "last":
+            return len(self.schedule)
+        same = self.schedule.temperature == self.schedule.temperature[-1]
+        if self.measure == "smoothed_dissimilarity":
+            same &= self.schedule.epsilon == self.schedule.epsilon[-1]
+        return len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
 
 
 @dataclass
@@ -104,7 +119,7 @@ class BatchState:
     free: Floats
     """[B, n, d] the parameters of runs through φ; equal to the start elsewhere."""
     best: Floats
-    """[B, n, d] the best points seen since the schedule settled; before that the latest."""
+    """[B, n, d] the best points seen since the run's loss has settled; before that the latest."""
     record: Floats
     """[B, 7] best loss, best iteration, step dropped, done at (or -1), longest edge, shortest non-edge, step scale."""
     iteration: int = 0
@@ -220,7 +235,7 @@ class ReferenceEngine:
         value = float(loss.detach())
         longest, shortest = record[4:6] = _ends_of(edges, nonedges)
         ordered = self.stop_when_ordered and longest < shortest
-        hot = iteration < schedule.settled
+        hot = iteration < spec.settled
         if ordered or hot or (iteration % self.best_every == 0 and value < record[0]):
             record[0:2] = math.inf if hot and not ordered else value, iteration
             state.best[run, :, :width] = points.detach().cpu().numpy()
@@ -396,7 +411,7 @@ class _CompiledRun:
         s = spec.schedule
         self.geometry = (time, radius_of(spec.manifold), not curved, kinds[spec.measure], ways[spec.way])
         self.schedule = np.stack([s.temperature, s.epsilon, s.step, s.clip])
-        self.stepping = (s.drop_below, s.drop_factor, s.settled)
+        self.stepping = (s.drop_below, s.drop_factor, spec.settled)
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
         self.width = spec.manifold.ambient_dim
         self.work = pairs.workspace(n, self.width, dtype)
