@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..evaluation import hold_out_edges, link_prediction, violated_orders
+from ..evaluation import hold_out_edges, link_prediction, triadic_closure, violated_orders
 from ..graph import Graph, as_graph
 from ..objective import RankedPairs
 from ..progress import bar
@@ -167,7 +167,7 @@ def select_signature(
     >>> from ultrahyperbolic import datasets
     >>> found = select_signature(datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
     >>> len(found.rows), sorted(found.prior)
-    (4, ['diameter', 'gromov_delta', 'relative_delta', 'time_inertia'])
+    (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
     if isinstance(seeds, bool) or not isinstance(seeds, int) or seeds < 1:
         raise ValueError(f"seeds must be a positive integer, got {seeds!r}")
@@ -287,7 +287,8 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
 
     ``gromov_delta`` is the largest of the four-point δ of sampled quadruples of nodes, in hops; ``relative_delta`` is
     2δ over the diameter, 0 for a tree and at most 1; ``time_inertia`` the share of the spectrum of the spectral start,
-    beyond its first eigenvalue, that asks for further time dimensions.
+    beyond its first eigenvalue, that asks for further time dimensions. ``transitivity`` and ``open_wedges`` are those
+    of :func:`triadic_closure`, and 0 in a graph without a wedge.
     """
     spectral = SpectralStart(graph)
     hops, rows = spectral.hops
@@ -305,4 +306,5 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
         "gromov_delta": delta,
         "relative_delta": 2.0 * delta / diameter if diameter else 0.0,
         "time_inertia": float(max(negative, 0.0) / beyond) if beyond > 0.0 else 0.0,
+        **{name: 0.0 if math.isnan(share) else share for name, share in triadic_closure(graph)._asdict().items()},
     }

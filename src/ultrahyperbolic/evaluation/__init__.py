@@ -1,6 +1,7 @@
 """The measures: the hierarchy, the neighbours, the orders and the links that an embedding gets right."""
 
 from .baselines import baselines, closeness, pagerank
+from .closure import TriadicClosure, triadic_closure
 from .hierarchy import delta, leader_ranks, norm_proxy, strength_spearman
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
 from .order import ViolatedOrders, violated_orders
@@ -18,6 +19,7 @@ __all__ = [
     "HeldOut",
     "LinkPrediction",
     "Reconstruction",
+    "TriadicClosure",
     "ViolatedOrders",
     "baselines",
     "closeness",
@@ -34,5 +36,6 @@ __all__ = [
     "recall_at_1",
     "reconstruction",
     "strength_spearman",
+    "triadic_closure",
     "violated_orders",
 ]

@@ -13,6 +13,7 @@ from ..graph import Graph
 from ..pairs import Backend, PassOptions, row_statistics
 from ..progress import bar
 from .baselines import closeness, pagerank
+from .closure import triadic_closure
 from .hierarchy import norm_proxy, strength_spearman
 from .inputs import Floats, check_points, edge_tensor
 from .order import violated_orders
@@ -48,6 +49,7 @@ def evaluate(
         "norm": lambda: _correlations(graph, norm_proxy(points), "_norm"),
         "PageRank": lambda: _correlations(graph, -pagerank(graph), "_pagerank"),
         "closeness": lambda: _correlations(graph, -closeness(graph), "_closeness"),
+        "triangles": lambda: triadic_closure(graph)._asdict(),
     }
     found: dict[str, float] = {}
     with bar("measuring", len(stages), show=progress) as update:
