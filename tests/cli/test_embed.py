@@ -145,6 +145,8 @@ def test_a_folder_with_other_things_keeps_them(call):
         ("--dissimilarity broken", {"dissimilarity": "broken_dissimilarity"}),
         ("--dissimilarity smoothed", {"dissimilarity": "smoothed_dissimilarity"}),
         ("--dissimilarity cone-rule", {"dissimilarity": "cone_rule"}),
+        ("--dissimilarity extrinsic", {"dissimilarity": "extrinsic_dist"}),
+        ("--signature flat --dissimilarity distance", {"dissimilarity": "dist"}),
         ("--stop ordered", {"stop": "ordered"}),
         ("--preset paper", {"preset": "paper", "step": 1e-6, "best_every": 20}),
     ],

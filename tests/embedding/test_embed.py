@@ -151,6 +151,22 @@ def test_flat_space_sums_squared_distances():
     assert embedding.run["config"]["flat"] == 3
 
 
+@pytest.mark.parametrize(
+    ("where", "measure"),
+    [({"flat": True}, "dist"), ({"p": 3, "q": 1}, "extrinsic_dist"), ({"p": 4, "q": 0}, "extrinsic_dist")],
+)
+@pytest.mark.parametrize("temperature", [None, 0.05])
+def test_other_distances_train(where, measure, temperature):
+    embedding = uh.embed(
+        uh.datasets.karate(), **where, dissimilarity=measure, temperature=temperature, iterations=500, quiet=True
+    )
+    assert embedding.run["config"]["dissimilarity"] == measure
+    assert embedding.run["timing"]["backend"] == "numba"
+    x = torch.from_numpy(embedding.points.copy())
+    orders = uh.evaluation.violated_orders(uh.datasets.karate(), x, embedding.manifold, measure=measure)
+    assert orders.edges_vs_nonedges < 0.1
+
+
 def test_the_paper_preset_says_what_differs(capsys):
     embedding = uh.embed(uh.datasets.karate(), p=3, q=1, preset="paper", iterations=3)
     assert "x_0 kept at 1" in capsys.readouterr().err
@@ -268,7 +284,7 @@ def test_records_hold_no_infinities(club, tmp_path):
 
 
 def test_backends_and_seeds_that_cannot_be_are_refused():
-    with pytest.raises(ValueError, match="no broken geodesic of flat space"):
-        uh.embed(uh.datasets.karate(), flat=True, dissimilarity="broken_dissimilarity", backend="numba", quiet=True)
+    with pytest.raises(ValueError, match="does not join every pair: use 'dissimilarity'"):
+        uh.embed(uh.datasets.karate(), p=3, q=1, dissimilarity="dist", quiet=True)
     with pytest.raises(ValueError, match="below 2"):
         TrainingConfig(seed=2**63)

@@ -47,11 +47,31 @@ def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
     assert max(compare(DOUBLE, pairs, manifold, "dissimilarity", tau, points)) <= bound
 
 
-@pytest.mark.parametrize("measure", ["broken_dissimilarity", "cone_rule"])
-def test_the_other_dissimilarities(measure):
-    manifold = PseudoHyperboloid(2, 2)
+OTHERS = [
+    (PseudoHyperboloid(2, 2), "broken_dissimilarity"),
+    (PseudoHyperboloid(2, 2), "cone_rule"),
+    (PseudoHyperboloid(2, 2, -4.0), "extrinsic_dist"),
+    (PseudoHyperboloid(4, 0), "extrinsic_dist"),
+    (PseudoHyperboloid(0, 4), "extrinsic_dist"),
+    (PseudoHyperboloid(4, 0, -0.25), "dist"),
+    (PseudoHyperboloid(0, 4), "dist"),
+    (Euclidean(4), "dist"),
+]
+
+
+@pytest.mark.parametrize(("manifold", "measure"), OTHERS, ids=str)
+def test_the_other_dissimilarities(manifold, measure):
     pairs, points = random_pairs(60, "tied"), spread_points(manifold, 60)
     assert max(compare(DOUBLE, pairs, manifold, measure, 0.1, points)) <= 1e-9
+    assert max(compare(SINGLE, pairs, manifold, measure, 0.1, points)) <= 1e-3
+
+
+@pytest.mark.parametrize(("manifold", "measure"), [(PseudoHyperboloid(2, 2), "extrinsic_dist"), (Euclidean(4), "dist")])
+def test_points_that_coincide_have_no_slope(manifold, measure):
+    pairs, points = random_pairs(20, "tied"), spread_points(manifold, 20)
+    points[1:5] = points[0]
+    found = DOUBLE(pairs, [spec_of(manifold, measure, 0.1)]).evaluate(BatchState.start([points.numpy()]))
+    assert np.isfinite(found.gradient).all()
 
 
 def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
@@ -78,7 +98,7 @@ def test_graphs_without_non_edges_or_with_one_edge(pairs, why):
     assert max(compare(DOUBLE, ranked, manifold, "smoothed_dissimilarity", 0.1, spread_points(manifold, n))) <= 1e-10
 
 
-@pytest.mark.parametrize("way", ["descent", "gradient", "phi"])
+@pytest.mark.parametrize("way", ["descent", "gradient", "phi", "signed-gradient"])
 def test_iterations_equal_the_reference(way):
     manifold = PseudoHyperboloid(3, 1, -4.0)
     schedule = Schedule.constant(10, temperature=0.05, step=1e-2, clip=0.01, epsilon=0.1)

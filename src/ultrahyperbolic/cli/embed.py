@@ -72,8 +72,12 @@ def embed(
         Literal["paper"] | None, _option(_TRAINING, "--preset", help="The recipe of the paper's authors.")
     ] = None,
     optimizer: Annotated[
-        Literal["descent", "phi", "gradient"] | None,
-        _option(_TRAINING, "--optimizer", help="Along -χ (descent), through φ, or along -Df, which need not converge."),
+        Literal["descent", "phi", "gradient", "signed-gradient"] | None,
+        _option(
+            _TRAINING,
+            "--optimizer",
+            help="Along -χ (descent), through φ, along -Df, which need not converge, or ∓Df, whichever descends.",
+        ),
     ] = None,
     iterations: Annotated[
         int | None,
@@ -90,7 +94,12 @@ def embed(
     ] = None,
     dissimilarity: Annotated[
         Dissimilarity | None,
-        _option(_TRAINING, "--dissimilarity", help="What is trained: smoothed D_γ if not said; geodesic is D_γ."),
+        _option(
+            _TRAINING,
+            "--dissimilarity",
+            help="What is trained: smoothed D_γ if not said; geodesic is D_γ, extrinsic Eq. 4, distance that of flat "
+            "space, H^p or S^q.",
+        ),
     ] = None,
     stop: Annotated[
         Literal["iterations", "ordered"] | None,
@@ -335,7 +344,7 @@ def _record(graph: Graph, configs: list[TrainingConfig], machine: dict[str, Any]
     precision = machine["precision"]
     with refusing(ValueError):
         backend, device = choose_backend(
-            graph.n_nodes, configs, device=machine["device"], backend=machine["backend"], precision=precision
+            graph.n_nodes, device=machine["device"], backend=machine["backend"], precision=precision
         )
     return {
         "config": configs[0].to_json(),

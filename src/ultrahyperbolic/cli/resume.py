@@ -79,7 +79,7 @@ def reopen(context: typer.Context, folder: Path, *, quiet: bool) -> Task | str:
     how = record["training"]
     with refusing(ValueError, TypeError):
         configs = [TrainingConfig.from_json(config) for config in how["configs"]]
-        choose_backend(data.n_nodes, configs, device=how["device"], backend=how["backend"], precision=how["precision"])
+        choose_backend(data.n_nodes, device=how["device"], backend=how["backend"], precision=how["precision"])
     return Task(folder, data, configs, {**record, "stopped": None, "measures": {}}, so_far)
 
 

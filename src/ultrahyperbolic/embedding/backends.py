@@ -11,7 +11,7 @@ import torch
 
 from ..objective import RankedPairs
 from .config import TrainingConfig
-from .engine import Engine, NumbaEngine, Precision, ReferenceEngine, RunSpec
+from .engine import Engine, NumbaEngine, Precision, ReferenceEngine
 
 Backend = Literal["auto", "numba", "triton", "reference"]
 BACKENDS: tuple[Backend, ...] = ("auto", "numba", "triton", "reference")
@@ -33,12 +33,12 @@ def make_engine(
 ) -> Engine:
     """The engine for a batch.
 
-    On the CPU the compiled one, on CUDA Triton's; torch's where those are missing or do not know a run, which is said
-    once. Without a device, the CPU, or a CUDA device where there is one and the graph is large.
+    On the CPU the compiled one, on CUDA Triton's; torch's where those are missing, which is said once. Without a
+    device, the CPU, or a CUDA device where there is one and the graph is large.
     """
     if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
         raise ValueError(f"threads must be a positive integer, got {threads!r}")
-    backend, place = choose_backend(pairs.n_nodes, configs, device=device, backend=backend, precision=precision)
+    backend, place = choose_backend(pairs.n_nodes, device=device, backend=backend, precision=precision)
     specs = [config.spec() for config in configs]
     options: dict[str, Any] = {
         "best_every": configs[0].best_every,
@@ -57,7 +57,6 @@ def make_engine(
 
 def choose_backend(
     n_nodes: int,
-    configs: Sequence[TrainingConfig],
     *,
     device: str | torch.device | None = None,
     backend: Backend = "auto",
@@ -68,11 +67,10 @@ def choose_backend(
         raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
     if precision is not None and precision not in PRECISIONS:
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
-    specs = [config.spec() for config in configs]
     place = _place(device, backend, n_nodes)
     if backend == "auto":
-        return _suitable(place, specs), place
-    _check(backend, place, specs)
+        return _suitable(place), place
+    _check(backend, place)
     return backend, place
 
 
@@ -88,14 +86,13 @@ def _place(device: str | torch.device | None, backend: Backend, n_nodes: int) ->
     return torch.device("cuda" if backend == "triton" or large else "cpu")
 
 
-def _suitable(place: torch.device, specs: Sequence[RunSpec]) -> Backend:
+def _suitable(place: torch.device) -> Backend:
     backend: Backend = "numba" if place.type == "cpu" else "triton"
     if place.type not in ("cpu", "cuda"):
         return _reference(f"there is no kernel for {place.type}")
     if not available(backend):
         return _reference(f"{backend} is not installed")
-    unknown = _unknown(specs)
-    return _reference(unknown) if unknown else backend
+    return backend
 
 
 def _reference(why: str) -> Backend:
@@ -105,7 +102,7 @@ def _reference(why: str) -> Backend:
     return "reference"
 
 
-def _check(backend: Backend, place: torch.device, specs: Sequence[RunSpec]) -> None:
+def _check(backend: Backend, place: torch.device) -> None:
     if backend == "reference":
         return
     if not available(backend):
@@ -115,13 +112,3 @@ def _check(backend: Backend, place: torch.device, specs: Sequence[RunSpec]) -> N
         raise ValueError(f"backend {backend!r} computes on {where}, got device {place}")
     if backend == "triton" and not torch.cuda.is_available():
         raise ValueError("backend 'triton' needs a CUDA device, and torch finds none")
-    unknown = _unknown(specs)
-    if unknown:
-        raise ValueError(f"backend {backend!r}: {unknown}; use 'reference'")
-
-
-def _unknown(specs: Sequence[RunSpec]) -> str | None:
-    """What no kernel knows."""
-    if NumbaEngine.supports(specs):
-        return None
-    return "the compiled loops have no broken geodesic of flat space, where none breaks"

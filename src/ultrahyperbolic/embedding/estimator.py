@@ -80,15 +80,16 @@ def embed(
         Dimension of the manifold instead: the signature is chosen by :func:`select_signature` within the time of two
         trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,1}.
     flat : bool
-        Euclidean space with the squared distance, the paper's baseline.
+        Euclidean space; δ and the measures take the squared distance, as the authors' scripts do.
     beta : float
         Negative; 1/β is the curvature.
     seed : int
         Same seed, same bits on the CPU, for any number of threads.
     preset : "paper", optional
         The recipe of the authors' scripts: D_γ, temperature 0.01, steps of 1e-6, 10,000 iterations.
-    optimizer : "descent", "phi" or "gradient", optional
-        Along -χ (default), through φ (Section 4.1), or along -Df, which does not converge in general.
+    optimizer : "descent", "phi", "gradient" or "signed-gradient", optional
+        Along -χ (default), through φ (Section 4.1), along -Df, which does not converge in general, or along -Df or +Df,
+        whichever descends, which may stick where ⟨Df, Df⟩ is 0.
     iterations : int, optional
         2,000 by default, 10,000 with the preset. Graphs of up to 1,500 nodes are trained in four or five ways at once,
         unless it is said how, and the best is kept: the fewest violated orders, or a warm training with few.
@@ -98,8 +99,9 @@ def embed(
         τ, the smoothing of the light cone, and the longest move of a point: one value, or the first and the last.
         One temperature is the last, and start, smoothing and moves are set in units of it.
     dissimilarity : str, optional
-        ``"smoothed_dissimilarity"`` (default), ``"dissimilarity"`` (D_γ), ``"broken_dissimilarity"``, or
-        ``"cone_rule"`` (the scripts' form of D_γ).
+        ``"smoothed_dissimilarity"`` (default), ``"dissimilarity"`` (D_γ; in flat space the squared distance),
+        ``"broken_dissimilarity"``, ``"cone_rule"`` (the scripts' form of D_γ), ``"extrinsic_dist"`` (Eq. 4), or
+        ``"dist"``, the distance where all pairs have one: flat, hyperbolic and spherical space.
     step : float, optional
         Step size η.
     stop : "iterations" or "ordered", optional
@@ -186,7 +188,7 @@ def configure(
     given = {name: value for name, value in chosen.items() if value is not None}
     how = {name: given.pop(name) for name in _HOW if name in given}
     config = TrainingConfig(**geometry, beta=beta, seed=seed, **{**recipe, **given})
-    config.manifold()  # the signature is checked here, before any work
+    config.spec()  # the signature and what is measured on it are checked here, before any work
     if preset is None and not how:
         return tries(config, graph.n_nodes)
     temperature = how.get("temperature")
