@@ -149,6 +149,7 @@ def test_a_folder_with_other_things_keeps_them(call):
         ("--signature flat --dissimilarity distance", {"dissimilarity": "dist"}),
         ("--stop ordered", {"stop": "ordered"}),
         ("--preset paper", {"preset": "paper", "step": 1e-6, "best_every": 20}),
+        ("--preset paper-text", {"preset": "paper-text", "step": 1e-6, "keep": "last"}),
     ],
 )
 def test_options_reach_the_training(call, options, config):

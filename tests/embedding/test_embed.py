@@ -180,6 +180,21 @@ def test_the_paper_preset_says_what_differs(capsys):
     assert weighted.optimizer == "gradient"
 
 
+def test_the_preset_of_the_text_keeps_to_the_text(capsys):
+    graph = uh.datasets.karate()
+    embedding = uh.embed(graph, p=3, q=1, preset="paper-text", iterations=30)
+    assert "follows the paper's text; the authors' scripts differ" in capsys.readouterr().err
+    config = TrainingConfig.from_json(embedding.run["config"])
+    assert (config.step, config.drop_below, config.max_step, config.keep) == (1e-6, None, None, "last")
+    assert (config.temperature, config.dissimilarity, config.perturb_first) == ((0.01, 0.01), "dissimilarity", True)
+    assert embedding.run["best_iteration"] == 29
+    assert np.ptp(config.starting_points(graph)[:, 0]) > 0
+    (hyperbolic,) = configure(graph, p=4, q=0, preset="paper-text")
+    assert (hyperbolic.optimizer, hyperbolic.iterations) == ("descent", 10_000)
+    (flat,) = configure(graph, flat=True, preset="paper-text")
+    assert (flat.dissimilarity, flat.optimizer) == ("dist", "descent")
+
+
 def test_the_preset_returns_the_lowest_loss_that_it_saw():
     # This run is thrown off after some thousand iterations, and never comes back.
     embedding = uh.embed(
@@ -202,7 +217,7 @@ def test_defaults_and_signatures():
         ({"dim": 0, "flat": True}, "dim must be a positive integer"),
         ({"dim": 6}, "dim = 6 names no signature"),
         ({"p": -1, "q": 2}, "p must not be negative"),
-        ({"preset": "mine"}, "preset must be 'paper' or None"),
+        ({"preset": "mine"}, "preset must be 'paper', 'paper-text' or None, got 'mine'"),
         ({"iterations": 0}, "iterations must be a positive integer"),
         ({"temperature": (-1.0, 1.0)}, "temperature must be a finite positive number"),
         ({"optimizer": "phi", "flat": True}, "flat space has none"),

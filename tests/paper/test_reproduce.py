@@ -10,6 +10,8 @@ import pytest
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.embedding import TrainingConfig, embed_many
+from ultrahyperbolic.evaluation import strength_spearman
 from ultrahyperbolic.paper import TARGETS, figure3, recipe, table1, timing
 
 for library in ("matplotlib", "plotly"):
@@ -19,13 +21,10 @@ for library in ("matplotlib", "plotly"):
 @pytest.fixture
 def short(monkeypatch):
     """The authors' recipe, for a few iterations."""
-    settings = recipe.settings
-
-    def shortened(**options):
-        return {**settings(**options), "iterations": 40}
-
+    settings, text_settings = recipe.settings, recipe.text_settings
     for module in (table1, figure3):
-        monkeypatch.setattr(module, "settings", shortened)
+        monkeypatch.setattr(module, "settings", lambda **options: {**settings(**options), "iterations": 40})
+    monkeypatch.setattr(table1, "text_settings", lambda **options: {**text_settings(**options), "iterations": 40})
     monkeypatch.setattr(figure3, "ITERATIONS", 40)
     monkeypatch.setattr(figure3, "CLIPPED", {**figure3.CLIPPED, "iterations": 40})
 
@@ -35,6 +34,9 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
     for geometry in ("R4", "Q4_0", "Q3_1", "Q2_2", "Q1_3", "Q0_4"):
         for row in table1.ROWS:
             assert {f"{geometry}_{row}_{part}" for part in ("mean", "std", "published")} <= set(figures)
+            assert {f"{geometry}_{text}_{row}_mean" for text in ("text", "text_best")} <= set(figures)
+    # Flat space: the text has all four coordinates and sums plain distances, so its ranks are others.
+    assert figures["R4_rho10_mean"] != figures["R4_text_rho10_mean"]
     assert all(np.isfinite(value) for value in figures.values())
     assert figures["Q3_1_first_leader_published"] == 1.2
     assert figures["norm_proxy_second_leader_published"] == 18.6
@@ -44,11 +46,23 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
         rows = list(csv.DictReader(file))
     assert len(rows) == 24
     assert float(rows[0]["mean"]) == figures["R4_first_leader_mean"]
+    assert float(rows[0]["text_mean"]) == figures["R4_text_first_leader_mean"]
     out = capsys.readouterr().out
     assert "x_0 kept at 1" in out
     assert "[5.40 ± 1.10]" in out
     with pytest.raises(ValueError, match="at least 2 seeds"):
         TARGETS["table1"].run(1, tmp_path, True)
+
+
+def test_in_flat_space_the_text_sums_the_distance_it_trains_with():
+    graph = table1.karate()
+    config = TrainingConfig(p=None, q=None, flat=4, **{**recipe.text_settings(weighted=True, q=None), "iterations": 30})
+    (embedding,) = embed_many(graph, [config], measures=False)
+    x = embedding.points
+    squares = ((x[:, None] - x[None]) ** 2).sum(-1)
+    plain, squared = (strength_spearman(graph, delta, top=10) for delta in (np.sqrt(squares).sum(1), squares.sum(1)))
+    assert plain != squared
+    assert table1._scores(graph, embedding)[3] == pytest.approx(plain)
 
 
 def test_figure3_counts_satisfied_runs(short, tmp_path):

@@ -69,7 +69,8 @@ def embed(
         ),
     ] = 0,
     preset: Annotated[
-        Literal["paper"] | None, _option(_TRAINING, "--preset", help="The recipe of the paper's authors.")
+        Literal["paper", "paper-text"] | None,
+        _option(_TRAINING, "--preset", help="The recipe of the paper: as the authors' scripts have it, or its text."),
     ] = None,
     optimizer: Annotated[
         Literal["descent", "phi", "gradient", "signed-gradient"] | None,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 _LOSS_POINTS = 1000
 # Settings that say how to train: with one of them given, there is one training.
 _HOW = ("optimizer", "temperature", "epsilon", "step", "max_step")
+PRESETS = ("paper", "paper-text")
 # Larger graphs leave the share of violated orders out of the progress bar: counting it would cost more than training.
 _SHOWN_ORDERS_NODES = 1500
 
@@ -85,8 +86,9 @@ def embed(
         Negative; 1/β is the curvature.
     seed : int
         Same seed, same bits on the CPU, for any number of threads.
-    preset : "paper", optional
-        The recipe of the authors' scripts: D_γ, temperature 0.01, steps of 1e-6, 10,000 iterations.
+    preset : "paper" or "paper-text", optional
+        The recipe of the authors' scripts: D_γ, temperature 0.01, steps of 1e-6, 10,000 iterations. Or that of the
+        paper's text, which differs in details (``docs/reproducing.md``).
     optimizer : "descent", "phi", "gradient" or "signed-gradient", optional
         Along -χ (default), through φ (Section 4.1), along -Df, which does not converge in general, or along -Df or +Df,
         whichever descends, which may stick where ⟨Df, Df⟩ is 0.
@@ -177,14 +179,15 @@ def configure(
 
     Several where nothing is said of how to train: of those the best is kept.
     """
-    if preset not in (None, "paper"):
-        raise ValueError(f"preset must be 'paper' or None, got {preset!r}")
+    if preset not in (None, *PRESETS):
+        raise ValueError(f"preset must be {', '.join(map(repr, PRESETS))} or None, got {preset!r}")
     geometry = _geometry(p, q, dim, flat)
     recipe: dict[str, Any] = {}
-    if preset == "paper":
-        from ..paper.recipe import settings
+    if preset is not None:
+        from ..paper.recipe import settings, text_settings
 
-        recipe = settings(weighted=len(graph.capacities) > 1, q=geometry["q"])
+        recipe_of = settings if preset == "paper" else text_settings
+        recipe = recipe_of(weighted=len(graph.capacities) > 1, q=geometry["q"])
     given = {name: value for name, value in chosen.items() if value is not None}
     how = {name: given.pop(name) for name in _HOW if name in given}
     config = TrainingConfig(**geometry, beta=beta, seed=seed, **{**recipe, **given})
@@ -268,8 +271,8 @@ def embed_many(
     state = BatchState.start([config.starting_points(graph, spectral) for config in configs])
     start = state.points.copy()
     before = _final_objective(engine, start)
-    if not quiet and any(config.preset == "paper" for config in configs):
-        _say_differences()
+    if not quiet and configs[0].preset is not None:
+        _say_differences(configs[0].preset)
     started = time.time()
     with _Bar(graph, configs, show=not quiet and sys.stderr.isatty()) as bar:
 
@@ -391,12 +394,16 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _say_differences() -> None:
+def _say_differences(preset: str) -> None:
     from ..paper.recipe import DIFFERENCES
 
-    print("preset paper follows the authors' scripts; their text differs:", file=sys.stderr)
-    for subject, text, scripts in DIFFERENCES:
-        print(f"  {subject}: {scripts} (text: {text})", file=sys.stderr)
+    if preset == "paper":
+        print("preset paper follows the authors' scripts; their text differs:", file=sys.stderr)
+        lines = [f"{subject}: {scripts} (text: {text})" for subject, text, scripts in DIFFERENCES]
+    else:
+        print("preset paper-text follows the paper's text; the authors' scripts differ:", file=sys.stderr)
+        lines = [f"{subject}: {text} (scripts: {scripts})" for subject, text, scripts in DIFFERENCES]
+    print("\n".join(f"  {line}" for line in lines), file=sys.stderr)
 
 
 class _Bar:
