@@ -56,7 +56,9 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
 
 def test_in_flat_space_the_text_sums_the_distance_it_trains_with():
     graph = table1.karate()
-    config = TrainingConfig(p=None, q=None, flat=4, **{**recipe.text_settings(weighted=True, q=None), "iterations": 30})
+    config = TrainingConfig(
+        p=None, q=None, flat=4, **{**recipe.text_settings(weighted=True, q=None), "iterations": 3000}
+    )
     (embedding,) = embed_many(graph, [config], measures=False)
     x = embedding.points
     squares = ((x[:, None] - x[None]) ** 2).sum(-1)
