@@ -12,6 +12,7 @@ import torch
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.embedding import TrainingConfig, embed_many
 from ultrahyperbolic.evaluation import strength_spearman
+from ultrahyperbolic.graph import GraphError
 from ultrahyperbolic.paper import TARGETS, figure3, recipe, table1, timing
 
 for library in ("matplotlib", "plotly"):
@@ -73,6 +74,9 @@ def test_figure3_counts_satisfied_runs(short, tmp_path):
     assert {p + q + 1 for p, q in figure3.SIGNATURES} == {10}
     assert all(0.0 <= v <= 1.0 for k, v in figures.items() if k.endswith("_satisfied"))
     assert figures["gradient_paper_worst_d10_satisfied"] == 0.0
+    ways = [f"{way}_{steps}" for way in ("chi", "phi", "signed") for steps in ("paper", "clipped")]
+    for arm in (*ways, "gradient_paper", "chi_controlled"):
+        assert sum(key.startswith(f"{arm}_Q") and key.endswith("_satisfied") for key in figures) == 10, arm
     # Forty iterations are far too few for the paper's steps, while the default has thousands and few misses.
     assert figures["chi_paper_Q5_4_satisfied"] == 0.0
     assert figures["chi_controlled_Q5_4_satisfied"] == 1.0
@@ -103,11 +107,27 @@ def test_figure1_and_figure2_say_how_true_they_are(tmp_path, capsys):
 def test_timing_prints_the_paper_s_times(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(timing, "ITERATIONS", 200)
     monkeypatch.setattr(timing, "_REFERENCE_ITERATIONS", 3)
+    monkeypatch.setattr(timing, "_NIPS_ITERATIONS", 3)
+    monkeypatch.setattr(timing.datasets, "nips", timing.datasets.karate)
     figures = TARGETS["timing"].run(1, tmp_path, False)
     assert figures["published_chi_i7_7700k_seconds"] == 182.0
     assert 0 < figures["chi_seconds"] < figures["chi_reference_seconds"]
     out = capsys.readouterr().out
     assert "| paper: φ, Intel i7-7700K | 165 |" in out
+    assert "NVIDIA TITAN V | 36,000 |" in out
+    place = "cuda" if torch.cuda.is_available() else "cpu"
+    assert 0 < figures["nips_exact_cpu_seconds"] < figures[f"nips_sampled_{place}_seconds"]
+
+
+def test_timing_goes_without_the_co_authors_where_they_are_not_found(monkeypatch, tmp_path, capsys):
+    def missing():
+        raise GraphError("nips: cannot download it")
+
+    monkeypatch.setattr(timing, "ITERATIONS", 20)
+    monkeypatch.setattr(timing, "_REFERENCE_ITERATIONS", 1)
+    monkeypatch.setattr(timing.datasets, "nips", missing)
+    assert "published_nips_seconds" not in TARGETS["timing"].run(1, tmp_path, False)
+    assert "The co-authors of NIPS are not timed: nips: cannot download it." in capsys.readouterr().out
 
 
 def test_the_cone_rule_is_the_scripts():
