@@ -88,7 +88,7 @@ def shares(graph: Graph, configs: list[TrainingConfig], seeds: int, device: str 
 
 def with_optimiser(graph: Graph, config: TrainingConfig, make: Any) -> float:
     """Violated orders after the same schedule with another optimiser, which sees the same gradients."""
-    manifold, plan = config.manifold(), config.schedule()
+    manifold, plan, settled = config.manifold(), config.schedule(), config.spec().settled
     points = nn.Parameter(torch.from_numpy(config.starting_points(graph)))
     optimiser = make(points, manifold)
     epsilon = 1.0
@@ -100,7 +100,7 @@ def with_optimiser(graph: Graph, config: TrainingConfig, make: Any) -> float:
             group["max_step"] = float(plan.clip[t])
         optimiser.zero_grad()
         value = loss(points)
-        if t >= plan.settled and value.item() < least:  # the best of the last quarter, as the default keeps
+        if t >= settled and value.item() < least:  # the best of the last quarter, as the default keeps
             least, best = value.item(), points.detach().clone()
         value.backward()  # type: ignore[no-untyped-call]
         optimiser.step()

@@ -103,13 +103,15 @@ def test_evaluate_prints_all_measures_with_baselines_beside(call, club):
     measures = Embedding.load(club).run["measures"]
     result = call("evaluate", club, "--graph", "karate")
     assert result.exit_code == 0
-    first, blank, *table = result.stdout.splitlines()
+    first, blank, *table, end, wedges = result.stdout.splitlines()
     assert first.startswith("karate: 34 nodes, 78 edges")
-    assert blank == ""
+    assert blank == end == ""
+    assert wedges.startswith("of the graph's wedges 25.57 % are closed by a triangle, 74.43 % are open")
     assert table[0].split() == ["measure", "best", "embedding", "norm", "PageRank", "closeness"]
     by_name = {line.split()[0]: line.split()[1:] for line in table[1:]}
     beside = ("", "_norm", "_pagerank", "_closeness")
-    assert len(by_name) == sum(not name.endswith(beside[1:]) for name in measures)
+    of_the_graph = ("transitivity", "open_wedges")
+    assert len(by_name) == sum(not name.endswith((*beside[1:], *of_the_graph)) for name in measures)
     for name, (best, *values) in by_name.items():
         assert best == {"violated": "0", "precision": "<=1"}.get(name.partition("_")[0], "1")
         expected = [measures[name + suffix] for suffix in beside if name + suffix in measures]

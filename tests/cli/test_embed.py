@@ -145,8 +145,11 @@ def test_a_folder_with_other_things_keeps_them(call):
         ("--dissimilarity broken", {"dissimilarity": "broken_dissimilarity"}),
         ("--dissimilarity smoothed", {"dissimilarity": "smoothed_dissimilarity"}),
         ("--dissimilarity cone-rule", {"dissimilarity": "cone_rule"}),
+        ("--dissimilarity extrinsic", {"dissimilarity": "extrinsic_dist"}),
+        ("--signature flat --dissimilarity distance", {"dissimilarity": "dist"}),
         ("--stop ordered", {"stop": "ordered"}),
         ("--preset paper", {"preset": "paper", "step": 1e-6, "best_every": 20}),
+        ("--preset paper-text", {"preset": "paper-text", "step": 1e-6, "keep": "last"}),
     ],
 )
 def test_options_reach_the_training(call, options, config):

@@ -18,6 +18,7 @@ def test_select_prints_plots_and_writes(call):
     assert result.exit_code == 0
     assert "fits best" in result.stdout
     assert "Gromov's δ" in result.stdout
+    assert "26 % of its wedges are closed by a triangle and 74 % are open" in result.stdout
     assert {row["geometry"] for row in json.loads(Path("chosen/select.json").read_text())["rows"]} == {
         "Q^{2,0}", "Q^{1,1}", "Q^{0,2}", "R^2",
     }  # fmt: skip

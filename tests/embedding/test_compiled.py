@@ -62,7 +62,29 @@ def test_three_thousand_nodes():
         assert max(compare(NumbaEngine, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-10
 
 
-@pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity", "broken_dissimilarity"])
+@pytest.mark.parametrize("tau", [1.0, 1e-2, 1e-4])
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
+def test_the_extrinsic_distance_to_its_conditioning(manifold, tau):
+    for n, capacities, scale in ((60, "distinct", 0.7), (900, "tied", 0.7), (60, "tied", 1e-3)):
+        pairs, points = random_pairs(n, capacities), spread_points(manifold, n, seed=n, scale=scale)
+        bound = max(64 * conditioning(pairs, manifold, "extrinsic_dist", tau, points), 1e-11)
+        value, gradient = compare(NumbaEngine, pairs, manifold, "extrinsic_dist", tau, points)
+        assert max(value, gradient) <= bound, (n, capacities, scale)
+
+
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2), Euclidean(3)], ids=str)
+def test_points_that_coincide_have_no_slope(manifold):
+    for n in (20, 900):
+        pairs, points = random_pairs(n, "tied"), spread_points(manifold, n)
+        points[1:5] = points[0]
+        for tau in (1.0, 1e-3):
+            engine = NumbaEngine(pairs, [spec_of(manifold, "extrinsic_dist", tau)])
+            assert np.isfinite(engine.evaluate(BatchState.start([points.numpy()])).gradient).all()
+
+
+@pytest.mark.parametrize(
+    "measure", ["dissimilarity", "smoothed_dissimilarity", "broken_dissimilarity", "extrinsic_dist"]
+)
 @pytest.mark.parametrize("tau", [1.0, 0.03, 1e-3])
 def test_pruning_changes_nothing(tau, measure):
     manifold = PseudoHyperboloid(2, 2)

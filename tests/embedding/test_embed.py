@@ -180,6 +180,22 @@ def test_flat_space_sums_squared_distances():
     assert embedding.run["config"]["flat"] == 3
 
 
+@pytest.mark.parametrize(
+    ("where", "measure"),
+    [({"flat": True}, "dist"), ({"p": 3, "q": 1}, "extrinsic_dist"), ({"p": 4, "q": 0}, "extrinsic_dist")],
+)
+@pytest.mark.parametrize("temperature", [None, 0.05])
+def test_other_distances_train(where, measure, temperature):
+    embedding = uh.embed(
+        uh.datasets.karate(), **where, dissimilarity=measure, temperature=temperature, iterations=500, quiet=True
+    )
+    assert embedding.run["config"]["dissimilarity"] == measure
+    assert embedding.run["timing"]["backend"] == "numba"
+    x = torch.from_numpy(embedding.points.copy())
+    orders = uh.evaluation.violated_orders(uh.datasets.karate(), x, embedding.manifold, measure=measure)
+    assert orders.edges_vs_nonedges < 0.1
+
+
 def test_the_paper_preset_says_what_differs(capsys):
     embedding = uh.embed(uh.datasets.karate(), p=3, q=1, preset="paper", iterations=3)
     assert "x_0 kept at 1" in capsys.readouterr().err
@@ -193,6 +209,33 @@ def test_the_paper_preset_says_what_differs(capsys):
     assert weighted.optimizer == "gradient"
 
 
+def test_the_preset_of_the_text_keeps_to_the_text(capsys):
+    graph = uh.datasets.karate()
+    embedding = uh.embed(graph, p=3, q=1, preset="paper-text", iterations=30)
+    assert "follows the paper's text; the authors' scripts differ" in capsys.readouterr().err
+    config = TrainingConfig.from_json(embedding.run["config"])
+    assert (config.step, config.drop_below, config.max_step, config.keep) == (1e-6, None, None, "last")
+    assert (config.temperature, config.dissimilarity, config.perturb_first) == ((0.01, 0.01), "dissimilarity", True)
+    assert embedding.run["best_iteration"] == 29
+    assert np.ptp(config.starting_points(graph)[:, 0]) > 0
+    (hyperbolic,) = configure(graph, p=4, q=0, preset="paper-text")
+    assert (hyperbolic.optimizer, hyperbolic.iterations) == ("descent", 10_000)
+    (flat,) = configure(graph, flat=True, preset="paper-text")
+    assert (flat.dissimilarity, flat.optimizer) == ("dist", "descent")
+
+
+def test_the_preset_returns_the_lowest_loss_that_it_saw():
+    # This run is thrown off after some thousand iterations, and never comes back.
+    embedding = uh.embed(
+        uh.datasets.karate(), p=3, q=1, preset="paper", dissimilarity="dissimilarity", seed=16, quiet=True
+    )
+    record = embedding.run
+    assert record["loss_every"] == 10, "it looks at every other of these"
+    assert record["best_loss"] == min(record["loss"][::2])
+    assert record["final_loss"] == pytest.approx(record["best_loss"], rel=1e-9)
+    assert record["final_loss"] < 0.5 * record["start_loss"]
+
+
 def test_defaults_and_signatures():
     graph = uh.datasets.karate()
     assert {(config.p, config.q) for config in configure(graph)} == {(3, 1)}
@@ -203,7 +246,7 @@ def test_defaults_and_signatures():
         ({"dim": 0, "flat": True}, "dim must be at least 1, got 0"),
         ({"dim": 6}, "dim = 6 names no signature"),
         ({"p": -1, "q": 2}, "p must not be negative"),
-        ({"preset": "mine"}, "preset must be 'paper' or None"),
+        ({"preset": "mine"}, "preset must be 'paper', 'paper-text' or None, got 'mine'"),
         ({"iterations": 0}, "iterations must be at least 1, got 0"),
         ({"temperature": (-1.0, 1.0)}, "temperature must be a finite positive number"),
         ({"optimizer": "phi", "flat": True}, "flat space has none"),
@@ -404,7 +447,7 @@ def test_records_hold_no_infinities(club, tmp_path):
 
 
 def test_backends_and_seeds_that_cannot_be_are_refused():
-    with pytest.raises(ValueError, match="no broken geodesic of flat space"):
-        uh.embed(uh.datasets.karate(), flat=True, dissimilarity="broken_dissimilarity", backend="numba", quiet=True)
+    with pytest.raises(ValueError, match="does not join every pair: use 'dissimilarity'"):
+        uh.embed(uh.datasets.karate(), p=3, q=1, dissimilarity="dist", quiet=True)
     with pytest.raises(ValueError, match="below 2"):
         TrainingConfig(seed=2**63)

@@ -8,7 +8,7 @@ import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.embedding import BatchState, NumbaEngine, ReferenceEngine, RunSpec, Schedule, run
-from ultrahyperbolic.embedding.engine import measure_of
+from ultrahyperbolic.embedding.engine import MEASURES, measure_of
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
 
@@ -25,10 +25,16 @@ def start(manifold, n, seed):
 
 
 CURVED = [PseudoHyperboloid(p, q, beta) for p, q in ((4, 0), (3, 1), (2, 2), (0, 4)) for beta in (-0.25, -1.0, -4.0)]
-WAYS = [("descent", {}), ("gradient", {"clip": 0.01}), ("phi", {}), ("descent", {"clip": 0.01, "step": 1.0})]
+WAYS = [
+    ("descent", {}),
+    ("gradient", {"clip": 0.01}),
+    ("phi", {}),
+    ("descent", {"clip": 0.01, "step": 1.0}),
+    ("signed-gradient", {"clip": 0.01}),
+]
 
 
-@pytest.mark.parametrize(("way", "options"), WAYS, ids=["descent", "gradient", "phi", "clipped"])
+@pytest.mark.parametrize(("way", "options"), WAYS, ids=["descent", "gradient", "phi", "clipped", "signed-gradient"])
 @pytest.mark.parametrize("manifold", CURVED, ids=str)
 def test_compiled_iterations_equal_the_reference(manifold, way, options):
     specs = [spec(manifold, way=way, **options)]
@@ -42,7 +48,20 @@ def test_compiled_iterations_equal_the_reference(manifold, way, options):
         np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
 
 
-@pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity"])
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(3, 1), PseudoHyperboloid(0, 4, -4.0)], ids=str)
+def test_whichever_descends_does(manifold, engine):
+    down, back = (
+        engine(KARATE, [spec(manifold, way=way, step=1e-7)]).advance(BatchState.start([start(manifold, 34, 0)]), 50)[0]
+        for way in ("signed-gradient", "gradient")
+    )
+    assert (np.diff(down) < 0).all()
+    assert back[-1] > down[-1]
+
+
+@pytest.mark.parametrize(
+    "measure", ["dissimilarity", "smoothed_dissimilarity", "dist", "extrinsic_dist", "broken_dissimilarity"]
+)
 def test_compiled_flat_iterations_equal_the_reference(measure):
     specs = [spec(Euclidean(4), measure=measure)]
     states = [BatchState.start([start(Euclidean(4), 34, 0)]) for _ in range(2)]
@@ -61,7 +80,7 @@ def graphs():
     yield "a single edge", Graph.from_arrays([3], [7], ids=25)
 
 
-@pytest.mark.parametrize("measure", ["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule"])
+@pytest.mark.parametrize("measure", [measure for measure in MEASURES if measure != "dist"])
 @pytest.mark.parametrize("tau", [1.0, 0.01, 1e-4])
 @pytest.mark.parametrize("graph", dict(graphs()).values(), ids=dict(graphs()))
 def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generator):
@@ -81,6 +100,19 @@ def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generato
         assert found.longest[0] == pytest.approx(edges.max().item(), rel=1e-9)
         if len(nonedges):
             assert found.shortest[0] == pytest.approx(nonedges.min().item(), rel=1e-7, abs=1e-12)
+
+
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(3, 0, -4.0), PseudoHyperboloid(0, 3, -0.25)], ids=str)
+def test_the_distance_of_hyperbolic_and_spherical_space(manifold, generator):
+    x = manifold.random(34, generator=generator)
+    state = BatchState.start([x.numpy()])
+    found = NumbaEngine(KARATE, [spec(manifold, "dist")]).evaluate(state)
+    expected = RankingLoss(KARATE, manifold.dist, 0.05)(x)
+    assert found.loss[0] == pytest.approx(expected.item(), rel=1e-10)
+    i, j = KARATE.edges.T
+    assert found.longest[0] == pytest.approx(manifold.dist(x[i], x[j]).max().item(), rel=1e-10)
+    with pytest.raises(ValueError, match=r"which on Q\^\{2,1\} does not join every pair: use 'dissimilarity'"):
+        spec(PseudoHyperboloid(2, 1), "dist")
 
 
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
@@ -170,6 +202,8 @@ def test_specs_and_schedules_are_checked():
         spec(PseudoHyperboloid(3, 1), measure="metric")
     with pytest.raises(ValueError, match="the way to move must be one of"):
         spec(PseudoHyperboloid(3, 1), way="up")
+    with pytest.raises(ValueError, match="keep must be one of best, last, got 'first'"):
+        RunSpec(PseudoHyperboloid(3, 1), Schedule.constant(1, temperature=1.0, step=1.0), keep="first")
     with pytest.raises(ValueError, match="must have one length"):
         Schedule(np.ones(3), np.ones(3), np.ones(2), np.ones(3))
 
@@ -179,8 +213,9 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
     M = PseudoHyperboloid(3, 1)
     tau = np.concatenate((np.geomspace(1.0, 0.05, 10), np.full(10, 0.05)))
     schedule = Schedule(tau, np.full(20, 0.1), np.full(20, 1e-3), np.full(20, 0.02))
-    assert schedule.settled == 9
-    cooling = engine(KARATE, [RunSpec(M, schedule, "smoothed_dissimilarity")])
+    spec_of_it = RunSpec(M, schedule, "smoothed_dissimilarity")
+    assert spec_of_it.settled == 9
+    cooling = engine(KARATE, [spec_of_it])
     state = BatchState.start([start(M, 34, 0)])
     cooling.advance(state, 5)
     assert state.record[0, 0] == np.inf
@@ -188,6 +223,34 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
     losses = cooling.advance(state, 15)
     assert state.record[0, 0] == losses[0, 4:].min()
     assert state.record[0, 1] == 9 + np.argmin(losses[0, 4:])
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_epsilon_is_part_of_the_loss_only_where_it_is_read(engine):
+    M = PseudoHyperboloid(3, 1)
+    epsilon = np.concatenate((np.geomspace(0.1, 1e-3, 15), np.full(5, 1e-3)))
+    schedule = Schedule(np.full(20, 0.01), epsilon, np.full(20, 1e-4), np.full(20, np.inf))
+    assert RunSpec(M, schedule, "smoothed_dissimilarity").settled == 14
+    specs = [RunSpec(M, schedule, "dissimilarity"), RunSpec(M, schedule, "dissimilarity", keep="last")]
+    assert [spec.settled for spec in specs] == [0, 20]
+    state = BatchState.start([start(M, 34, 0)] * 2)
+    losses = engine(KARATE, specs).advance(state, 20)
+    assert np.argmin(losses[0]) < 14, "the lowest loss is not one of the last"
+    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), np.argmin(losses[0]))
+    assert state.record[1, 1] == 19
+    assert not np.array_equal(state.best[0], state.best[1])
+
+
+@pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
+def test_a_state_without_a_best_loss_goes_on(engine):
+    # What a checkpoint holds that was written while losses were not compared yet.
+    M = PseudoHyperboloid(3, 1)
+    state = BatchState.start([start(M, 34, 0)])
+    going = engine(KARATE, [spec(M, "dissimilarity", iterations=20)])
+    going.advance(state, 5)
+    state.best[:], state.record[0, :2] = state.points, (np.inf, 4.0)
+    losses = going.advance(state, 15)
+    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), 5 + np.argmin(losses[0]))
 
 
 def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():

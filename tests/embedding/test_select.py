@@ -137,6 +137,9 @@ def test_what_the_graph_hints_at():
     tree = prior(uh.as_graph(nx.balanced_tree(2, 4)))
     cycle = prior(uh.as_graph(nx.cycle_graph(40)))
     assert tree["gromov_delta"] == 0.0
+    assert (tree["transitivity"], tree["open_wedges"]) == (0.0, 1.0)
+    assert prior(uh.as_graph(nx.complete_graph(6)))["transitivity"] == 1.0
+    assert prior(uh.as_graph(nx.path_graph(2)))["open_wedges"] == 0.0, "no wedge at all"
     assert cycle["relative_delta"] > 0.6
     assert tree["diameter"] == 8.0
     assert 0.0 <= tree["time_inertia"] <= 1.0

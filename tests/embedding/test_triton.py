@@ -49,11 +49,31 @@ def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
     assert max(compare(DOUBLE, pairs, manifold, "dissimilarity", tau, points)) <= bound
 
 
-@pytest.mark.parametrize("measure", ["broken_dissimilarity", "cone_rule"])
-def test_the_other_dissimilarities(measure):
-    manifold = PseudoHyperboloid(2, 2)
+OTHERS = [
+    (PseudoHyperboloid(2, 2), "broken_dissimilarity"),
+    (PseudoHyperboloid(2, 2), "cone_rule"),
+    (PseudoHyperboloid(2, 2, -4.0), "extrinsic_dist"),
+    (PseudoHyperboloid(4, 0), "extrinsic_dist"),
+    (PseudoHyperboloid(0, 4), "extrinsic_dist"),
+    (PseudoHyperboloid(4, 0, -0.25), "dist"),
+    (PseudoHyperboloid(0, 4), "dist"),
+    (Euclidean(4), "dist"),
+]
+
+
+@pytest.mark.parametrize(("manifold", "measure"), OTHERS, ids=str)
+def test_the_other_dissimilarities(manifold, measure):
     pairs, points = random_pairs(60, "tied"), spread_points(manifold, 60)
     assert max(compare(DOUBLE, pairs, manifold, measure, 0.1, points)) <= 1e-9
+    assert max(compare(SINGLE, pairs, manifold, measure, 0.1, points)) <= 1e-3
+
+
+@pytest.mark.parametrize(("manifold", "measure"), [(PseudoHyperboloid(2, 2), "extrinsic_dist"), (Euclidean(4), "dist")])
+def test_points_that_coincide_have_no_slope(manifold, measure):
+    pairs, points = random_pairs(20, "tied"), spread_points(manifold, 20)
+    points[1:5] = points[0]
+    found = DOUBLE(pairs, [spec_of(manifold, measure, 0.1)]).evaluate(BatchState.start([points.numpy()]))
+    assert np.isfinite(found.gradient).all()
 
 
 def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
@@ -80,7 +100,7 @@ def test_graphs_without_non_edges_or_with_one_edge(pairs, why):
     assert max(compare(DOUBLE, ranked, manifold, "smoothed_dissimilarity", 0.1, spread_points(manifold, n))) <= 1e-10
 
 
-@pytest.mark.parametrize("way", ["descent", "gradient", "phi"])
+@pytest.mark.parametrize("way", ["descent", "gradient", "phi", "signed-gradient"])
 def test_iterations_equal_the_reference(way):
     manifold = PseudoHyperboloid(3, 1, -4.0)
     schedule = Schedule.constant(10, temperature=0.05, step=1e-2, clip=0.01, epsilon=0.1)
@@ -93,6 +113,18 @@ def test_iterations_equal_the_reference(way):
     np.testing.assert_allclose(*losses, rtol=1e-10)
     for field in ("points", "free", "best", "record"):
         np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
+
+
+def test_the_lowest_loss_is_kept_though_epsilon_changes_that_nothing_reads():
+    manifold = PseudoHyperboloid(3, 1)
+    schedule = Schedule(np.full(6, 0.01), np.geomspace(0.1, 1e-3, 6), np.full(6, 1e-3), np.full(6, 0.05))
+    specs = [RunSpec(manifold, schedule, "dissimilarity"), RunSpec(manifold, schedule, "dissimilarity", keep="last")]
+    start = manifold.random_near_pole(34, epsilon=0.05, generator=torch.Generator().manual_seed(0)).numpy()
+    state = BatchState.start([start, start])
+    losses = DOUBLE(KARATE, specs).advance(state, 6)
+    assert np.argmin(losses[0]) < 5, "the lowest loss is not the last"
+    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), np.argmin(losses[0]))
+    assert state.record[1, 1] == 5
 
 
 def test_no_point_moves_before_all_gradients_are_known():

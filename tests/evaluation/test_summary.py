@@ -25,6 +25,7 @@ from ultrahyperbolic.evaluation import (
     recall_at_1,
     reconstruction,
     strength_spearman,
+    triadic_closure,
     violated_orders,
 )
 from ultrahyperbolic.graph import Graph
@@ -37,6 +38,8 @@ KEYS = {
     "precision_at_5",
     "map",
     "mean_rank",
+    "transitivity",
+    "open_wedges",
 } | {
     f"spearman_{nodes}{score}"
     for nodes in ("all", "top5", "top10")
@@ -64,6 +67,8 @@ def test_evaluate_is_each_measure(measure):
         "precision_at_5": precision_at_k(graph, points, space, 5, **options),
         "map": rebuilt.mean_average_precision,
         "mean_rank": rebuilt.mean_rank,
+        "transitivity": triadic_closure(graph).transitivity,
+        "open_wedges": triadic_closure(graph).open_wedges,
         "spearman_all": strength_spearman(graph, scores),
         "spearman_top5": strength_spearman(graph, scores, top=5),
         "spearman_top10": strength_spearman(graph, scores, top=10),
@@ -82,6 +87,7 @@ def test_what_is_not_defined_is_left_out(degenerate):
     assert ("violated_orders" in found) == (0 < degenerate.n_edges < math.comb(degenerate.n_nodes, 2))
     assert ("precision_at_5" in found) == (degenerate.n_nodes > 5)
     assert ("spearman_top5" in found) <= (degenerate.n_nodes >= 5)
+    assert ("open_wedges" in found) == bool((degenerate.degree > 1).any())
 
 
 def test_one_node():
@@ -161,4 +167,4 @@ print(len(evaluate(graph, torch.randn(6, 2), Euclidean(2))))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert int(result.stdout) == 14
+    assert int(result.stdout) == 16

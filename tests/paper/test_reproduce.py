@@ -10,6 +10,9 @@ import pytest
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.embedding import TrainingConfig, embed_many
+from ultrahyperbolic.evaluation import strength_spearman
+from ultrahyperbolic.graph import GraphError
 from ultrahyperbolic.paper import TARGETS, figure3, recipe, table1, timing
 
 for library in ("matplotlib", "plotly"):
@@ -19,13 +22,10 @@ for library in ("matplotlib", "plotly"):
 @pytest.fixture
 def short(monkeypatch):
     """The authors' recipe, for a few iterations."""
-    settings = recipe.settings
-
-    def shortened(**options):
-        return {**settings(**options), "iterations": 40}
-
+    settings, text_settings = recipe.settings, recipe.text_settings
     for module in (table1, figure3):
-        monkeypatch.setattr(module, "settings", shortened)
+        monkeypatch.setattr(module, "settings", lambda **options: {**settings(**options), "iterations": 40})
+    monkeypatch.setattr(table1, "text_settings", lambda **options: {**text_settings(**options), "iterations": 40})
     monkeypatch.setattr(figure3, "ITERATIONS", 40)
     monkeypatch.setattr(figure3, "CLIPPED", {**figure3.CLIPPED, "iterations": 40})
 
@@ -35,6 +35,9 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
     for geometry in ("R4", "Q4_0", "Q3_1", "Q2_2", "Q1_3", "Q0_4"):
         for row in table1.ROWS:
             assert {f"{geometry}_{row}_{part}" for part in ("mean", "std", "published")} <= set(figures)
+            assert {f"{geometry}_{text}_{row}_mean" for text in ("text", "text_best")} <= set(figures)
+    # Flat space: the text has all four coordinates and sums plain distances, so its ranks are others.
+    assert figures["R4_rho10_mean"] != figures["R4_text_rho10_mean"]
     assert all(np.isfinite(value) for value in figures.values())
     assert figures["Q3_1_first_leader_published"] == 1.2
     assert figures["norm_proxy_second_leader_published"] == 18.6
@@ -44,11 +47,25 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
         rows = list(csv.DictReader(file))
     assert len(rows) == 24
     assert float(rows[0]["mean"]) == figures["R4_first_leader_mean"]
+    assert float(rows[0]["text_mean"]) == figures["R4_text_first_leader_mean"]
     out = capsys.readouterr().out
     assert "x_0 kept at 1" in out
     assert "[5.40 ± 1.10]" in out
     with pytest.raises(ValueError, match="at least 2 seeds"):
         TARGETS["table1"].run(1, tmp_path, True)
+
+
+def test_in_flat_space_the_text_sums_the_distance_it_trains_with():
+    graph = table1.karate()
+    config = TrainingConfig(
+        p=None, q=None, flat=4, **{**recipe.text_settings(weighted=True, q=None), "iterations": 3000}
+    )
+    (embedding,) = embed_many(graph, [config], measures=False)
+    x = embedding.points
+    squares = ((x[:, None] - x[None]) ** 2).sum(-1)
+    plain, squared = (strength_spearman(graph, delta, top=10) for delta in (np.sqrt(squares).sum(1), squares.sum(1)))
+    assert plain != squared
+    assert table1._scores(graph, embedding)[3] == pytest.approx(plain)
 
 
 def test_figure3_counts_satisfied_runs(short, tmp_path):
@@ -57,6 +74,9 @@ def test_figure3_counts_satisfied_runs(short, tmp_path):
     assert {p + q + 1 for p, q in figure3.SIGNATURES} == {10}
     assert all(0.0 <= v <= 1.0 for k, v in figures.items() if k.endswith("_satisfied"))
     assert figures["gradient_paper_worst_d10_satisfied"] == 0.0
+    ways = [f"{way}_{steps}" for way in ("chi", "phi", "signed") for steps in ("paper", "clipped")]
+    for arm in (*ways, "gradient_paper", "chi_controlled"):
+        assert sum(key.startswith(f"{arm}_Q") and key.endswith("_satisfied") for key in figures) == 10, arm
     # Forty iterations are far too few for the paper's steps, while the default has thousands and few misses.
     assert figures["chi_paper_Q5_4_satisfied"] == 0.0
     assert figures["chi_controlled_Q5_4_satisfied"] == 1.0
@@ -87,11 +107,27 @@ def test_figure1_and_figure2_say_how_true_they_are(tmp_path, capsys):
 def test_timing_prints_the_paper_s_times(monkeypatch, tmp_path, capsys):
     monkeypatch.setattr(timing, "ITERATIONS", 200)
     monkeypatch.setattr(timing, "_REFERENCE_ITERATIONS", 3)
+    monkeypatch.setattr(timing, "_NIPS_ITERATIONS", 3)
+    monkeypatch.setattr(timing.datasets, "nips", timing.datasets.karate)
     figures = TARGETS["timing"].run(1, tmp_path, False)
     assert figures["published_chi_i7_7700k_seconds"] == 182.0
     assert 0 < figures["chi_seconds"] < figures["chi_reference_seconds"]
     out = capsys.readouterr().out
     assert "| paper: φ, Intel i7-7700K | 165 |" in out
+    assert "NVIDIA TITAN V | 36,000 |" in out
+    place = "cuda" if torch.cuda.is_available() else "cpu"
+    assert 0 < figures["nips_exact_cpu_seconds"] < figures[f"nips_sampled_{place}_seconds"]
+
+
+def test_timing_goes_without_the_co_authors_where_they_are_not_found(monkeypatch, tmp_path, capsys):
+    def missing():
+        raise GraphError("nips: cannot download it")
+
+    monkeypatch.setattr(timing, "ITERATIONS", 20)
+    monkeypatch.setattr(timing, "_REFERENCE_ITERATIONS", 1)
+    monkeypatch.setattr(timing.datasets, "nips", missing)
+    assert "published_nips_seconds" not in TARGETS["timing"].run(1, tmp_path, False)
+    assert "The co-authors of NIPS are not timed: nips: cannot download it." in capsys.readouterr().out
 
 
 def test_the_cone_rule_is_the_scripts():

@@ -12,13 +12,14 @@ import typer
 
 from . import options as opt
 from .errors import Refused, refusing, suggestion
-from .output import json_id, json_rows, number, print_json, print_table, shown
+from .output import json_id, json_rows, number, percent, print_json, print_table, shown
 from .sources import aligned, check_unread, find_again, find_graph, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
+_OF_THE_GRAPH = ("transitivity", "open_wedges")
 
 
 RANK_EXAMPLES = """
@@ -178,7 +179,7 @@ def trained_on(embedding: Embedding) -> str | None:
 
 def _print_measures(measures: dict[str, float]) -> None:
     """A row a measure, and beside it the same of what needs no embedding."""
-    ours = [name for name in measures if not name.endswith(tuple(_SIDES.values()))]
+    ours = [name for name in measures if not name.endswith((*_SIDES.values(), *_OF_THE_GRAPH))]
 
     def cell(name: str) -> str:
         return number(measures[name]) if name in measures else ""
@@ -190,3 +191,8 @@ def _print_measures(measures: dict[str, float]) -> None:
     rows = [(name, best(name), cell(name), *(cell(name + suffix) for suffix in _SIDES.values())) for name in ours]
     headers = ("measure", "best", "embedding", *_SIDES)
     print_table(headers, rows, right=headers[1:])
+    if all(name in measures for name in _OF_THE_GRAPH):
+        closed, unclosed = (percent(measures[name]) for name in _OF_THE_GRAPH)
+        print(
+            f"\nof the graph's wedges {closed} are closed by a triangle, {unclosed} are open (in a tree none and all)"
+        )

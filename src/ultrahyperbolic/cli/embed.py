@@ -72,11 +72,16 @@ def embed(
         ),
     ] = 0,
     preset: Annotated[
-        Literal["paper"] | None, _option(_TRAINING, "--preset", help="The recipe of the paper's authors.")
+        Literal["paper", "paper-text"] | None,
+        _option(_TRAINING, "--preset", help="The recipe of the paper: as the authors' scripts have it, or its text."),
     ] = None,
     optimizer: Annotated[
-        Literal["descent", "phi", "gradient"] | None,
-        _option(_TRAINING, "--optimizer", help="Along -χ (descent), through φ, or along -Df, which need not converge."),
+        Literal["descent", "phi", "gradient", "signed-gradient"] | None,
+        _option(
+            _TRAINING,
+            "--optimizer",
+            help="Along -χ (descent), through φ, along -Df, which need not converge, or ∓Df, whichever descends.",
+        ),
     ] = None,
     iterations: Annotated[
         int | None,
@@ -94,7 +99,12 @@ def embed(
     ] = None,
     dissimilarity: Annotated[
         Dissimilarity | None,
-        _option(_TRAINING, "--dissimilarity", help="What is trained: smoothed D_γ if not said; geodesic is D_γ."),
+        _option(
+            _TRAINING,
+            "--dissimilarity",
+            help="What is trained: smoothed D_γ if not said; geodesic is D_γ, extrinsic Eq. 4, distance that of flat "
+            "space, H^p or S^q.",
+        ),
     ] = None,
     stop: Annotated[
         Literal["iterations", "ordered"] | None,
@@ -202,12 +212,11 @@ def embed(
     if geometry.get("p") is None and geometry["dim"] is not None and not geometry.get("flat"):
         dim, curvature = geometry.pop("dim"), geometry.get("beta", -1.0)
         with refusing(ValueError, TypeError, MemoryError):
-            engines = check_choice(
+            engine, on, flat = check_choice(
                 data, dim, beta=curvature, seed=seed, preset=preset, time_limit=time_limit, options=machine, **chosen
             )
             if deterministic:
-                _check_deterministic(*engines["curved"])
-            flat = "flat" in engines and not (deterministic and _unordered(*engines["flat"]))
+                _check_deterministic(engine, on)
             _claim(context, place, overwrite=overwrite)
             with leaving("interrupted while the signature was chosen: no embedding is saved"):
                 selection = choose_signature(
@@ -340,13 +349,8 @@ def _check_machine(device: str | None, backend: str, precision: str | None) -> N
         raise Refused(f"--backend triton computes on CUDA: leave --device {device} out")
 
 
-def _unordered(backend: str, device: Any) -> bool:
-    """Whether sums are taken in any order, so that their last bits differ from run to run."""
-    return backend == "reference" and not str(device).startswith("cpu")
-
-
 def _check_deterministic(backend: str, device: Any) -> None:
-    if _unordered(backend, device):
+    if backend == "reference" and not str(device).startswith("cpu"):
         raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
 
 
@@ -390,7 +394,7 @@ def _record(graph: Graph, configs: list[TrainingConfig], machine: dict[str, Any]
     precision = machine["precision"]
     with refusing(ValueError):
         backend, device = choose_backend(
-            graph.n_nodes, configs, device=machine["device"], backend=machine["backend"], precision=precision
+            graph.n_nodes, device=machine["device"], backend=machine["backend"], precision=precision
         )
     return {
         "config": configs[0].to_json(),

@@ -86,7 +86,7 @@ def reopen(context: typer.Context, folder: Path, *, time_limit: float | None, qu
     how = {**record["training"], "time_limit": limit}
     with refusing(ValueError, TypeError):
         configs = [TrainingConfig.from_json(config) for config in how["configs"]]
-        choose_backend(data.n_nodes, configs, device=how["device"], backend=how["backend"], precision=how["precision"])
+        choose_backend(data.n_nodes, device=how["device"], backend=how["backend"], precision=how["precision"])
     return Task(folder, data, configs, {**record, "training": how, "stopped": None, "measures": {}}, so_far)
 
 

@@ -114,8 +114,9 @@ def _print(found: Selection) -> None:
     hints = found.prior
     print(
         f"the graph alone: Gromov's δ {hints['gromov_delta']:g} of a diameter of {hints['diameter']:g} hops "
-        f"(2δ/diameter {hints['relative_delta']:.2f}: 0 for a tree); {100 * hints['time_inertia']:.0f} % of its "
-        f"spectrum asks for more time dimensions"
+        f"(2δ/diameter {hints['relative_delta']:.2f}: 0 for a tree); {100 * hints['transitivity']:.0f} % of its "
+        f"wedges are closed by a triangle and {100 * hints['open_wedges']:.0f} % are open (0 and 100 % in a tree); "
+        f"{100 * hints['time_inertia']:.0f} % of its spectrum asks for more time dimensions"
     )
     print(f"in {found.seconds:.1f} s")
 

@@ -12,7 +12,7 @@ import torch
 from ..geometry.arguments import check_count
 from ..objective import RankedPairs
 from .config import TrainingConfig
-from .engine import Engine, NumbaEngine, Precision, ReferenceEngine, RunSpec
+from .engine import Engine, NumbaEngine, Precision, ReferenceEngine
 
 Backend = Literal["auto", "numba", "triton", "reference"]
 BACKENDS: tuple[Backend, ...] = ("auto", "numba", "triton", "reference")
@@ -34,12 +34,10 @@ def make_engine(
 ) -> Engine:
     """The engine for a batch.
 
-    On the CPU the compiled one, on CUDA Triton's; torch's where those are missing or do not know a run, which is said
-    once. Without a device, the CPU, or a CUDA device where there is one and the graph is large.
+    On the CPU the compiled one, on CUDA Triton's; torch's where those are missing, which is said once. Without a
+    device, the CPU, or a CUDA device where there is one and the graph is large.
     """
-    backend, place = choose_backend(
-        pairs.n_nodes, configs, device=device, backend=backend, threads=threads, precision=precision
-    )
+    backend, place = choose_backend(pairs.n_nodes, device=device, backend=backend, threads=threads, precision=precision)
     specs = [config.spec() for config in configs]
     options: dict[str, Any] = {
         "best_every": configs[0].best_every,
@@ -56,7 +54,6 @@ def make_engine(
 
 def choose_backend(
     n_nodes: int,
-    configs: Sequence[TrainingConfig],
     *,
     device: str | torch.device | None = None,
     backend: Backend = "auto",
@@ -70,12 +67,11 @@ def choose_backend(
         raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
     if threads is not None:
         check_count("threads", threads, 1)
-    specs = [config.spec() for config in configs]
     place = _place(device, backend, n_nodes)
     if backend == "auto":
-        backend = _suitable(place, specs)
+        backend = _suitable(place)
     else:
-        _check(backend, place, specs)
+        _check(backend, place)
     if backend == "reference" and precision == "float32":
         raise ValueError("precision 'float32' is of the backends numba and triton: the reference is float64")
     return backend, place
@@ -118,14 +114,13 @@ def _place(device: str | torch.device | None, backend: Backend, n_nodes: int) ->
     return torch.device("cuda" if backend == "triton" or large else "cpu")
 
 
-def _suitable(place: torch.device, specs: Sequence[RunSpec]) -> Backend:
+def _suitable(place: torch.device) -> Backend:
     backend: Backend = "numba" if place.type == "cpu" else "triton"
     if place.type not in ("cpu", "cuda"):
         return _reference(f"there is no kernel for {place.type}")
     if not available(backend):
         return _reference(f"{backend} is not installed")
-    unknown = _unknown(specs)
-    return _reference(unknown) if unknown else backend
+    return backend
 
 
 def _reference(why: str) -> Backend:
@@ -135,7 +130,7 @@ def _reference(why: str) -> Backend:
     return "reference"
 
 
-def _check(backend: Backend, place: torch.device, specs: Sequence[RunSpec]) -> None:
+def _check(backend: Backend, place: torch.device) -> None:
     if backend == "reference":
         return
     if not available(backend):
@@ -145,13 +140,3 @@ def _check(backend: Backend, place: torch.device, specs: Sequence[RunSpec]) -> N
         raise ValueError(f"backend {backend!r} computes on {where}, got device {place}")
     if backend == "triton" and not torch.cuda.is_available():
         raise ValueError("backend 'triton' needs a CUDA device, and torch finds none")
-    unknown = _unknown(specs)
-    if unknown:
-        raise ValueError(f"backend {backend!r}: {unknown}; use 'reference'")
-
-
-def _unknown(specs: Sequence[RunSpec]) -> str | None:
-    """What no kernel knows."""
-    if NumbaEngine.supports(specs):
-        return None
-    return "the compiled loops have no broken geodesic of flat space, where none breaks"

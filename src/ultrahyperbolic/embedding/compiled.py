@@ -15,8 +15,8 @@ from ..pairs.numba import prepare, slab
 from ..pairs.numba.functions import jit
 from .engine import FARTHEST
 
-# How points move: along χ, along Df, or through φ.
-ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI = range(3)
+# How points move: along χ, along Df, through φ, or along Df or its reverse, whichever descends.
+ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI, ALONG_SIGNED = range(4)
 
 # Columns of a run's record.
 BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(7)
@@ -119,7 +119,7 @@ def _onto(points, i, time, radius):
 
 @jit
 def _move(points, g, i, time, radius, step, clip, way):
-    """Point i along -χ or -Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
+    """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
     d = len(points)
     curvature = 1.0 / (radius * radius)
     for _ in range(2 if way == ALONG_CHI else 1):
@@ -135,6 +135,8 @@ def _move(points, g, i, time, radius, step, clip, way):
     for k in range(d):
         g[k, i] *= factor
         square += (-g[k, i] if k < time else g[k, i]) * g[k, i]
+    # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, and where it is 0 neither does.
+    turn = 1.0 if way != ALONG_SIGNED or square > 0.0 else -1.0 if square < 0.0 else 0.0
     z = square * curvature
     if abs(z) < 1e-3:
         # cosh √z and sinh √z / √z; the next terms are z⁵/10! and z⁵/11!.
@@ -147,7 +149,7 @@ def _move(points, g, i, time, radius, step, clip, way):
         angle = math.sqrt(-z)
         cosh, sinhc = math.cos(angle), math.sin(angle) / angle
     for k in range(d):
-        g[k, i] = cosh * points[k, i] + sinhc * g[k, i]
+        g[k, i] = cosh * points[k, i] + turn * sinhc * g[k, i]
     _onto(g, i, time, radius)
 
 

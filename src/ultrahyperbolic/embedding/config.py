@@ -13,7 +13,7 @@ import torch
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
 from ..geometry.arguments import as_integer, check_count, check_positive, is_number
 from ..graph import Graph
-from .engine import MEASURES, WAYS, Floats, Measure, RunSpec, Schedule, Way
+from .engine import MEASURES, WAYS, Floats, Keep, Measure, RunSpec, Schedule, Way
 from .start import SpectralStart
 
 Stop = Literal["iterations", "ordered"]
@@ -46,6 +46,8 @@ class TrainingConfig:
     drop_below: float | None = None
     drop_factor: float = 1.0
     best_every: int = 1
+    keep: Keep = "best"
+    """The points of the lowest loss of every ``best_every``-th iteration, or the last ones."""
     start: Start = "spectral"
     """From the graph's hops, or the paper's, near the pole."""
     scale: float = 1.0
@@ -126,7 +128,7 @@ class TrainingConfig:
 
     def spec(self) -> RunSpec:
         """The run of a batch."""
-        return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer)
+        return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, self.keep)
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
         """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""

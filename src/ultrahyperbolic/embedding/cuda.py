@@ -17,19 +17,13 @@ import triton
 
 from ..geometry import PseudoHyperboloid
 from ..objective import RankedPairs
+from ..pairs import triton_kernels as kernels
 from ..pairs.triton import Passes, exact_coefficients, on_device
-from ..pairs.triton_kernels import (
-    BROKEN,
-    CONE_RULE,
-    FLAT_SMOOTHED,
-    FLAT_SQUARED,
-    GEODESIC,
-    SMOOTHED,
-    edges_kernel,
-)
+from ..pairs.triton_kernels import edges_kernel
 from .cuda_kernels import (
     ALONG_CHI,
     ALONG_GRADIENT,
+    ALONG_SIGNED,
     RECORD_WIDTH,
     THROUGH_PHI,
     backward_kernel,
@@ -39,7 +33,7 @@ from .cuda_kernels import (
     move_kernel,
     pulls_kernel,
 )
-from .engine import FARTHEST, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes, radius_of
+from .engine import FARTHEST, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes, kind_of, radius_of
 
 # Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at once.
 _NODES, _ENTRIES = 8, 32
@@ -102,7 +96,7 @@ class _Group:
         self.width, self.time = width, time
         dtype = getattr(torch, engine.precision)
         self.passes = Passes(n, pairs.edges, runs, width, time, kind, dtype, device)
-        self.flat = kind in (FLAT_SQUARED.value, FLAT_SMOOTHED.value)
+        self.flat = not isinstance(specs[0].manifold, PseudoHyperboloid)
 
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
@@ -115,7 +109,9 @@ class _Group:
             np.stack([np.stack([s.temperature, s.epsilon, s.step, s.clip]) for s in schedules])
         ).to(device)
         self.rules = torch.tensor(
-            [[s.drop_below, s.drop_factor, s.settled] for s in schedules], dtype=torch.float64, device=device
+            [[s.schedule.drop_below, s.schedule.drop_factor, s.settled] for s in specs],
+            dtype=torch.float64,
+            device=device,
         )
         radius = [radius_of(spec.manifold) for spec in specs]
         self.radius = torch.tensor(radius, dtype=torch.float64, device=device)
@@ -279,14 +275,7 @@ class _Group:
 
 
 def _kind(spec: RunSpec) -> int:
-    curved = isinstance(spec.manifold, PseudoHyperboloid)
-    kinds = {
-        "dissimilarity": GEODESIC if curved else FLAT_SQUARED,
-        "smoothed_dissimilarity": SMOOTHED if curved else FLAT_SMOOTHED,
-        "cone_rule": CONE_RULE if curved else FLAT_SQUARED,
-        "broken_dissimilarity": BROKEN,
-    }
-    return int(kinds[spec.measure].value)
+    return int(getattr(kernels, kind_of(spec)).value)
 
 
 def _time(spec: RunSpec) -> int:
@@ -294,4 +283,7 @@ def _time(spec: RunSpec) -> int:
 
 
 def _way(spec: RunSpec) -> int:
-    return int({"descent": ALONG_CHI, "gradient": ALONG_GRADIENT, "phi": THROUGH_PHI}[spec.way].value)
+    ways = {
+        "descent": ALONG_CHI, "gradient": ALONG_GRADIENT, "phi": THROUGH_PHI, "signed-gradient": ALONG_SIGNED,
+    }  # fmt: skip
+    return int(ways[spec.way].value)

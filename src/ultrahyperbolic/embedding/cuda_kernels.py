@@ -10,6 +10,7 @@ from ..pairs.triton_kernels import log_add
 ALONG_CHI = tl.constexpr(0)
 ALONG_GRADIENT = tl.constexpr(1)
 THROUGH_PHI = tl.constexpr(2)
+ALONG_SIGNED = tl.constexpr(3)
 
 # Columns of a run's record, as in BatchState; the last two: whether these points are kept, and whether they move.
 _BEST_LOSS = tl.constexpr(0)
@@ -333,6 +334,12 @@ def move_kernel(
                 turned = turned + (tl.where(k < time, -g[k], g[k]) + along * x[k],)
             g = turned
         factor = _clipped(g, step, clip, D)
+        if WAY == ALONG_SIGNED:
+            # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, where it is 0 neither.
+            square = tl.zeros([NODES], tl.float64)
+            for k in tl.static_range(D):
+                square += tl.where(k < time, -g[k] * g[k], g[k] * g[k])
+            factor = tl.where(square > 0.0, factor, tl.where(square < 0.0, -factor, 0.0))
         tangent = ()
         for k in tl.static_range(D):
             tangent = tangent + (factor * g[k],)

@@ -73,15 +73,16 @@ def choose(configs: Sequence[TrainingConfig], violated: Sequence[float]) -> int:
 def at_temperature(temperature: float, config: TrainingConfig) -> dict[str, Any]:
     """A training that ends at a temperature: start, smoothing and moves in units of it.
 
-    The loss depends on d/τ, so a small τ wants points that start that near and move that little. Flat space has
-    squared distances, and lengths of √τ.
+    The loss depends on d/τ, so a small τ wants points that start that near and move that little. Where flat space has
+    squared distances, lengths are √τ.
     """
     flat = config.flat is not None
     radius = 1.0 if flat else math.sqrt(-config.beta)
-    length = math.sqrt(temperature) if flat else temperature
+    squared = flat and config.dissimilarity not in ("dist", "extrinsic_dist", "broken_dissimilarity")
+    length = math.sqrt(temperature) if squared else temperature
     return {
         "temperature": (3.0 * temperature, temperature),
-        "epsilon": (10.0 * temperature, 0.01 * temperature) if flat else ((10.0 * length) ** 2, (0.1 * length) ** 2),
+        "epsilon": (10.0 * temperature, 0.01 * temperature) if squared else ((10.0 * length) ** 2, (0.1 * length) ** 2),
         "max_step": (3.0 * length, 0.1 * length),
         "step": radius**2,
         "scale": min(1.0, 10.0 * length / radius),

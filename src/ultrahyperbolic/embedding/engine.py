@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 import torch
@@ -29,11 +29,16 @@ FARTHEST = 1e16
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
 _SMALL_NODES = 96
-Way = Literal["descent", "gradient", "phi"]
-Measure = Literal["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule"]
+Way = Literal["descent", "gradient", "phi", "signed-gradient"]
+Measure = Literal[
+    "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule", "extrinsic_dist", "dist"
+]
+Keep = Literal["best", "last"]
 Precision = Literal["float64", "float32"]
-WAYS: tuple[Way, ...] = ("descent", "gradient", "phi")
-MEASURES: tuple[Measure, ...] = ("dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule")
+WAYS: tuple[Way, ...] = get_args(Way)
+MEASURES: tuple[Measure, ...] = get_args(Measure)
+
+KEPT: tuple[Keep, ...] = ("best", "last")
 
 
 @dataclass(frozen=True)
@@ -49,12 +54,6 @@ class Schedule:
     drop_below: float = -math.inf
     """Once the loss is below this, steps are multiplied by ``drop_factor``."""
     drop_factor: float = 1.0
-
-    @property
-    def settled(self) -> int:
-        """The first iteration from which on the loss is one function, so that losses can be compared."""
-        same = (self.temperature == self.temperature[-1]) & (self.epsilon == self.epsilon[-1])
-        return len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
 
     def __post_init__(self) -> None:
         lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.clip)}
@@ -85,14 +84,33 @@ class RunSpec:
     schedule: Schedule
     measure: Measure = "dissimilarity"
     way: Way = "descent"
+    keep: Keep = "best"
+    """The points of the lowest loss, or the last."""
 
     def __post_init__(self) -> None:
         if not isinstance(self.manifold, PseudoHyperboloid | Euclidean):
             raise TypeError(f"manifold must be a PseudoHyperboloid or Euclidean, got {type(self.manifold).__name__}")
         if self.measure not in MEASURES:
             raise ValueError(f"dissimilarity must be one of {', '.join(MEASURES)}, got {self.measure!r}")
+        check_measure(self.manifold, self.measure)
         if self.way not in WAYS:
             raise ValueError(f"the way to move must be one of {', '.join(WAYS)}, got {self.way!r}")
+        if self.keep not in KEPT:
+            raise ValueError(f"keep must be one of {', '.join(KEPT)}, got {self.keep!r}")
+
+    @property
+    def settled(self) -> int:
+        """The first iteration from which on the loss is one function, so that the lowest can be kept.
+
+        ε is part of the function only where the dissimilarity is smoothed. The number of all iterations where the last
+        points are asked for.
+        """
+        if self.keep == "last":
+            return len(self.schedule)
+        same = self.schedule.temperature == self.schedule.temperature[-1]
+        if self.measure == "smoothed_dissimilarity":
+            same &= self.schedule.epsilon == self.schedule.epsilon[-1]
+        return len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
 
 
 @dataclass
@@ -104,7 +122,7 @@ class BatchState:
     free: Floats
     """[B, n, d] the parameters of runs through φ; equal to the start elsewhere."""
     best: Floats
-    """[B, n, d] the best points seen since the schedule settled; before that the latest."""
+    """[B, n, d] the best points seen since the run's loss has settled; before that the latest."""
     record: Floats
     """[B, 7] best loss, best iteration, step dropped, done at (or -1), longest edge, shortest non-edge, step scale."""
     iteration: int = 0
@@ -222,7 +240,7 @@ class ReferenceEngine:
         value = float(loss.detach())
         longest, shortest = record[4:6] = _ends_of(edges, nonedges)
         ordered = self.stop_when_ordered and longest < shortest
-        hot = iteration < schedule.settled
+        hot = iteration < spec.settled
         if ordered or hot or (iteration % self.best_every == 0 and value < record[0]):
             record[0:2] = math.inf if hot and not ordered else value, iteration
             state.best[run, :, :width] = points.detach().cpu().numpy()
@@ -234,11 +252,14 @@ class ReferenceEngine:
         step = float(schedule.step[iteration]) * (schedule.drop_factor if record[2] else 1.0) * record[6]
         clip = float(schedule.clip[iteration])
         (gradient,) = torch.autograd.grad(loss, variable)
+        if spec.way == "signed-gradient":
+            steepest = manifold.egrad2rgrad(variable.detach(), gradient)
+            gradient = gradient * manifold.inner(steepest, steepest, keepdim=True).sign()
         where = Euclidean(width) if spec.way == "phi" else manifold
         settings = DescentSettings(
             where.to(self.device),
             lr=step,
-            direction="gradient" if spec.way == "gradient" else "descent",
+            direction="gradient" if spec.way in ("gradient", "signed-gradient") else "descent",
             max_step=clip if math.isfinite(clip) else None,
         )
         moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)
@@ -278,11 +299,6 @@ class NumbaEngine:
             self._places = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)
             scratch = n * (n - 1) // 2
         self._runs = [_CompiledRun(spec, n, scratch, dtype) for spec in self.specs]
-
-    @staticmethod
-    def supports(specs: Sequence[RunSpec]) -> bool:
-        """Whether every run of a batch is one of those compiled."""
-        return not any(isinstance(s.manifold, Euclidean) and s.measure == "broken_dissimilarity" for s in specs)
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
@@ -387,18 +403,15 @@ class _CompiledRun:
         from . import compiled
 
         curved = isinstance(spec.manifold, PseudoHyperboloid)
-        kinds = {
-            "dissimilarity": pairs.GEODESIC if curved else pairs.FLAT_SQUARED,
-            "smoothed_dissimilarity": pairs.SMOOTHED if curved else pairs.FLAT_SMOOTHED,
-            "cone_rule": pairs.CONE_RULE if curved else pairs.FLAT_SQUARED,
-            "broken_dissimilarity": pairs.BROKEN,
-        }
-        ways = {"descent": compiled.ALONG_CHI, "gradient": compiled.ALONG_GRADIENT, "phi": compiled.THROUGH_PHI}
+        ways = {
+            "descent": compiled.ALONG_CHI, "gradient": compiled.ALONG_GRADIENT, "phi": compiled.THROUGH_PHI,
+            "signed-gradient": compiled.ALONG_SIGNED,
+        }  # fmt: skip
         time = spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0
         s = spec.schedule
-        self.geometry = (time, radius_of(spec.manifold), not curved, kinds[spec.measure], ways[spec.way])
+        self.geometry = (time, radius_of(spec.manifold), not curved, getattr(pairs, kind_of(spec)), ways[spec.way])
         self.schedule = np.stack([s.temperature, s.epsilon, s.step, s.clip])
-        self.stepping = (s.drop_below, s.drop_factor, s.settled)
+        self.stepping = (s.drop_below, s.drop_factor, spec.settled)
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
         self.width = spec.manifold.ambient_dim
         self.work = pairs.workspace(n, self.width, dtype)
@@ -456,6 +469,31 @@ def measure_of(manifold: Manifold, measure: Measure, epsilon: float) -> Dissimil
     function: Any = getattr(manifold, "dissimilarity" if measure == "cone_rule" else measure)
     chosen: Dissimilarity = function
     return chosen
+
+
+def check_measure(manifold: Manifold, measure: Measure) -> None:
+    """Raise where a dissimilarity is not defined for all pairs of points of a manifold."""
+    if measure == "dist" and isinstance(manifold, PseudoHyperboloid) and manifold.p and manifold.q:
+        raise ValueError(
+            f"dissimilarity 'dist' is the length of a geodesic, which on Q^{{{manifold.p},{manifold.q}}} does not join "
+            "every pair: use 'dissimilarity' (D_γ), 'broken_dissimilarity' or 'extrinsic_dist'"
+        )
+
+
+def kind_of(spec: RunSpec) -> str:
+    """The name that the compiled loops and the kernels have for the dissimilarity of a run."""
+    manifold, measure = spec.manifold, spec.measure
+    if not isinstance(manifold, PseudoHyperboloid):
+        flat = {
+            "dissimilarity": "FLAT_SQUARED", "cone_rule": "FLAT_SQUARED", "smoothed_dissimilarity": "FLAT_SMOOTHED",
+        }  # fmt: skip
+        return flat.get(measure, "FLAT_DISTANCE")
+    if measure == "dist":
+        return "GEODESIC" if manifold.q == 0 else "BROKEN"
+    return {
+        "dissimilarity": "GEODESIC", "cone_rule": "CONE_RULE", "smoothed_dissimilarity": "SMOOTHED",
+        "broken_dissimilarity": "BROKEN", "extrinsic_dist": "EXTRINSIC",
+    }[measure]  # fmt: skip
 
 
 def _no_measure(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -38,6 +38,7 @@ from .tensorboard import check_board, with_tensorboard
 _LOSS_POINTS = 1000
 # Settings that say how to train: with one of them given, there is one training.
 _HOW = ("optimizer", "temperature", "epsilon", "step", "max_step")
+PRESETS = ("paper", "paper-text")
 
 
 def embed(
@@ -80,15 +81,17 @@ def embed(
         trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,1}. Flat space is among the choices
         unless it cannot be trained as told: through φ, for example.
     flat : bool
-        Euclidean space with the squared distance, the paper's baseline.
+        Euclidean space; δ and the measures take the squared distance, as the authors' scripts do.
     beta : float
         Negative; 1/β is the curvature, which flat space has none of.
     seed : int
         Same seed, same bits on the CPU, for any number of threads.
-    preset : "paper", optional
-        The recipe of the authors' scripts: D_γ, temperature 0.01, steps of 1e-6, 10,000 iterations.
-    optimizer : "descent", "phi" or "gradient", optional
-        Along -χ (default), through φ (Section 4.1), or along -Df, which does not converge in general.
+    preset : "paper" or "paper-text", optional
+        The recipe of the authors' scripts: D_γ, temperature 0.01, steps of 1e-6, 10,000 iterations. Or that of the
+        paper's text, which differs in details (``docs/reproducing.md``).
+    optimizer : "descent", "phi", "gradient" or "signed-gradient", optional
+        Along -χ (default), through φ (Section 4.1), along -Df, which does not converge in general, or along -Df or +Df,
+        whichever descends, which may stick where ⟨Df, Df⟩ is 0.
     iterations : int, optional
         2,000 by default, 10,000 with the preset. Graphs of up to 1,500 nodes are trained in four or five ways at once,
         unless it is said how, and the best is kept: the fewest violated orders, or a warm training with few.
@@ -98,8 +101,9 @@ def embed(
         τ, the smoothing of the light cone, and the longest move of a point: one value, or the first and the last.
         One temperature is the last, and start, smoothing and moves are set in units of it.
     dissimilarity : str, optional
-        ``"smoothed_dissimilarity"`` (default), ``"dissimilarity"`` (D_γ), ``"broken_dissimilarity"``, or
-        ``"cone_rule"`` (the scripts' form of D_γ).
+        ``"smoothed_dissimilarity"`` (default), ``"dissimilarity"`` (D_γ; in flat space the squared distance),
+        ``"broken_dissimilarity"``, ``"cone_rule"`` (the scripts' form of D_γ), ``"extrinsic_dist"`` (Eq. 4), or
+        ``"dist"``, the distance where all pairs have one: flat, hyperbolic and spherical space.
     step : float, optional
         Step size η.
     stop : "iterations" or "ordered", optional
@@ -148,13 +152,13 @@ def embed(
     selection = None
     if p is None and q is None and not flat and dim is not None:
         graph.require_trainable()
-        engines = check_choice(
+        *_, flat_too = check_choice(
             graph, dim, beta=beta, seed=seed, preset=preset, time_limit=time_limit, options=options, **chosen
         )
         began = time.monotonic()
         selection = choose_signature(
             graph, dim, iterations=iterations, beta=beta, seed=seed, quiet=quiet, time_limit=time_limit,
-            flat="flat" in engines, **options,
+            flat=flat_too, **options,
         )  # fmt: skip
         if time_limit is not None:
             time_limit = max(time_limit - (time.monotonic() - began), 1e-3)
@@ -163,7 +167,7 @@ def embed(
         where = selection.best.arguments
         beta = beta if selection.best.flat is None else TrainingConfig.beta
     configs = configure(graph, **where, beta=beta, seed=seed, preset=preset, **chosen)
-    check_training(graph, configs, time_limit=time_limit, **options)
+    check_training(graph, time_limit=time_limit, **options)
     chosen_by = {} if selection is None else {"select": selection.to_json()}
     with with_tensorboard(tensorboard, graph, configs, callback) as told:
         try:
@@ -192,18 +196,19 @@ def configure(
 
     Several where nothing is said of how to train: of those the best is kept.
     """
-    if preset not in (None, "paper"):
-        raise ValueError(f"preset must be 'paper' or None, got {preset!r}")
+    if preset not in (None, *PRESETS):
+        raise ValueError(f"preset must be {', '.join(map(repr, PRESETS))} or None, got {preset!r}")
     geometry = _geometry(p, q, dim, flat)
     recipe: dict[str, Any] = {}
-    if preset == "paper":
-        from ..paper.recipe import settings
+    if preset is not None:
+        from ..paper.recipe import settings, text_settings
 
-        recipe = settings(weighted=len(graph.capacities) > 1, q=geometry["q"])
+        recipe_of = settings if preset == "paper" else text_settings
+        recipe = recipe_of(weighted=len(graph.capacities) > 1, q=geometry["q"])
     given = {name: value for name, value in chosen.items() if value is not None}
     how = {name: given.pop(name) for name in _HOW if name in given}
     config = TrainingConfig(**geometry, beta=beta, seed=seed, **{**recipe, **given})
-    config.manifold()  # the signature is checked here, before any work
+    config.spec()  # the signature and what is measured on it are checked here, before any work
     if preset is None and not how:
         return tries(config, graph.n_nodes)
     temperature = how.get("temperature")
@@ -216,28 +221,26 @@ def configure(
     return [replace(config if preset is not None else in_units_of_radius(config), **how)]
 
 
-def check_training(
-    graph: Graph, configs: Sequence[TrainingConfig], *, time_limit: float | None = None, **options: Any
-) -> tuple[Backend, torch.device]:
+def check_training(graph: Graph, *, time_limit: float | None = None, **options: Any) -> tuple[Backend, torch.device]:
     """Raise for what would be wrong with a training; the backend and the device of one that can be."""
     if time_limit is not None:
         check_positive("time_limit", time_limit)
-    return choose_backend(graph.n_nodes, configs, **options)
+    return choose_backend(graph.n_nodes, **options)
 
 
 def check_choice(
     graph: Graph, dim: int, *, beta: float, time_limit: float | None, options: dict[str, Any], **settings: Any
-) -> dict[str, tuple[Backend, torch.device]]:
+) -> tuple[Backend, torch.device, bool]:
     """Raise for what would be wrong with whichever signature of a dimension is chosen: it is said before work.
 
-    The backends and devices of what can be chosen: ``"curved"``, and ``"flat"`` where flat space can be trained like
-    that, through φ for example not.
+    The backend, the device, and whether flat space can be trained like that: through φ for example it cannot.
     """
-    curved = configure(graph, p=check_count("dim", dim, 1), q=0, beta=beta, **settings)
-    engines = {"curved": check_training(graph, curved, time_limit=time_limit, **options)}
+    configure(graph, p=check_count("dim", dim, 1), q=0, beta=beta, **settings)
+    backend, device = check_training(graph, time_limit=time_limit, **options)
+    flat = False
     with suppress(ValueError):  # what was not wrong above is wrong in flat space alone
-        engines["flat"] = check_training(graph, configure(graph, dim=dim, flat=True, **settings), **options)
-    return engines
+        flat = bool(configure(graph, dim=dim, flat=True, **settings))
+    return backend, device, flat
 
 
 def embed_best(
@@ -321,8 +324,8 @@ def embed_many(
     state = BatchState.start(_starts(graph, configs))
     start = state.points.copy()
     before = _final_objective(engine, start)
-    if not quiet and any(config.preset == "paper" for config in configs):
-        _say_differences()
+    if not quiet and configs[0].preset is not None:
+        _say_differences(configs[0].preset)
     started = time.time()
     iterations = lengths.pop()
     with bar("training", iterations, show=not quiet) as update:
@@ -471,12 +474,16 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _say_differences() -> None:
+def _say_differences(preset: str) -> None:
     from ..paper.recipe import DIFFERENCES
 
-    print("preset paper follows the authors' scripts; their text differs:", file=sys.stderr)
-    for subject, text, scripts in DIFFERENCES:
-        print(f"  {subject}: {scripts} (text: {text})", file=sys.stderr)
+    if preset == "paper":
+        print("preset paper follows the authors' scripts; their text differs:", file=sys.stderr)
+        lines = [f"{subject}: {scripts} (text: {text})" for subject, text, scripts in DIFFERENCES]
+    else:
+        print("preset paper-text follows the paper's text; the authors' scripts differ:", file=sys.stderr)
+        lines = [f"{subject}: {text} (scripts: {scripts})" for subject, text, scripts in DIFFERENCES]
+    print("\n".join(f"  {line}" for line in lines), file=sys.stderr)
 
 
 def _text(progress: Progress) -> str:

@@ -78,7 +78,7 @@ def require_memory(
     precision: Precision | None = None,
 ) -> None:
     """Raise ``MemoryError``, with what would fit, where a training needs more memory than is free."""
-    chosen, place = choose_backend(graph.n_nodes, configs, device=device, backend=backend, precision=precision)
+    chosen, place = choose_backend(graph.n_nodes, device=device, backend=backend, precision=precision)
     if chosen == "reference" and place.type != "cpu":
         return  # a device of a kind that nothing is known of
     free = free_bytes(), _free_on(place)

@@ -147,7 +147,7 @@ class _Guard:
     """Takes bad steps back."""
 
     def __init__(self, engine: Engine, state: BatchState, *, compare: bool) -> None:
-        self.settled = np.array([spec.schedule.settled for spec in engine.specs])
+        self.settled = np.array([spec.settled for spec in engine.specs])
         self.steps_back = np.zeros(len(state.points), dtype=np.int64)
         self.nonfinite = self.steps_back.copy()
         self.start, self.compare = state.points.copy(), compare

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..evaluation import hold_out_edges, link_prediction, violated_orders
+from ..evaluation import hold_out_edges, link_prediction, triadic_closure, violated_orders
 from ..geometry.arguments import check_count, is_number
 from ..graph import Graph, as_graph
 from ..interrupted import Interrupted
@@ -173,7 +173,7 @@ def select_signature(
     >>> from ultrahyperbolic import datasets
     >>> found = select_signature(datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
     >>> len(found.rows), sorted(found.prior)
-    (4, ['diameter', 'gromov_delta', 'relative_delta', 'time_inertia'])
+    (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
     seeds, iterations = check_count("seeds", seeds, 1), check_count("iterations", iterations, 1)
     if not (is_number(held_out) and 0.0 < held_out < 1.0):
@@ -217,7 +217,7 @@ def _halve(
     started = time.monotonic()
     # What is wrong with any of the trainings is said before the first.
     configs = [_config(geometry, lengths[-1], beta, seed) for geometry in geometries]
-    choose_backend(graph.n_nodes, configs, **{name: value for name, value in options.items() if name != "time_limit"})
+    choose_backend(graph.n_nodes, **{name: value for name, value in options.items() if name != "time_limit"})
     seed = configs[0].seed
     # Where every pair is tied, a held-out edge has nothing to be compared with.
     spare = graph.n_edges >= _FEWEST_EDGES and RankedPairs.of(graph).n_nonedges > 0
@@ -302,7 +302,8 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
 
     ``gromov_delta`` is the largest of the four-point δ of sampled quadruples of nodes, in hops; ``relative_delta`` is
     2δ over the diameter, 0 for a tree and at most 1; ``time_inertia`` the share of the spectrum of the spectral start,
-    beyond its first eigenvalue, that asks for further time dimensions.
+    beyond its first eigenvalue, that asks for further time dimensions. ``transitivity`` and ``open_wedges`` are those
+    of :func:`triadic_closure`, and 0 in a graph without a wedge.
     """
     spectral = SpectralStart(graph)
     hops, rows = spectral.hops
@@ -320,4 +321,5 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
         "gromov_delta": delta,
         "relative_delta": 2.0 * delta / diameter if diameter else 0.0,
         "time_inertia": float(max(negative, 0.0) / beyond) if beyond > 0.0 else 0.0,
+        **{name: 0.0 if math.isnan(share) else share for name, share in triadic_closure(graph)._asdict().items()},
     }

@@ -28,7 +28,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         Steps of descent.
     temperature : float, optional
         τ; None for the default schedule.
-    preset : "paper" or None
+    preset : "paper", "paper-text" or None
         The recipe of the authors' scripts.
     random_state : int, RandomState or None
         Seed of the start.

@@ -1,6 +1,7 @@
 """The measures: the hierarchy, the neighbours, the orders and the links that an embedding gets right."""
 
 from .baselines import baselines, closeness, pagerank
+from .closure import TriadicClosure, triadic_closure
 from .hierarchy import delta, leader_ranks, norm_proxy, strength_spearman
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
 from .order import ViolatedOrders, violated_orders
@@ -19,6 +20,7 @@ __all__ = [
     "LinkPrediction",
     "OverPairs",
     "Reconstruction",
+    "TriadicClosure",
     "ViolatedOrders",
     "baselines",
     "closeness",
@@ -37,5 +39,6 @@ __all__ = [
     "recall_at_1",
     "reconstruction",
     "strength_spearman",
+    "triadic_closure",
     "violated_orders",
 ]

@@ -16,6 +16,7 @@ from ..graph import Graph
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
 from .baselines import closeness, pagerank
+from .closure import triadic_closure
 from .hierarchy import norm_proxy, strength_spearman
 from .inputs import Floats, check_points, edge_tensor
 from .order import orders_of
@@ -87,16 +88,17 @@ def over_pairs(
 def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False) -> dict[str, float]:
     """The measures to compare these with, which need no distances: of the norms of the points, and of the graph."""
     check_points(graph, points)
-    scores: dict[str, Callable[[], Floats]] = {
-        "norm": lambda: norm_proxy(points),
-        "PageRank": lambda: -pagerank(graph),
-        "closeness": lambda: -closeness(graph),
+    stages: dict[str, Callable[[], dict[str, float]]] = {
+        "norm": lambda: _correlations(graph, norm_proxy(points), "_norm"),
+        "PageRank": lambda: _correlations(graph, -pagerank(graph), "_pagerank"),
+        "closeness": lambda: _correlations(graph, -closeness(graph), "_closeness"),
+        "triangles": lambda: triadic_closure(graph)._asdict(),
     }
     found: dict[str, float] = {}
-    with bar("comparing", len(scores), show=progress) as update:
-        for done, (name, score) in enumerate(scores.items()):
+    with bar("comparing", len(stages), show=progress) as update:
+        for done, (name, stage) in enumerate(stages.items()):
             update(done, name)
-            found |= _correlations(graph, score(), f"_{name.lower()}")
+            found |= stage()
     return _defined(found)
 
 

@@ -210,18 +210,18 @@ def _unlisted(indices: Tensor | None, n: int) -> str | None:
 
 def _space(points: Tensor, manifold: Manifold, measure: Measure, epsilon: float) -> Space:
     from .numba import reducers
-    from .numba.functions import BROKEN, FLAT_SMOOTHED, FLAT_SQUARED, GEODESIC, SMOOTHED
+    from .numba.functions import BROKEN, EXTRINSIC, FLAT_DISTANCE, FLAT_SMOOTHED, FLAT_SQUARED, GEODESIC, SMOOTHED
 
     array = points.detach().numpy()
     if not isinstance(manifold, PseudoHyperboloid):
         kinds = {"dissimilarity": FLAT_SQUARED, "smoothed_dissimilarity": FLAT_SMOOTHED}
-        return reducers.prepare(array, 0, 1.0, kinds.get(measure, reducers.ROOT), epsilon)
+        return reducers.prepare(array, 0, 1.0, kinds.get(measure, FLAT_DISTANCE), epsilon)
     kinds = {
         "dist": GEODESIC if manifold.q == 0 else BROKEN,
         "dissimilarity": GEODESIC,
         "broken_dissimilarity": BROKEN,
         "smoothed_dissimilarity": SMOOTHED,
-        "extrinsic_dist": reducers.ROOT,
+        "extrinsic_dist": EXTRINSIC,
     }
     return reducers.prepare(array, manifold.q + 1, -manifold.beta.item(), kinds[measure], epsilon)
 

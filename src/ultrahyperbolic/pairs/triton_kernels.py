@@ -14,6 +14,8 @@ SMOOTHED = tl.constexpr(2)
 FLAT_SQUARED = tl.constexpr(3)
 FLAT_SMOOTHED = tl.constexpr(4)
 CONE_RULE = tl.constexpr(5)
+EXTRINSIC = tl.constexpr(6)
+FLAT_DISTANCE = tl.constexpr(7)
 
 _QUARTER = tl.constexpr(math.pi / 2 - 1.0)
 _PI = tl.constexpr(math.pi)
@@ -86,6 +88,15 @@ def dissimilarity(w, radius, epsilon, KIND: tl.constexpr, COEFFICIENTS: tl.const
         inverse_root = _rsqrt(h, FAST)
         value = w * w / ((h + epsilon) * (h * inverse_root + tl.sqrt(epsilon)))
         slope = 0.5 * w * inverse * inverse_root
+    elif KIND == FLAT_DISTANCE:
+        inverse = _rsqrt(tl.maximum(w, 1e-37), FAST)
+        value = w * inverse
+        slope = tl.where(w > 1e-37, 0.5 * inverse, 0.0)
+    elif KIND == EXTRINSIC:
+        size = tl.abs(w)
+        inverse = _rsqrt(tl.maximum(size, 1e-37), FAST)
+        value = 2.0 * radius * size * inverse
+        slope = tl.where(size > 1e-37, tl.where(w > 0.0, radius, -radius) * inverse, 0.0)
     elif KIND == BROKEN:
         beyond = w < -0.5
         value, slope = _unit_arc(tl.where(beyond, -1.0 - w, w), COEFFICIENTS, FAST)

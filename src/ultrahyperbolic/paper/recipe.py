@@ -57,6 +57,25 @@ def settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
     }
 
 
+def text_settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
+    """The training settings of the paper's text, where it differs from the scripts; ``q`` is None for flat space.
+
+    The text has one step and one distance for every graph and geometry: nothing depends on ``weighted``, and ``q``
+    only tells flat space, whose distance is the Euclidean one.
+    """
+    return {
+        **settings(weighted=weighted, q=q),
+        "preset": "paper-text",
+        "optimizer": "descent",
+        "dissimilarity": "dist" if q is None else "dissimilarity",
+        "drop_below": None,
+        "drop_factor": 1.0,
+        "best_every": 1,
+        "keep": "last",
+        "perturb_first": True,
+    }
+
+
 def coauthor_settings(*, q: int | None) -> dict[str, Any]:
     """The training settings of the authors' NIPS scripts; ``q`` is None for flat space.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Literal
 
@@ -189,8 +190,11 @@ def _shown(figures: Figures, key: str, row: str) -> str:
     return _digits(row, mean) + ("" if spread is None else f" ± {_digits(row, spread)}")
 
 
-def write(folder: Path, results: Results) -> None:
-    """Markdown, JSON, CSV and a plot of what is finished, in place of those of an earlier time."""
+def write(folder: Path, results: Results) -> list[str]:
+    """Markdown, JSON, CSV and a plot of what is finished, in place of those of an earlier time; the names written.
+
+    There is no plot without matplotlib: a table may be hours of training on a machine that has none.
+    """
     name, figures = results.table.name, results.figures()
     (folder / f"{name}.md").write_text("\n".join(results.markdown()) + "\n", encoding="utf-8")
     write_figures(folder / f"{name}.json", figures)
@@ -201,13 +205,17 @@ def write(folder: Path, results: Results) -> None:
             for row, published in zip(ROWS, results.table.published[geometry.key], strict=True):
                 mean, spread = _value(figures, f"{geometry.key}_{row}")
                 writer.writerow([geometry.key, row, mean, "" if spread is None else spread, published])
-    if results.columns():
-        _plot(folder / f"{name}.png", results, figures)
+    names = [f"{name}.{ending}" for ending in ("md", "csv", "json")]
+    if results.columns() and find_spec("matplotlib") is not None:
+        draw(folder / f"{name}.png", results.table, figures)
+        names.append(f"{name}.png")
+    return names
 
 
-def _plot(path: Path, results: Results, figures: Figures) -> None:
+def draw(path: Path, table: Table, figures: Figures) -> None:
+    """A plot of the columns that the figures hold, ours beside the published."""
     plt = pyplot()
-    columns, published = results.columns(), results.table.published
+    columns, published = [g for g in table.columns if f"{g.key}_step" in figures], table.published
     figure, axes = plt.subplots(1, 4, figsize=(3 + 2 * len(columns), 3.4), layout="constrained")
     positions = np.arange(len(columns))
     for number, (row, axis) in enumerate(zip(ROWS, axes, strict=True)):

@@ -62,9 +62,9 @@ def reproduce_table(
     for batch, embeddings in train(graph, jobs, table.title, quiet, device=device, threads=threads):
         for job, embedding in zip(batch, embeddings, strict=True):
             results.add(job, embedding)
-        write(output, results)
+        names = write(output, results)
     console.print("\n".join(results.markdown()))
-    console.files(output, [f"{table.name}.{ending}" for ending in ("md", "csv", "png")])
+    console.files(output, names)
     return results.figures()
 
 

@@ -19,7 +19,7 @@ from numba import types
 from numba.extending import intrinsic
 
 # Dissimilarities, by number; the names are those of the manifold's methods.
-GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE = range(6)
+GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = range(8)
 
 # exp(-46) is below the unit roundoff squared: what is pruned cannot be seen in a sum.
 CUT = 46.0
@@ -108,6 +108,12 @@ def dissimilarity(w, kind, radius, epsilon):
         return w, 1.0
     if kind == FLAT_SMOOTHED:
         return _smooth(w, 1.0, epsilon)
+    if kind == FLAT_DISTANCE:
+        root = math.sqrt(w)
+        return root, (0.5 / root if root > 0.0 else 0.0)
+    if kind == EXTRINSIC:
+        root = math.sqrt(abs(w))
+        return 2.0 * radius * root, (math.copysign(radius, w) / root if root > 0.0 else 0.0)
     if kind == CONE_RULE:
         if abs(w) < _CONE:
             return 4.0 * radius * abs(w), 4.0 * radius * (1.0 if w > 0.0 else -1.0 if w < 0.0 else 0.0)
@@ -129,6 +135,11 @@ def bounds(limit, kind, radius, epsilon):
     """Values (low, high) such that the dissimilarity of w exceeds ``limit`` outside [low, high]."""
     if kind == FLAT_SQUARED:
         return -1.0, limit
+    if kind == FLAT_DISTANCE:
+        return -1.0, limit * limit * 1.0000001
+    if kind == EXTRINSIC:
+        high = (0.5 * limit / radius) ** 2 * 1.0000001
+        return -high, high
     if kind in (FLAT_SMOOTHED, SMOOTHED):
         # Invert the smoothing: σ = √((limit + √ε)⁴ - ε²) is ±D².
         outer = (limit + math.sqrt(epsilon)) ** 4 - epsilon * epsilon
@@ -166,7 +177,7 @@ def table_octaves(reach, kind):
     lowest = lowest_octave(kind)
     # The power of two above ``reach``; any number if that is not finite, for then all w are beyond the table.
     above = min(max(math.frexp(min(reach, 1e300))[1] - lowest, 1), HIGHEST_OCTAVE - lowest)
-    if kind in (FLAT_SQUARED, FLAT_SMOOTHED):
+    if kind in (FLAT_SQUARED, FLAT_SMOOTHED, FLAT_DISTANCE):
         return above, 0
     if kind == BROKEN:
         return above, min(above, -1 - lowest)  # up to w = -1/2: at -1 the slope has a pole

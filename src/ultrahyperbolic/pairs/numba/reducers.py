@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 from .functions import (
     BROKEN,
     DEGREE,
+    EXTRINSIC,
+    FLAT_DISTANCE,
     FLAT_SQUARED,
     LOWEST_OCTAVE,
     bits,
@@ -28,9 +30,6 @@ from .functions import (
     jit,
     table_octaves,
 )
-
-# √|⟨x-y, x-y⟩|, which training does not know.
-ROOT = 6
 
 _TILE = 256
 # Pairs of a block: some milliseconds of work. More where a block counts for many thresholds, or would be one of many.
@@ -107,7 +106,7 @@ def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -
     columns = np.ascontiguousarray(points.T)
     sizes = np.maximum(2.0 * np.square(columns[:time]).sum(0) - beta, 0.0)
     above, below = 0, 0
-    if kind not in (FLAT_SQUARED, ROOT):
+    if kind not in (FLAT_SQUARED, FLAT_DISTANCE, EXTRINSIC):
         scale = 0.25 / beta if time else 1.0
         above, below = table_octaves(4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind)
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
@@ -305,8 +304,8 @@ def _tile(space, i, start, count, values, scratch):
     if space.kind == FLAT_SQUARED:
         for j in range(count):
             values[j] = w[j]
-    elif space.kind == ROOT:
-        unit = 1.0 if space.time == 0 else 2.0 * math.sqrt(space.beta)
+    elif space.kind in (FLAT_DISTANCE, EXTRINSIC):
+        unit = 1.0 if space.kind == FLAT_DISTANCE else 2.0 * math.sqrt(space.beta)
         for j in range(count):
             values[j] = unit * math.sqrt(abs(w[j]))
     elif _look_up(space.table, space.above, space.below, w, count, values) > 0:

@@ -1,0 +1,71 @@
+"""Triadic closure: how far a graph is from a tree, seen from each node with two of its neighbours."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from ..graph import Graph
+from .inputs import Ints
+
+# Candidates for the third side of a triangle that are looked at together: it bounds the memory.
+_AT_ONCE = 1 << 20
+
+
+class TriadicClosure(NamedTuple):
+    """What :func:`triadic_closure` returns: shares of all wedges, which add up to 1; NaN where there is no wedge."""
+
+    transitivity: float
+    """Wedges whose ends are joined, 3 · triangles / wedges: 0 in a tree, 1 where every component is a clique."""
+    open_wedges: float
+    """Wedges whose ends are not joined: a triangle would close them."""
+
+
+def triadic_closure(graph: Graph) -> TriadicClosure:
+    """How many of a graph's wedges, paths of two edges, are sides of a triangle, and how many are open.
+
+    Weights are not looked at. Exact, in O(m) memory; the time is at most O(m √m log m) for m edges, and near O(m log m)
+    for the graphs of people, words and machines.
+
+    >>> triadic_closure(Graph.from_edges([("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")]))
+    TriadicClosure(transitivity=0.6, open_wedges=0.4)
+    """
+    wedges = int((graph.degree * (graph.degree - 1) // 2).sum())
+    if not wedges:
+        return TriadicClosure(math.nan, math.nan)
+    closed = 3 * _triangles(graph)
+    return TriadicClosure(closed / wedges, (wedges - closed) / wedges)
+
+
+def _triangles(graph: Graph) -> int:
+    """Each triangle is met once, at its two nodes of the smallest degrees.
+
+    Edges lead from the smaller degree to the larger, of equal ones to the later node, so that no node has more than
+    √2m of them: for each edge u → v, the v → w with u → w are counted.
+    """
+    n = graph.n_nodes
+    place = np.empty(n, dtype=np.int64)
+    place[np.argsort(graph.degree, kind="stable")] = np.arange(n)
+    ends = np.sort(place[graph.edges], axis=1)
+    codes = np.sort(ends[:, 0] * n + ends[:, 1])
+    tails, heads = codes // n, codes % n
+    first = np.searchsorted(tails, np.arange(n + 1))
+    work = np.cumsum((first[1:] - first[:-1])[heads])
+    triangles, start = 0, 0
+    while start < len(codes):
+        before = int(work[start - 1]) if start else 0
+        stop = max(start + 1, int(np.searchsorted(work, before + _AT_ONCE, side="right")))
+        triangles += _closed(codes, n, tails[start:stop], heads[start:stop], heads, first)
+        start = stop
+    return triangles
+
+
+def _closed(codes: Ints, n: int, tails: Ints, middles: Ints, heads: Ints, first: Ints) -> int:
+    """How many edges middle → head have an edge tail → head; ``codes`` of all edges are sorted."""
+    count = first[middles + 1] - first[middles]
+    at = np.repeat(first[middles] - np.cumsum(count) + count, count) + np.arange(count.sum())
+    wanted = np.repeat(tails, count) * n + heads[at]
+    found = np.searchsorted(codes, wanted)
+    return int((codes[found.clip(max=len(codes) - 1)] == wanted).sum())

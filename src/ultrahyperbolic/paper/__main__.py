@@ -1,0 +1,61 @@
+"""``python -m ultrahyperbolic.paper TARGET``: what ``ultrahyperbolic reproduce`` does, with torch and numpy alone.
+
+Tables 2 and 3 are trained where the GPU is, which may have nothing else installed; their pictures are drawn from the
+JSON elsewhere, with ``--draw``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from . import TARGETS, write_figures
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Reproduce one target."""
+    parser = argparse.ArgumentParser(
+        prog="python -m ultrahyperbolic.paper", description=(__doc__ or "").splitlines()[0]
+    )
+    parser.add_argument("target", choices=TARGETS)
+    parser.add_argument("--seeds", type=int, help="how many seeds; else as the target says")
+    parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="where to write; else out/TARGET")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too, as one flat object")
+    parser.add_argument("--loss", choices=("exact", "sampled"), help="of table2 and table3; exact if not said")
+    parser.add_argument("--iterations", type=int, help="of table2 and table3; the paper's if not said")
+    parser.add_argument("--device", help="of table2 and table3: cpu or cuda; cuda if there is one")
+    parser.add_argument("--threads", type=int, help="of table2 and table3: CPU threads; all if not said")
+    parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
+    parser.add_argument("--draw", type=Path, metavar="FILE", help="only draw table2 or table3 from the JSON written")
+    asked = parser.parse_args(arguments)
+    folder = asked.output or Path("out") / asked.target
+    folder.mkdir(parents=True, exist_ok=True)
+    if asked.draw is not None:
+        _draw(parser, asked.target, asked.draw, folder)
+        return
+    options = {
+        name: getattr(asked, name)
+        for name in ("loss", "iterations", "device", "threads")
+        if getattr(asked, name) is not None
+    }
+    strange = sorted(options.keys() - TARGETS[asked.target].options)
+    if strange:
+        parser.error(f"--{strange[0]} is not of {asked.target}: leave it out")
+    figures = TARGETS[asked.target].run(asked.seeds, folder, asked.quiet, **options)
+    if asked.json is not None:
+        write_figures(asked.json, figures)
+
+
+def _draw(parser: argparse.ArgumentParser, target: str, figures: Path, folder: Path) -> None:
+    from .coauthors import TABLE2, TABLE3
+    from .scores import draw
+
+    tables = {"table2": TABLE2, "table3": TABLE3}
+    if target not in tables:
+        parser.error(f"--draw is of table2 and table3, and {target} draws by itself: leave it out")
+    draw(folder / f"{target}.png", tables[target], json.loads(figures.read_text(encoding="utf-8")))
+
+
+if __name__ == "__main__":
+    main()
