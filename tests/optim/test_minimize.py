@@ -103,7 +103,7 @@ def test_a_step_into_nonsense_is_taken_back(setting):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "newton"}, "method must be 'line_search', 'sgd' or 'adam', got 'newton'"),
+        ({"method": "newton"}, "method must be one of 'lbfgs', 'line_search', 'sgd', 'adam', got 'newton'"),
         ({"lr": 0.1}, "chooses its own steps"),
         ({"method": "adam", "momentum": 0.9}, "momentum belongs to method='sgd'"),
         ({"max_iterations": -1}, "max_iterations must not be negative, got -1"),
