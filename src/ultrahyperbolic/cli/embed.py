@@ -72,8 +72,12 @@ def embed(
         Literal["paper"] | None, _option(_TRAINING, "--preset", help="The recipe of the paper's authors.")
     ] = None,
     optimizer: Annotated[
-        Literal["descent", "phi", "gradient"] | None,
-        _option(_TRAINING, "--optimizer", help="Along -χ (descent), through φ, or along -Df, which need not converge."),
+        Literal["descent", "phi", "gradient", "signed-gradient", "surrogate", "gram-schmidt"] | None,
+        _option(
+            _TRAINING,
+            "--optimizer",
+            help="Along -χ (descent), through φ, along -Df or ±Df, which need not converge, or along other directions.",
+        ),
     ] = None,
     iterations: Annotated[
         int | None,

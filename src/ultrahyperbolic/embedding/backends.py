@@ -11,12 +11,17 @@ import torch
 
 from ..objective import RankedPairs
 from .config import TrainingConfig
-from .engine import Engine, NumbaEngine, Precision, ReferenceEngine, RunSpec
+from .engine import Engine, NumbaEngine, Precision, ReferenceEngine, RunSpec, Way
 
 Backend = Literal["auto", "numba", "triton", "reference"]
 BACKENDS: tuple[Backend, ...] = ("auto", "numba", "triton", "reference")
 PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
 
+# How the kernels can move points; the reference knows every way.
+_KERNEL_WAYS: dict[Backend, tuple[Way, ...]] = {
+    "numba": ("descent", "phi", "gradient", "signed-gradient"),
+    "triton": ("descent", "phi", "gradient"),
+}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
 _said: set[str] = set()
@@ -94,7 +99,7 @@ def _suitable(place: torch.device, specs: Sequence[RunSpec]) -> Backend:
         return _reference(f"there is no kernel for {place.type}")
     if not available(backend):
         return _reference(f"{backend} is not installed")
-    unknown = _unknown(specs)
+    unknown = _unknown(backend, specs)
     return _reference(unknown) if unknown else backend
 
 
@@ -115,13 +120,14 @@ def _check(backend: Backend, place: torch.device, specs: Sequence[RunSpec]) -> N
         raise ValueError(f"backend {backend!r} computes on {where}, got device {place}")
     if backend == "triton" and not torch.cuda.is_available():
         raise ValueError("backend 'triton' needs a CUDA device, and torch finds none")
-    unknown = _unknown(specs)
+    unknown = _unknown(backend, specs)
     if unknown:
         raise ValueError(f"backend {backend!r}: {unknown}; use 'reference'")
 
 
-def _unknown(specs: Sequence[RunSpec]) -> str | None:
-    """What no kernel knows."""
-    if NumbaEngine.supports(specs):
-        return None
-    return "the compiled loops have no broken geodesic of flat space, where none breaks"
+def _unknown(backend: Backend, specs: Sequence[RunSpec]) -> str | None:
+    """What the kernels of a backend do not know."""
+    if not NumbaEngine.supports(specs):
+        return "the compiled loops have no broken geodesic of flat space, where none breaks"
+    missing = sorted({spec.way for spec in specs} - set(_KERNEL_WAYS[backend]))
+    return f"{backend} has no kernel for optimizer {missing[0]!r}" if missing else None

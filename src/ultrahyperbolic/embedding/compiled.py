@@ -15,8 +15,8 @@ from ..pairs.numba import prepare, slab
 from ..pairs.numba.functions import jit
 from .engine import FARTHEST
 
-# How points move: along χ, along Df, or through φ.
-ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI = range(3)
+# How points move: along χ, along Df, through φ, or along Df or -Df, whichever descends.
+ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI, ALONG_SIGNED_GRADIENT = range(4)
 
 # Columns of a run's record.
 BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(7)
@@ -119,7 +119,7 @@ def _onto(points, i, time, radius):
 
 @jit
 def _move(points, g, i, time, radius, step, clip, way):
-    """Point i along -χ or -Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
+    """Point i along -χ, -Df or ±Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
     d = len(points)
     curvature = 1.0 / (radius * radius)
     for _ in range(2 if way == ALONG_CHI else 1):
@@ -146,6 +146,9 @@ def _move(points, g, i, time, radius, step, clip, way):
     else:
         angle = math.sqrt(-z)
         cosh, sinhc = math.cos(angle), math.sin(angle) / angle
+    if way == ALONG_SIGNED_GRADIENT and square <= 0.0:
+        # ⟨Df, Df⟩ < 0: the other way descends. On the cone neither does.
+        sinhc = -sinhc if square < 0.0 else 0.0
     for k in range(d):
         g[k, i] = cosh * points[k, i] + sinhc * g[k, i]
     _onto(g, i, time, radius)

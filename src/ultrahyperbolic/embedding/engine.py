@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
 from ..objective import Dissimilarity, RankedPairs, RankingLoss
-from ..optim import DescentSettings, DescentState, descent_step
+from ..optim import DescentSettings, DescentState, Direction, descent_step
 from ..pairs import usable_threads
 
 Floats = NDArray[np.float64]
@@ -29,10 +29,10 @@ FARTHEST = 1e16
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
 _SMALL_NODES = 96
-Way = Literal["descent", "gradient", "phi"]
+Way = Direction | Literal["phi"]
 Measure = Literal["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule"]
 Precision = Literal["float64", "float32"]
-WAYS: tuple[Way, ...] = ("descent", "gradient", "phi")
+WAYS: tuple[Way, ...] = ("descent", "phi", "gradient", "signed-gradient", "surrogate", "gram-schmidt")
 MEASURES: tuple[Measure, ...] = ("dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule")
 
 
@@ -236,7 +236,7 @@ class ReferenceEngine:
         settings = DescentSettings(
             where.to(self.device),
             lr=step,
-            direction="gradient" if spec.way == "gradient" else "descent",
+            direction="descent" if spec.way == "phi" else spec.way,
             max_step=clip if math.isfinite(clip) else None,
         )
         moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)
@@ -391,7 +391,10 @@ class _CompiledRun:
             "cone_rule": pairs.CONE_RULE if curved else pairs.FLAT_SQUARED,
             "broken_dissimilarity": pairs.BROKEN,
         }
-        ways = {"descent": compiled.ALONG_CHI, "gradient": compiled.ALONG_GRADIENT, "phi": compiled.THROUGH_PHI}
+        ways = {
+            "descent": compiled.ALONG_CHI, "gradient": compiled.ALONG_GRADIENT, "phi": compiled.THROUGH_PHI,
+            "signed-gradient": compiled.ALONG_SIGNED_GRADIENT,
+        }  # fmt: skip
         time = spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0
         s = spec.schedule
         self.geometry = (time, radius_of(spec.manifold), not curved, kinds[spec.measure], ways[spec.way])

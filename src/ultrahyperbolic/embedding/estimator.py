@@ -87,8 +87,10 @@ def embed(
         Same seed, same bits on the CPU, for any number of threads.
     preset : "paper", optional
         The recipe of the authors' scripts: D_γ, temperature 0.01, steps of 1e-6, 10,000 iterations.
-    optimizer : "descent", "phi" or "gradient", optional
-        Along -χ (default), through φ (Section 4.1), or along -Df, which does not converge in general.
+    optimizer : str, optional
+        ``"descent"`` along -χ (default) or ``"phi"`` through φ (Section 4.1). For comparison: ``"surrogate"`` and
+        ``"gram-schmidt"``, which torch alone computes; and two that do not converge in general, ``"gradient"`` along
+        -Df and ``"signed-gradient"`` along -Df or +Df, whichever descends.
     iterations : int, optional
         2,000 by default, 10,000 with the preset. Graphs of up to 1,500 nodes are trained in four or five ways at once,
         unless it is said how, and the best is kept: the fewest violated orders, or a warm training with few.

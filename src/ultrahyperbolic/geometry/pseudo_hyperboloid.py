@@ -426,9 +426,10 @@ class PseudoHyperboloid(Manifold):
         Time part -u_t + 2(t·u_t/‖t‖²) t, space part u_s. The identity for q = 0, -u for p = 0.
         """
         validate(self.ambient_dim, x=x, u=u)
-        product = x * u
-        radial = self._time_sum(product) / self._time_sum(x.square())
-        u = u.expand_as(product)
+        x, u = torch.broadcast_tensors(x, u)
+        if self._sign:
+            return self._sign * u
+        radial = self._time_sum(x * u) / self._time_sum(x.square())
         return torch.cat((2.0 * radial * x[..., : self.q + 1] - u[..., : self.q + 1], u[..., self.q + 1 :]), dim=-1)
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
@@ -437,6 +438,7 @@ class PseudoHyperboloid(Manifold):
         P_x has the eigenvalue 0 along G x, κ along w, and ±1 on what is orthogonal to both.
         """
         validate(self.ambient_dim, x=x, z=z)
+        x, z = torch.broadcast_tensors(x, z)
         product = x * z
         t, s = x[..., : self.q + 1], x[..., self.q + 1 :]
         time, space = t.square().sum(-1, keepdim=True), s.square().sum(-1, keepdim=True)
@@ -447,9 +449,9 @@ class PseudoHyperboloid(Manifold):
         scale = self._scale(x)
         normal = (along_space - along_time) / square
         stretch = 2.0 * time / (scale * square * ((square / scale).sqrt() + 1.0)) * (sigma * along_time + along_space)
-        z = z.expand_as(product)
         return torch.cat(
-            (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s), dim=-1
+            (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s),
+            dim=-1,
         )
 
     def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:

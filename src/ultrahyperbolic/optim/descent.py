@@ -15,7 +15,8 @@ from .gram_schmidt import gram_schmidt_direction
 
 Direction = Literal["descent", "surrogate", "gram-schmidt", "gradient", "signed-gradient"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
-# Those that a positive scaling of coordinates leaves descent directions.
+# Those whose negative descends wherever Df is not 0; and those that descend under any positive scaling of coordinates.
+DESCENDING: tuple[Direction, ...] = ("descent", "surrogate", "gram-schmidt")
 SCALABLE: tuple[Direction, ...] = ("descent", "surrogate")
 
 
@@ -28,9 +29,9 @@ class DescentSettings:
     """Step size η; a tensor must broadcast against the points [..., d], and its values are not read here."""
     direction: Direction = "descent"
     """``"descent"`` for χ = P_x² ∇f; ``"surrogate"`` for |P_x| ∇f, which is stretched less far from the pole;
-    ``"gram-schmidt"`` for Σ ⟨Df, e_i⟩ e_i over an orthonormal basis, for comparison. Two more do not descend in general:
-    ``"gradient"`` for the pseudo-Riemannian gradient Df, and ``"signed-gradient"`` for Df or -Df, whichever ascends,
-    which stops where ⟨Df, Df⟩ = 0."""
+    ``"gram-schmidt"`` for Σ ⟨Df, e_i⟩ e_i over an orthonormal basis, for comparison. Two more do not descend in
+    general: ``"gradient"`` for the pseudo-Riemannian gradient Df, and ``"signed-gradient"`` for Df or -Df, whichever
+    ascends, which stops where ⟨Df, Df⟩ = 0."""
     momentum: float = 0.0
     """Heavy-ball factor, or with a second moment the decay of the gradient's running mean (Adam's first beta)."""
     second_moment: float | None = None
@@ -81,9 +82,9 @@ def descent_step(
 
     The pseudo-Riemannian gradient Df (Eq. 11) is averaged over time, if asked scaled coordinate by coordinate by a
     positive diagonal D, and turned into the direction Π_x(G D Df), which is χ (Eq. 14) for D = 1 and ascends for every
-    positive D: ⟨Df, Π_x(G D Df)⟩ = Dfᵀ D Df. The surrogate is |P_x|^½ D |P_x|^½ ∇f in the same way. The points follow the
-    exponential map of its negative; what is carried to the next step is parallel-transported along. Pure: no argument is
-    modified.
+    positive D: ⟨Df, Π_x(G D Df)⟩ = Dfᵀ D Df. The surrogate is |P_x|^½ D |P_x|^½ ∇f in the same way. The points follow
+    the exponential map of its negative; what is carried to the next step is parallel-transported along. Pure: no
+    argument is modified.
 
     A point whose gradient is not finite, or whose move or moments overflow, stays where it is with what it carries:
     nothing would be gained by making it NaN, and the other points move on.

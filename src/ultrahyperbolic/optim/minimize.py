@@ -15,7 +15,7 @@ from ..geometry import Manifold
 from ..geometry.arguments import check_callable, check_count, check_positive
 from ..geometry.manifold import require_manifold
 from ..progress import bar
-from .descent import DescentSettings, DescentState, Direction, check_direction, descent_step
+from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step
 from .lbfgs import Found, PhiLBFGS
 from .line_search import armijo
 
@@ -245,6 +245,8 @@ def _line_search(run: _Run, direction: Direction) -> Callable[[], tuple[str, boo
         found = armijo(run.function, points, value, gradient, run.manifold, direction=direction, first_step=step)
         run.evaluations += found.evaluations
         if found.step == 0.0:
+            if direction not in DESCENDING:
+                return f"no step decreases the function: direction {direction!r} does not descend here", False
             return _no_decrease(run, step * found.slope, step * found.length)
         # Twice the accepted step comes next, so that the search can grow again.
         step = min(2.0 * found.step, 1e12)
@@ -268,7 +270,7 @@ def _no_decrease(run: _Run, expected: float, length: float) -> tuple[str, bool]:
         return "no step decreases the function any further: converged to rounding", True
     return (
         f"no step decreases the function, which should fall by {expected:.3g} (gradient norm {run.gradient_norm:.3g}): "
-        "not smooth here, a wrong gradient, or a direction that does not descend",
+        "not smooth here, or a wrong gradient",
         False,
     )
 
