@@ -7,7 +7,17 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
-from ultrahyperbolic.embedding import BatchState, NumbaEngine, ReferenceEngine, RunSpec, Schedule, run
+from ultrahyperbolic.embedding import (
+    BatchState,
+    NumbaEngine,
+    ReferenceEngine,
+    RunSpec,
+    Schedule,
+    TrainingConfig,
+    embed_many,
+    run,
+)
+from ultrahyperbolic.embedding.backends import make_engine
 from ultrahyperbolic.embedding.engine import measure_of
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
@@ -25,10 +35,13 @@ def start(manifold, n, seed):
 
 
 CURVED = [PseudoHyperboloid(p, q, beta) for p, q in ((4, 0), (3, 1), (2, 2), (0, 4)) for beta in (-0.25, -1.0, -4.0)]
-WAYS = [("descent", {}), ("gradient", {"clip": 0.01}), ("phi", {}), ("descent", {"clip": 0.01, "step": 1.0})]
+WAYS = [
+    ("descent", {}), ("gradient", {"clip": 0.01}), ("phi", {}), ("descent", {"clip": 0.01, "step": 1.0}),
+    ("signed-gradient", {"clip": 0.01}),
+]  # fmt: skip
 
 
-@pytest.mark.parametrize(("way", "options"), WAYS, ids=["descent", "gradient", "phi", "clipped"])
+@pytest.mark.parametrize(("way", "options"), WAYS, ids=["descent", "gradient", "phi", "clipped", "signed"])
 @pytest.mark.parametrize("manifold", CURVED, ids=str)
 def test_compiled_iterations_equal_the_reference(manifold, way, options):
     specs = [spec(manifold, way=way, **options)]
@@ -40,6 +53,23 @@ def test_compiled_iterations_equal_the_reference(manifold, way, options):
     np.testing.assert_allclose(*losses, rtol=1e-10)
     for field in ("points", "free", "best", "record"):
         np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
+
+
+@pytest.mark.parametrize("way", ["surrogate", "gram-schmidt"])
+def test_ways_without_a_kernel_are_the_reference_s(way):
+    config = TrainingConfig(p=3, q=1, beta=-4.0, optimizer=way, iterations=30, start="pole", temperature=(0.1, 0.1))
+    assert make_engine(KARATE, [config]).name == "reference"
+    with pytest.raises(
+        ValueError, match=f"backend 'numba': numba has no kernel for optimizer '{way}'; use 'reference'"
+    ):
+        make_engine(KARATE, [config], backend="numba")
+    (trained,) = embed_many(datasets.karate(), [config], measures=False)
+    assert trained.run["loss"][-1] < 0.9 * trained.run["loss"][0]
+    # Far from the pole and near it, one is the other in closed form.
+    states = [BatchState.start([start(config.manifold(), 34, 0)]) for _ in range(2)]
+    for state, name in zip(states, ("surrogate", "gram-schmidt"), strict=True):
+        ReferenceEngine(KARATE, [spec(config.manifold(), way=name, clip=0.01)]).advance(state, 3)
+    np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity"])
