@@ -71,6 +71,26 @@ class DescendsAlongTheGradient(PseudoHyperboloid):
         return self.egrad2rgrad(x, gradient)
 
 
+class TurnsAllOfTime(PseudoHyperboloid):
+    """G u: right but for what a tangent vector has along the time part of its point."""
+
+    def wick_rotation(self, x, u):
+        return self._flip(u)
+
+
+class TurnsNothing(PseudoHyperboloid):
+    def wick_rotation(self, x, u):
+        return u.clone()
+
+
+class ForgetsTheStretch(PseudoHyperboloid):
+    """The Euclidean projection of the gradient: it descends and is tangent, and is not |P_x|∇f."""
+
+    def surrogate_direction(self, x, gradient):
+        normal = self._flip(x)
+        return gradient - (gradient * normal).sum(-1, keepdim=True) / normal.square().sum(-1, keepdim=True) * normal
+
+
 class RadialPhi(PseudoHyperboloid):
     def phi(self, z):
         return self.projx(z)
@@ -127,6 +147,10 @@ MUTANTS = [
     (ClampsTheLogarithm, (3, 1), "image_of_exp"),
     (NaiveDistance, (3, 1), "finite_gradients"),
     (DescendsAlongTheGradient, (3, 1), "descent"),
+    (TurnsAllOfTime, (3, 1), "surrogate"),
+    (TurnsNothing, (3, 1), "surrogate"),
+    (TurnsNothing, (0, 3), "surrogate"),
+    (ForgetsTheStretch, (3, 0), "surrogate"),
     (RadialPhi, (3, 1), "phi_and_psi"),
     (TakesAnyVectorForProjectable, (3, 1), "phi_and_psi"),
     (MutatesTheGradient, (3, 1), "arguments_untouched"),

@@ -295,6 +295,8 @@ def tangency(s: _Sample) -> None:
         "transp_follow_expmap": (M.expmap(x, v), M.transp_follow_expmap(x, v, v)),
         "egrad2rgrad": (x, M.egrad2rgrad(x, z)),
         "descent_direction": (x, M.descent_direction(x, z)),
+        "surrogate_direction": (x, M.surrogate_direction(x, z)),
+        "precondition_root": (x, M.precondition_root(x, z)),
         "random_tangent": (x, M.random_tangent(x, generator=s.generator)),
     }
     for name, (base, vector) in made.items():
@@ -689,6 +691,31 @@ def descent(s: _Sample) -> None:
 
 
 @_property
+def surrogate(s: _Sample) -> None:
+    """The surrogate is |P_x|∇f: it ascends, has Df's length, is Df itself in Riemannian geometries up to its sign."""
+    M, x = s.manifold, s.points()
+    gradient = s.gradients(x)
+    rgrad, found = M.egrad2rgrad(x, gradient), M.surrogate_direction(x, gradient)
+    size, condition = gradient.double().norm(dim=-1, keepdim=True), s.condition(x).unsqueeze(-1)
+    values, vectors = torch.linalg.eigh(M.preconditioner(x).double().cpu())
+    absolute = (vectors * values.abs().unsqueeze(-2)) @ vectors.mT
+    s.close(found, (absolute @ gradient.double().cpu().unsqueeze(-1)).squeeze(-1), "it is not |P_x|∇f", size, condition)
+    twice = M.precondition_root(x, M.precondition_root(x, gradient))
+    s.close(twice, found, "|P_x|^½ twice is not |P_x|", size, condition)
+    s.close(M.wick_rotation(x, rgrad), found, "it is not sgn(P_x) Df", size, condition)
+    s.close(M.wick_rotation(x, found), rgrad, "sgn(P_x) twice is not the identity", size, condition)
+    if s.beta is None or s.q == 0 or s.p == 0:
+        sign = s.signature_sign * (-1.0 if s.beta is not None and s.p == 0 else 1.0)
+        s.close(found, sign * rgrad, "it is not the Riemannian gradient", size, condition)
+    slope = (gradient.double() * found.double()).sum(-1)
+    steep = rgrad.double().square().sum(-1) > 1e-2 * condition.squeeze(-1) ** 2
+    _demand((slope > 0)[steep], "it does not ascend")
+    step = 1e-3 * s.radius / found.norm(dim=-1, keepdim=True)
+    moved = (gradient * M.expmap(x, -step * found)).sum(-1) - (gradient * x).sum(-1)
+    _demand((moved < 0)[steep], "its negative does not decrease functions")
+
+
+@_property
 def finite_gradients(s: _Sample) -> None:
     """Gradients are never NaN or infinite; 0 by convention at x = y, on the cone and, for d_γ, at the antipode."""
     M, x = s.manifold, s.points()
@@ -772,6 +799,8 @@ def gradcheck(s: _Sample) -> None:
         "phi": (M.phi, (x,)),
         "projx": (M.projx, (x,)),
         "descent_direction": (M.descent_direction, (x, u)),
+        "surrogate_direction": (M.surrogate_direction, (x, u)),
+        "precondition_root": (M.precondition_root, (x, u)),
         **{name: (getattr(M, name), (x, y)) for name in (*MEASURES, "sqdist")},
     }
     for name, (function, arguments) in functions.items():
@@ -789,6 +818,7 @@ def arguments_untouched(s: _Sample) -> None:
         lambda: M.expmap(x, u), lambda: M.logmap(x, y), lambda: M.transp(x, y, u), lambda: M.proju(x, gradient),
         lambda: M.egrad2rgrad(x, gradient), lambda: M.descent_direction(x, gradient), lambda: M.phi(gradient),
         lambda: M.projx(x), lambda: M.retr(x, u), lambda: M.dissimilarity(x, y), lambda: M.precondition(x, u),
+        lambda: M.surrogate_direction(x, gradient), lambda: M.precondition_root(x, gradient),
     ):  # fmt: skip
         call()
         for before, after in zip(kept, (x, y, u, gradient), strict=True):

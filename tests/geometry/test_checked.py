@@ -128,6 +128,12 @@ class OffTheTangentSpace(PseudoHyperboloid):
     def egrad2rgrad(self, x, gradient):
         return super().egrad2rgrad(x, gradient) + 1e-3 * x
 
+    def wick_rotation(self, x, u):
+        return super().wick_rotation(x, u) + 1e-3 * x
+
+    def precondition_root(self, x, z):
+        return super().precondition_root(x, z) + 1e-3 * x
+
 
 def test_vectors_that_come_out_are_checked(generator):
     plain = PseudoHyperboloid(2, 1, -4.0)
@@ -135,7 +141,8 @@ def test_vectors_that_come_out_are_checked(generator):
     u = plain.random_tangent(x, scale=0.5, generator=generator)
     y = plain.expmap(x, u)
     calls = {"proju": (x, u), "logmap": (x, y), "transp": (x, y, u), "transp_follow_expmap": (x, u, u),
-             "expmap_transp": (x, u, u), "egrad2rgrad": (x, u)}  # fmt: skip
+             "expmap_transp": (x, u, u), "egrad2rgrad": (x, u), "wick_rotation": (x, u),
+             "precondition_root": (x, u), "surrogate_direction": (x, u)}  # fmt: skip
     for name, arguments in calls.items():
         getattr(checked(plain), name)(*arguments)
         with pytest.raises(ValueError, match=rf"^{name}: .*the resulting vector\[0\] is not tangent"):

@@ -29,6 +29,7 @@ def test_what_is_returned_is_fresh_and_broadcast(generator):
     x, y, v = E.random(4, 1, generator=generator), E.random(5, generator=generator), E.random(generator=generator)
     calls = {
         "proju": (x, v), "precondition": (x, v), "egrad2rgrad": (x, v), "descent_direction": (x, v),
+        "wick_rotation": (x, v), "precondition_root": (x, v), "surrogate_direction": (x, v),
         "transp": (x, y, v), "transp_follow_expmap": (x, y, v), "phi": (v,), "projx": (v,), "psi": (v,),
         "psi_inverse": (v,),
     }  # fmt: skip

@@ -9,7 +9,7 @@ import mpmath
 import pytest
 import torch
 
-from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere
 
 
 def test_letters_of_the_paper():
@@ -312,6 +312,7 @@ METHODS = [
     ("retr", "xu"), ("dist", "xy"), ("sqdist", "xy"), ("dissimilarity", "xy"), ("broken_dissimilarity", "xy"),
     ("smoothed_dissimilarity", "xy"), ("extrinsic_dist", "xy"), ("cdist", "xy"), ("phi", "x"), ("psi", "x"),
     ("psi_inverse", "x"), ("projx", "x"), ("egrad2rgrad", "xu"), ("descent_direction", "xu"), ("preconditioner", "x"),
+    ("surrogate_direction", "xu"), ("wick_rotation", "xu"), ("precondition_root", "xu"),
     ("norm", "u"), ("causal_character", "u"),
 ]  # fmt: skip
 KINDS = [
@@ -377,6 +378,62 @@ def test_preconditioner_matrix_is_the_precondition(manifold, generator):
     torch.testing.assert_close((matrix @ u.unsqueeze(-1)).squeeze(-1), manifold.precondition(x, u))
     G = torch.diag(torch.tensor([-1.0] * (manifold.q + 1) + [1.0] * manifold.p, dtype=torch.float64))
     torch.testing.assert_close(matrix, G - x.unsqueeze(-1) * x.unsqueeze(-2) / manifold.beta)
+
+
+def of_preconditioner(function, p, q, beta, x, z):
+    """A function of the symmetric matrix P_x applied to z, by its eigenvectors and at 50 digits."""
+    with mpmath.workdps(50):
+        point, vector = mpmath.matrix(x.tolist()), mpmath.matrix(z.tolist())
+        # Onto the manifold to all digits: G x is in the kernel of P_x only there.
+        time, space = sum(t * t for t in point[: q + 1]), sum(s * s for s in point[q + 1 :])
+        stretch = mpmath.sqrt((space - mpmath.mpf(beta)) / time)
+        point = mpmath.matrix([stretch * t for t in point[: q + 1]] + list(point[q + 1 :]))
+        P = mpmath.diag([-1] * (q + 1) + [1] * p) - point * point.T / mpmath.mpf(beta)
+        values, vectors = mpmath.eigsy(P)
+        values = [0 if abs(value) < mpmath.mpf("1e-30") else value for value in values]
+        result = vectors * mpmath.diag([function(value) for value in values]) * vectors.T * vector
+        return torch.tensor([float(entry) for entry in result], dtype=torch.float64)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1.0, 100.0])
+def test_the_surrogate_is_the_absolute_value_of_the_preconditioner(manifold, scale, generator):
+    for x in manifold.random(3, scale=scale, generator=generator):
+        gradient = torch.randn(5, dtype=torch.float64, generator=generator)
+        given = manifold.p, manifold.q, manifold.beta.item(), x, gradient
+        expected = of_preconditioner(abs, *given)
+        found = manifold.surrogate_direction(x, gradient)
+        kappa = float(x.square().sum() / manifold.beta.abs())
+        rounding = 1e-14 * float(gradient.norm())
+        assert (found - expected).norm() <= rounding * kappa
+        root = of_preconditioner(lambda value: mpmath.sqrt(abs(value)), *given)
+        assert (manifold.precondition_root(x, gradient) - root).norm() <= rounding * kappa**0.5
+        # The part along w = G x + κ x is what is stretched: the form with κ - 1 and w itself.
+        flipped = manifold._flip(x)
+        w = flipped + kappa * x
+        part = 0.0 if scale == 0.0 or manifold.p == 0 else (gradient @ w) / (w @ w) * w
+        formula = gradient - (gradient @ flipped) / (x @ x) * flipped + (kappa - 1) * part
+        torch.testing.assert_close(found, formula, rtol=1e-9, atol=1e2 * rounding * kappa)
+
+
+def test_the_surrogate_of_definite_metrics_is_the_riemannian_gradient(generator):
+    gradient = torch.randn(9, 4, dtype=torch.float64, generator=generator)
+    H = PseudoHyperboloid(3, 0, -4.0)
+    x = H.random(9, scale=2.0, generator=generator)
+    assert torch.equal(H.surrogate_direction(x, gradient), H.egrad2rgrad(x, gradient))
+    S = PseudoHyperboloid(0, 3, -4.0)
+    x = S.random(9, generator=generator)
+    tangential = gradient - (gradient * x).sum(-1, keepdim=True) / 4.0 * x
+    torch.testing.assert_close(S.surrogate_direction(x, gradient), tangential, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["hyperboloid", "sphere"])
+def test_a_manifold_without_closed_forms_gets_them_from_eigenvectors(manifold, kind, generator):
+    M = manifold if kind == "hyperboloid" or manifold.p == 0 else PseudoSphere(manifold.q + 1, manifold.p - 1, 4.0)
+    x = M.random(4, 1, generator=generator)
+    z = torch.randn(3, 5, dtype=torch.float64, generator=generator)
+    u = M.proju(x, z)
+    torch.testing.assert_close(Manifold.wick_rotation(M, x, u), M.wick_rotation(x, u), rtol=1e-11, atol=1e-11)
+    torch.testing.assert_close(Manifold.precondition_root(M, x, z), M.precondition_root(x, z), rtol=1e-11, atol=1e-11)
 
 
 def test_hessian_of_exp_at_zero_is_the_normal_curvature(manifold, generator):

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 
-from ultrahyperbolic import Euclidean, PseudoHyperboloid, minimize
-from ultrahyperbolic.optim import DescentSettings, DescentState, armijo, descent_step
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere, minimize
+from ultrahyperbolic.optim import (
+    DescentSettings,
+    DescentState,
+    armijo,
+    descent_step,
+    gram_schmidt_direction,
+    orthonormal_basis,
+)
 
 
 def random_function(generator, d=5):
@@ -71,6 +80,136 @@ def test_a_null_gradient_stops_df_but_not_chi(sign):
         assert f(M.expmap(x, -t * chi)).item() < -t
 
 
+@pytest.mark.parametrize("direction", ["descent", "surrogate", "gram-schmidt"])
+@pytest.mark.parametrize("scale", [0.0, 1.0, 10.0])
+def test_directions_descend(manifold, direction, scale, generator):
+    x = manifold.random(32, scale=scale, generator=generator)
+    f = random_function(generator)
+    gradient = euclidean_gradient(f, x)
+    length = 1e-4 * manifold.beta.abs().sqrt().item() / (1.0 + scale)
+    moved, _ = descent_step(
+        x, gradient, DescentState(), DescentSettings(manifold, lr=1e9, direction=direction, max_step=length)
+    )
+    slopes = (gradient * (moved - x)).sum(-1)
+    steep = manifold.egrad2rgrad(x, gradient).norm(dim=-1) > 1e-3
+    assert steep.sum() > 16
+    assert (slopes < 0)[steep].all()
+
+
+def test_one_step_along_each_direction_is_its_definition(manifold, generator):
+    x = manifold.random(6, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    rgrad = manifold.egrad2rgrad(x, gradient)
+    values, vectors = torch.linalg.eigh(manifold.preconditioner(x))
+    absolute = (vectors * values.abs().unsqueeze(-2)) @ vectors.mT
+    definitions = {
+        "surrogate": (absolute @ gradient.unsqueeze(-1)).squeeze(-1),
+        "gradient": rgrad,
+        "signed-gradient": torch.where(manifold.sqnorm(rgrad, keepdim=True) > 0, rgrad, -rgrad),
+    }
+    for direction, expected in definitions.items():
+        settings = DescentSettings(manifold, lr=1e-3, direction=direction)
+        moved, _ = descent_step(x, gradient, DescentState(), settings)
+        torch.testing.assert_close(moved, manifold.expmap(x, -1e-3 * expected), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [0.0, 3.0])
+def test_the_gram_schmidt_direction_is_its_definition(manifold, scale, generator):
+    x = manifold.random(12, scale=scale, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    rgrad = manifold.egrad2rgrad(x, gradient)
+    random = torch.randn(manifold.dim, 5, dtype=torch.float64, generator=generator)
+    for start in (None, random):
+        basis = orthonormal_basis(manifold, x, start)
+        assert basis.shape == (12, manifold.dim, 5)
+        assert manifold.check_tangent(x.unsqueeze(-2).expand_as(basis), basis, tolerance=1e-8).ok
+        products = manifold.inner(basis.unsqueeze(-2), basis.unsqueeze(-3))
+        signs = products.diagonal(dim1=-2, dim2=-1).sign()
+        # A random start may come near a null vector, and loses digits there.
+        close = {"rtol": 0.0, "atol": 1e-11 if start is None else 1e-4}
+        torch.testing.assert_close(products, torch.diag_embed(signs), **close)
+        assert (signs < 0).sum(-1).eq(manifold.q).all(), "as many time-like vectors as the metric has"
+        zeta = gram_schmidt_direction(manifold, x, rgrad, start)
+        coefficients = manifold.inner(rgrad.unsqueeze(-2), basis)
+        torch.testing.assert_close(zeta, torch.einsum("nk,nkd->nd", coefficients, basis))
+        torch.testing.assert_close(manifold.inner(rgrad, zeta), coefficients.square().sum(-1), rtol=1e-6, atol=1e-9)
+    # From the axes in the safe order the basis splits the tangent space as the surrogate does.
+    surrogate = manifold.surrogate_direction(x, gradient)
+    torch.testing.assert_close(gram_schmidt_direction(manifold, x, rgrad), surrogate, rtol=1e-9, atol=1e-9)
+
+
+def test_gram_schmidt_on_other_manifolds(generator):
+    for M in (PseudoSphere(2, 2, 4.0), PseudoSphere(1, 2), Euclidean(4)):
+        x = M.random(7, generator=generator)
+        gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+        zeta = gram_schmidt_direction(M, x, M.egrad2rgrad(x, gradient))
+        torch.testing.assert_close(zeta, M.surrogate_direction(x, gradient), rtol=1e-9, atol=1e-9)
+
+
+def test_the_signed_gradient_sticks_where_the_gradient_is_null():
+    # f = x_1 + x_2 on Q^{2,1} at the pole, where Df is null: neither -Df nor +Df descends, and nothing moves.
+    M = PseudoHyperboloid(2, 1, -4.0)
+    x, gradient = M.origin(1), torch.tensor([[0.0, 1.0, 1.0, 0.0]], dtype=torch.float64)
+    reached = {
+        direction: descent_step(x, gradient, DescentState(), DescentSettings(M, lr=0.1, direction=direction))[0]
+        for direction in ("signed-gradient", "descent", "surrogate")
+    }
+    assert torch.equal(reached["signed-gradient"], x)
+    for direction in ("descent", "surrogate"):
+        assert (gradient * reached[direction]).sum() < -0.1
+
+
+def test_the_signed_gradient_runs_into_the_null_cone_and_stays_there():
+    M, start, f = problem()
+
+    def run(direction):
+        x = start
+        for _ in range(400):
+            settings = DescentSettings(M, lr=0.02, direction=direction, max_step=0.1)
+            x, _ = descent_step(x, euclidean_gradient(f, x), DescentState(), settings)
+        return x, M.egrad2rgrad(x, euclidean_gradient(f, x))
+
+    x, rgrad = run("signed-gradient")
+    slopes = M.sqnorm(rgrad).abs() / rgrad.square().sum(-1)
+    stuck = rgrad.norm(dim=-1) > 0.1
+    assert stuck.any(), "far from a minimum"
+    assert slopes[stuck].median() < 0.1, "and almost null"
+    assert f(run("surrogate")[0]) < 1e-3 * f(x)
+
+
+@pytest.mark.parametrize("direction", ["descent", "surrogate"])
+def test_any_positive_scaling_of_coordinates_descends(manifold, direction, generator):
+    # Without a running mean, Adam's direction is A D Aᵀ∇f, with D from whatever squares there were before.
+    x = manifold.random(64, scale=2.0, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    squares = torch.randn(x.shape, dtype=torch.float64, generator=generator).mul(4.0).exp()
+    settings = DescentSettings(manifold, lr=1e9, direction=direction, second_moment=0.999, max_step=1e-5)
+    moved, _ = descent_step(x, gradient, DescentState(100, None, squares), settings)
+    assert ((gradient * (moved - x)).sum(-1) < 0).all()
+    assert manifold.check_point(moved).ok
+
+
+def test_directions_that_scaling_spoils_take_no_second_moment():
+    for direction in ("gram-schmidt", "gradient", "signed-gradient"):
+        with pytest.raises(ValueError, match="keeps no descent direction but 'descent' and 'surrogate'"):
+            DescentSettings(Euclidean(2), lr=0.1, direction=direction, second_moment=0.9)
+
+
+@pytest.mark.parametrize("direction", ["surrogate", "gram-schmidt", "signed-gradient"])
+def test_momentum_begins_with_the_plain_step(manifold, direction, generator):
+    x = manifold.random(6, generator=generator)
+    gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
+    plain = DescentSettings(manifold, lr=1e-2, direction=direction, max_step=0.1)
+    first, _ = descent_step(x, gradient, DescentState(), plain)
+    again, state = descent_step(x, gradient, DescentState(), dataclasses.replace(plain, momentum=0.9))
+    torch.testing.assert_close(first, again, rtol=1e-12, atol=1e-12)
+    assert manifold.check_tangent(again, state.momentum).ok
+    # Then it follows the running gradient, turned as Df is.
+    later, _ = descent_step(again, gradient, state, dataclasses.replace(plain, momentum=0.9))
+    assert manifold.check_point(later).ok
+    assert (later - again).norm() > 1e-3
+
+
 def problem():
     """Bring ten points of Q^{3,1} to ten targets: the least sum of squared coordinate differences is 0."""
     M = PseudoHyperboloid(3, 1)
@@ -98,11 +237,14 @@ def test_chi_converges_and_the_gradient_does_not():
     assert min(along_gradient) > 10 * along_chi[-1]
 
 
-def test_the_line_search_decreases_every_step(manifold):
+@pytest.mark.parametrize(
+    "options", [{}, {"method": "line_search"}, {"method": "line_search", "direction": "descent"}], ids=str
+)
+def test_searches_decrease_every_step(manifold, options):
     for seed in range(5):
         generator = torch.Generator().manual_seed(seed)
         f = random_function(generator)
-        result = minimize(f, manifold.random(8, generator=generator), manifold, max_iterations=60)
+        result = minimize(f, manifold.random(8, generator=generator), manifold, max_iterations=40, **options)
         assert all(later < earlier for earlier, later in zip(result.history, result.history[1:], strict=False))
 
 
@@ -174,18 +316,24 @@ def test_clipping_bounds_every_move(generator):
     assert ((moved - x).norm(dim=-1) < 0.06).all()
 
 
-def test_descent_step_compiles_without_graph_breaks(generator):
+@pytest.mark.parametrize(
+    ("direction", "second_moment"),
+    [("descent", 0.99), ("surrogate", 0.99), ("surrogate", None), ("gram-schmidt", None), ("signed-gradient", None)],
+)
+def test_descent_step_compiles_without_graph_breaks(direction, second_moment, generator):
     M = PseudoHyperboloid(2, 1)
     x = M.random(6, generator=generator)
     gradient = torch.randn(x.shape, dtype=torch.float64, generator=generator)
-    settings = DescentSettings(M, lr=1e-2, momentum=0.9, second_moment=0.99, max_step=0.1)
+    settings = DescentSettings(M, lr=1e-2, momentum=0.9, second_moment=second_moment, max_step=0.1, direction=direction)
 
     def two_steps(x, gradient):
         x, state = descent_step(x, gradient, DescentState(), settings)
         return descent_step(x, gradient, state, settings)[0]
 
     compiled = torch.compile(two_steps, backend="eager", fullgraph=True)
-    torch.testing.assert_close(compiled(x, gradient), two_steps(x, gradient), rtol=0, atol=0)
+    # Gram–Schmidt's sums are not rounded alike.
+    rounding = 1e-13 if direction == "gram-schmidt" else 0.0
+    torch.testing.assert_close(compiled(x, gradient), two_steps(x, gradient), rtol=rounding, atol=rounding)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +341,7 @@ def test_descent_step_compiles_without_graph_breaks(generator):
     [
         ({"lr": -1.0}, "lr must be a finite non-negative number, got -1.0"),
         ({"lr": float("nan")}, "lr must be"),
-        ({"direction": "up"}, "direction must be 'descent' or 'gradient', got 'up'"),
+        ({"direction": "up"}, "direction must be one of 'descent', 'surrogate', .*, 'signed-gradient', got 'up'"),
         ({"momentum": 1.0}, r"momentum must be in \[0, 1\), got 1.0"),
         ({"second_moment": -0.1}, r"second_moment must be in \[0, 1\)"),
         ({"max_step": 0.0}, "max_step must be a finite positive number"),

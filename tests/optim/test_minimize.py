@@ -20,10 +20,14 @@ def setting():
     return M, start, target
 
 
-@pytest.mark.parametrize("method", ["line_search", "sgd", "adam"])
-def test_it_finds_a_known_minimum(setting, method):
+@pytest.mark.parametrize(
+    ("method", "direction"),
+    [("lbfgs", None), *((method, way) for method in ("line_search", "sgd", "adam") for way in (None, "descent"))],
+)
+def test_it_finds_a_known_minimum(setting, method, direction):
     M, start, target = setting
-    options = {} if method == "line_search" else {"lr": 0.02, "max_step": 0.2}
+    searches = method in ("lbfgs", "line_search")
+    options = {"direction": direction} | ({} if searches else {"lr": 0.02, "max_step": 0.2})
     result = minimize(
         lambda x: (x - target).square().sum(),
         start,
@@ -38,9 +42,108 @@ def test_it_finds_a_known_minimum(setting, method):
     assert result.value == pytest.approx((result.point - target).square().sum().item())
     assert len(result.history) == result.iterations + 1
     assert result.evaluations >= result.iterations + 1
-    if method == "line_search":
+    if searches:
         assert result.converged, result.reason
         assert torch.allclose(result.point, target, atol=1e-4)
+
+
+@pytest.mark.parametrize("signature", [(4, 0), (3, 1), (2, 2), (1, 3), (0, 4)], ids=str)
+@pytest.mark.parametrize("beta", [-0.25, -4.0])
+def test_it_does_not_stall_away_from_the_pole(signature, beta):
+    # ‖x - a‖² with a on the manifold: the least is 0, and χ is stretched by (‖x‖²/β)² on the way to it.
+    M = PseudoHyperboloid(*signature, beta)
+    for seed in range(3):
+        generator = torch.Generator().manual_seed(seed)
+        target, start = (M.random(4, scale=3.0, generator=generator) for _ in range(2))
+        result = minimize(lambda x, a=target: (x - a).square().sum(), start, M, max_iterations=100)
+        assert result.converged, result.reason
+        assert result.value < 1e-14 * result.history[0]
+
+
+def test_the_surrogate_needs_fewer_steps_than_chi():
+    M = PseudoHyperboloid(3, 1)
+    generator = torch.Generator().manual_seed(1)
+    target, start = (M.random(4, scale=1.0, generator=generator) for _ in range(2))
+
+    def run(direction):
+        options = {"method": "line_search", "direction": direction, "gradient_tolerance": 1e-4}
+        return minimize(lambda x: (x - target).square().sum(), start, M, **options)
+
+    along = {direction: run(direction) for direction in ("surrogate", "descent")}
+    assert along["surrogate"].converged
+    assert 3 * along["surrogate"].iterations < along["descent"].iterations
+
+
+def test_any_direction_that_descends_will_do_and_of_the_others_it_is_said():
+    # Where this starts Df is null and not 0: it ascends at the rate ⟨Df, Df⟩ = 0.
+    M = PseudoHyperboloid(2, 1, -4.0)
+
+    def run(direction):
+        options = {"method": "line_search", "direction": direction, "gradient_tolerance": 1e-6}
+        return minimize(lambda x: (x[..., 1] + x[..., 2] + 1.0).square().sum(), M.origin(1), M, **options)
+
+    for direction in ("descent", "surrogate", "gram-schmidt"):
+        result = run(direction)
+        assert result.converged, result.reason
+        assert result.value < 1e-10
+    for direction in ("gradient", "signed-gradient"):
+        result = run(direction)
+        assert (result.converged, result.iterations) == (False, 0)
+        assert result.reason == f"no step decreases the function: direction '{direction}' does not descend here"
+        assert result.gradient_norm > 1.0
+
+
+def test_convergence_does_not_depend_on_the_units(setting):
+    M, start, target = setting
+    for unit in (1e-9, 1.0, 1e9):
+        result = minimize(lambda x, u=unit: u * (1.0 + (x - target).square().sum()), start, M, gradient_tolerance=0.0)
+        assert result.converged, result.reason
+        assert "rounding" in result.reason
+        assert (result.point - target).abs().max() < 1e-6
+
+
+def test_the_gradient_norm_is_that_of_the_point_returned(setting):
+    M, start, target = setting
+    result = minimize(
+        lambda x: (x - target).square().sum(), start, M, method="sgd", lr=0.3, max_step=1.0, max_iterations=40
+    )
+    assert result.value < result.history[-1]
+    x = result.point.requires_grad_()
+    (gradient,) = torch.autograd.grad((x - target).square().sum(), x)
+    assert result.gradient_norm == pytest.approx(M.egrad2rgrad(x.detach(), gradient).norm().item())
+
+
+def test_a_flat_place_that_is_not_the_lowest_seen_is_no_convergence():
+    # From -0.6 a step of this size leaps over the well at 0, to a plateau where the gradient is 0.
+    def f(x):
+        return torch.where(x < 1.0, x.square(), 1.0 + 0.0 * x).sum()
+
+    start = torch.tensor([[-0.6]], dtype=torch.float64)
+    result = minimize(f, start, Euclidean(1), method="sgd", lr=2.0, max_iterations=5)
+    assert result.history == pytest.approx([0.36, 1.0])
+    assert not result.converged
+    assert "an earlier one is lower, and is returned" in result.reason
+    assert (result.value, result.gradient_norm) == (pytest.approx(0.36), pytest.approx(1.2))
+
+
+def test_the_search_through_phi_survives_infinities_kinks_and_endless_descents():
+    E = Euclidean(1)
+    cliff = minimize(lambda x: (x - x.log()).sum(), torch.tensor([[1e-3]], dtype=torch.float64), E)
+    assert cliff.converged
+    assert cliff.point.item() == pytest.approx(1.0)
+    endless = minimize(lambda x: x.sum(), torch.tensor([[0.0]], dtype=torch.float64), E, max_iterations=10)
+    assert not endless.converged
+    assert -math.inf < endless.value < -1e6
+    kink = minimize(lambda x: x.abs().sum(), torch.tensor([[1.0]], dtype=torch.float64), E)
+    assert kink.value < 1e-8
+
+
+def test_float32_points_stay_float32(setting):
+    M, start, target = setting
+    result = minimize(lambda x: (x - target.float()).square().sum(), start.float(), M, gradient_tolerance=1e-3)
+    assert result.converged
+    assert result.point.dtype == torch.float32
+    assert M.check_point(result.point).ok
 
 
 def test_the_hyperbolic_mean_is_found(generator):
@@ -106,8 +209,11 @@ def test_a_step_into_nonsense_is_taken_back(setting):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"method": "newton"}, "method must be 'line_search', 'sgd' or 'adam', got 'newton'"),
-        ({"lr": 0.1}, "chooses its own steps"),
+        ({"method": "newton"}, "method must be one of 'lbfgs', 'line_search', 'sgd', 'adam', got 'newton'"),
+        ({"lr": 0.1}, "method='lbfgs' chooses its own steps"),
+        ({"method": "line_search", "momentum": 0.5}, "method='line_search' chooses its own steps"),
+        ({"direction": "descent"}, "direction belongs to the other methods"),
+        ({"method": "sgd", "direction": "down"}, "direction must be one of 'descent', "),
         ({"method": "adam", "momentum": 0.9}, "momentum belongs to method='sgd'"),
         ({"max_iterations": -1}, "max_iterations must not be negative, got -1"),
         ({"gradient_tolerance": -1.0}, "gradient_tolerance must be"),

@@ -41,11 +41,12 @@ def train(optimizer, parameter, loss, steps):
     ],
     ids=["sgd", "momentum", "adam", "adam-options"],
 )
-def test_flat_space_is_torch_optim(ours, theirs, options):
+@pytest.mark.parametrize("direction", ["descent", "surrogate"])
+def test_flat_space_is_torch_optim(ours, theirs, options, direction):
     loss = quadratic()
     x = torch.nn.Parameter(torch.randn(7, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(1)))
     y = torch.nn.Parameter(x.detach().clone())
-    train(ours([x], Euclidean(5), **options), x, loss, 50)
+    train(ours([x], Euclidean(5), direction=direction, **options), x, loss, 50)
     train(theirs([y], **options), y, loss, 50)
     torch.testing.assert_close(x, y, rtol=1e-12, atol=1e-12)
 
@@ -56,8 +57,11 @@ def test_flat_space_is_torch_optim(ours, theirs, options):
         lambda x, M: PseudoRiemannianSGD([x], M, lr=1e-3),
         lambda x, M: PseudoRiemannianSGD([x], manifold=M, lr=1e-3, momentum=0.9, max_step=0.05),
         lambda x, M: PseudoRiemannianAdam([x], manifold=M, lr=1e-2, max_step=0.05),
+        lambda x, M: PseudoRiemannianSGD([x], M, lr=1e-3, direction="surrogate"),
+        lambda x, M: PseudoRiemannianSGD([x], M, lr=1e-3, momentum=0.9, max_step=0.05, direction="surrogate"),
+        lambda x, M: PseudoRiemannianAdam([x], M, lr=1e-2, max_step=0.05, direction="surrogate"),
     ],
-    ids=["sgd", "momentum", "adam"],
+    ids=["sgd", "momentum", "adam", "surrogate", "surrogate-momentum", "surrogate-adam"],
 )
 def test_they_descend_and_stay_on_every_manifold(manifold, make, generator):
     x = torch.nn.Parameter(manifold.random_near_pole(20, epsilon=0.05, generator=generator))
@@ -144,6 +148,17 @@ def test_state_dict_resumes_to_the_same_bits(kind, generator):
     other = kind([torch.nn.Parameter(PseudoHyperboloid(3, 1, -2.0).random(8))], PseudoHyperboloid(3, 1, -2.0))
     with pytest.raises(ValueError, match=r"belongs to PseudoHyperboloid\(p=3, q=1, beta=-1\), this optimiser's to"):
         other.load_state_dict(saved)
+
+
+def test_states_from_before_adam_had_a_direction_are_along_chi(generator):
+    M = PseudoHyperboloid(3, 1)
+    x = torch.nn.Parameter(M.random(8, generator=generator))
+    saved = PseudoRiemannianAdam([x], M).state_dict()
+    del saved["param_groups"][0]["direction"]
+    optimizer = PseudoRiemannianAdam([x], M, direction="surrogate")
+    optimizer.load_state_dict(saved)
+    assert optimizer.param_groups[0]["direction"] == "descent"
+    train(optimizer, x, quadratic(), 2)
 
 
 def test_groups_closures_schedulers_and_copies(generator):

@@ -252,14 +252,11 @@ class ReferenceEngine:
         step = float(schedule.step[iteration]) * (schedule.drop_factor if record[2] else 1.0) * record[6]
         clip = float(schedule.clip[iteration])
         (gradient,) = torch.autograd.grad(loss, variable)
-        if spec.way == "signed-gradient":
-            steepest = manifold.egrad2rgrad(variable.detach(), gradient)
-            gradient = gradient * manifold.inner(steepest, steepest, keepdim=True).sign()
         where = Euclidean(width) if spec.way == "phi" else manifold
         settings = DescentSettings(
             where.to(self.device),
             lr=step,
-            direction="gradient" if spec.way in ("gradient", "signed-gradient") else "descent",
+            direction="descent" if spec.way == "phi" else spec.way,
             max_step=clip if math.isfinite(clip) else None,
         )
         moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)

@@ -18,7 +18,12 @@ from .manifold import Manifold, require_manifold
 _RETURN_POINTS = frozenset(
     {"geodesic", "expmap", "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole"}
 )
-_RETURN_TANGENTS = frozenset({"proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent"})
+_RETURN_TANGENTS = frozenset(
+    {
+        "proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent",
+        "wick_rotation", "precondition_root", "surrogate_direction",
+    }
+)  # fmt: skip
 _UNCHECKED = frozenset({"check_point", "check_tangent", "check_phi", "check_projectable"})
 
 

@@ -160,6 +160,16 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, x=x, z=z)
         return _fresh(z, x)
 
+    def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
+        """u."""
+        validate(self.ambient_dim, x=x, u=u)
+        return _fresh(u, x)
+
+    def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
+        """z."""
+        validate(self.ambient_dim, x=x, z=z)
+        return _fresh(z, x)
+
     def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
         """0, repeated to [*size, d]."""
         check_size(size)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 import torch
@@ -268,6 +269,32 @@ class Manifold(nn.Module, ABC):
     def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
         """χ: the tangent vector whose negative is a descent direction, from the Euclidean gradient [..., d]."""
         return self.precondition(x, self.egrad2rgrad(x, gradient))
+
+    def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
+        """sgn(P_x) u: the part of a tangent vector on which P_x is negative, with its sign turned.
+
+        From the eigenvectors of P_x; manifolds that know them have a closed form.
+        """
+        validate(self.ambient_dim, x=x, u=u)
+        return self._spectral(x, u, torch.sign)
+
+    def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
+        """|P_x|^½ z, a tangent vector; applied twice to a Euclidean gradient it is the surrogate direction."""
+        validate(self.ambient_dim, x=x, z=z)
+        return self._spectral(x, z, lambda values: values.abs().sqrt())
+
+    def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """|P_x| ∇f = sgn(P_x) Df, whose negative descends like -χ: the absolute value of P_x in place of its square."""
+        return self.wick_rotation(x, self.egrad2rgrad(x, gradient))
+
+    def _spectral(self, x: Tensor, z: Tensor, function: Callable[[Tensor], Tensor]) -> Tensor:
+        """A function of the symmetric matrix P_x, applied to z."""
+        values, vectors = torch.linalg.eigh(self.preconditioner(x))
+        # Rounding leaves of the normal's eigenvalue 0 something whose root is no longer small.
+        noise = 8 * self.ambient_dim * torch.finfo(x.dtype).eps * values.abs().amax(-1, keepdim=True)
+        values = torch.where(values.abs() > noise, values, 0.0)
+        applied: Tensor = vectors @ (function(values).unsqueeze(-1) * (vectors.mT @ z.unsqueeze(-1)))
+        return applied.squeeze(-1)
 
     # --- points -------------------------------------------------------------------------------------------------
 

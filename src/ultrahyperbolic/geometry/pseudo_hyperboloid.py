@@ -428,6 +428,48 @@ class PseudoHyperboloid(Manifold):
         """χ = Π_x(G Π_x(G ∇f)) (Eq. 14): ⟨Df, χ⟩ = ‖Df‖², so -χ descends, and χ = 0 only where Df = 0."""
         return super().descent_direction(x, gradient)
 
+    def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
+        """sgn(P_x) u for tangent u at x = (t, s): the part of u along the sphere of time directions turns its sign.
+
+        Time part -u_t + 2(t·u_t/‖t‖²) t, space part u_s. The identity for q = 0, -u for p = 0.
+        """
+        validate(self.ambient_dim, x=x, u=u)
+        x, u = torch.broadcast_tensors(x, u)  # type: ignore[no-untyped-call]
+        if self._sign:
+            return self._sign * u
+        radial = self._time_sum(x * u) / self._time_sum(x.square())
+        return torch.cat((2.0 * radial * x[..., : self.q + 1] - u[..., : self.q + 1], u[..., self.q + 1 :]), dim=-1)
+
+    def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
+        """|P_x|^½ z: z without its part along G x, the part along w = G x + κ x times √κ, κ = ‖x‖²/|β|.
+
+        P_x has the eigenvalue 0 along G x, κ along w, and ±1 on what is orthogonal to both.
+        """
+        validate(self.ambient_dim, x=x, z=z)
+        x, z = torch.broadcast_tensors(x, z)  # type: ignore[no-untyped-call]
+        product = x * z
+        t, s = x[..., : self.q + 1], x[..., self.q + 1 :]
+        time, space = t.square().sum(-1, keepdim=True), s.square().sum(-1, keepdim=True)
+        along_time = self._time_sum(product)
+        along_space = product[..., self.q + 1 :].sum(-1, keepdim=True)
+        # w is 2‖t‖²/|β| times (σ t, s) with σ = ‖s‖²/‖t‖², and (√κ - 1)/‖(σ t, s)‖² is what has no 0/0 at s = 0.
+        square, sigma = time + space, space / time
+        scale = self._scale(x)
+        normal = (along_space - along_time) / square
+        stretch = 2.0 * time / (scale * square * ((square / scale).sqrt() + 1.0)) * (sigma * along_time + along_space)
+        return torch.cat(
+            (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s),
+            dim=-1,
+        )
+
+    def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
+        """|P_x| ∇f = sgn(P_x) Df: the gradient of f in the positive definite metric ⟨u, sgn(P_x) v⟩.
+
+        Its negative descends like -χ = -P_x² ∇f, and is stretched by ‖x‖²/|β| where χ is by its square. It is the
+        Riemannian gradient for q = 0 and, with the metric's sign turned, for p = 0.
+        """
+        return super().surrogate_direction(x, gradient)
+
     # --- points -------------------------------------------------------------------------------------------------
 
     def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:

@@ -172,6 +172,14 @@ class PseudoSphere(Manifold):
         """Π_x(G z)."""
         return -self.image.precondition(*self._turn(x=x, z=z)).flip(-1)
 
+    def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
+        """sgn(P_x) u for tangent u at x = (t, s): -u but for its part along the sphere of space directions."""
+        return -self.image.wick_rotation(*self._turn(x=x, u=u)).flip(-1)
+
+    def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
+        """|P_x|^½ z."""
+        return self.image.precondition_root(*self._turn(x=x, z=z)).flip(-1)
+
     def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
         """The positive pole (0, …, 0, √β), repeated to [*size, d]."""
         return self.image.origin(*size, dtype=dtype, device=device).flip(-1)

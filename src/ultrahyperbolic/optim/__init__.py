@@ -1,6 +1,7 @@
-"""Descent on manifolds: one step, two optimisers, a line search, φ, and one call for any function."""
+"""Descent on manifolds: directions, one step, two optimisers, a line search, φ, and one call for any function."""
 
-from .descent import DescentSettings, DescentState, descent_step
+from .descent import DescentSettings, DescentState, Direction, descent_step
+from .gram_schmidt import gram_schmidt_direction, orthonormal_basis
 from .line_search import LineSearch, armijo
 from .minimize import MinimizeResult, minimize
 from .optimizers import PseudoRiemannianAdam, PseudoRiemannianSGD
@@ -9,6 +10,7 @@ from .parametrization import OntoManifold, optimize_through_phi
 __all__ = [
     "DescentSettings",
     "DescentState",
+    "Direction",
     "LineSearch",
     "MinimizeResult",
     "OntoManifold",
@@ -16,6 +18,8 @@ __all__ = [
     "PseudoRiemannianSGD",
     "armijo",
     "descent_step",
+    "gram_schmidt_direction",
     "minimize",
     "optimize_through_phi",
+    "orthonormal_basis",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor
@@ -11,8 +11,13 @@ from torch import Tensor
 from ..geometry import Manifold
 from ..geometry.arguments import check_fraction, check_positive, validate
 from ..geometry.manifold import require_manifold
+from .gram_schmidt import gram_schmidt_direction
 
-Direction = Literal["descent", "gradient"]
+Direction = Literal["descent", "surrogate", "gram-schmidt", "gradient", "signed-gradient"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
+# Those whose negative descends wherever Df is not 0; and those that descend under any positive scaling of coordinates.
+DESCENDING: tuple[Direction, ...] = ("descent", "surrogate", "gram-schmidt")
+SCALABLE: tuple[Direction, ...] = ("descent", "surrogate")
 
 
 @dataclass(frozen=True)
@@ -23,7 +28,10 @@ class DescentSettings:
     lr: float | Tensor
     """Step size η; a tensor must broadcast against the points [..., d], and its values are not read here."""
     direction: Direction = "descent"
-    """``"descent"`` for χ; ``"gradient"`` for the pseudo-Riemannian gradient, which does not descend in general."""
+    """``"descent"`` for χ = P_x² ∇f; ``"surrogate"`` for |P_x| ∇f, which is stretched less far from the pole;
+    ``"gram-schmidt"`` for Σ ⟨Df, e_i⟩ e_i over an orthonormal basis, for comparison. Two more do not descend in
+    general: ``"gradient"`` for the pseudo-Riemannian gradient Df, and ``"signed-gradient"`` for Df or -Df, whichever
+    ascends, which stops where ⟨Df, Df⟩ = 0."""
     momentum: float = 0.0
     """Heavy-ball factor, or with a second moment the decay of the gradient's running mean (Adam's first beta)."""
     second_moment: float | None = None
@@ -37,14 +45,24 @@ class DescentSettings:
         require_manifold(self.manifold)
         if not isinstance(self.lr, Tensor):
             check_positive("lr", self.lr, zero=True)
-        if self.direction not in ("descent", "gradient"):
-            raise ValueError(f"direction must be 'descent' or 'gradient', got {self.direction!r}")
+        check_direction(self.direction)
         check_fraction("momentum", self.momentum)
         if self.second_moment is not None:
             check_fraction("second_moment", self.second_moment)
+            if self.direction not in SCALABLE:
+                raise ValueError(
+                    f"second_moment scales coordinates, which keeps no descent direction but "
+                    f"{' and '.join(map(repr, SCALABLE))}, got direction {self.direction!r}"
+                )
         check_positive("eps", self.eps, zero=True)
         if self.max_step is not None:
             check_positive("max_step", self.max_step)
+
+
+def check_direction(direction: str) -> None:
+    """Raise unless the direction is known."""
+    if direction not in DIRECTIONS:
+        raise ValueError(f"direction must be one of {', '.join(map(repr, DIRECTIONS))}, got {direction!r}")
 
 
 class DescentState(NamedTuple):
@@ -64,18 +82,20 @@ def descent_step(
 
     The pseudo-Riemannian gradient Df (Eq. 11) is averaged over time, if asked scaled coordinate by coordinate by a
     positive diagonal D, and turned into the direction Π_x(G D Df), which is χ (Eq. 14) for D = 1 and ascends for every
-    positive D: ⟨Df, Π_x(G D Df)⟩ = Dfᵀ D Df. The points follow the exponential map of its negative; what is carried to
-    the next step is parallel-transported along. Pure: no argument is modified.
+    positive D: ⟨Df, Π_x(G D Df)⟩ = Dfᵀ D Df. The surrogate is |P_x|^½ D |P_x|^½ ∇f in the same way. The points follow
+    the exponential map of its negative; what is carried to the next step is parallel-transported along. Pure: no
+    argument is modified.
 
     A point whose gradient is not finite, or whose move or moments overflow, stays where it is with what it carries:
     nothing would be gained by making it NaN, and the other points move on.
     """
     _check_step(points, gradient, state, settings)
     manifold = settings.manifold
-    average, scaled, new = _average(manifold.egrad2rgrad(points, gradient), state, settings)
-    if settings.direction == "descent":
-        scaled = manifold.precondition(points, scaled)
-    move = _shorten(-settings.lr * scaled, settings.max_step)
+    rooted = settings.direction == "surrogate" and settings.second_moment is not None
+    tangent = manifold.precondition_root(points, gradient) if rooted else manifold.egrad2rgrad(points, gradient)
+    average, followed, new = _average(tangent, state, settings)
+    direction = manifold.precondition_root(points, followed) if rooted else _turn(points, tangent, followed, settings)
+    move = _shorten(-settings.lr * direction, settings.max_step)
     finite = move.isfinite().all(-1, keepdim=True)
     if new.second_moment is not None:
         finite = finite & new.second_moment.isfinite().all(-1, keepdim=True)
@@ -87,6 +107,29 @@ def descent_step(
     moved, carried = manifold.expmap_transp(points, move, _where(finite, average, state.momentum))
     moved = manifold.phi(moved)
     return moved, new._replace(momentum=manifold.proju(moved, carried))
+
+
+def direction_of(points: Tensor, gradient: Tensor, settings: DescentSettings) -> tuple[Tensor, float]:
+    """The direction ζ [..., d] that a plain step goes against, and ⟨Df, ζ⟩ summed over the points."""
+    rgrad = settings.manifold.egrad2rgrad(points, gradient)
+    direction = _turn(points, rgrad, rgrad, settings)
+    if settings.direction == "descent":
+        return direction, float(rgrad.square().sum())  # ⟨Df, χ⟩ = ‖Df‖² (Eq. 15), without cancellation
+    return direction, float(settings.manifold.inner(rgrad, direction).sum())
+
+
+def _turn(points: Tensor, rgrad: Tensor, followed: Tensor, settings: DescentSettings) -> Tensor:
+    """The direction [..., d] that a tangent vector, Df or its average over time, becomes."""
+    manifold = settings.manifold
+    if settings.direction == "descent":
+        return manifold.precondition(points, followed)
+    if settings.direction == "surrogate":
+        return manifold.wick_rotation(points, followed)
+    if settings.direction == "gram-schmidt":
+        return gram_schmidt_direction(manifold, points, followed)
+    if settings.direction == "signed-gradient":
+        return manifold.inner(rgrad, followed, keepdim=True).sign() * followed
+    return followed
 
 
 def _check_step(points: Tensor, gradient: Tensor, state: DescentState, settings: DescentSettings) -> None:

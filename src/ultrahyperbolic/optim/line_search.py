@@ -11,7 +11,7 @@ from torch import Tensor
 from ..geometry import Manifold
 from ..geometry.arguments import as_number, check_callable, check_count, check_fraction, check_positive, validate
 from ..geometry.manifold import require_manifold
-from .descent import DescentSettings, DescentState, descent_step
+from .descent import DescentSettings, DescentState, Direction, descent_step, direction_of
 
 
 class LineSearch(NamedTuple):
@@ -23,6 +23,10 @@ class LineSearch(NamedTuple):
     step: float
     """The accepted step size η; 0 if none was."""
     evaluations: int
+    slope: float
+    """How far f falls per unit of η, at the old points and to first order."""
+    length: float
+    """How far the points move per unit of η."""
 
 
 def armijo(
@@ -32,16 +36,18 @@ def armijo(
     gradient: Tensor,
     manifold: Manifold,
     *,
+    direction: Direction = "descent",
     first_step: float = 1.0,
     sufficient: float = 0.1,
     shrink: float = 0.5,
     max_trials: int = 80,
 ) -> LineSearch:
-    """Shorten η until f(exp_x(-η χ)) <= f(x) - c η ‖Df‖², and below f(x) itself.
+    """Shorten η until f(exp_x(-η ζ)) <= f(x) - c η ⟨Df, ζ⟩, and below f(x) itself.
 
     ``points`` [..., d] move together, ``value`` and ``gradient`` are f and its Euclidean gradient there, c is
-    ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), so a step is found unless rounding hides the
-    decrease; trials where f is not finite are shortened like any other. The function never increases.
+    ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), and so does the surrogate, so a step is found
+    unless rounding hides the decrease; trials where f is not finite are shortened like any other. The function never
+    increases. A direction that does not descend gets no step.
     """
     check_callable("function", function)
     require_manifold(manifold)
@@ -52,14 +58,15 @@ def armijo(
         check_fraction(name, fraction)
         check_positive(name, fraction)
     max_trials = check_count("max_trials", max_trials, 0)
-    slope = manifold.egrad2rgrad(points, gradient).square().sum().item()
+    ascent, slope = direction_of(points, gradient, DescentSettings(manifold, lr=first_step, direction=direction))
+    length = float(ascent.norm())
     step = first_step
     for trial in range(1, max_trials + 1):
-        settings = DescentSettings(manifold, lr=step)
+        settings = DescentSettings(manifold, lr=step, direction=direction)
         candidate, _ = descent_step(points, gradient, DescentState(), settings)
         with torch.no_grad():
             reached = float(function(candidate))
         if reached <= value - sufficient * step * slope and reached < value:
-            return LineSearch(candidate, reached, step, trial)
+            return LineSearch(candidate, reached, step, trial, slope, length)
         step *= shrink
-    return LineSearch(points, value, 0.0, max_trials)
+    return LineSearch(points, value, 0.0, max_trials, slope, length)

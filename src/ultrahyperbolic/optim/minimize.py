@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
@@ -16,10 +16,15 @@ from ..geometry.arguments import check_callable, check_count, check_positive
 from ..geometry.manifold import require_manifold
 from ..interrupted import Interrupted
 from ..progress import bar
-from .descent import DescentSettings, DescentState, descent_step
+from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step
+from .lbfgs import Found, PhiLBFGS
 from .line_search import armijo
 
-Method = Literal["line_search", "sgd", "adam"]
+Method = Literal["lbfgs", "line_search", "sgd", "adam"]
+METHODS: tuple[Method, ...] = get_args(Method)
+# How many units of rounding a sum of many terms may be off by.
+_ROUNDING = 1e3
+_NOT_FINITE = "the function or its gradient became non-finite; the step was taken back", False
 
 
 @dataclass(frozen=True)
@@ -33,14 +38,14 @@ class MinimizeResult:
     history: list[float] = field(repr=False)
     """The function at the start and after each iteration."""
     gradient_norm: float
-    """Euclidean norm of the pseudo-Riemannian gradient at the last point evaluated."""
+    """Euclidean norm of the pseudo-Riemannian gradient at ``point``."""
     iterations: int
     evaluations: int
     """Evaluations of the function, with or without its gradient."""
     reason: str
     """Why it stopped, in a sentence."""
     converged: bool
-    """Whether the gradient met the tolerance, or the line search could not decrease the function any further."""
+    """Whether the gradient at ``point`` meets the tolerance, or rounding hides what is left to gain."""
 
 
 def minimize(
@@ -48,7 +53,8 @@ def minimize(
     x0: Tensor,
     manifold: Manifold,
     *,
-    method: Method = "line_search",
+    method: Method = "lbfgs",
+    direction: Direction | None = None,
     lr: float | None = None,
     momentum: float = 0.0,
     max_step: float | None = None,
@@ -58,7 +64,7 @@ def minimize(
     callback: Callable[[int, Tensor, float], Any] | None = None,
     progress: bool = False,
 ) -> MinimizeResult:
-    """Minimise a differentiable function of points on a manifold along -χ.
+    """Minimise a differentiable function of points on a manifold.
 
     Parameters
     ----------
@@ -68,8 +74,11 @@ def minimize(
         Where to start; checked to be on the manifold.
     manifold : Manifold
         Where the points live.
-    method : "line_search", "sgd" or "adam"
-        The Armijo line search needs no step size and decreases the function at every iteration.
+    method : "lbfgs", "line_search", "sgd" or "adam"
+        L-BFGS through φ, which learns the curvature, or an Armijo line search along ``direction``: both need no step
+        size and decrease the function at every iteration. ``"sgd"`` and ``"adam"`` take steps of a given size.
+    direction : str, optional
+        What the others move along, as :class:`DescentSettings` has it: ``"surrogate"`` by default, ``"descent"`` for χ.
     lr : float, optional
         Step size of ``"sgd"`` and ``"adam"`` (default 1e-2).
     momentum : float
@@ -94,10 +103,10 @@ def minimize(
         check_callable("callback", callback)
     require_manifold(manifold)
     max_iterations = check_count("max_iterations", max_iterations, 0)
-    _check_arguments(method, lr, momentum, max_step, gradient_tolerance, time_limit)
+    _check_arguments(method, direction, lr, momentum, max_step, gradient_tolerance, time_limit)
     manifold.assert_point(x0, name="x0")
     run = _Run(function, x0.detach().clone(), manifold)
-    advance = _advance(run, method, lr, momentum, max_step)
+    advance = _advance(run, method, direction or "surrogate", lr, momentum, max_step)
     started = time.monotonic()
     reason, converged = f"reached max_iterations = {max_iterations}", False
     with bar("minimise", max_iterations, show=progress) as update:
@@ -110,8 +119,8 @@ def minimize(
                 if stop is not None:
                     reason, converged = stop
                     break
-                update(iteration, f"value {run.value:.6g}")
-                if callback is not None and callback(iteration, run.points, run.value):
+                update(iteration, f"value {run.at.value:.6g}")
+                if callback is not None and callback(iteration, run.at.points, run.at.value):
                     reason = "the callback asked to stop"
                     break
                 if time_limit is not None and time.monotonic() - started >= time_limit:
@@ -122,11 +131,14 @@ def minimize(
                     reason, converged = _within(run, gradient_tolerance)
         except KeyboardInterrupt:
             reason = "interrupted"
+    best_norm = run.norm_of(run.best)
+    if converged and best_norm > gradient_tolerance and run.best is not run.at:
+        reason, converged = f"{reason} at the last point; an earlier one is lower, and is returned", False
     result = MinimizeResult(
-        point=run.best_points,
-        value=run.best_value,
+        point=run.best.points,
+        value=run.best.value,
         history=run.history,
-        gradient_norm=run.gradient_norm,
+        gradient_norm=best_norm,
         iterations=len(run.history) - 1,
         evaluations=run.evaluations,
         reason=reason,
@@ -143,14 +155,14 @@ class _Run:
     def __init__(self, function: Callable[[Tensor], Tensor], points: Tensor, manifold: Manifold) -> None:
         self.function, self.manifold = function, manifold
         self.evaluations = 0
-        self.points = points
-        self.value, self.gradient = self._evaluate(points)
-        if not math.isfinite(self.value) or not self.gradient.isfinite().all():
-            raise ValueError(f"function and its gradient must be finite at x0, got f(x0) = {self.value}")
-        self.best_points, self.best_value = self.points, self.value
-        self.history = [self.value]
+        self.at = Found(points, *self.evaluate(points))
+        if not _finite(self.at):
+            raise ValueError(f"function and its gradient must be finite at x0, got f(x0) = {self.at.value}")
+        self.best = self.at
+        self.history = [self.at.value]
 
-    def _evaluate(self, points: Tensor) -> tuple[float, Tensor]:
+    def evaluate(self, points: Tensor) -> tuple[float, Tensor]:
+        """The function and its Euclidean gradient."""
         self.evaluations += 1
         variable = points.detach().requires_grad_()
         with torch.enable_grad():
@@ -168,43 +180,39 @@ class _Run:
     @property
     def gradient_norm(self) -> float:
         """Euclidean norm of Df at the current point."""
-        return float(self.manifold.egrad2rgrad(self.points, self.gradient).norm())
+        return self.norm_of(self.at)
 
-    def move(self, points: Tensor) -> bool:
+    def norm_of(self, found: Found) -> float:
+        """Euclidean norm of Df."""
+        return float(self.manifold.egrad2rgrad(found.points, found.gradient).norm())
+
+    def move(self, found: Found) -> bool:
         """Go to new points; False, and nothing changed, where the function or its gradient is not finite."""
-        value, gradient = self._evaluate(points)
-        if not math.isfinite(value) or not gradient.isfinite().all():
+        if not _finite(found):
             return False
-        self.points, self.value, self.gradient = points, value, gradient
-        self.history.append(value)
-        if value < self.best_value:
-            self.best_points, self.best_value = points, value
+        self.at = found
+        self.history.append(found.value)
+        if found.value < self.best.value:
+            self.best = found
         return True
 
 
+def _finite(found: Found) -> bool:
+    return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
+
+
 def _advance(
-    run: _Run, method: Method, lr: float | None, momentum: float, max_step: float | None
+    run: _Run, method: Method, direction: Direction, lr: float | None, momentum: float, max_step: float | None
 ) -> Callable[[], tuple[str, bool] | None]:
     """A function that performs one iteration and returns why to stop, or None."""
-    not_finite = "the function or its gradient became non-finite; the step was taken back", False
+    if method == "lbfgs":
+        return _quasi_newton(run)
     if method == "line_search":
-        step = 1.0
-
-        def search() -> tuple[str, bool] | None:
-            nonlocal step
-            found = armijo(run.function, run.points, run.value, run.gradient, run.manifold, first_step=step)
-            run.evaluations += found.evaluations
-            if found.step == 0.0:
-                return _no_decrease(run)
-            # Twice the accepted step comes next, so that the search can grow again.
-            step = min(2.0 * found.step, 1e12)
-            return None if run.move(found.points) else not_finite
-
-        return search
-
+        return _line_search(run, direction)
     settings = DescentSettings(
         run.manifold,
         lr=1e-2 if lr is None else lr,
+        direction=direction,
         momentum=0.9 if method == "adam" else momentum,
         second_moment=0.999 if method == "adam" else None,
         max_step=max_step,
@@ -213,36 +221,81 @@ def _advance(
 
     def descend() -> tuple[str, bool] | None:
         nonlocal state
-        points, state = descent_step(run.points, run.gradient, state, settings)
-        return None if run.move(points) else not_finite
+        points, state = descent_step(run.at.points, run.at.gradient, state, settings)
+        return None if run.move(Found(points, *run.evaluate(points))) else _NOT_FINITE
 
     return descend
+
+
+def _quasi_newton(run: _Run) -> Callable[[], tuple[str, bool] | None]:
+    lbfgs = PhiLBFGS(run.manifold, run.evaluate)
+
+    def step() -> tuple[str, bool] | None:
+        found = lbfgs.step(run.at)
+        if found is None:
+            return _no_decrease(run, lbfgs.expected, lbfgs.length)
+        run.move(found)
+        return None
+
+    return step
+
+
+def _line_search(run: _Run, direction: Direction) -> Callable[[], tuple[str, bool] | None]:
+    step = 1.0
+
+    def search() -> tuple[str, bool] | None:
+        nonlocal step
+        points, value, gradient = run.at
+        found = armijo(run.function, points, value, gradient, run.manifold, direction=direction, first_step=step)
+        run.evaluations += found.evaluations
+        if found.step == 0.0:
+            if direction not in DESCENDING:
+                return f"no step decreases the function: direction {direction!r} does not descend here", False
+            return _no_decrease(run, step * found.slope, step * found.length)
+        # Twice the accepted step comes next, so that the search can grow again.
+        step = min(2.0 * found.step, 1e12)
+        return None if run.move(Found(found.points, *run.evaluate(found.points))) else _NOT_FINITE
+
+    return search
 
 
 def _within(run: _Run, tolerance: float) -> tuple[str, bool]:
     return f"gradient norm {run.gradient_norm:.3g} <= {tolerance:g}", True
 
 
-def _no_decrease(run: _Run) -> tuple[str, bool]:
-    """Why no step was found: at a minimum rounding hides the decrease; elsewhere something is wrong."""
-    norm = run.gradient_norm
-    if norm <= torch.finfo(run.points.dtype).eps ** 0.4 * max(1.0, abs(run.value)):
+def _no_decrease(run: _Run, expected: float, length: float) -> tuple[str, bool]:
+    """Why no step was found: at a minimum rounding hides the decrease; elsewhere something is wrong.
+
+    ``expected`` is by how much the step that was tried first should have decreased the function, ``length`` how far it
+    would have moved the points.
+    """
+    rounding = _ROUNDING * torch.finfo(run.at.points.dtype).eps
+    if expected <= rounding * abs(run.at.value) or length <= rounding * float(run.at.points.norm()):
         return "no step decreases the function any further: converged to rounding", True
-    return f"no step decreases the function (gradient norm {norm:.3g}): not smooth here, or a wrong gradient", False
+    return (
+        f"no step decreases the function, which should fall by {expected:.3g} (gradient norm {run.gradient_norm:.3g}): "
+        "not smooth here, or a wrong gradient",
+        False,
+    )
 
 
 def _check_arguments(
     method: str,
+    direction: str | None,
     lr: float | None,
     momentum: float,
     max_step: float | None,
     gradient_tolerance: float,
     time_limit: float | None,
 ) -> None:
-    if method not in ("line_search", "sgd", "adam"):
-        raise ValueError(f"method must be 'line_search', 'sgd' or 'adam', got {method!r}")
-    if method == "line_search" and (lr is not None or momentum != 0.0 or max_step is not None):
-        raise ValueError("method='line_search' chooses its own steps: lr, momentum and max_step belong to the others")
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    if direction is not None:
+        check_direction(direction)
+        if method == "lbfgs":
+            raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
+    if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
+        raise ValueError(f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the others")
     if method == "adam" and momentum != 0.0:
         raise ValueError("momentum belongs to method='sgd'; Adam has its own")
     if lr is not None:

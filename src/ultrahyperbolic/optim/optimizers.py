@@ -93,7 +93,8 @@ class ManifoldOptimizer(Optimizer, ABC):
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Load what :meth:`state_dict` gave; the geometries must be the same."""
         manifolds = [group["manifold"] for group in self.param_groups]
-        groups = [dict(group) for group in state_dict["param_groups"]]
+        # What Adam wrote before it had a choice was along χ.
+        groups = [{"direction": "descent", **group} for group in state_dict["param_groups"]]
         for index, (group, manifold) in enumerate(zip(groups, manifolds, strict=False)):
             geometry = group.pop("geometry", None)
             if geometry != manifold._label():
@@ -123,8 +124,9 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         Heavy-ball factor; the running gradient is carried along by parallel transport.
     max_step : float, optional
         Longest move (Euclidean norm) of a point in one step.
-    direction : "descent" or "gradient"
-        ``"gradient"`` follows the pseudo-Riemannian gradient, which fails unless the metric is positive definite.
+    direction : str
+        ``"descent"`` for χ, ``"surrogate"`` for |P_x| ∇f, which is stretched less far from the pole, or another of
+        :class:`DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is definite.
     """
 
     def __init__(
@@ -167,6 +169,8 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         Decay of the running gradient and of the running squares.
     eps : float
         Added to the root of the second moment.
+    direction : "descent" or "surrogate"
+        The latter is |P_x|^½ D |P_x|^½ ∇f with running squares of |P_x|^½ ∇f, where the former is P_x D P_x ∇f.
     """
 
     def __init__(
@@ -178,14 +182,17 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         max_step: float | None = None,
+        direction: Direction = "descent",
     ) -> None:
-        super().__init__(params, manifold, {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step})
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step, "direction": direction}
+        super().__init__(params, manifold, defaults)
 
     def _settings(self, group: dict[str, Any]) -> DescentSettings:
         mean, square = _check_betas(group["betas"])
         return DescentSettings(
             manifold=group["manifold"],
             lr=group["lr"],
+            direction=group["direction"],
             momentum=mean,
             second_moment=square,
             eps=group["eps"],

@@ -1,0 +1,121 @@
+"""Quasi-Newton steps through φ: Section 4.1 of the paper with a memory of the curvature."""
+
+from __future__ import annotations
+
+import math
+from collections import deque
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from ..geometry import Manifold
+
+# Armijo's and Wolfe's constants, those of every textbook.
+_SUFFICIENT, _FLATTER = 1e-4, 0.9
+_TRIALS, _DOUBLINGS = 60, 20
+_KEPT = 10
+
+
+class Found(NamedTuple):
+    """Where a step led."""
+
+    points: Tensor
+    value: float
+    gradient: Tensor
+    """Euclidean, in the points [..., d]."""
+
+
+class PhiLBFGS:
+    """Minimise f∘φ by L-BFGS, brought back onto the manifold after every step.
+
+    φ(z) does not depend on the length of z's time part (Eq. 10), so nothing holds that length, and gradients fade as it
+    grows. Steps therefore start from z = x, which φ leaves alone; what is remembered of the curvature is kept.
+
+    Parameters
+    ----------
+    manifold : Manifold
+        Where the points live.
+    evaluate : callable
+        Takes points [..., d] and returns the function there and its Euclidean gradient [..., d].
+    """
+
+    def __init__(self, manifold: Manifold, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> None:
+        self._manifold, self._evaluate = manifold, evaluate
+        self._pairs: deque[tuple[Tensor, Tensor, Tensor]] = deque(maxlen=_KEPT)
+        self.expected = 0.0
+        """How far the last step tried was expected to decrease the function."""
+        self.length = 0.0
+        """How long it was."""
+
+    def step(self, at: Found) -> Found | None:
+        """One step from here; None where none decreases the function, with what is remembered or without it."""
+        gradient = self._through_phi(at.points, at.gradient)
+        found = self._search(at, gradient, self._newton(gradient))
+        if found is None and self._pairs:
+            expected, length = self.expected, self.length
+            self._pairs.clear()
+            found = self._search(at, gradient, -gradient)
+            self.expected, self.length = expected, length
+        return found
+
+    def _through_phi(self, z: Tensor, gradient: Tensor) -> Tensor:
+        """The gradient of f∘φ at z from that of f at φ(z)."""
+        z = z.detach().requires_grad_()
+        with torch.enable_grad():
+            (pulled,) = torch.autograd.grad(self._manifold.phi(z), z, gradient)
+        return pulled
+
+    def _newton(self, gradient: Tensor) -> Tensor:
+        """-H ∇(f∘φ), H the inverse Hessian as the pairs of moves and changes of the gradient tell it."""
+        direction, factors = gradient, []
+        for move, change, product in reversed(self._pairs):
+            factors.append((move * direction).sum() / product)
+            direction = direction - factors[-1] * change
+        if self._pairs:
+            _, change, product = self._pairs[-1]
+            direction = direction * (product / change.square().sum())
+        for (move, change, product), factor in zip(self._pairs, reversed(factors), strict=True):
+            direction = direction + (factor - (change * direction).sum() / product) * move
+        return -direction
+
+    def _search(self, at: Found, gradient: Tensor, direction: Tensor) -> Found | None:
+        """Bisect for a step that decreases f enough and after which it falls less steeply; learn from it."""
+        slope = float((gradient * direction).sum())
+        self.expected, self.length = -slope, float(direction.norm())
+        low, high, t, doublings = 0.0, math.inf, 1.0, 0
+        best: tuple[float, Found, Tensor] | None = None
+        for _ in range(_TRIALS):
+            z = at.points + t * direction
+            reached = self._try(z)
+            if reached is None or reached.value > at.value + _SUFFICIENT * t * slope or reached.value >= at.value:
+                high = t
+            else:
+                pulled = self._through_phi(z, reached.gradient)
+                best, low = (t, reached, pulled), t
+                if float((pulled * direction).sum()) >= _FLATTER * slope:
+                    break
+                doublings += math.isinf(high)
+                if doublings > _DOUBLINGS:
+                    break
+            t = 2.0 * low if math.isinf(high) else 0.5 * (low + high)
+        if best is None:
+            return None
+        t, reached, pulled = best
+        self._learn(t * direction, pulled - gradient)
+        return reached
+
+    def _try(self, z: Tensor) -> Found | None:
+        """Where z leads; None where it, the function or the gradient is not finite."""
+        if not z.isfinite().all():
+            return None
+        points = self._manifold.phi(z)
+        value, gradient = self._evaluate(points)
+        return Found(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
+
+    def _learn(self, move: Tensor, change: Tensor) -> None:
+        product = (move * change).sum()
+        # Only a positive curvature, told from rounding, keeps H positive definite.
+        if product > math.sqrt(torch.finfo(move.dtype).eps) * move.norm() * change.norm():
+            self._pairs.append((move, change, product))
