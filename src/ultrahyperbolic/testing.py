@@ -241,7 +241,7 @@ def membership(s: _Sample) -> None:
     """Samples, the origin and all maps that return points stay on the manifold; the checks notice what does not."""
     M, x = s.manifold, s.points()
     u = s.tangents(x)
-    near = M.random_near_pole(s.n, epsilon=0.1 * s.radius, generator=s.generator, dtype=s.dtype, device=s.device)
+    near = M.random_near_pole(s.n, epsilon=0.1, generator=s.generator, dtype=s.dtype, device=s.device)
     ambient = x + 0.1 * s.radius * s.gradients(x).tanh()
     made = {
         "random": x,

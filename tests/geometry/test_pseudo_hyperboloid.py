@@ -42,6 +42,25 @@ def test_parameters_are_checked(arguments, error, message):
         PseudoHyperboloid(*arguments)
 
 
+@pytest.mark.parametrize("kind", [torch.nn.Parameter, lambda beta: beta.requires_grad_()], ids=["parameter", "tensor"])
+def test_a_beta_whose_gradient_would_be_lost_is_refused(kind):
+    M, S, E = PseudoHyperboloid(2, 1), PseudoSphere(2, 1), Euclidean(3)
+    rule = (
+        r"beta is a fixed number and cannot be learned, got a tensor whose gradient would be lost; pass beta.item\(\)"
+    )
+    for sign, call in (
+        (-1, lambda beta: PseudoHyperboloid(2, 1, beta)),
+        (1, lambda beta: PseudoSphere(2, 1, beta)),
+        (-1, lambda beta: M.homothety(M.origin(), beta)),
+        (1, lambda beta: S.homothety(S.origin(), beta)),
+        (-1, lambda beta: E.homothety(E.origin(), beta)),
+    ):
+        with pytest.raises(TypeError, match=rule):
+            call(kind(torch.tensor(4.0 * sign)))
+        call(torch.tensor(4.0 * sign))
+    assert PseudoHyperboloid(2, 1, torch.tensor(-4.0)).beta.item() == -4.0
+
+
 def test_shapes_and_dtypes_are_always_checked():
     M = PseudoHyperboloid(3, 1)
     x = M.random(4)
@@ -222,9 +241,20 @@ def test_the_paper_s_start():
     assert torch.equal(x, again)
 
 
+@pytest.mark.parametrize("beta", [-1e-6, -0.25, -4.0, -1e6])
+def test_the_paper_s_start_is_as_near_to_the_pole_for_every_beta(beta):
+    near = [
+        PseudoHyperboloid(3, 1, b).random_near_pole(100, generator=torch.Generator().manual_seed(0)) / math.sqrt(-b)
+        for b in (beta, -1.0)
+    ]
+    torch.testing.assert_close(near[0], near[1], rtol=1e-13, atol=1e-13)
+    sphere = PseudoSphere(2, 2, -beta).random_near_pole(100, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(sphere.flip(-1) / math.sqrt(-beta), near[1], rtol=1e-13, atol=1e-13)
+
+
 def test_draws_that_cannot_be_rescaled_are_drawn_again():
     M = PseudoHyperboloid(3, 1, -4.0)
-    wide = M.random_near_pole(500, epsilon=1.9, generator=torch.Generator().manual_seed(0))
+    wide = M.random_near_pole(500, epsilon=0.95, generator=torch.Generator().manual_seed(0))
     assert M.check_point(wide).ok
     raw = 1.9 * (2 * torch.rand(500, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) - 1)
     raw[:, 0] += 2.0

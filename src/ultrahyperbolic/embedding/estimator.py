@@ -196,7 +196,7 @@ def configure(
         if preset is None:
             del how["temperature"]
             how = {**at_temperature(temperature, config), **how}
-    return [replace(config if preset is not None else in_units_of_radius(config), **how)]
+    return [replace(in_units_of_radius(config), **how)]
 
 
 def embed_best(
