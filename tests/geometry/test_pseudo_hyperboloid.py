@@ -284,9 +284,10 @@ def test_sigma_and_the_pseudo_sphere():
     assert S.check_point(M.anti_isometry(x)).ok
     assert S.sectional_curvature.item() == 0.25
     torch.testing.assert_close(S.anti_isometry(M.anti_isometry(x)), x)
-    with pytest.raises(ValueError, match="the anti-isometry needs p >= 1"):
-        PseudoHyperboloid(0, 2).anti_isometry(torch.zeros(3))
-    for arguments, message in (((0, 2), "p must be at least 1"), ((2, -1), "q must not"), ((2, 1, -1.0), "positive")):
+    for arguments, message in (
+        ((0, 2), "p must be at least 1"), ((2, -2), "q must be at least -1"), ((2, 1, -1.0), "positive"),
+        ((1, -1), r"p \+ q must be at least 1, got p = 1 and q = -1"),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             PseudoSphere(*arguments)
     with pytest.raises(ValueError, match=r"x\[0\] is off the manifold: ⟨x, x⟩ = 16 instead of beta = 4 "):
@@ -297,6 +298,24 @@ def test_sigma_and_the_pseudo_sphere():
         S.assert_projectable(torch.eye(5, dtype=torch.float64))
     with pytest.raises(ValueError, match="x is on the lower sheet: x_3 = -1, and for p = 1"):
         PseudoSphere(1, 2).assert_point(-PseudoSphere(1, 2).origin())
+
+
+@pytest.mark.parametrize("beta", [-0.25, -1.0, -4.0])
+def test_sigma_maps_q0q_onto_the_round_sphere(beta, generator):
+    M, S = PseudoHyperboloid(0, 3, beta), PseudoSphere(4, -1, -beta)
+    x, y = M.random(50, generator=generator), M.random(50, generator=generator)
+    a, b = M.anti_isometry(x), M.anti_isometry(y)
+    assert S.check_point(a).ok
+    assert torch.equal(S.anti_isometry(a), x)
+    radius = math.sqrt(-beta)
+    torch.testing.assert_close(a.norm(dim=-1), torch.full((50,), radius, dtype=torch.float64))
+    torch.testing.assert_close(S.inner(a, b), (a * b).sum(-1))
+    great_circle = radius * ((a * b).sum(-1) / radius**2).acos()
+    torch.testing.assert_close(S.dist(a, b), great_circle)
+    torch.testing.assert_close(M.dist(x, y), great_circle)
+    torch.testing.assert_close(S.sqdist(a, b), great_circle.square())
+    torch.testing.assert_close(M.sqdist(x, y), -great_circle.square())
+    assert (S.sectional_curvature.item(), S.dim, S.ambient_dim) == (-1.0 / beta, 3, 4)
 
 
 METHODS = [

@@ -392,10 +392,11 @@ class PseudoHyperboloid(Manifold):
         return (abs(beta) / self._scale(x)).sqrt() * x
 
     def anti_isometry(self, x: Tensor) -> Tensor:
-        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a :class:`PseudoSphere`): the sign of ⟨·,·⟩ turns."""
+        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a :class:`PseudoSphere`): the sign of ⟨·,·⟩ turns.
+
+        For p = 0 that is the round sphere of radius √|β| in R^{q+1}, with its positive metric.
+        """
         validate(self.ambient_dim, x=x)
-        if self.p == 0:
-            raise ValueError("the anti-isometry needs p >= 1, got p = 0: R^{q+1,0} has no time dimension to map to")
         return x.flip(-1)
 
     # --- gradients ----------------------------------------------------------------------------------------------

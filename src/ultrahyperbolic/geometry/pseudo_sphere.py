@@ -16,6 +16,8 @@ from .pseudo_hyperboloid import PseudoHyperboloid
 class PseudoSphere(Manifold):
     """{x ∈ R^{p,q+1} : ⟨x, x⟩_q = β} with β > 0 and p >= 1.
 
+    With q = -1 there is no time dimension, and it is the round sphere of radius √β in R^p, with its positive metric.
+
     σ(x) = (x_{p+q}, …, x_0) carries it onto the pseudo-hyperboloid Q^{q+1,p-1}_{-β} and turns the sign of ⟨·,·⟩:
     geodesics, maps and lengths are those of the image, scalar products and signed squares their negatives. For p = 1
     it is the sheet whose last coordinate is positive.
@@ -23,7 +25,9 @@ class PseudoSphere(Manifold):
 
     def __init__(self, p: int, q: int, beta: float = 1.0) -> None:
         super().__init__()
-        p, q = check_count("p", p, 1), check_count("q", q, 0)  # ⟨x, x⟩ > 0 needs a space dimension
+        p, q = check_count("p", p, 1), check_count("q", q, -1)  # ⟨x, x⟩ > 0 needs a space dimension
+        if p + q == 0:
+            raise ValueError("p + q must be at least 1, got p = 1 and q = -1: the manifold would be isolated points")
         beta = as_constant("beta", beta)
         if not 0 < beta < math.inf:
             raise ValueError(f"beta must be finite and positive, got {beta}; see PseudoHyperboloid for beta < 0")
