@@ -20,7 +20,7 @@ def test_pseudo_hyperboloids(manifold, dtype):
 
 
 @pytest.mark.parametrize("beta", [0.25, 4.0])
-@pytest.mark.parametrize(("p", "q"), [(1, 2), (3, 0), (2, 2)])
+@pytest.mark.parametrize(("p", "q"), [(1, 2), (3, 0), (2, 2), (4, -1)])
 def test_pseudo_spheres(p, q, beta, dtype):
     assert len(check_manifold(PseudoSphere(p, q, beta), dtype=dtype).passed) >= 17
 

@@ -241,7 +241,7 @@ def membership(s: _Sample) -> None:
     """Samples, the origin and all maps that return points stay on the manifold; the checks notice what does not."""
     M, x = s.manifold, s.points()
     u = s.tangents(x)
-    near = M.random_near_pole(s.n, epsilon=0.1 * s.radius, generator=s.generator, dtype=s.dtype, device=s.device)
+    near = M.random_near_pole(s.n, epsilon=0.1, generator=s.generator, dtype=s.dtype, device=s.device)
     ambient = x + 0.1 * s.radius * s.gradients(x).tanh()
     made = {
         "random": x,
@@ -547,10 +547,10 @@ def homothety(s: _Sample) -> None:
 
 @_property
 def anti_isometry(s: _Sample) -> None:
-    """σ turns the sign of ⟨·,·⟩ and carries the manifold onto one whose lengths are the same."""
+    """σ turns the sign of ⟨·,·⟩, carries the manifold onto one whose lengths are the same, and is undone by its own."""
     s.curved()
     M: Any = s.manifold
-    if not hasattr(M, "anti_isometry") or s.p == 0:
+    if not hasattr(M, "anti_isometry"):
         raise _Skip("no anti-isometry")
     from .geometry import PseudoHyperboloid, PseudoSphere
 
@@ -563,6 +563,9 @@ def anti_isometry(s: _Sample) -> None:
     s.close(
         target.dissimilarity(a, b), M.dissimilarity(x, y), "σ changes lengths", 1.0 + M.dissimilarity(x, y), s.radius
     )
+    square, turned = M.sqdist(x, y).nan_to_num(0.0), target.sqdist(a, b).nan_to_num(0.0)
+    s.close(turned, -square, "σ does not turn the sign of ±dist²", s.condition(x, y), s.radius**2 + square.abs())
+    s.close(target.anti_isometry(a), x, "σ is not undone by its own", x.abs().clamp_min(s.radius))
 
 
 # --- maps onto the manifold -------------------------------------------------------------------------------------

@@ -96,6 +96,7 @@ def test_beta_changes_nothing_but_the_scale():
         ({"temperature": 0.01}, {"temperature": 0.02}),
         ({"temperature": (0.1, 0.05)}, {"temperature": (0.2, 0.1)}),
         ({"optimizer": "phi"}, {"optimizer": "phi"}),
+        ({"preset": "paper"}, {"preset": "paper"}),
     ],
 )
 def test_beta_changes_nothing_but_the_scale_of_what_is_given(given, scaled):
@@ -104,6 +105,18 @@ def test_beta_changes_nothing_but_the_scale_of_what_is_given(given, scaled):
         uh.embed(graph, p=2, q=1, beta=b, iterations=5, quiet=True, **how) for b, how in ((-1.0, given), (-4.0, scaled))
     )
     np.testing.assert_allclose(four.points, 2.0 * one.points, rtol=1e-6, atol=1e-7)
+
+
+def test_the_recipe_trains_at_every_beta():
+    config, tiny = (
+        configure(uh.datasets.karate(), p=3, q=1, beta=beta, preset="paper", iterations=400)[0]
+        for beta in (-1.0, -1e-6)
+    )
+    assert config.step == 1e-6
+    assert config.temperature == (0.01, 0.01)
+    one, small = (embed_many(uh.datasets.karate(), [each], measures=False)[0].run for each in (config, tiny))
+    assert small["best_loss"] == pytest.approx(one["best_loss"], rel=0.05)
+    assert small["best_loss"] < 0.9 * small["loss"][0]
 
 
 def test_tries_are_told_and_the_best_is_kept():

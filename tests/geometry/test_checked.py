@@ -156,3 +156,32 @@ def test_missing_geodesics_are_no_error(generator):
     beyond = -M.expmap(x, u)
     assert M.logmap(x, beyond).vector.shape == M.transp(x, beyond, u).shape
     assert not M.logmap(x, beyond).exists.all()
+
+
+@pytest.mark.parametrize("scale", [1.0, 3.0])
+def test_geodesics_whose_terms_cancel_are_valid(manifold, scale, dtype, generator):
+    M = checked(manifold)
+    x = manifold.random(100, scale=scale, generator=generator, dtype=dtype)
+    u, v = (manifold.random_tangent(x, generator=generator) for _ in range(2))
+    u = u * manifold.beta.abs().sqrt().to(dtype)
+    M.expmap(x, u)
+    M.geodesic(x, u, torch.linspace(-1.5, 1.5, 100))
+    M.expmap_transp(x, u, v)
+    M.transp_follow_expmap(x, u, v)
+
+
+def test_a_geodesic_beyond_the_dtype_is_named():
+    M = checked(PseudoHyperboloid(2, 1))
+    u = torch.tensor([0.0, 0.0, 1e3, 0.0])
+    with pytest.raises(ValueError, match=r"expmap: .*the result is not finite: .*; the geodesic is longer than torch"):
+        M.expmap(M.origin(dtype=torch.float32), u)
+
+
+def test_small_faults_of_geodesics_are_seen(generator):
+    class Off(PseudoHyperboloid):
+        def geodesic(self, x, u, t):
+            return (1.0 + 1e-3) * super().geodesic(x, u, t)
+
+    x = Off(3, 1).random(5, generator=generator, dtype=torch.float32)
+    with pytest.raises(ValueError, match=r"expmap: .*the result\[0\] is off the manifold"):
+        checked(Off(3, 1)).expmap(x, Off(3, 1).random_tangent(x, scale=0.1, generator=generator))

@@ -62,4 +62,4 @@ def test_the_pseudo_sphere_s_matrices_and_homothety(generator):
     assert S.mean_curvature.item() == 0.5
     torch.testing.assert_close(S.psi_inverse(S.psi(x)), x)
     still = S.random_near_pole(4, perturb_first=False, generator=generator)
-    assert ((still / still[:, -1:])[:, :-1].abs() <= 0.05).all()
+    assert ((still / still[:, -1:])[:, :-1].abs() <= 0.1).all()

@@ -42,6 +42,25 @@ def test_parameters_are_checked(arguments, error, message):
         PseudoHyperboloid(*arguments)
 
 
+@pytest.mark.parametrize("kind", [torch.nn.Parameter, lambda beta: beta.requires_grad_()], ids=["parameter", "tensor"])
+def test_a_beta_whose_gradient_would_be_lost_is_refused(kind):
+    M, S, E = PseudoHyperboloid(2, 1), PseudoSphere(2, 1), Euclidean(3)
+    rule = (
+        r"beta is a fixed number and cannot be learned, got a tensor whose gradient would be lost; pass beta.item\(\)"
+    )
+    for sign, call in (
+        (-1, lambda beta: PseudoHyperboloid(2, 1, beta)),
+        (1, lambda beta: PseudoSphere(2, 1, beta)),
+        (-1, lambda beta: M.homothety(M.origin(), beta)),
+        (1, lambda beta: S.homothety(S.origin(), beta)),
+        (-1, lambda beta: E.homothety(E.origin(), beta)),
+    ):
+        with pytest.raises(TypeError, match=rule):
+            call(kind(torch.tensor(4.0 * sign)))
+        call(torch.tensor(4.0 * sign))
+    assert PseudoHyperboloid(2, 1, torch.tensor(-4.0)).beta.item() == -4.0
+
+
 def test_shapes_and_dtypes_are_always_checked():
     M = PseudoHyperboloid(3, 1)
     x = M.random(4)
@@ -224,9 +243,20 @@ def test_the_paper_s_start():
     assert torch.equal(x, again)
 
 
+@pytest.mark.parametrize("beta", [-1e-6, -0.25, -4.0, -1e6])
+def test_the_paper_s_start_is_as_near_to_the_pole_for_every_beta(beta):
+    near = [
+        PseudoHyperboloid(3, 1, b).random_near_pole(100, generator=torch.Generator().manual_seed(0)) / math.sqrt(-b)
+        for b in (beta, -1.0)
+    ]
+    torch.testing.assert_close(near[0], near[1], rtol=1e-13, atol=1e-13)
+    sphere = PseudoSphere(2, 2, -beta).random_near_pole(100, generator=torch.Generator().manual_seed(0))
+    torch.testing.assert_close(sphere.flip(-1) / math.sqrt(-beta), near[1], rtol=1e-13, atol=1e-13)
+
+
 def test_draws_that_cannot_be_rescaled_are_drawn_again():
     M = PseudoHyperboloid(3, 1, -4.0)
-    wide = M.random_near_pole(500, epsilon=1.9, generator=torch.Generator().manual_seed(0))
+    wide = M.random_near_pole(500, epsilon=0.95, generator=torch.Generator().manual_seed(0))
     assert M.check_point(wide).ok
     raw = 1.9 * (2 * torch.rand(500, 5, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) - 1)
     raw[:, 0] += 2.0
@@ -256,9 +286,10 @@ def test_sigma_and_the_pseudo_sphere():
     assert S.check_point(M.anti_isometry(x)).ok
     assert S.sectional_curvature.item() == 0.25
     torch.testing.assert_close(S.anti_isometry(M.anti_isometry(x)), x)
-    with pytest.raises(ValueError, match="the anti-isometry needs p >= 1"):
-        PseudoHyperboloid(0, 2).anti_isometry(torch.zeros(3))
-    for arguments, message in (((0, 2), "p must be at least 1"), ((2, -1), "q must not"), ((2, 1, -1.0), "positive")):
+    for arguments, message in (
+        ((0, 2), "p must be at least 1"), ((2, -2), "q must be at least -1"), ((2, 1, -1.0), "positive"),
+        ((1, -1), r"p \+ q must be at least 1, got p = 1 and q = -1"),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=message):
             PseudoSphere(*arguments)
     with pytest.raises(ValueError, match=r"x\[0\] is off the manifold: ⟨x, x⟩ = 16 instead of beta = 4 "):
@@ -305,6 +336,24 @@ def test_vectors_whose_squares_leave_the_range_of_floats_cannot_be_rescaled():
         assert not M.check_point(M.projx(size * axis)).ok
         assert not M.check_projectable(size * axis).ok
     assert M.check_projectable(1e-150 * axis).ok
+
+
+@pytest.mark.parametrize("beta", [-0.25, -1.0, -4.0])
+def test_sigma_maps_q0q_onto_the_round_sphere(beta, generator):
+    M, S = PseudoHyperboloid(0, 3, beta), PseudoSphere(4, -1, -beta)
+    x, y = M.random(50, generator=generator), M.random(50, generator=generator)
+    a, b = M.anti_isometry(x), M.anti_isometry(y)
+    assert S.check_point(a).ok
+    assert torch.equal(S.anti_isometry(a), x)
+    radius = math.sqrt(-beta)
+    torch.testing.assert_close(a.norm(dim=-1), torch.full((50,), radius, dtype=torch.float64))
+    torch.testing.assert_close(S.inner(a, b), (a * b).sum(-1))
+    great_circle = radius * ((a * b).sum(-1) / radius**2).acos()
+    torch.testing.assert_close(S.dist(a, b), great_circle)
+    torch.testing.assert_close(M.dist(x, y), great_circle)
+    torch.testing.assert_close(S.sqdist(a, b), great_circle.square())
+    torch.testing.assert_close(M.sqdist(x, y), -great_circle.square())
+    assert (S.sectional_curvature.item(), S.dim, S.ambient_dim) == (-1.0 / beta, 3, 4)
 
 
 METHODS = [

@@ -137,7 +137,6 @@ class TrainingConfig:
             return (spectral or SpectralStart(graph))(manifold, self.seed, self.scale)
         generator, epsilon = torch.Generator().manual_seed(self.seed), 0.1 * self.scale
         if isinstance(manifold, PseudoHyperboloid):
-            epsilon *= math.sqrt(-self.beta)
             points = manifold.random_near_pole(
                 graph.n_nodes, epsilon=epsilon, generator=generator, perturb_first=self.perturb_first
             )

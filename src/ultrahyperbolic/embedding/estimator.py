@@ -218,7 +218,7 @@ def configure(
         if preset is None:
             del how["temperature"]
             how = {**at_temperature(temperature, config), **how}
-    return [replace(config if preset is not None else in_units_of_radius(config), **how)]
+    return [replace(in_units_of_radius(config), **how)]
 
 
 def check_training(graph: Graph, *, time_limit: float | None = None, **options: Any) -> tuple[Backend, torch.device]:

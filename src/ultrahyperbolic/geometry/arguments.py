@@ -115,6 +115,16 @@ def as_number(name: str, value: Any) -> float:
     return float(value)
 
 
+def as_constant(name: str, value: Any) -> float:
+    """Value as a float; raise unless it is a real number or a tensor that holds one and carries no gradient."""
+    if isinstance(value, Tensor) and value.requires_grad:
+        raise TypeError(
+            f"{name} is a fixed number and cannot be learned, got a tensor whose gradient would be lost; "
+            f"pass {name}.item()"
+        )
+    return as_number(name, value)
+
+
 def format_number(value: float) -> str:
     """All digits of a number and no more: -4, -0.3."""
     return repr(value).removesuffix(".0")

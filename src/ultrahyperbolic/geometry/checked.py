@@ -12,12 +12,11 @@ import torch
 from torch import Tensor
 
 from .arguments import check_finite, is_number
-from .manifold import Manifold, require_manifold
+from .manifold import Manifold, default_tolerance, require_manifold
 
 # What must hold of results; what must hold of arguments their names say.
-_RETURN_POINTS = frozenset(
-    {"geodesic", "expmap", "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole"}
-)
+_RETURN_POINTS = frozenset({"retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole"})
+_FOLLOW_GEODESICS = frozenset({"geodesic", "expmap", "expmap_transp", "transp_follow_expmap"})
 _RETURN_TANGENTS = frozenset(
     {
         "proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent",
@@ -119,19 +118,46 @@ def _check_arguments(manifold: Manifold, method: str, arguments: dict[str, Any])
 
 def _check_result(manifold: Manifold, method: str, arguments: dict[str, Any], result: Any) -> None:
     x, y = arguments.get("x"), arguments.get("y")
-    if method in _RETURN_POINTS:
+    if method in _FOLLOW_GEODESICS:
+        _check_followed(manifold, method, arguments, result)
+    elif method in _RETURN_POINTS:
         manifold.assert_point(result, name="the result")
     elif method in _RETURN_TANGENTS:
         _assert_tangent(manifold, x, result)
-    elif method == "expmap_transp":
-        manifold.assert_point(result[0], name="the resulting point")
-        _assert_tangent(manifold, *result)
-    elif method == "transp_follow_expmap":
-        _assert_tangent(manifold, manifold.expmap(arguments["x"], arguments["u"]), result)
     elif method == "logmap":
         _assert_tangent(manifold, x, result.vector, result.exists)
     elif method == "transp":
         _assert_tangent(manifold, y, result, manifold.logmap(arguments["x"], arguments["y"]).exists)
+
+
+def _check_followed(manifold: Manifold, method: str, arguments: dict[str, Any], result: Any) -> None:
+    """γ(t) and what is carried there, to rounding of the terms that they are sums of.
+
+    γ(t) = a x + b u may be far shorter than its terms, which both are rounded by their size: a x + b u and a x - b u,
+    where the geodesic is at -t, are together as long as they.
+    """
+    x, u, t = arguments["x"], arguments["u"], arguments.get("t", 1.0)
+    if method == "transp_follow_expmap":
+        point, carried = manifold.expmap(x, u), result
+    else:
+        point, carried = result if method == "expmap_transp" else (result, None)
+    finite = check_finite("the result", point)
+    if not finite.ok:
+        raise ValueError(f"{manifold._label()}: {finite.reason}; the geodesic is longer than {point.dtype} can hold")
+    tolerance = default_tolerance(point.dtype, None)
+    longer = _longer(point, manifold.geodesic(x, u, -t))
+    if method != "transp_follow_expmap":
+        name = "the result" if carried is None else "the resulting point"
+        manifold.assert_point(point, name=name, tolerance=tolerance * longer.square())
+    if carried is not None:
+        longer = longer * _longer(carried, manifold.transp_follow_expmap(x, -u, arguments["v"]))
+        manifold.assert_tangent(point, carried, name="the resulting vector", tolerance=tolerance * longer)
+
+
+def _longer(vector: Tensor, other: Tensor) -> Tensor:
+    """How much longer two vectors [..., d] are together than the first alone [...]."""
+    length: Tensor = vector.norm(dim=-1)
+    return torch.hypot(length, other.norm(dim=-1)) / length.clamp_min(torch.finfo(vector.dtype).tiny)
 
 
 def _assert_tangent(manifold: Manifold, x: Any, vector: Tensor, exists: Tensor | None = None) -> None:

@@ -8,7 +8,7 @@ from torch import Tensor
 from . import dissimilarity as _dissimilarity
 from .arguments import (
     Check,
-    as_number,
+    as_constant,
     check_count,
     check_dtype,
     check_finite,
@@ -54,13 +54,13 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, u=u, v=v)
         return (u * v).sum(-1, keepdim=keepdim)
 
-    def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
+    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """Whether every row is finite: every finite vector is a point (``tolerance`` is not needed here)."""
         validate(self.ambient_dim, x=x)
         default_tolerance(x.dtype, tolerance)
         return check_finite("x", x)
 
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """Whether every row is finite: every finite vector is tangent (``tolerance`` is not needed here)."""
         validate(self.ambient_dim, x=x, u=u)
         default_tolerance(x.dtype, tolerance)
@@ -142,7 +142,7 @@ class Euclidean(Manifold):
     def homothety(self, x: Tensor, beta: float) -> Tensor:
         """x: flat space has no β to change."""
         validate(self.ambient_dim, x=x)
-        as_number("beta", beta)
+        as_constant("beta", beta)
         return x.clone()
 
     def anti_isometry(self, x: Tensor) -> Tensor:

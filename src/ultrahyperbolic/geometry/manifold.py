@@ -88,11 +88,14 @@ class Manifold(nn.Module, ABC):
     # --- membership ---------------------------------------------------------------------------------------------
 
     @abstractmethod
-    def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
-        """Whether every row of x is finite and on the manifold, and the first row that is not."""
+    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
+        """Whether every row of x is finite and on the manifold, and the first row that is not.
+
+        ``tolerance`` is a number, or a tensor [...] with one for each row.
+        """
 
     @abstractmethod
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """Whether every row of u is finite and tangent at x, and the first row that is not."""
 
     def check_phi(self, z: Tensor) -> Check:
@@ -104,12 +107,12 @@ class Manifold(nn.Module, ABC):
         """Whether :meth:`projx` maps every row of z onto the manifold, and the first row that it does not."""
         return self.check_phi(z)
 
-    def assert_point(self, x: Tensor, *, name: str = "x", tolerance: float | None = None) -> None:
+    def assert_point(self, x: Tensor, *, name: str = "x", tolerance: float | Tensor | None = None) -> None:
         """Raise ``ValueError`` naming the first row of x that is not on the manifold, and its residual."""
         validate(self.ambient_dim, **{name: x})
         self._assert(self.check_point(x, tolerance=tolerance), "x", name)
 
-    def assert_tangent(self, x: Tensor, u: Tensor, *, name: str = "u", tolerance: float | None = None) -> None:
+    def assert_tangent(self, x: Tensor, u: Tensor, *, name: str = "u", tolerance: float | Tensor | None = None) -> None:
         """Raise ``ValueError`` naming the first row of u that is not tangent at x, and its residual."""
         validate(self.ambient_dim, **{"x": x, name: u})
         self._assert(self.check_tangent(x, u, tolerance=tolerance), "u", name)
@@ -323,9 +326,10 @@ class Manifold(nn.Module, ABC):
         device: torch.device | None = None,
         perturb_first: bool = True,
     ) -> Tensor:
-        """The paper's start: the origin with coordinates perturbed uniformly in [-ε, ε], rescaled onto the manifold.
+        """The paper's start: the origin with coordinates perturbed uniformly in ±ε√|β|, rescaled onto the manifold.
 
-        ``perturb_first=False`` leaves the origin's own coordinate alone before rescaling.
+        ε is relative to the radius √|β|, or to 1 in flat space. ``perturb_first=False`` leaves the origin's own
+        coordinate alone before rescaling.
         """
 
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
@@ -336,11 +340,12 @@ class Manifold(nn.Module, ABC):
         return self.proju(x, z * scale)
 
 
-def default_tolerance(dtype: torch.dtype, tolerance: float | None) -> float:
-    """The given tolerance, or the one that suits the dtype."""
+def default_tolerance(dtype: torch.dtype, tolerance: float | Tensor | None) -> float | Tensor:
+    """The given tolerance, a number or one for each row [...], or the one that suits the dtype."""
     if tolerance is None:
         return _TOLERANCE[dtype]
-    check_positive("tolerance", tolerance, zero=True)
+    if not isinstance(tolerance, Tensor):
+        check_positive("tolerance", tolerance, zero=True)
     return tolerance
 
 

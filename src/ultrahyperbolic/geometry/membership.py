@@ -19,7 +19,7 @@ def all_finite(**tensors: Tensor) -> Check:
     return _OK
 
 
-def on_quadric(x: Tensor, square: Tensor, beta: float, tolerance: float) -> Check:
+def on_quadric(x: Tensor, square: Tensor, beta: float, tolerance: float | Tensor) -> Check:
     """|⟨x, x⟩ - β| <= tolerance · max(‖x‖², |β|), with square = ⟨x, x⟩ [...]."""
     residual = (square - beta).abs()
     off = residual > tolerance * x.square().sum(-1).clamp_min(abs(beta))
@@ -29,8 +29,8 @@ def on_quadric(x: Tensor, square: Tensor, beta: float, tolerance: float) -> Chec
     return Check(
         False,
         f"{row_name('x', row)} is off the manifold: ⟨x, x⟩ = {square[row].item():.9g} instead of beta = "
-        f"{format_number(beta)} (residual {residual[row].item():.3g}, tolerance {tolerance:g}·‖x‖²); "
-        "phi maps it back",
+        f"{format_number(beta)} (residual {residual[row].item():.3g}, "
+        f"tolerance {_at(tolerance, residual, row):.3g}·‖x‖²); phi maps it back",
     )
 
 
@@ -46,7 +46,7 @@ def on_sheet(x: Tensor, axis: int, rule: str) -> Check:
     )
 
 
-def tangent(x: Tensor, u: Tensor, product: Tensor, tolerance: float) -> Check:
+def tangent(x: Tensor, u: Tensor, product: Tensor, tolerance: float | Tensor) -> Check:
     """|⟨x, u⟩| <= tolerance · ‖x‖‖u‖ + 8 u ‖x‖², with product = ⟨x, u⟩ [...]."""
     residual, size = product.abs(), x.norm(dim=-1)
     off = residual > tolerance * size * u.norm(dim=-1) + 4.0 * torch.finfo(x.dtype).eps * size.square()
@@ -56,7 +56,7 @@ def tangent(x: Tensor, u: Tensor, product: Tensor, tolerance: float) -> Check:
     return Check(
         False,
         f"{row_name('u', row)} is not tangent: |⟨x, u⟩| = {residual[row].item():.3g} instead of 0 "
-        f"(tolerance {tolerance:g}·‖x‖‖u‖); proju projects it",
+        f"(tolerance {_at(tolerance, residual, row):.3g}·‖x‖‖u‖); proju projects it",
     )
 
 
@@ -81,3 +81,8 @@ def rescalable(z: Tensor, square: Tensor, beta: Tensor) -> Check:
         f"{row_name('z', row)} cannot be rescaled onto the manifold: ⟨z, z⟩ = {square[row].item():.9g}, and projx "
         f"needs it {'below' if beta < 0 else 'above'} 0, where beta = {format_number(beta.item())} is; phi maps it",
     )
+
+
+def _at(tolerance: float | Tensor, like: Tensor, row: tuple[int, ...]) -> float:
+    """The tolerance of a row."""
+    return tolerance.expand_as(like)[row].item() if isinstance(tolerance, Tensor) else tolerance

@@ -13,7 +13,7 @@ from . import dissimilarity as _dissimilarity
 from . import membership
 from .arguments import (
     Check,
-    as_number,
+    as_constant,
     check_count,
     check_dtype,
     check_positive,
@@ -72,7 +72,7 @@ class PseudoHyperboloid(Manifold):
         p, q = check_count("p", p, 0), check_count("q", q, 0)
         if p + q == 0:
             raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
-        beta = as_number("beta", beta)
+        beta = as_constant("beta", beta)
         if not -math.inf < beta < 0:
             raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")
         self.p, self.q = p, q
@@ -150,7 +150,7 @@ class PseudoHyperboloid(Manifold):
 
     # --- membership ---------------------------------------------------------------------------------------------
 
-    def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
+    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_0 > 0 for q = 0 (default 1e-10, float32 2e-5)."""
         validate(self.ambient_dim, x=x)
         tolerance = default_tolerance(x.dtype, tolerance)
@@ -161,7 +161,7 @@ class PseudoHyperboloid(Manifold):
             check = membership.on_sheet(x, 0, "for q = 0 the manifold is the upper sheet")
         return check
 
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked.
 
         What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be all there is of u.
@@ -394,16 +394,17 @@ class PseudoHyperboloid(Manifold):
     def homothety(self, x: Tensor, beta: float) -> Tensor:
         """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""
         validate(self.ambient_dim, x=x)
-        beta = as_number("beta", beta)
+        beta = as_constant("beta", beta)
         if not -math.inf < beta < 0:
             raise ValueError(f"beta must be finite and negative, got {beta}")
         return (abs(beta) / self._scale(x)).sqrt() * x
 
     def anti_isometry(self, x: Tensor) -> Tensor:
-        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a :class:`PseudoSphere`): the sign of ⟨·,·⟩ turns."""
+        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a :class:`PseudoSphere`): the sign of ⟨·,·⟩ turns.
+
+        For p = 0 that is the round sphere of radius √|β| in R^{q+1}, with its positive metric.
+        """
         validate(self.ambient_dim, x=x)
-        if self.p == 0:
-            raise ValueError("the anti-isometry needs p >= 1, got p = 0: R^{q+1,0} has no time dimension to map to")
         return x.flip(-1)
 
     # --- gradients ----------------------------------------------------------------------------------------------
@@ -505,17 +506,19 @@ class PseudoHyperboloid(Manifold):
         device: torch.device | None = None,
         perturb_first: bool = True,
     ) -> Tensor:
-        """The paper's start: the pole with every coordinate moved uniformly in [-ε, ε], rescaled onto the manifold.
+        """The paper's start: the pole with every coordinate moved uniformly in ±ε√|β|, rescaled onto the manifold.
 
-        ``perturb_first=False`` keeps x_0 at √|β| before rescaling, as the authors' scripts do. Draws with ⟨z, z⟩ >= 0,
-        which nothing rescales onto the manifold, are drawn again; ε must be small enough that few are.
+        ε is relative to the radius √|β|: points of every β are equally near their pole. ``perturb_first=False`` keeps
+        x_0 at √|β| before rescaling, as the authors' scripts do. Draws with ⟨z, z⟩ >= 0, which nothing rescales onto
+        the manifold, are drawn again; ε must be small enough that few are.
         """
         check_size(size)
         check_positive("epsilon", epsilon)
         device = device or self.beta.device
+        reach = epsilon * math.sqrt(-self.beta.item())
 
         def draw(*shape: int) -> Tensor:
-            z = epsilon * noise(*shape, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+            z = reach * noise(*shape, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
             if not perturb_first:
                 z[..., 0] = 0.0
             z[..., 0] += self._scale(z).sqrt()

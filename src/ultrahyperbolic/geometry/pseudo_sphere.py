@@ -8,13 +8,15 @@ import torch
 from torch import Tensor
 
 from . import membership
-from .arguments import Check, as_number, check_count, format_number, validate
+from .arguments import Check, as_constant, check_count, format_number, validate
 from .manifold import Logarithm, Manifold, default_tolerance
 from .pseudo_hyperboloid import PseudoHyperboloid
 
 
 class PseudoSphere(Manifold):
     """{x ∈ R^{p,q+1} : ⟨x, x⟩_q = β} with β > 0 and p >= 1.
+
+    With q = -1 there is no time dimension, and it is the round sphere of radius √β in R^p, with its positive metric.
 
     σ(x) = (x_{p+q}, …, x_0) carries it onto the pseudo-hyperboloid Q^{q+1,p-1}_{-β} and turns the sign of ⟨·,·⟩:
     geodesics, maps and lengths are those of the image, scalar products and signed squares their negatives. For p = 1
@@ -23,8 +25,10 @@ class PseudoSphere(Manifold):
 
     def __init__(self, p: int, q: int, beta: float = 1.0) -> None:
         super().__init__()
-        p, q = check_count("p", p, 1), check_count("q", q, 0)  # ⟨x, x⟩ > 0 needs a space dimension
-        beta = as_number("beta", beta)
+        p, q = check_count("p", p, 1), check_count("q", q, -1)  # ⟨x, x⟩ > 0 needs a space dimension
+        if p + q == 0:
+            raise ValueError("p + q must be at least 1, got p = 1 and q = -1: the manifold would be isolated points")
+        beta = as_constant("beta", beta)
         if not 0 < beta < math.inf:
             raise ValueError(f"beta must be finite and positive, got {beta}; see PseudoHyperboloid for beta < 0")
         self.p, self.q = p, q
@@ -63,7 +67,7 @@ class PseudoSphere(Manifold):
         """⟨u, v⟩_q (Eq. 1), with no base point."""
         return -self.image.inner(*self._turn(u=u, v=v), keepdim=keepdim)
 
-    def check_point(self, x: Tensor, *, tolerance: float | None = None) -> Check:
+    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_{q+1} > 0 for p = 1 (default 1e-10, float32 2e-5)."""
         validate(self.ambient_dim, x=x)
         tolerance = default_tolerance(x.dtype, tolerance)
@@ -74,7 +78,7 @@ class PseudoSphere(Manifold):
             check = membership.on_sheet(x, self.ambient_dim - 1, "for p = 1 the manifold is the upper sheet")
         return check
 
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | None = None) -> Check:
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked."""
         validate(self.ambient_dim, x=x, u=u)
         tolerance = default_tolerance(x.dtype, tolerance)
@@ -159,7 +163,7 @@ class PseudoSphere(Manifold):
     def homothety(self, x: Tensor, beta: float) -> Tensor:
         """√(beta/β) x, on the pseudo-sphere of the same signature with ``beta``; lengths scale alike."""
         validate(self.ambient_dim, x=x)
-        beta = as_number("beta", beta)
+        beta = as_constant("beta", beta)
         if not 0 < beta < math.inf:
             raise ValueError(f"beta must be finite and positive, got {beta}")
         return self.image.homothety(x, -beta)
@@ -204,7 +208,7 @@ class PseudoSphere(Manifold):
         device: torch.device | None = None,
         perturb_first: bool = True,
     ) -> Tensor:
-        """σ of points near the pole of the image; ``perturb_first`` is about its pole's coordinate, here the last."""
+        """σ of points near the pole of the image, ε relative to √β; ``perturb_first`` is about the last coordinate."""
         return self.image.random_near_pole(
             *size, epsilon=epsilon, generator=generator, dtype=dtype, device=device, perturb_first=perturb_first
         ).flip(-1)
