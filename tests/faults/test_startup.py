@@ -61,7 +61,7 @@ def test_ctrl_c_at_many_moments(tmp_path):
 
 @pytest.mark.slow
 def test_ctrl_c_while_it_compiles(tmp_path):
-    for moment in range(25_000, 100_000, 7_500):
+    for moment in range(25_000, 100_000, 15_000):
         process = start(tmp_path, "-c", DRIVER, str(moment), NUMBA_CACHE_DIR=str(tmp_path / str(moment)))
         assert check_answer(process) == ""
 
