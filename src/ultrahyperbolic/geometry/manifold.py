@@ -281,7 +281,8 @@ class Manifold(nn.Module, ABC):
         # Rounding leaves of the normal's eigenvalue 0 something whose root is no longer small.
         noise = 8 * self.ambient_dim * torch.finfo(x.dtype).eps * values.abs().amax(-1, keepdim=True)
         values = torch.where(values.abs() > noise, values, 0.0)
-        return (vectors @ (function(values).unsqueeze(-1) * (vectors.mT @ z.unsqueeze(-1)))).squeeze(-1)
+        result: Tensor = (vectors @ (function(values).unsqueeze(-1) * (vectors.mT @ z.unsqueeze(-1)))).squeeze(-1)
+        return result
 
     # --- points -------------------------------------------------------------------------------------------------
 

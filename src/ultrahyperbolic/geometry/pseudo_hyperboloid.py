@@ -426,7 +426,7 @@ class PseudoHyperboloid(Manifold):
         Time part -u_t + 2(t·u_t/‖t‖²) t, space part u_s. The identity for q = 0, -u for p = 0.
         """
         validate(self.ambient_dim, x=x, u=u)
-        x, u = torch.broadcast_tensors(x, u)
+        x, u = torch.broadcast_tensors(x, u)  # type: ignore[no-untyped-call]
         if self._sign:
             return self._sign * u
         radial = self._time_sum(x * u) / self._time_sum(x.square())
@@ -438,7 +438,7 @@ class PseudoHyperboloid(Manifold):
         P_x has the eigenvalue 0 along G x, κ along w, and ±1 on what is orthogonal to both.
         """
         validate(self.ambient_dim, x=x, z=z)
-        x, z = torch.broadcast_tensors(x, z)
+        x, z = torch.broadcast_tensors(x, z)  # type: ignore[no-untyped-call]
         product = x * z
         t, s = x[..., : self.q + 1], x[..., self.q + 1 :]
         time, space = t.square().sum(-1, keepdim=True), s.square().sum(-1, keepdim=True)
