@@ -39,6 +39,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/karate.py
 	$(BIN)/python benchmarks/optimisation.py --graph karate
+	$(BIN)/python benchmarks/minimize.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/selection.py
 	$(BIN)/python benchmarks/scaling.py

@@ -28,6 +28,7 @@ import torch
 from torch import Tensor
 
 from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.optim import gram_schmidt_direction, orthonormal_basis
 
 Figures = dict[str, float]
 
@@ -211,36 +212,24 @@ def metric_signs(manifold: PseudoHyperboloid) -> Tensor:
     return signs
 
 
-def gram_schmidt(manifold: PseudoHyperboloid, x: Tensor, start: Tensor, *, classical: bool = False) -> Tensor:
-    """Bases [n, d-1, d] of the tangent spaces at x [n, d], ⟨e_i, e_j⟩ = ±δ_ij, from ambient vectors [d-1, d].
-
-    Modified Gram–Schmidt: each finished vector is taken out of all that remain, at every point at once. The classical
-    form takes the coefficients from the untouched vectors; it costs as much and is less stable. Nothing prevents
-    ⟨v, v⟩ from coming near 0 when its turn comes to divide by it: the metric is indefinite.
-    """
+def classical_gram_schmidt(manifold: PseudoHyperboloid, x: Tensor, start: Tensor) -> Tensor:
+    """As ``orthonormal_basis``, with the coefficients taken from the untouched vectors: as costly and less stable."""
     signs = metric_signs(manifold)
-    basis = manifold.proju(x.unsqueeze(-2), start)
-    source = basis.clone() if classical else basis
+    source = manifold.proju(x.unsqueeze(-2), start)
+    basis = source.clone()
     for k in range(basis.shape[-2]):
         vector = basis[:, k]
         square = (vector.square() * signs).sum(-1, keepdim=True)
         vector /= square.abs().sqrt()
-        # The coefficient of e_k is the product with ε_k G e_k. Elementwise, because batched matrix–vector products pay
-        # for a call at each point: they are slower up to d = 64 and save about a third beyond.
         dual = (signs * vector * square.sign()).unsqueeze(-2)
         coefficients = (source[:, k + 1 :] * dual).sum(-1, keepdim=True)
         basis[:, k + 1 :].addcmul_(coefficients, vector.unsqueeze(-2), value=-1.0)
     return basis
 
 
-def gram_schmidt_direction(
-    manifold: PseudoHyperboloid, x: Tensor, gradient: Tensor, start: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    """ζ = Σ ⟨Df, e_i⟩ e_i, for which ⟨Df, ζ⟩ = Σ ⟨Df, e_i⟩²; with it these coefficients [n, d-1, 1] and the basis."""
-    basis = gram_schmidt(manifold, x, start)
-    covector = metric_signs(manifold) * manifold.egrad2rgrad(x, gradient)
-    coefficients = (basis * covector.unsqueeze(-2)).sum(-1, keepdim=True)
-    return (coefficients * basis).sum(-2), coefficients, basis
+def gram_schmidt(manifold: PseudoHyperboloid, x: Tensor, gradient: Tensor, start: Tensor) -> Tensor:
+    """ζ = Σ ⟨Df, e_i⟩ e_i, from the Euclidean gradient and the ambient vectors that the basis is made from."""
+    return gram_schmidt_direction(manifold, x, manifold.egrad2rgrad(x, gradient), start)
 
 
 def orthonormality(manifold: PseudoHyperboloid, basis: Tensor) -> Tensor:
@@ -271,7 +260,8 @@ def time_directions(d: int, sizes: Sizes) -> Figures:
     seconds = interleave(
         {
             "chi": partial(manifold.descent_direction, x, gradient),
-            "gram_schmidt": partial(gram_schmidt_direction, manifold, *problem(manifold, rival_points)),
+            "surrogate": partial(manifold.surrogate_direction, x, gradient),
+            "gram_schmidt": partial(gram_schmidt, manifold, *problem(manifold, rival_points)),
         },
         sizes.dimension_rounds,
     )
@@ -279,6 +269,7 @@ def time_directions(d: int, sizes: Sizes) -> Figures:
         f"chi_points_d{d}": chi_points,
         f"gram_schmidt_points_d{d}": rival_points,
         f"chi_us_d{d}": 1e6 * statistics.median(seconds["chi"]) / chi_points,
+        f"surrogate_us_d{d}": 1e6 * statistics.median(seconds["surrogate"]) / chi_points,
         f"gram_schmidt_us_d{d}": 1e6 * statistics.median(seconds["gram_schmidt"]) / rival_points,
     }
 
@@ -298,10 +289,11 @@ def residuals(d: int, points: int) -> Figures:
     manifold = half_and_half(d)
     x, gradient, start = problem(manifold, points)
     df, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
-    zeta, coefficients, basis = gram_schmidt_direction(manifold, x, gradient, start)
+    zeta, basis = gram_schmidt(manifold, x, gradient, start), orthonormal_basis(manifold, x, start)
+    coefficients = (basis * (metric_signs(manifold) * df).unsqueeze(-2)).sum(-1)
     directions = {
         "chi": direction_residuals(manifold, x, df, chi, df.square().sum(-1)),
-        "gram_schmidt": direction_residuals(manifold, x, df, zeta, coefficients.square().sum((-2, -1))),
+        "gram_schmidt": direction_residuals(manifold, x, df, zeta, coefficients.square().sum(-1)),
     }
     figures = {f"{name}_{key}_d{d}": value for name, found in directions.items() for key, value in found.items()}
     off = orthonormality(manifold, basis)
@@ -311,9 +303,9 @@ def residuals(d: int, points: int) -> Figures:
     figures[f"gram_schmidt_longest_d{d}"] = float(basis.norm(dim=-1).max())
     axes = torch.eye(d, dtype=torch.float64)
     others = {
-        "classical": gram_schmidt(manifold, x, start, classical=True),
-        "time_first": gram_schmidt(manifold, x, axes[:-1]),
-        "space_first": gram_schmidt(manifold, x, axes.flip(0)[:-1]),
+        "classical": classical_gram_schmidt(manifold, x, start),
+        "time_first": orthonormal_basis(manifold, x, axes[:-1]),
+        "space_first": orthonormal_basis(manifold, x, axes.flip(0)[:-1]),
     }
     for name, other in others.items():
         figures[f"gram_schmidt_{name}_orthonormality_d{d}"] = float(orthonormality(manifold, other).max())
@@ -339,6 +331,7 @@ def print_columns(title: str, columns: Mapping[str, str], figures: Figures, dime
 def print_directions(figures: Figures, dimensions: tuple[int, ...], points: int) -> None:
     timed = {
         "chi_us": "χ [µs]",
+        "surrogate_us": "surrogate [µs]",
         "chi_points": "on points",
         "gram_schmidt_us": "Gram–Schmidt [µs]",
         "gram_schmidt_points": "on points",

@@ -57,6 +57,10 @@ def test_gram_schmidt_bases_are_orthonormal_in_small_dimensions(figures: dict[st
     assert figures[f"gram_schmidt_longest_d{d}"] >= 1.0
 
 
+def test_the_surrogate_is_timed_beside_chi(figures: dict[str, float]) -> None:
+    assert all(figures[f"surrogate_us_d{d}"] > 0 for d in DIMENSIONS)
+
+
 def test_exponents_are_there(figures: dict[str, float]) -> None:
     assert {"chi_exponent", "gram_schmidt_exponent", "threads", "points"} <= figures.keys()
     assert {"chi_tail_exponent", "gram_schmidt_tail_exponent"} <= figures.keys()
