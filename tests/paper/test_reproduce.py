@@ -36,6 +36,7 @@ def test_table1_writes_its_figures(short, tmp_path, capsys):
         for row in table1.ROWS:
             assert {f"{geometry}_{row}_{part}" for part in ("mean", "std", "published")} <= set(figures)
             assert {f"{geometry}_{text}_{row}_mean" for text in ("text", "text_best")} <= set(figures)
+            assert figures[f"{geometry}_text_thrown_off"] in (0.0, 1.0, 2.0)
     # Flat space: the text has all four coordinates and sums plain distances, so its ranks are others.
     assert figures["R4_rho10_mean"] != figures["R4_text_rho10_mean"]
     assert all(np.isfinite(value) for value in figures.values())
