@@ -617,6 +617,7 @@ def phi_and_psi(s: _Sample) -> None:
         unit = split[..., : s.q + 1] if s.beta < 0 else split[..., -(s.q + 1) :]
         s.close(unit.square().sum(-1), 1.0, "the directions of ψ(x) are not on the unit sphere")
     s.close(M.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(M.psi(M.psi_inverse(split)), split, "ψ does not invert ψ⁻¹", s.condition(x).unsqueeze(-1))
 
 
 @_property
