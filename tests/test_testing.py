@@ -139,7 +139,22 @@ class ForgetsTheSignOfSquares(PseudoHyperboloid):
         return super().sqnorm(u, keepdim=keepdim).abs()
 
 
+class TiltsTheSphere(PseudoHyperboloid):
+    """On the manifold, but not where its lengths are the sphere's."""
+
+    def include_sphere(self, point):
+        x = super().include_sphere(point)
+        return self.phi(torch.cat((x[..., : self.q + 1], x[..., self.q + 1 :] + 0.1 * point[..., :1]), dim=-1))
+
+
+class BendsTheOtherWay(PseudoHyperboloid):
+    def shape_operator(self, x, u):
+        return -super().shape_operator(x, u)
+
+
 MUTANTS = [
+    (TiltsTheSphere, (3, 1), "inclusions"),
+    (BendsTheOtherWay, (3, 1), "normals"),
     (LogarithmWithAFavouriteAxis, (3, 1), "isometry_invariance"),
     (ForgetsTheSignOfSquares, (3, 1), "definiteness"),
     (ForgetsBetaInExp, (3, 1), "geodesic_equation"),
@@ -172,7 +187,8 @@ def test_mutants_are_caught_by_the_property_meant_for_them(mutant, signature, me
 
 def test_a_subtle_mutant_is_caught_by_its_property_alone():
     report = check_manifold(WrongSlopeBelowTheEquator(2, 2, -4.0), raises=False)
-    assert {"dissimilarities"} <= set(report.failed) <= {"dissimilarities", "homothety", "anti_isometry", "antipode"}
+    related = {"dissimilarities", "homothety", "anti_isometry", "antipode", "inclusions"}
+    assert {"dissimilarities"} <= set(report.failed) <= related
 
 
 def test_only_and_unknown_properties():

@@ -568,6 +568,37 @@ def anti_isometry(s: _Sample) -> None:
     s.close(target.anti_isometry(a), x, "σ is not undone by its own", x.abs().clamp_min(s.radius))
 
 
+@_property
+def inclusions(s: _Sample) -> None:
+    """H^p and the sphere Q^{0,q} lie in the manifold: their inclusions keep all lengths and the geodesics between."""
+    M: Any = s.manifold
+    beta = s.curved()
+    if not hasattr(M, "include_hyperbolic"):
+        raise _Skip("the manifold has no inclusions")
+    from .geometry import PseudoHyperboloid, PseudoSphere
+
+    parts: dict[str, Any] = {}
+    if s.p > 0:
+        parts["include_hyperbolic"] = PseudoHyperboloid(s.p, 0, beta) if beta < 0 else PseudoSphere(1, s.p - 1, beta)
+    if s.q > 0:
+        parts["include_sphere"] = PseudoHyperboloid(0, s.q, beta) if beta < 0 else PseudoSphere(s.q + 1, -1, beta)
+    for name, part in parts.items():
+        include = getattr(M, name)
+        a, b = (part.random(s.n, scale=0.7, generator=s.generator, dtype=s.dtype, device=s.device) for _ in range(2))
+        x, y = include(a), include(b)
+        ok, reason = M.check_point(x)
+        _demand(ok, f"{name} leaves the manifold: {reason}")
+        for measure in MEASURES:
+            # Squares, because d has an infinite slope on the cone.
+            own, included = (getattr(N, measure)(*pair).square() for N, pair in ((part, (a, b)), (M, (x, y))))
+            s.close(included, own, f"{name} changes {measure}", 1.0 + own, s.condition(a, b))
+        halfway = part.geodesic(a, part.logmap(a, b).vector, 0.5)
+        there = M.geodesic(x, M.logmap(x, y).vector, 0.5)
+        near_antipode = 1.0 / (1.0 + M.inner(x, y) / beta).clamp_min(1e-6)
+        scale = (s.condition(a, b) * near_antipode * s.radius).unsqueeze(-1)
+        s.close(there, include(halfway), f"{name} does not keep geodesics", scale)
+
+
 # --- maps onto the manifold -------------------------------------------------------------------------------------
 
 
@@ -594,6 +625,7 @@ def phi_and_psi(s: _Sample) -> None:
         unit = split[..., : s.q + 1] if s.beta < 0 else split[..., -(s.q + 1) :]
         s.close(unit.square().sum(-1), 1.0, "the directions of ψ(x) are not on the unit sphere")
     s.close(M.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(M.psi(M.psi_inverse(split)), split, "ψ does not invert ψ⁻¹", s.condition(x).unsqueeze(-1))
 
 
 @_property
@@ -626,6 +658,32 @@ def definiteness(s: _Sample) -> None:
         u = M.random_tangent(x, generator=s.generator)
         definite = s.signature_sign if s.p > 0 else -s.signature_sign
         _demand(M.sqnorm(u).sign() == definite, "⟨·,·⟩ is not definite for q = 0 or p = 0")
+
+
+@_property
+def normals(s: _Sample) -> None:
+    """z = proju + projn, 𝒩 is a unit normal, S(u) = -D_u 𝒩, and the Gauss equation makes of S the curvatures."""
+    M: Any = s.manifold
+    beta, x = s.curved(), s.points()
+    if not hasattr(M, "shape_operator"):
+        raise _Skip("the manifold has no shape operator")
+    u, v, z = s.tangents(x), s.tangents(x), s.gradients(x)
+    normal, sign = M.unit_normal(x), math.copysign(1.0, beta)
+    s.close(M.proju(x, z) + M.projn(x, z), z, "z is not proju + projn", s.condition(x).unsqueeze(-1), 16.0)
+    s.close(
+        M.inner(M.projn(x, z), u), 0.0, "projn is not orthogonal to tangents", s.condition(x) ** 1.5 * s.radius, 16.0
+    )
+    s.close(M.inner(normal, u), 0.0, "the unit normal is not orthogonal to tangents", s.condition(x), s.radius)
+    s.close(M.sqnorm(normal), sign, "the unit normal has not ⟨𝒩, 𝒩⟩ = ±1", s.condition(x))
+    turning = torch.func.jvp(
+        lambda t: M.unit_normal(M.geodesic(x, u, t)), (0.0 * x[..., 0],), (0.0 * x[..., 0] + 1.0,)
+    )[1]
+    s.close(M.shape_operator(x, u), -turning, "S(u) is not -D_u 𝒩", s.condition(x).unsqueeze(-1), 16.0)
+    s.close(M.shape_operator(x, u), float(M.mean_curvature) * u, "S is not umbilic of the mean curvature")
+    su, sv = M.shape_operator(x, u), M.shape_operator(x, v)
+    bent = M.inner(su, u) * M.inner(sv, v) - M.inner(su, v) * M.inner(sv, u)
+    area = M.sqnorm(u) * M.sqnorm(v) - M.inner(u, v).square()
+    s.close(sign * bent, float(M.sectional_curvature) * area, "the Gauss equation fails", s.radius**2, 16.0)
 
 
 @_property

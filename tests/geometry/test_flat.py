@@ -50,6 +50,8 @@ def test_the_limits_of_the_curved_quantities():
     E = Euclidean(3)
     assert (E.sectional_curvature.item(), E.mean_curvature.item()) == (0.0, 0.0)
     x = E.random(2)
+    for nothing in (E.shape_operator(x, x), E.projn(x, x[0])):
+        assert torch.equal(nothing, torch.zeros(2, 3, dtype=torch.float64))
     assert torch.equal(E.preconditioner(x), torch.eye(3, dtype=torch.float64).expand(2, 3, 3))
     assert (E.random_near_pole(4, perturb_first=False)[:, 0] == 0).all()
 

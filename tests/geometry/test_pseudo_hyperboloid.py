@@ -9,7 +9,7 @@ import mpmath
 import pytest
 import torch
 
-from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic import Euclidean, Manifold, PseudoHyperboloid, PseudoSphere, checked
 
 
 def test_letters_of_the_paper():
@@ -362,7 +362,7 @@ METHODS = [
     ("smoothed_dissimilarity", "xy"), ("extrinsic_dist", "xy"), ("cdist", "xy"), ("phi", "x"), ("psi", "x"),
     ("psi_inverse", "x"), ("projx", "x"), ("egrad2rgrad", "xu"), ("descent_direction", "xu"), ("preconditioner", "x"),
     ("surrogate_direction", "xu"), ("wick_rotation", "xu"), ("precondition_root", "xu"),
-    ("norm", "u"), ("causal_character", "u"),
+    ("norm", "u"), ("causal_character", "u"), ("projn", "xu"), ("shape_operator", "xu"),
 ]  # fmt: skip
 KINDS = [
     *(PseudoHyperboloid(*signature, -4.0) for signature in ((3, 0), (0, 3), (2, 1))),
@@ -641,3 +641,82 @@ def test_the_smoothed_dissimilarity_keeps_its_digits(manifold, epsilon, generato
             )
     expected = torch.tensor(expected, dtype=torch.float64)
     torch.testing.assert_close(manifold.smoothed_dissimilarity(x, y, epsilon), expected, rtol=1e-13, atol=0)
+
+
+CURVED = [
+    *(PseudoHyperboloid(*signature, -4.0) for signature in ((3, 0), (0, 3), (2, 1), (1, 2))),
+    *(PseudoSphere(*signature, 0.25) for signature in ((1, 2), (2, 1), (4, -1))),
+]
+
+
+@pytest.mark.parametrize("M", CURVED, ids=lambda M: M._label())
+def test_the_shape_operator_is_how_the_unit_normal_turns(M, generator):
+    x, h = M.random(20, generator=generator), 1e-5
+    u, z = (M.random_tangent(x, scale=0.2, generator=generator), torch.randn(20, 4, dtype=torch.float64))
+    turning = (M.unit_normal(M.geodesic(x, u, h)) - M.unit_normal(M.geodesic(x, u, -h))) / (2 * h)
+    torch.testing.assert_close(M.shape_operator(x, u), -turning, rtol=1e-7, atol=1e-8)
+    bending = (M.geodesic(x, u, h) - 2 * x + M.geodesic(x, u, -h)) / h**2
+    second = M.inner(M.shape_operator(x, u), u) * M.beta.sign()  # of the second fundamental form, along the normal
+    torch.testing.assert_close(M.projn(x, bending), second.unsqueeze(-1) * M.unit_normal(x), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(M.sqnorm(M.unit_normal(x)), M.beta.sign().expand(20))
+    torch.testing.assert_close(M.proju(x, z) + M.projn(x, z), z)
+    torch.testing.assert_close(M.projn(x, M.projn(x, z)), M.projn(x, z))
+    wide = M.shape_operator(x[:, None], u)
+    assert wide.shape == (20, 20, 4)
+    torch.testing.assert_close(torch.stack([M.shape_operator(y, u) for y in x]), wide)
+
+
+@pytest.mark.parametrize("M", CURVED, ids=lambda M: M._label())
+def test_the_gauss_equation_gives_the_sectional_curvature(M, generator):
+    x = M.random(20, generator=generator)
+    u, v = (M.random_tangent(x, generator=generator) for _ in range(2))
+    second = [[M.inner(M.shape_operator(x, a), b) for b in (u, v)] for a in (u, v)]
+    first = [[M.inner(a, b) for b in (u, v)] for a in (u, v)]
+    bent, area = (m[0][0] * m[1][1] - m[0][1] * m[1][0] for m in (second, first))
+    torch.testing.assert_close(M.beta.sign() * bent / area, M.sectional_curvature.expand(20), rtol=1e-8, atol=1e-8)
+    # The mean curvature is the trace of S by the dimension; S is 0 on the normal, where proju is too.
+    identity = torch.eye(4, dtype=torch.float64)
+    trace = torch.stack([M.shape_operator(y, M.proju(y, identity)).trace() for y in x])
+    torch.testing.assert_close(trace / M.dim, M.mean_curvature.expand(20))
+
+
+@pytest.mark.parametrize("beta", [-0.25, -1.0, -4.0])
+def test_hyperbolic_space_and_the_sphere_are_contained(beta, dtype, generator):
+    M, radius = PseudoHyperboloid(2, 3, beta), math.sqrt(-beta)
+    H, S = PseudoHyperboloid(2, 0, beta), PseudoHyperboloid(0, 3, beta)
+    a, b = (H.random(4, 5, generator=generator, dtype=dtype) for _ in range(2))
+    x, y = M.include_hyperbolic(a), M.include_hyperbolic(b)
+    assert (x.shape, x.dtype) == ((4, 5, 6), dtype)
+    assert torch.equal(x[..., [0, 4, 5]], a)
+    assert (x[..., 1:4] == 0).all()
+    assert M.check_point(x).ok
+    torch.testing.assert_close(M.dist(x, y), H.dist(a, b))
+    cosine = (a[..., 0] * b[..., 0] - (a[..., 1:] * b[..., 1:]).sum(-1)).double() / radius**2
+    torch.testing.assert_close(M.dist(x, y).double(), radius * cosine.acosh(), rtol=2e-3, atol=2e-3)
+    a, b = (S.random(4, 5, generator=generator, dtype=dtype) for _ in range(2))
+    x, y = M.include_sphere(a), M.include_sphere(b)
+    assert torch.equal(x[..., :4], a)
+    assert (x[..., 4:] == 0).all()
+    assert M.check_point(x).ok
+    torch.testing.assert_close(M.dist(x, y), S.dist(a, b))
+    great_circle = radius * ((a * b).sum(-1).double() / radius**2).acos()
+    torch.testing.assert_close(M.dist(x, y).double(), great_circle, rtol=2e-3, atol=2e-3)
+
+
+def test_what_is_not_contained_is_refused():
+    for call, message in (
+        (lambda: PseudoHyperboloid(0, 2).include_hyperbolic(torch.ones(1)), "needs p >= 1, got p = 0"),
+        (lambda: PseudoHyperboloid(2, 0).include_sphere(torch.ones(1)), "needs q >= 1, got q = 0"),
+        (lambda: PseudoSphere(3, -1).include_hyperbolic(torch.ones(1)), "needs q >= 0, got q = -1"),
+        (lambda: PseudoSphere(1, 2).include_sphere(torch.ones(1)), "needs p >= 2, got p = 1"),
+        (lambda: Euclidean(3).include_hyperbolic(torch.ones(3)), "flat space contains no hyperbolic space"),
+        (lambda: Euclidean(3).include_sphere(torch.ones(3)), "flat space contains no sphere"),
+        (lambda: Euclidean(3).unit_normal(torch.ones(3)), "no vector is normal to it"),
+        (lambda: PseudoHyperboloid(3, 2).include_hyperbolic(torch.ones(6)), "point must have 4 coordinates"),
+        (lambda: PseudoHyperboloid(3, 2).include_sphere(torch.ones(6)), "point must have 3 coordinates"),
+        (lambda: PseudoSphere(3, 2).include_hyperbolic(torch.ones(6)), "point must have 4 coordinates"),
+        (lambda: PseudoSphere(3, 2).include_sphere(torch.ones(6)), "point must have 3 coordinates"),
+        (lambda: checked(PseudoHyperboloid(3, 2)).include_sphere(torch.ones(3)), "the result is off the manifold"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()

@@ -45,6 +45,9 @@ def test_the_descent_identity_on_random_functions(manifold):
         beta, square = manifold.beta, x.square().sum(-1, keepdim=True)
         expanded = gradient - dot / beta * G * x - inner / beta * x + square * dot / beta**2 * x
         torch.testing.assert_close(chi, expanded, rtol=1e-9, atol=1e-9)
+        # And of Eq. 15.
+        written_out = gradient.square().sum(-1, keepdim=True) - 2 * dot * inner / beta + dot.square() * square / beta**2
+        torch.testing.assert_close(manifold.inner(rgrad, chi, keepdim=True), written_out, rtol=1e-9, atol=1e-9)
 
 
 def test_chi_vanishes_only_where_the_gradient_does(manifold, generator):

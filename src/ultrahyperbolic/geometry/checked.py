@@ -15,11 +15,23 @@ from .arguments import check_finite, is_number
 from .manifold import Manifold, default_tolerance, require_manifold
 
 # What must hold of results; what must hold of arguments their names say.
-_RETURN_POINTS = frozenset({"retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole"})
+_RETURN_POINTS = frozenset(
+    {
+        "retr",
+        "phi",
+        "psi_inverse",
+        "projx",
+        "origin",
+        "random",
+        "random_near_pole",
+        "include_hyperbolic",
+        "include_sphere",
+    }
+)
 _FOLLOW_GEODESICS = frozenset({"geodesic", "expmap", "expmap_transp", "transp_follow_expmap"})
 _RETURN_TANGENTS = frozenset(
     {
-        "proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent",
+        "proju", "egrad2rgrad", "precondition", "descent_direction", "random_tangent", "shape_operator",
         "wick_rotation", "precondition_root", "surrogate_direction",
     }
 )  # fmt: skip

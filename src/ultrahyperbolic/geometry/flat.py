@@ -49,6 +49,21 @@ class Euclidean(Manifold):
         """0."""
         return torch.zeros((), dtype=torch.float64)
 
+    def unit_normal(self, x: Tensor) -> Tensor:
+        """None: flat space is all of its ambient space."""
+        validate(self.ambient_dim, x=x)
+        raise ValueError(f"flat space of d = {self.dim} is all of its ambient space: no vector is normal to it")
+
+    def projn(self, x: Tensor, z: Tensor) -> Tensor:
+        """0: no vector is normal."""
+        validate(self.ambient_dim, x=x, z=z)
+        return _fresh(z, x).zero_()
+
+    def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
+        """0."""
+        validate(self.ambient_dim, x=x, u=u)
+        return _fresh(u, x).zero_()
+
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
         """u · v."""
         validate(self.ambient_dim, u=u, v=v)
@@ -149,6 +164,14 @@ class Euclidean(Manifold):
         """None: it would turn the sign of a definite metric, onto a space with time dimensions alone."""
         validate(self.ambient_dim, x=x)
         raise ValueError(f"the anti-isometry needs a time dimension to map to, got flat space of d = {self.dim}")
+
+    def include_hyperbolic(self, point: Tensor) -> Tensor:
+        """None: no subspace of flat space is curved."""
+        raise ValueError("flat space contains no hyperbolic space: use PseudoHyperboloid(p, q)")
+
+    def include_sphere(self, point: Tensor) -> Tensor:
+        """None: no subspace of flat space is curved."""
+        raise ValueError("flat space contains no sphere with its geodesics: use PseudoHyperboloid(p, q)")
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """The gradient itself."""

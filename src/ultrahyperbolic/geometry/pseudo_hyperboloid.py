@@ -123,6 +123,25 @@ class PseudoHyperboloid(Manifold):
         """|β|^(-1/2), with respect to the unit normal field -x/√|β|."""
         return self.beta.abs().rsqrt()
 
+    def unit_normal(self, x: Tensor) -> Tensor:
+        """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = -1."""
+        validate(self.ambient_dim, x=x)
+        return -x / self._scale(x).sqrt()
+
+    def projn(self, x: Tensor, z: Tensor) -> Tensor:
+        """⟨z, x⟩ x / β, the part of z in the normal space {λx}; :meth:`proju` gives the rest."""
+        validate(self.ambient_dim, x=x, z=z)
+        return (self._inner(z, x) / -self._scale(x)) * x
+
+    def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
+        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: a multiple of u, so every point is umbilic.
+
+        The Gauss equation makes of it the sectional curvature ⟨𝒩, 𝒩⟩ |β|^-1 = 1/β of every plane.
+        """
+        validate(self.ambient_dim, x=x, u=u)
+        shape = torch.broadcast_shapes(x.shape, u.shape)  # type: ignore[no-untyped-call]
+        return u.expand(shape) / self._scale(x).sqrt()
+
     def _scale(self, like: Tensor) -> Tensor:
         """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and where it is."""
         return self.beta.to(like).abs()
@@ -406,6 +425,29 @@ class PseudoHyperboloid(Manifold):
         """
         validate(self.ambient_dim, x=x)
         return x.flip(-1)
+
+    # --- submanifolds -------------------------------------------------------------------------------------------
+
+    def include_hyperbolic(self, point: Tensor) -> Tensor:
+        """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
+
+        An isometry onto a submanifold that holds the geodesics between its points: all distances are kept.
+        """
+        if self.p == 0:
+            raise ValueError("a sphere contains no hyperbolic space: include_hyperbolic needs p >= 1, got p = 0")
+        validate(self.p + 1, point=point)
+        zeros = point.new_zeros(*point.shape[:-1], self.q)
+        return torch.cat((point[..., :1], zeros, point[..., 1:]), dim=-1)
+
+    def include_sphere(self, point: Tensor) -> Tensor:
+        """Points [..., q + 1] of the sphere Q^{0,q}_β of radius √|β|, with all space coordinates 0.
+
+        An isometry onto a submanifold that holds the geodesics between its points: all distances are kept.
+        """
+        if self.q == 0:
+            raise ValueError("hyperbolic space contains no sphere of its own β: include_sphere needs q >= 1, got q = 0")
+        validate(self.q + 1, point=point)
+        return torch.cat((point, point.new_zeros(*point.shape[:-1], self.p)), dim=-1)
 
     # --- gradients ----------------------------------------------------------------------------------------------
 

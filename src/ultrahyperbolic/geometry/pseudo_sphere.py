@@ -50,6 +50,18 @@ class PseudoSphere(Manifold):
         """β^(-1/2), with respect to the unit normal field -x/√β."""
         return self.beta.rsqrt()
 
+    def unit_normal(self, x: Tensor) -> Tensor:
+        """𝒩(x) = -x/√β, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = 1."""
+        return self.image.unit_normal(*self._turn(x=x)).flip(-1)
+
+    def projn(self, x: Tensor, z: Tensor) -> Tensor:
+        """⟨z, x⟩ x / β, the part of z in the normal space {λx}."""
+        return self.image.projn(*self._turn(x=x, z=z)).flip(-1)
+
+    def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
+        """S(u) = -D_u 𝒩 = u/√β."""
+        return self.image.shape_operator(*self._turn(x=x, u=u)).flip(-1)
+
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
         return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}"
@@ -167,6 +179,20 @@ class PseudoSphere(Manifold):
         if not 0 < beta < math.inf:
             raise ValueError(f"beta must be finite and positive, got {beta}")
         return self.image.homothety(x, -beta)
+
+    def include_hyperbolic(self, point: Tensor) -> Tensor:
+        """Points [..., q + 2] of ``PseudoSphere(1, q, beta)``, hyperbolic space with the sign of its metric turned."""
+        if self.q == -1:
+            raise ValueError("a sphere contains no hyperbolic space: include_hyperbolic needs q >= 0, got q = -1")
+        validate(self.q + 2, point=point)
+        return self.image.include_hyperbolic(point.flip(-1)).flip(-1)
+
+    def include_sphere(self, point: Tensor) -> Tensor:
+        """Points [..., p] of the round sphere ``PseudoSphere(p, -1, beta)``, with all time coordinates 0."""
+        if self.p == 1:
+            raise ValueError("hyperbolic space contains no sphere of its own β: include_sphere needs p >= 2, got p = 1")
+        validate(self.p, point=point)
+        return self.image.include_sphere(point.flip(-1)).flip(-1)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """Π_x(G ∇f) (Eq. 11); -Df is **not** a descent direction."""
