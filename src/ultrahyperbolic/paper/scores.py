@@ -181,7 +181,7 @@ def _digits(row: str, value: float) -> str:
     if row == "loss":
         return f"{value:,.0f}"
     if row == "steps_back":
-        return f"{value:g}"
+        return f"{value:.2g}"
     return f"{value:.1f}" if row == "recall_at_1" else f"{value:.3f}"
 
 
