@@ -135,7 +135,7 @@ def compare_optimisers(names: list[str], geometries: list[Geometry], seeds: int)
         found = dict(zip(cases, pool.map(by_optimiser, *zip(*cases, strict=True), [seeds] * len(cases)), strict=True))
     figures: dict[str, float] = {}
     print(f"violated orders, {seeds} seeds: of plain steps in percent, and of the others relative to that")
-    print(f"{'':36s}" + "".join(f"{geometry.name:>10s}" for geometry in geometries))
+    print(f"{'':44s}" + "".join(f"{geometry.name:>10s}" for geometry in geometries))
     for name in names:
         for way in ("plain steps", *OPTIMISERS):
             cells = []
@@ -144,7 +144,7 @@ def compare_optimisers(names: list[str], geometries: list[Geometry], seeds: int)
                 ratio = (share + FLOOR) / (plain + FLOOR)
                 figures[f"{way}_{name}_{geometry.name}"] = share
                 cells.append(f"{100 * share:10.2f}" if way == "plain steps" else f"{ratio:10.2f}")
-            print(f"{name + ', ' + way:36s}" + "".join(cells))
+            print(f"{name + ', ' + way:44s}" + "".join(cells))
     return figures
 
 
