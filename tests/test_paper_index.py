@@ -20,7 +20,7 @@ PAGE = (TESTS.parent / "docs" / "paper.md").read_text(encoding="utf-8")
 
 def rows() -> Iterator[list[str]]:
     """Where, what, code and test of every row of the two tables."""
-    for line in PAGE.split("## Joined at the merge")[0].splitlines():
+    for line in PAGE.splitlines():
         if line.startswith("|") and not line.startswith(("| where |", "|---")):
             yield [cell.strip().replace(r"\|", "|") for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
 
