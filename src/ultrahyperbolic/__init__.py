@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     load = Embedding.load
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = [
     "Check",
     "Embedding",

@@ -425,7 +425,7 @@ def test_ctrl_c_in_measuring_gives_the_points(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ultrahyperbolic.embedding.estimator.evaluate", interrupted)
+    monkeypatch.setattr("ultrahyperbolic.embedding.estimator.over_pairs", interrupted)
     with pytest.raises(uh.Interrupted) as raised:
         uh.embed(uh.datasets.karate(), dim=2, iterations=20, quiet=True)
     run = raised.value.embedding.run

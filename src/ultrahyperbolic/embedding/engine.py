@@ -107,9 +107,10 @@ class RunSpec:
         """
         if self.keep == "last":
             return len(self.schedule)
-        same = self.schedule.temperature == self.schedule.temperature[-1]
+        # A schedule between two equal ends differs from them by rounding.
+        same = np.isclose(self.schedule.temperature, self.schedule.temperature[-1], rtol=1e-12, atol=0.0)
         if self.measure == "smoothed_dissimilarity":
-            same &= self.schedule.epsilon == self.schedule.epsilon[-1]
+            same &= np.isclose(self.schedule.epsilon, self.schedule.epsilon[-1], rtol=1e-12, atol=0.0)
         return len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
 
 

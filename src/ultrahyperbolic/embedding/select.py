@@ -217,6 +217,8 @@ def _halve(
     started = time.monotonic()
     # What is wrong with any of the trainings is said before the first.
     configs = [_config(geometry, lengths[-1], beta, seed) for geometry in geometries]
+    for config in configs:
+        config.spec()
     choose_backend(graph.n_nodes, **{name: value for name, value in options.items() if name != "time_limit"})
     seed = configs[0].seed
     # Where every pair is tied, a held-out edge has nothing to be compared with.
