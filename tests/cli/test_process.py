@@ -130,6 +130,7 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
     assert not (tmp_path / "club" / "embedding.parquet").exists()
 
 
+@pytest.mark.usefixtures("listening")
 @pytest.mark.parametrize(
     ("words", "said"),
     [
