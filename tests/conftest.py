@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -77,3 +78,11 @@ def passes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
         count(reducers, "_in_blocks", "numba")
     return found
+
+
+@pytest.fixture
+def listening():
+    """Ctrl-C as in a terminal: tests may be run where it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

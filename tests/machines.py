@@ -13,3 +13,8 @@ ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits, mounts, r
 
 # The same promises where the tensors lie on a GPU; Triton's interpreter stands in for the kernels alone.
 ON_CUDA = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device, and torch finds none")
+ON_TWO_CUDA = pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
+
+# What is said of a device that is not there is heard only where it is not; CI has neither, so there none is skipped.
+WITHOUT_CUDA = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+WITHOUT_MPS = pytest.mark.skipif(torch.backends.mps.is_available(), reason="there is an MPS device")

@@ -95,14 +95,6 @@ def test_a_terminal_sees_how_far_the_training_is(tmp_path):
     assert run["stopped"] == "reached the time limit of 3 s"
 
 
-@pytest.fixture
-def listening():
-    """Ctrl-C as in a terminal: tests may be run where it is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 def test_ctrl_c_saves_the_best_so_far(tmp_path):
     words = ("embed", "karate", "-o", "club", "--iterations", 2_000_000)
     process, out, err, before = interrupt(tmp_path, *words, chunk=5, pause=0)

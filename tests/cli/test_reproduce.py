@@ -104,14 +104,6 @@ def test_a_single_seed_may_be_refused_but_bugs_show(call, refuse, target):
         call("reproduce table1 --seeds 2")
 
 
-@pytest.fixture
-def listening():
-    """Ctrl-C as in a terminal: tests may be run where it is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("listening")
 def test_ctrl_c_ends_it_without_figures(call, target, monkeypatch):
     def interrupted(seeds: int | None, output: Path, quiet: bool, **options: object) -> dict[str, float]:

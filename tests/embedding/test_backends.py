@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import pytest
 import torch
+from machines import WITHOUT_CUDA, WITHOUT_MPS
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding import NumbaEngine
 from ultrahyperbolic.embedding.backends import find_device
 
 KARATE = uh.datasets.karate()
-WITHOUT_CUDA = pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
-WITHOUT_MPS = pytest.mark.skipif(torch.backends.mps.is_available(), reason="there is an MPS device")
 WRONG = [
     ("nonsense", "device nonsense: torch knows none of that name: use cpu, cuda or cuda:1"),
     ("", "device : torch knows none of that name"),

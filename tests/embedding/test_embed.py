@@ -385,14 +385,6 @@ def pressed_at(iteration):
     return press
 
 
-@pytest.fixture
-def listening():
-    """Ctrl-C as in a terminal: tests may be run where it is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @pytest.mark.usefixtures("listening")
 def test_ctrl_c_ends_a_loop_over_seeds():
     trained = []

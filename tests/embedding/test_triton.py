@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from backends import MANIFOLDS, compare, conditioning, random_pairs, spec_of, spread_points
+from machines import ON_TWO_CUDA
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule
@@ -215,7 +216,7 @@ def test_a_device_becomes_the_current_one(monkeypatch):
         assert len(seen) == 1
 
 
-@pytest.mark.skipif(torch.cuda.device_count() < 2, reason="needs two CUDA devices")
+@ON_TWO_CUDA
 def test_the_second_device_trains_like_the_first():
     manifold = PseudoHyperboloid(3, 1)
     points = spread_points(manifold, 34).numpy()
