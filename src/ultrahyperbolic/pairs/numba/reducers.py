@@ -55,17 +55,15 @@ class Space(NamedTuple):
     """Points and what is measured between them, as the compiled functions take it."""
 
     points: Floats
-    """[d, n], coordinate after coordinate, time first."""
+    """[d, n], coordinate after coordinate, time first; with several times all parts of time of length 1."""
     time: int
     """How many coordinates are time; 0 in flat space."""
     beta: float
     """|β|, and 1 in flat space."""
     kind: int
     epsilon: float
-    sizes: Floats
-    """[n] ‖x‖² as it is on the manifold, 2‖t‖² - |β|."""
-    roots: Floats
-    """[n] ‖x‖"""
+    heights: Floats
+    """[n] ‖t‖, by which points with several times were divided."""
     table: Floats
     """[segments, 2·(DEGREE + 1)], of w > 0 and then of w < 0."""
     above: int
@@ -91,7 +89,6 @@ class Rows(NamedTuple):
 def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -> Space:
     """A space of points [n, d], the first ``time`` of their coordinates time."""
     columns = np.ascontiguousarray(points.T)
-    sizes = np.maximum(2.0 * np.square(columns[:time]).sum(0) - beta, 0.0)
     above, below = 0, 0
     if kind not in (FLAT_SQUARED, ROOT):
         scale = 0.25 / beta if time else 1.0
@@ -99,9 +96,10 @@ def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     for octave in range(above + below):
         fill_octave(table, SEGMENTS, octave, above, kind, math.sqrt(beta), epsilon, 0.0)
-    return Space(
-        columns, time, beta, kind, epsilon, sizes, np.sqrt(sizes), table, above * SEGMENTS, below * SEGMENTS
-    )  # fmt: skip
+    heights = np.sqrt(np.square(columns[:time]).sum(0))
+    if time > 1:
+        columns = columns / heights
+    return Space(columns, time, beta, kind, epsilon, heights, table, above * SEGMENTS, below * SEGMENTS)
 
 
 def reduce_rows(
@@ -201,31 +199,27 @@ def _hyperbolic(points, beta, i, start, count, w):
 
 @jit
 def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
-    """w and 1 + w from ⟨x-y, x-y⟩, ⟨x, y⟩ or ⟨x+y, x+y⟩, whichever has the smallest terms."""
+    """w and 1 + w from the chord of x and ±y, both divided by the lengths of their time parts: nothing cancels far out."""
     points, time = space.points, space.time
-    quarter, whole = 0.25 / space.beta, -1.0 / space.beta
     for j in range(count):
-        w[j] = w_bar[j] = half[j] = 0.0
-    for k in range(len(points)):
-        x, row, dot = points[k, i], points[k, start : start + count], w if k < time else w_bar
+        side[j] = half[j] = 0.0
+    for k in range(time):
+        x, row = points[k, i], points[k, start : start + count]
         for j in range(count):
-            dot[j] += x * row[j]
-    size, root = space.sizes[i], space.roots[i]
-    sizes, roots = space.sizes[start : start + count], space.roots[start : start + count]
+            side[j] += x * row[j]
     for j in range(count):
-        dot = w_bar[j] + w[j]
-        close = size + sizes[j] - 2.0 * abs(dot) <= root * roots[j]
-        side[j] = (1.0 if dot > 0.0 else -1.0) if close else 0.0
-        w_bar[j] -= w[j]
+        side[j] = -1.0 if side[j] < 0.0 else 1.0
     for k in range(len(points)):
         x, row, sign = points[k, i], points[k, start : start + count], -1.0 if k < time else 1.0
         for j in range(count):
-            difference = side[j] * x - row[j]
+            difference = x - side[j] * row[j]
             half[j] += sign * (difference * difference)
+    height, heights, quarter = space.heights[i], space.heights[start : start + count], 0.25 / space.beta
     for j in range(count):
-        chord, along = half[j] * quarter, w_bar[j] * whole
-        w[j] = chord if side[j] > 0.0 else -1.0 - chord if side[j] < 0.0 else 0.5 * (along - 1.0)
-        w_bar[j] = 1.0 + chord if side[j] > 0.0 else -chord if side[j] < 0.0 else 0.5 * (along + 1.0)
+        product, difference = height * heights[j], height - heights[j]
+        chord = quarter * product * half[j] + 0.25 * (difference * difference) / product
+        w[j] = chord if side[j] > 0.0 else -1.0 - chord
+        w_bar[j] = 1.0 + chord if side[j] > 0.0 else -chord
 
 
 @jit
