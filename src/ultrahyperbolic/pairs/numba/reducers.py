@@ -41,6 +41,10 @@ _MOST_BLOCKS = 4096
 _FEW = 128
 # Cells of the grid for each threshold that is found with it.
 _CELLS = 4
+# Half chords below this are made again, from differences of the points as they are stored.
+_NEAR = 1e-4
+# From ‖t‖‖t′‖ = 4|β| on two points are far from the pole, as for the manifolds.
+_FAR = 4.0
 # Distances are compared here, so tables are finer than training's: 64 segments of an octave keep 14 digits.
 SEGMENT_BITS = 6
 SEGMENTS = 1 << SEGMENT_BITS
@@ -55,7 +59,7 @@ class Space(NamedTuple):
     """Points and what is measured between them, as the compiled functions take it."""
 
     points: Floats
-    """[d, n], coordinate after coordinate, time first; with several times all parts of time of length 1."""
+    """[d, n], coordinate after coordinate, time first."""
     time: int
     """How many coordinates are time; 0 in flat space."""
     beta: float
@@ -63,7 +67,9 @@ class Space(NamedTuple):
     kind: int
     epsilon: float
     heights: Floats
-    """[n] ‖t‖, by which points with several times were divided."""
+    """[n] ‖t‖"""
+    level: Floats
+    """[d, n] the points divided by their heights; empty unless there are several times."""
     table: Floats
     """[segments, 2·(DEGREE + 1)], of w > 0 and then of w < 0."""
     above: int
@@ -97,9 +103,8 @@ def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -
     for octave in range(above + below):
         fill_octave(table, SEGMENTS, octave, above, kind, math.sqrt(beta), epsilon, 0.0)
     heights = np.sqrt(np.square(columns[:time]).sum(0))
-    if time > 1:
-        columns = columns / heights
-    return Space(columns, time, beta, kind, epsilon, heights, table, above * SEGMENTS, below * SEGMENTS)
+    level = columns / heights if time > 1 else np.empty((0, 0))
+    return Space(columns, time, beta, kind, epsilon, heights, level, table, above * SEGMENTS, below * SEGMENTS)
 
 
 def reduce_rows(
@@ -199,27 +204,49 @@ def _hyperbolic(points, beta, i, start, count, w):
 
 @jit
 def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
-    """w and 1 + w from the chord of x and ±y, both divided by the lengths of their time parts: nothing cancels far out."""
-    points, time = space.points, space.time
+    """w and 1 + w from the chord of x and ±y, both divided by their heights: nothing cancels far out."""
+    level, time = space.level, space.time
     for j in range(count):
         side[j] = half[j] = 0.0
     for k in range(time):
-        x, row = points[k, i], points[k, start : start + count]
+        x, row = level[k, i], level[k, start : start + count]
         for j in range(count):
             side[j] += x * row[j]
     for j in range(count):
         side[j] = -1.0 if side[j] < 0.0 else 1.0
-    for k in range(len(points)):
-        x, row, sign = points[k, i], points[k, start : start + count], -1.0 if k < time else 1.0
+    for k in range(len(level)):
+        x, row, sign = level[k, i], level[k, start : start + count], -1.0 if k < time else 1.0
         for j in range(count):
             difference = x - side[j] * row[j]
             half[j] += sign * (difference * difference)
     height, heights, quarter = space.heights[i], space.heights[start : start + count], 0.25 / space.beta
+    near = 0
     for j in range(count):
         product, difference = height * heights[j], height - heights[j]
-        chord = quarter * product * half[j] + 0.25 * (difference * difference) / product
-        w[j] = chord if side[j] > 0.0 else -1.0 - chord
-        w_bar[j] = 1.0 + chord if side[j] > 0.0 else -chord
+        half[j] = quarter * product * half[j] + 0.25 * (difference * difference) / product
+        near += abs(half[j]) < _NEAR
+    if near > 0:
+        for j in range(count):
+            if abs(half[j]) < _NEAR:
+                half[j] = _near_half_chord(space, min(i, start + j), max(i, start + j), side[j])
+    for j in range(count):
+        w[j] = half[j] if side[j] > 0.0 else -1.0 - half[j]
+        w_bar[j] = 1.0 + half[j] if side[j] > 0.0 else -half[j]
+
+
+@jit
+def _near_half_chord(space, i, j, side):
+    """w of x and ±y as the manifold has it: their difference as it is stored, without the rounding of a division."""
+    f = space.heights[i] / space.heights[j]
+    if space.heights[i] * space.heights[j] <= _FAR * space.beta:
+        f = 1.0
+    whole = min(np.rint(f), 1.0)
+    total = 0.0
+    for k in range(len(space.points)):
+        x, y = space.points[k, i], side * space.points[k, j]
+        chord = (whole * y - x) + (f - whole) * y
+        total += -chord * chord if k < space.time else chord * chord
+    return (total / space.beta + (f - 1.0) * (f - 1.0)) / (4.0 * f)
 
 
 @jit
