@@ -36,13 +36,16 @@ BETAS = (-0.25, -1.0, -4.0)
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24}
 FUNCTIONS = ("exp", "log", "d", "D")
-REGULAR, ANTIPODE, ALMOST_NULL, FAR, NO_GEODESIC = SUITES = (
+REGULAR, ANTIPODE, ALMOST_NULL, FAR, NO_GEODESIC, FAR_OUT = SUITES = (
     "regular",
     "near the antipode",
     "almost null",
     "far from the pole",
     "no geodesic",
+    "near pairs far out",
 )
+HEIGHTS = (1.0, 1e2, 1e4, 1e6)
+NEAR = 0.01
 
 # The smallest angle is about 1e-14: its cosine differs from 1 in the 29th digit, and 100 digits leave 50 everywhere.
 # What is closer to 1 than _NULL can only belong to a null pair.
@@ -143,47 +146,70 @@ def textbook_cosine(space: Space, x: Vector, y: Vector) -> Number:
     return inner(space, x, y) / space.beta
 
 
-def half_chord_cosine(space: Space, x: Vector, y: Vector) -> Number:
-    """1 - ⟨x-y, x-y⟩/2β: the same on the manifold."""
-    chord = combine(1, x, -1, y)
-    return 1 - inner(space, chord, chord) / (2 * space.beta)
+def chord_cosine(space: Space, x: Vector, y: Vector, f: Number = 1) -> Number:
+    """1 - ⟨fy - x, fy - x⟩/2fβ + (f - 1)²/2f: the same on the manifold, for every f."""
+    chord = combine(f, y, -1, x)
+    return 1 - inner(space, chord, chord) / (2 * f * space.beta) + (f - 1) ** 2 / (2 * f)
 
 
-def antipodal_cosine(space: Space, x: Vector, y: Vector) -> Number:
-    """⟨x+y, x+y⟩/2β - 1: the same on the manifold."""
-    total = combine(1, x, 1, y)
-    return inner(space, total, total) / (2 * space.beta) - 1
+def stretch(space: Space, x: Vector, y: Vector) -> Number:
+    """The f for which x and fy have time parts of one length."""
+    time, other = x[: space.q + 1], y[: space.q + 1]
+    return mp.sqrt(dot(time, time) / dot(other, other))
 
 
 # --- how much the inputs' rounding may move them ---------------------------------------------------------------------
 
 
 class Form(NamedTuple):
-    """One way to write the cosine off the manifold, and its derivatives by x_i and y_i up to G/β."""
+    """One way to write the cosine off the manifold, and its derivatives by x and y up to G/β."""
 
     cosine: Callable[[Space, Vector, Vector], Number]
-    gradient: Callable[[Number, Number], tuple[Number, Number]]
+    gradient: Callable[[Space, Vector, Vector], tuple[Vector, Vector]]
 
 
-TEXTBOOK = Form(textbook_cosine, lambda x, y: (y, x))
-HALF_CHORD = Form(half_chord_cosine, lambda x, y: (y - x, x - y))
-ANTIPODAL = Form(antipodal_cosine, lambda x, y: (x + y, x + y))
-# The three agree on the manifold only. Each is the best conditioned one somewhere, and the smallest sum is the unit. D
-# is defined through ⟨x, y⟩ near the antipode, too: its forms are the first two.
+def chord_form(factor: Callable[[Space, Vector, Vector], Number]) -> Form:
+    """Through the chord of x and fy; f is a constant to the derivative, which does not depend on it."""
+
+    def gradient(space: Space, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        f = factor(space, x, y)
+        return combine(1, y, -1 / f, x), combine(1, x, -f, y)
+
+    return Form(lambda space, x, y: chord_cosine(space, x, y, factor(space, x, y)), gradient)
+
+
+def antipodal(form: Form) -> Form:
+    """The same for -y in place of y."""
+
+    def turned(y: Vector) -> Vector:
+        return [-c for c in y]
+
+    def gradient(space: Space, x: Vector, y: Vector) -> tuple[Vector, Vector]:
+        by_x, by_y = form.gradient(space, x, turned(y))
+        return turned(by_x), by_y
+
+    return Form(lambda space, x, y: -form.cosine(space, x, turned(y)), gradient)
+
+
+TEXTBOOK = Form(textbook_cosine, lambda space, x, y: (y, x))
+HALF_CHORD = chord_form(lambda space, x, y: mp.one)
+LEVEL_CHORD = chord_form(stretch)
+# They agree on the manifold only. Each is the best conditioned one somewhere, and the smallest sum is the unit. D is
+# defined through ⟨x, y⟩ near the antipode, too: its forms are the first three.
 FORMS = {
-    "log": (TEXTBOOK, HALF_CHORD, ANTIPODAL),
-    "d": (TEXTBOOK, HALF_CHORD, ANTIPODAL),
-    "d²": (TEXTBOOK, HALF_CHORD, ANTIPODAL),
-    "D": (TEXTBOOK, HALF_CHORD),
-    "D²": (TEXTBOOK, HALF_CHORD),
+    name: (TEXTBOOK, HALF_CHORD, LEVEL_CHORD)
+    if name.startswith("D")
+    else (TEXTBOOK, HALF_CHORD, LEVEL_CHORD, antipodal(HALF_CHORD), antipodal(LEVEL_CHORD))
+    for name in ("log", "d", "d²", "D", "D²")
 }
 
 
 def cosine_gradient(space: Space, form: Form, x: Vector, y: Vector) -> tuple[Vector, Vector, Number]:
     """∂a/∂x, ∂a/∂y, and Σ|∂a/∂x_i||x_i| + |∂a/∂y_i||y_i|."""
-    pairs = [form.gradient(s, t) for s, t in zip(x, y, strict=True)]
-    by_x = [sign * pair[0] / space.beta for sign, pair in zip(space.signs, pairs, strict=True)]
-    by_y = [sign * pair[1] / space.beta for sign, pair in zip(space.signs, pairs, strict=True)]
+    by_x, by_y = (
+        [sign * part / space.beta for sign, part in zip(space.signs, gradient, strict=True)]
+        for gradient in form.gradient(space, x, y)
+    )
     total = mp.fsum(abs(g * c) for g, c in zip(by_x + by_y, x + y, strict=True))
     return by_x, by_y, total
 
@@ -264,6 +290,8 @@ class Case:
     xi: Vector
     y: Vector
     targets: dict[str, Target]
+    height: float
+    """‖space part of x‖/√|β| of near pairs far out; 0 of others."""
 
 
 def gaussian(rng: random.Random, size: int, scale: float = 1.0) -> Vector:
@@ -276,10 +304,15 @@ def scaled(vector: Vector, length: Number) -> Vector:
     return [factor * c for c in vector]
 
 
-def random_point(space: Space, rng: random.Random, scale: float) -> Vector:
-    """The pole for scale 0, near it for scale < 1, otherwise any time direction with a normal space part."""
+def random_point(space: Space, rng: random.Random, scale: float, height: float | None = None) -> Vector:
+    """The pole for scale 0, near it for scale < 1, otherwise any time direction with a normal space part.
+
+    With ``height`` the space part has that length, times √|β|.
+    """
     pole = [mp.one] + [mp.zero] * space.q
     space_part = gaussian(rng, space.p, scale)
+    if height is not None:
+        space_part = scaled(space_part, height)
     direction = pole
     if space.q > 0 and scale > 0:
         noise = gaussian(rng, space.q + 1)
@@ -309,7 +342,7 @@ def random_tangent(space: Space, rng: random.Random, x: Vector, causal: str, rat
     return combine(1, spacelike, minor, timelike) if causal != "time-like" else combine(minor, spacelike, 1, timelike)
 
 
-def make_case(space: Space, suite: str, causal: str, x: Vector, xi: Vector) -> Case:
+def make_case(space: Space, suite: str, causal: str, x: Vector, xi: Vector, height: float = 0.0) -> Case:
     y = exponential(space, x, xi)
     targets = {}
     if suite == NO_GEODESIC:
@@ -321,7 +354,7 @@ def make_case(space: Space, suite: str, causal: str, x: Vector, xi: Vector) -> C
     for function in ("log", f"d{square}", f"D{square}") if has_logarithm else (f"D{square}",):
         targets[function] = make_target(space, function, x, y)
     norm = float(mp.sqrt(dot(xi, xi)))
-    return Case(space, suite, causal, norm, x, xi, y, targets)
+    return Case(space, suite, causal, norm, x, xi, y, targets, height)
 
 
 def attainable(sums: Vector, truth: Vector) -> Vector:
@@ -374,6 +407,43 @@ def hard_cases(space: Space, rng: random.Random, samples: int, norms: Sequence[N
                 yield make_case(space, NO_GEODESIC, causal, x, scaled(random_tangent(space, rng, x, causal), norm))
 
 
+def far_out_cases(space: Space, rng: random.Random, samples: int) -> Iterator[Case]:
+    """d_γ = √|β|/100 in directions that the metric does not tell apart, at points with ‖s‖ = 1 … 1e6 times √|β|."""
+    for height in HEIGHTS if space.p > 0 else ():
+        for causal in space.causal_types * (4 * samples):
+            if causal != "null":
+                x = random_point(space, rng, 1.0, height)
+                xi = isotropic_tangent(space, rng, x, causal)
+                length = space.radius * NEAR / mp.sqrt(abs(inner(space, xi, xi)))
+                yield make_case(space, FAR_OUT, causal, x, [length * c for c in xi], height)
+
+
+def isotropic_tangent(space: Space, rng: random.Random, x: Vector, causal: str) -> Vector:
+    """A tangent vector whose parts along an orthonormal basis are normal numbers, of the wanted causal type.
+
+    A multiple of x is orthogonal to the rest of the basis: space directions across s, turns of t, and the radius
+    (‖s‖ t/‖t‖, ‖t‖ s/‖s‖)/√|β|, which far out is as long as x.
+    """
+    time, place = x[: space.q + 1], x[space.q + 1 :]
+    height, depth = mp.sqrt(dot(time, time)), mp.sqrt(dot(place, place))
+    radial = mp.mpf(rng.gauss(0, 1)) / space.radius
+    parts = []
+    for part, own, other in ((time, height, depth), (place, depth, height)):
+        noise = gaussian(rng, len(part))
+        across = combine(1, noise, -dot(noise, part) / own**2, part)
+        parts.append((across, [radial * other / own * c for c in part]))
+    (turn, along_time), (across, along_place) = parts
+    spacelike = combine(1, along_time + along_place, 1, [mp.zero] * len(time) + across)
+    timelike = turn + [mp.zero] * space.p
+    if causal == "space-like" and space.q > 0:
+        most = mp.sqrt(inner(space, spacelike, spacelike) / dot(turn, turn))
+        return combine(1, spacelike, most * mp.mpf(rng.uniform(0, 0.95)), timelike)
+    if causal == "time-like":
+        most = mp.sqrt(dot(turn, turn) / inner(space, spacelike, spacelike))
+        return combine(most * mp.mpf(rng.uniform(0, 0.95)), spacelike, 1, timelike)
+    return spacelike
+
+
 def norm_grid() -> list[Number]:
     """Half decades from 1e-8 to 10."""
     return [mp.mpf(10) ** (mp.mpf(k) / 2) for k in range(-16, 3)]
@@ -398,7 +468,9 @@ class Record:
     undecided: bool
     """Set aside: the rounded inputs do not determine the answer to within the bar, whatever is computed from them."""
     relative: tuple[float, ...]
-    """Relative errors of d, the package's and the textbook formula's; empty for other functions."""
+    """Relative errors of d: the package's, the textbook formula's, that of the half chord as it stands, and the unit of
+    the ratio times u, which is what rounding the inputs may cost; empty for other functions."""
+    height: float
 
 
 def to_tensor(rows: Iterable[Vector], dtype: torch.dtype) -> Tensor:
@@ -417,6 +489,14 @@ def naive_distance(space: Space, x: Tensor, y: Tensor) -> Tensor:
     return length * math.sqrt(-space.beta)
 
 
+def half_chord_distance(space: Space, x: Tensor, y: Tensor) -> Tensor:
+    """2√|β| asinh √w or asin √-w with w = ⟨x-y, x-y⟩/4|β|, in floating point."""
+    signs = torch.tensor(space.signs, dtype=x.dtype)
+    w = (signs * (x - y).square()).sum(-1) / (-4 * space.beta)
+    length = torch.where(w > 0, w.clamp_min(0).sqrt().asinh(), (-w).clamp(0, 1).sqrt().asin())
+    return length * (2 * math.sqrt(-space.beta))
+
+
 def computed(space: Space, x: Tensor, xi: Tensor, y: Tensor) -> dict[str, Tensor]:
     """What the package returns, [n, 1 or 2 or d] by function."""
     manifold = PseudoHyperboloid(space.p, space.q, space.beta)
@@ -429,6 +509,7 @@ def computed(space: Space, x: Tensor, xi: Tensor, y: Tensor) -> dict[str, Tensor
         "d²": torch.stack((manifold.sqdist(x, y).double(), distance.square()), -1),
         "D²": torch.stack((dissimilarity.square(), dissimilarity.square()), -1),
         "naive": naive_distance(space, x, y)[:, None],
+        "half chord": half_chord_distance(space, x, y)[:, None],
     }
 
 
@@ -456,12 +537,13 @@ def inputs_exceed_bar(case: Case, function: str, x: Tensor, y: Tensor, roundoff:
     """
     if function == "exp":
         return False
+    space, target = case.space, case.targets[function]
     rounded = to_numbers(x), to_numbers(y)
     for form in FORMS[function]:
-        a = form.cosine(case.space, *rounded)
+        a = form.cosine(space, *rounded)
         if a > -1 or function.startswith("D"):
-            values = closed_form(case.space, function, a, *rounded)
-            if error_ratio(values, case.targets[function], roundoff) <= BAR:
+            values = closed_form(space, function, a, *rounded)
+            if error_ratio(values, target, roundoff) <= BAR:
                 return False
     return True
 
@@ -469,6 +551,8 @@ def inputs_exceed_bar(case: Case, function: str, x: Tensor, y: Tensor, roundoff:
 def judge(space: Space, cases: Sequence[Case], dtype: str) -> Iterator[Record]:
     """The package's results on the rounded inputs against the truth at the exact ones."""
     u = ROUNDOFF[dtype]
+    # Farther out nothing is left of ⟨ξ, ξ⟩ and ⟨x, y⟩, whose terms have the size of ‖x‖².
+    cases = [case for case in cases if u * case.height**2 < 1e-3]
     x, xi, y = (to_tensor((getattr(case, name) for case in cases), DTYPES[dtype]) for name in ("x", "xi", "y"))
     results = computed(space, x, xi, y)
     for row, case in enumerate(cases):
@@ -477,7 +561,9 @@ def judge(space: Space, cases: Sequence[Case], dtype: str) -> Iterator[Record]:
             undecided = u >= target.roundoff or (ratio > BAR and inputs_exceed_bar(case, function, x[row], y[row], u))
             relative: tuple[float, ...] = ()
             if function == "d":
-                relative = tuple(relative_error(results[name][row], target.truth[0]) for name in ("d", "naive"))
+                names = ("d", "naive", "half chord")
+                rounding = float(u * target.unit[0] / target.truth[0])
+                relative = (*(relative_error(results[name][row], target.truth[0]) for name in names), rounding)
             yield Record(
                 function.removesuffix("²"),
                 dtype,
@@ -489,6 +575,7 @@ def judge(space: Space, cases: Sequence[Case], dtype: str) -> Iterator[Record]:
                 ratio,
                 undecided,
                 relative,
+                case.height,
             )
 
 
@@ -508,6 +595,7 @@ def study(
         show_progress(f"{number}/{len(spaces)} Q^{{{space.p},{space.q}}} β = {space.beta:g}")
         rng = random.Random(f"{seed} {space}")
         cases = [*regular_cases(space, rng, samples, grid), *hard_cases(space, rng, samples, grid)]
+        cases += far_out_cases(space, rng, samples)
         for dtype in DTYPES:
             records.extend(judge(space, cases, dtype))
     show_progress("")
@@ -608,6 +696,21 @@ def naive_table(records: Sequence[Record]) -> str:
     return table(("‖ξ‖₂", *(f"{dtype}, {which}" for dtype in DTYPES for which in ("ours", "textbook"))), rows)
 
 
+def far_out_table(records: Sequence[Record]) -> str:
+    """Relative errors of d_γ for near pairs far out, in float64."""
+    chosen = [r for r in records if r.suite == FAR_OUT and r.dtype == "float64" and r.relative]
+    rows = []
+    for definite in (False, True):
+        kind = "q = 0" if definite else "q ≥ 1"
+        groups = grouped((r for r in chosen if (r.signature[1] == 0) == definite), lambda r: r.height)
+        for height, group in sorted(groups.items()):
+            ours, _, plain, rounding = zip(*(r.relative for r in group), strict=True)
+            cells = [statistics.median(ours), max(ours), statistics.median(rounding), statistics.median(plain)]
+            rows.append((kind, f"{height:,.0f}", *(f"{cell:.0e}" for cell in cells)))
+    header = ("spaces", "‖s‖/√\\|β\\|", "ours", "ours, worst", "rounding the inputs", "half chord")
+    return table(header, rows)
+
+
 def misses_table(records: Iterable[Record]) -> str:
     """The worst miss of each kind; empty if there is none."""
     misses = [r for r in records if r.ratio > BAR and not r.undecided]
@@ -664,6 +767,8 @@ def report(records: Sequence[Record]) -> str:
         hard_table(records),
         "Median relative error of d_γ:",
         naive_table(records),
+        "Relative error of d_γ, near pairs far out:",
+        far_out_table(records),
     ]
     misses = misses_table(records)
     if misses:
@@ -688,10 +793,10 @@ values before rounding. Errors are divided by u Σ|∂f/∂x_i||x_i|, the sum ov
 roundoff: 1 is what rounding the inputs alone may cost to first order. The bar is {bar}. Vectors are judged coordinate
 by coordinate, and null pairs, whose d_γ has an infinite slope, on the signed square ±d_γ².
 
-The cosine ⟨x, y⟩/β can be written in three ways that agree on the manifold and differ in how much they amplify
-rounding: as it stands, through the half chord ⟨x-y, x-y⟩, and through ⟨x+y, x+y⟩. The sum is that of the form which
-amplifies least for the pair at hand (of the first two for D_γ). It is not taken below |f|: no float is nearer than that
-in general.
+The cosine ⟨x, y⟩/β can be written in several ways that agree on the manifold and differ in how much they amplify
+rounding: as it stands, through the half chord ⟨x-y, x-y⟩, through ⟨x-fy, x-fy⟩ with time parts of one length, and
+through the last two with -y. The sum is that of the form which amplifies least for the pair at hand (of the first three
+for D_γ). It is not taken below |f|: no float is nearer than that in general.
 
 Points are the pole, near it (0.1), and spread out (normal space parts of standard deviation 1 and 3, times √|β|);
 ‖ξ‖₂ runs from 1e-8 to 10 in half decades; β is {betas}; the spaces are
@@ -715,6 +820,15 @@ exists. Worst ratio:
 
 {hard}
 
+## Near pairs far out
+
+Points with a space part of length ‖s‖ and d_γ = {near:g}√|β|, in directions that the metric does not tell apart. The
+half chord ⟨x-y, x-y⟩/4|β| subtracts terms of size ‖x‖² there: each factor of 10 in ‖s‖ costs it two digits. The package
+levels the time parts first, and what is left is what rounding the inputs costs, one digit. Relative error of d_γ in
+float64, medians unless it says worst:
+
+{far_out}
+
 ## Why not the textbook formula
 
 Eq. 8 as it stands, √|β| acosh(⟨x, y⟩/β) or acos, subtracts nearly equal numbers when the points are close. At
@@ -729,8 +843,9 @@ the half chord, has {ours:.0e}. Median relative error of d_γ over space-like an
   ratio of 1 may mean that few digits are right. A small ratio says that little more is lost than the inputs' rounding
   costs, and no more than that.
 - {undecided:,} of {judged:,} results were set aside because the rounded inputs do not determine the answer: exact
-  arithmetic on them misses the bar, too (points closer than their rounding), or they do not tell whether there is a
-  geodesic.
+  arithmetic on them misses the bar already (points closer than their rounding), or they do not tell whether
+  there is a geodesic.
+- Near pairs far out are judged where u‖s‖² is below 1e-3: in float32 up to ‖s‖ = 100.
 """
 
 
@@ -756,6 +871,8 @@ def page(records: Sequence[Record], options: argparse.Namespace) -> str:
         by_beta=beta_table(records),
         hard=hard_table(records),
         naive=naive_table(records),
+        far_out=far_out_table(records),
+        near=NEAR,
         ours=ours,
         textbook=textbook,
         undecided=sum(r.undecided for r in records),

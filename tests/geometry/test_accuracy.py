@@ -136,3 +136,28 @@ def test_sensitivities_are_those_of_central_differences(cases: list[Any]) -> Non
             for form in study.FORMS[function]:
                 expected = _difference_sums(_ambient_function(space, function, form), c.x + c.y)
                 _assert_close(study.sensitivity(space, function, form, c.x, c.y), expected)
+
+
+@pytest.mark.parametrize("signature", [(4, 0), (3, 1), (2, 2)], ids=lambda s: f"p{s[0]}q{s[1]}")
+def test_near_pairs_far_out_lose_no_more_than_rounding_the_inputs_costs(signature: tuple[int, int]) -> None:
+    space = study.Space(*signature, -4.0)
+    cases = list(study.far_out_cases(space, random.Random(0), 2))
+    assert {c.height for c in cases} == {1.0, 1e2, 1e4, 1e6}
+    records = list(study.judge(space, cases, "float64"))
+    worst = max(records, key=lambda record: record.ratio)
+    assert worst.ratio <= study.BAR, worst
+    farthest = [r.relative for r in records if r.function == "d" and r.height == 1e6]
+    ours, _, half_chord, rounding = (statistics.median(column) for column in zip(*farthest, strict=True))
+    assert ours <= rounding < 1e-6
+    assert half_chord > 1e3 * ours
+
+
+def test_points_far_out_are_exact() -> None:
+    space = study.Space(2, 2, -0.25)
+    for c in study.far_out_cases(space, random.Random(0), 1):
+        place = c.x[space.q + 1 :]
+        assert abs(study.dot(place, place) / (c.height * space.radius) ** 2 - 1) < 1e-80
+        assert abs(study.inner(space, c.x, c.x) / space.beta - 1) < 1e-80
+        assert abs(study.inner(space, c.x, c.xi)) < 1e-80
+        length = mp.sqrt(abs(study.inner(space, c.xi, c.xi)))
+        assert abs(length / (study.NEAR * space.radius) - 1) < 1e-80

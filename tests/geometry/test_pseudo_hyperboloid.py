@@ -720,3 +720,42 @@ def test_what_is_not_contained_is_refused():
     ):
         with pytest.raises(ValueError, match=message):
             call()
+
+
+@pytest.mark.parametrize("height", [1.0, 1e2, 1e4, 1e6])
+@pytest.mark.parametrize("signature", [(3, 1), (2, 2), (1, 3), (4, 0)], ids=str)
+def test_a_pair_along_the_radius_keeps_its_digits_however_far_out(signature, height):
+    # Rounding the coordinates costs such a pair nothing, so that nothing excuses the loss of a digit.
+    M = PseudoHyperboloid(*signature, -4.0)
+    x, y, length, log = [], [], 0.3, []
+    with mpmath.workdps(60):
+        start = mpmath.asinh(mpmath.mpf(height))
+        for angle, into in ((start, x), (start + length, y)):
+            into += [2 * mpmath.cosh(angle) * c for c in (0.6, 0.8)] if M.q else [2 * mpmath.cosh(angle)]
+            into += [0] * max(M.q - 1, 0) + [0] * (M.p - 1) + [2 * mpmath.sinh(angle)]
+        factor = length / mpmath.sinh(length)
+        log = [float(factor * (b - mpmath.cosh(length) * a)) for a, b in zip(x, y, strict=True)]
+        chord = float(4 * mpmath.sinh(mpmath.mpf(length) / 2))
+        smoothed = float(mpmath.root((2 * mpmath.mpf(length)) ** 4 + mpmath.mpf(0.1) ** 2, 4) - mpmath.sqrt(0.1))
+    a, b = (torch.tensor([float(c) for c in point], dtype=torch.float64) for point in (x, y))
+    assert M.dist(a, b).item() == pytest.approx(2 * length, rel=4e-15)
+    assert M.dist(b, a).item() == pytest.approx(2 * length, rel=4e-15)
+    assert M.dissimilarity(a, b).item() == pytest.approx(2 * length, rel=4e-15)
+    assert M.broken_dissimilarity(a, b).item() == pytest.approx(2 * length, rel=4e-15)
+    assert M.smoothed_dissimilarity(a, b).item() == pytest.approx(smoothed, rel=8e-15)
+    assert M.extrinsic_dist(a, b).item() == pytest.approx(chord, rel=4e-15)
+    assert M.logmap(a, b).vector.tolist() == pytest.approx(log, rel=1e-14)
+    if M.q > 0:
+        assert M.broken_dissimilarity(a, -b).item() == pytest.approx(2 * (math.pi + length), rel=4e-15)
+
+
+def test_derivatives_far_out_are_those_of_the_distance():
+    # Along a geodesic d_γ grows as fast as the parameter.
+    M = PseudoHyperboloid(3, 1, -4.0)
+    x = M.psi_inverse(torch.tensor([0.6, 0.8, 0.0, 3e4, 4e4], dtype=torch.float64))
+    u = M.proju(x, torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0], dtype=torch.float64))
+    u = M.proju(x, u / M.norm(u))
+    t = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    for measure in (M.dist, M.dissimilarity):
+        (slope,) = torch.autograd.grad(measure(x, M.geodesic(x, u, t)), t)
+        assert slope.item() == pytest.approx(1.0, abs=1e-6)

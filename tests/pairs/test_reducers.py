@@ -106,6 +106,20 @@ def test_distances_are_those_of_the_manifold(space, measure):
     torch.testing.assert_close(found[ordinary], expected[ordinary], rtol=2e-12, atol=0)
 
 
+@pytest.mark.parametrize("height", [1.0, 1e2, 1e4, 1e6])
+def test_distances_far_out_keep_their_digits(height):
+    # Along the radius rounding the coordinates costs nothing.
+    manifold, start = PseudoHyperboloid(2, 2, -4.0), math.asinh(height)
+    angles = torch.tensor([start, start + 0.3], dtype=torch.float64)
+    cosh, sinh = angles.cosh(), angles.sinh()
+    half = torch.stack((1.2 * cosh, 1.6 * cosh, 0 * cosh, 0 * cosh, 2.0 * sinh), 1)
+    points = torch.cat((half, -half))
+    found = matrix(points, manifold, measure="broken_dissimilarity")
+    assert found[0, 1].item() == pytest.approx(0.6, rel=1e-13)
+    assert found[0, 3].item() == pytest.approx(2 * math.pi + 0.6, rel=1e-13)
+    assert torch.equal(found, found.T)
+
+
 @pytest.mark.parametrize("epsilon", [1e-8, 0.1, 10.0])
 def test_tables_hold_fourteen_digits(epsilon):
     import numpy as np

@@ -11,7 +11,7 @@ import math
 import torch
 from torch import Tensor
 
-from .functions import angle, asinhc_sqrt
+from .functions import angle, asinhc_sqrt, hyperbolic_angle, safe_sqrt
 
 
 def signed_square(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
@@ -24,11 +24,15 @@ def beyond_antipode(w_bar: Tensor) -> Tensor:
     return math.pi + angle(-w_bar, w_bar, sign=1)
 
 
-def extended_angle(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
+def extended_angle(w: Tensor, *, sign: int = 0) -> Tensor:
     """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, linear in ⟨x, y⟩ beyond."""
     if sign > 0:
-        return angle(w, w_bar, sign=sign)
-    return torch.where(w >= -0.5, angle(w, w_bar, sign=sign), _linear(w))
+        return angle(w, w, sign=sign)
+    # Up to ⟨x, y⟩ = 0 the arc sine is as good as the angle in the plane, and cheaper.
+    length = 2.0 * torch.asin(safe_sqrt(-w.clamp_min(-0.5)))
+    if sign == 0:
+        length = length + hyperbolic_angle(torch.relu(w))
+    return torch.where(w >= -0.5, length, _linear(w))
 
 
 def _linear(w: Tensor) -> Tensor:
@@ -42,12 +46,13 @@ def smooth(square: Tensor, epsilon: float) -> Tensor:
     return (square / (radius + epsilon)) * (square / (radius.sqrt() + math.sqrt(epsilon)))
 
 
-def extended_smooth(w: Tensor, w_bar: Tensor, scale: Tensor, epsilon: float, *, sign: int = 0) -> Tensor:
+def extended_smooth(w: Tensor, scale: Tensor, epsilon: float, *, sign: int = 0) -> Tensor:
     """(σ² + ε²)^¼ - √ε of σ = ±|β| D_γ², with scale = |β|."""
     if sign > 0:
-        return smooth(signed_square(w, w_bar, sign=sign) * scale, epsilon)
+        return smooth(signed_square(w, w, sign=sign) * scale, epsilon)
     near = w >= -0.5
-    square = signed_square(torch.where(w_bar > 0, w, 0.0), w_bar, sign=sign)
+    kept = w.clamp_min(-0.5)
+    square = signed_square(kept, 1.0 + kept, sign=sign)
     # Beyond, D_γ grows like ⟨x, y⟩ and its square overflows: with a = √ε/D_γ and g = (1 + a⁴)^¼ the value is
     # D_γ (g - a) = D_γ/((g + a)(g² + a²)).
     length = _linear(torch.where(near, -0.5, w)) * scale.sqrt()

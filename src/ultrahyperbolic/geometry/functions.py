@@ -64,7 +64,7 @@ def safe_sqrt(square: Tensor) -> Tensor:
     return square.clamp_min(tiny).sqrt() - math.sqrt(tiny)
 
 
-def _hyperbolic_angle(w: Tensor) -> Tensor:
+def hyperbolic_angle(w: Tensor) -> Tensor:
     """2 asinh √w for w >= 0, without cancellation (and without overflow while w² is finite)."""
     return torch.log1p(2.0 * (w + safe_sqrt(torch.addcmul(w, w, w))))
 
@@ -76,10 +76,10 @@ def angle(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
     where the derivative is 0 by convention. Where w̄ <= 0 there is no angle: the result is π.
     """
     if sign > 0:
-        return _hyperbolic_angle(w)
+        return hyperbolic_angle(w)
     circular = 2.0 * torch.atan2(safe_sqrt(-w), safe_sqrt(w_bar))
     # One of the two is 0, with derivative 0 (relu has slope 0 at 0, clamp_min has not).
-    return circular if sign < 0 else circular + _hyperbolic_angle(torch.relu(w))
+    return circular if sign < 0 else circular + hyperbolic_angle(torch.relu(w))
 
 
 def asinhc_sqrt(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
@@ -88,7 +88,7 @@ def asinhc_sqrt(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
     if sign >= 0:
         far = w > _SERIES_RADIUS
         square = torch.where(far, w, 1.0)
-        ratio = torch.where(far, 0.5 * _hyperbolic_angle(square) * square.rsqrt(), ratio)
+        ratio = torch.where(far, 0.5 * hyperbolic_angle(square) * square.rsqrt(), ratio)
     if sign <= 0:
         far = (w < -_SERIES_RADIUS) & (w_bar > 0)
         sine, cosine = torch.where(far, -w, 0.5).sqrt(), torch.where(far, w_bar, 0.5).sqrt()

@@ -26,21 +26,39 @@ from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
 from .manifold import Logarithm, Manifold, default_tolerance, noise
 
 _REDRAWS = 100
+# From ‖t‖‖t′‖ = 4|β| on two points are far from the pole.
+_FAR = 4.0
 
 
 class _Pair(NamedTuple):
     """What the closed forms need of two points; columns [..., 1] and vectors [..., d]."""
 
-    w: Tensor
-    """(⟨x, y⟩/β - 1)/2 = ⟨x-y, x-y⟩/4|β|."""
-    w_bar: Tensor
-    """1 + w = -⟨x+y, x+y⟩/4|β|; a geodesic joins the points where it is positive."""
     side: Tensor
-    """1 where y is near x, -1 where it is near -x, 0 elsewhere."""
-    base: Tensor
-    """side · x - y."""
-    along: Tensor
-    """⟨x, y⟩/β - side."""
+    """-1 where the time parts of x and y point away from each other, as those of x and -x do, 1 elsewhere."""
+    turn: Tensor
+    """side · ⟨x, y⟩/β - 1, which vanishes at y = ±x."""
+    close: Tensor
+    """Whether the time parts are at most 60° from each other, or from opposite."""
+    cosine: Tensor
+    """⟨x, y⟩/β as it stands; its digits are right where the points are not close."""
+    stretch: Tensor | float
+    """f > 0, the ratio of the lengths of the time parts unless it does not matter."""
+    chord: Tensor
+    """side · f · y - x."""
+    length: Tensor
+    """‖chord‖²."""
+
+    @property
+    def w(self) -> Tensor:
+        """(⟨x, y⟩/β - 1)/2 = ⟨x-y, x-y⟩/4|β|."""
+        half = 0.5 * self.turn
+        return torch.where(self.side > 0, half, -1.0 - half)
+
+    @property
+    def w_bar(self) -> Tensor:
+        """1 + w = -⟨x+y, x+y⟩/4|β|; a geodesic joins the points where it is positive."""
+        half = 0.5 * self.turn
+        return torch.where(self.side > 0, 1.0 + half, -half)
 
 
 class PseudoHyperboloid(Manifold):
@@ -232,22 +250,28 @@ class PseudoHyperboloid(Manifold):
             factor = asinhc_sqrt(w, w, sign=self._sign) * (1.0 + w).rsqrt()
             return Logarithm(factor * (y - x - 2.0 * w * x), torch.ones_like(w.squeeze(-1), dtype=torch.bool))
         pair = self._pair(x, y)
-        exists = pair.w_bar > 0
-        w_bar = torch.where(exists, pair.w_bar, 1.0)
+        w_bar = pair.w_bar
+        exists = w_bar > 0
+        w_bar = torch.where(exists, w_bar, 1.0)
         factor = asinhc_sqrt(pair.w, w_bar, sign=self._sign) * w_bar.rsqrt()
-        vector = factor * (pair.along * x).add_(pair.base).neg_()
+        # y - ⟨x, y⟩x/β, close to ±x by way of y ∓ x.
+        near = pair.side * pair.close
+        along = torch.where(pair.close, pair.side * pair.turn, pair.cosine)
+        vector = -factor * (near * x).sub_(y).add_(along * x)
         return Logarithm(_nan_unless(exists, vector), exists.squeeze(-1))
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to y along their geodesic, of any causal type; NaN where there is none."""
         validate(self.ambient_dim, x=x, y=y, v=v)
-        # ⟨y, v⟩ = ⟨y - side · x, v⟩ for tangent v: nearby points lose no digits.
+        # For tangent v a multiple of x may be taken from y in ⟨y, v⟩: nearby points lose no digits.
         if self._sign > 0:
             w_bar = 1.0 + self._hyperbolic_w(x, y)
             return v + self._inner(y - x, v) / (2.0 * self._scale(x) * w_bar) * (x + y)
         pair = self._pair(x, y)
-        exists = pair.w_bar > 0
-        factor = self._inner(pair.base, v) / (-2.0 * self._scale(x) * torch.where(exists, pair.w_bar, 1.0))
+        w_bar = pair.w_bar
+        exists = w_bar > 0
+        room = (2.0 * self._scale(x)) * pair.stretch * torch.where(exists, w_bar, 1.0)
+        factor = pair.side * self._inner(pair.chord, v) / room
         return _nan_unless(exists, v + factor * (x + y))
 
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
@@ -272,30 +296,40 @@ class PseudoHyperboloid(Manifold):
     # --- distances ----------------------------------------------------------------------------------------------
 
     def _pair(self, x: Tensor, y: Tensor) -> _Pair:
-        """w and w̄ of two points, from the form that loses fewest digits to the rounding of the points.
+        """Two points measured by a chord that loses few digits, be they near or far, at the pole or far from it.
 
-        ⟨x, y⟩, ⟨x-y, x-y⟩ and ⟨x+y, x+y⟩ determine each other on the manifold. A chord is right for near points and
-        ruinous for far ones, whose ⟨y, y⟩ = β it cannot see for rounding; the scalar product is the other way round.
+        ⟨fy - x, fy - x⟩/|β| + (f - 1)² = 2f(⟨x, y⟩/β - 1) for every number f. The f that makes the time parts equally
+        long leaves no chord along them, where terms of size ‖x‖² would cancel, and no rounding of their lengths. Near
+        the antipode -y takes the place of y. Where the time parts are far apart nothing is gained, and ⟨x, y⟩ as it
+        stands has the fewer terms (one, at the pole). As f may be any number, derivatives need not know what it is.
         """
         scale = self._scale(x)
-        product = x * y
-        dot = product.sum(-1, keepdim=True)
-        inner = -dot if self.p == 0 else torch.sub(dot, self._time_sum(product), alpha=2)
-        side = self._side(x, y, dot.detach())
-        base = (side * x).sub_(y)
-        half = self._inner(base, base) / (4.0 * scale)
-        along = torch.where(side == 0, inner / -scale, 2.0 * side * half)
-        w = torch.where(side > 0, half, 0.5 * (side - 1.0 + along))
-        w_bar = torch.where(side < 0, -half, 0.5 * (side + 1.0 + along))
-        return _Pair(w, w_bar, side, base, along)
-
-    def _side(self, x: Tensor, y: Tensor, dot: Tensor) -> Tensor:
-        """±1 where ‖x ∓ y‖² <= ‖x‖‖y‖, that is where the terms of a chord are smaller than those of ⟨x, y⟩; else 0."""
+        products = x * y
+        total = products.sum(-1, keepdim=True)
         if self.p == 0:
-            return torch.where(2.0 * dot.abs() >= self._scale(x), dot.sign(), 0.0)
-        # ‖x‖² = 2‖t‖² - |β| on the manifold.
-        a, b = (2.0 * self._time_sum(z.detach().square()) - self._scale(x) for z in (x, y))
-        return torch.where(a + b - 2.0 * dot.abs() <= (a * b).sqrt(), dot.sign(), 0.0)
+            cosine, stretch = total / scale, 1.0
+            side, close = _side(total, scale)
+            chord = (side * y).sub_(x)
+            length = chord.square().sum(-1, keepdim=True)
+            turn = length / (-2.0 * scale)
+        else:
+            dot = self._time_sum(products)
+            cosine = torch.sub(total, dot, alpha=2) / -scale
+            height, depth = (z.detach()[..., : self.q + 1].norm(dim=-1, keepdim=True) for z in (x, y))
+            room = height * depth
+            side, close = _side(dot, room)
+            # At the pole nothing is lost with f = 1, and null pairs of round coordinates stay null.
+            stretch = (height / depth).masked_fill_(room <= _FAR * scale, 1.0)
+            excess = stretch - 1.0
+            # f y by way of y unless f is small: near points then do not round what they differ by.
+            whole = stretch.round().clamp_max_(1.0)
+            chord = (side * whole * y).sub_(x).add_(side * (stretch - whole) * y)
+            squares = chord.square()
+            length = squares.sum(-1, keepdim=True)
+            inner = torch.sub(length, self._time_sum(squares), alpha=2)
+            turn = torch.addcmul(inner / scale, excess, excess) / (2.0 * stretch)
+            turn = torch.where(close, turn, side * cosine - 1.0)
+        return _Pair(side, turn, close, cosine, stretch, chord, length)
 
     def _hyperbolic_w(self, x: Tensor, y: Tensor) -> Tensor:
         """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels, near or far."""
@@ -303,73 +337,79 @@ class PseudoHyperboloid(Manifold):
         angular = (ratio * y).sub_(x).square().sum(-1, keepdim=True)
         return torch.addcmul(angular, (1.0 - ratio).square(), scale) / (4.0 * scale * ratio)
 
-    def _w(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
-        """w and w̄ alone; for q = 0 nothing reads the latter."""
-        if self._sign > 0:
-            w = self._hyperbolic_w(x, y)
-            return w, w
-        return self._pair(x, y)[:2]
+    def _w(self, x: Tensor, y: Tensor) -> Tensor:
+        """w alone."""
+        return self._hyperbolic_w(x, y) if self._sign > 0 else self._pair(x, y).w
 
-    def _with_antipode(self, x: Tensor, pair: _Pair, value: Tensor, antipodal: float) -> Tensor:
+    def _with_antipode(self, x: Tensor, pair: _Pair, exists: Tensor, value: Tensor, antipodal: float) -> Tensor:
         """value where a geodesic exists, the antipodal value where y = -x, NaN elsewhere."""
         otherwise = torch.full_like(value, antipodal)
         if self.p > 0:
             # Points that light rays from -x reach have no geodesic from x either: only -x itself is its antipode.
-            base, point = pair.base.detach().abs(), x.detach().abs()
-            none = base.amax(-1, keepdim=True) <= 4.0 * torch.finfo(x.dtype).eps * point.amax(-1, keepdim=True)
+            none = pair.length <= (4.0 * torch.finfo(x.dtype).eps) ** 2 * self._time_sum(x.detach().square())
             otherwise = torch.where(none & (pair.side < 0), otherwise, math.nan)
-        return torch.where(pair.w_bar > 0, value, otherwise)
+        return torch.where(exists, value, otherwise)
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
         """±d_γ²: positive for space-like, negative for time-like pairs, smooth between; NaN where no geodesic."""
         validate(self.ambient_dim, x=x, y=y)
         if self._sign > 0:
-            square = _dissimilarity.signed_square(*self._w(x, y), sign=self._sign)
+            w = self._hyperbolic_w(x, y)
+            square = _dissimilarity.signed_square(w, w, sign=self._sign)
         else:
             pair = self._pair(x, y)
-            exists = pair.w_bar > 0
-            w, w_bar = torch.where(exists, pair.w, 0.0), torch.where(exists, pair.w_bar, 1.0)
+            w_bar = pair.w_bar
+            exists = w_bar > 0
+            w, w_bar = torch.where(exists, pair.w, 0.0), torch.where(exists, w_bar, 1.0)
             square = _dissimilarity.signed_square(w, w_bar, sign=self._sign)
-            square = self._with_antipode(x, pair, square, -(math.pi**2))
+            square = self._with_antipode(x, pair, exists, square, -(math.pi**2))
         return square.squeeze(-1) * self._scale(x)
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode (where x + y vanishes to rounding), NaN elsewhere."""
         validate(self.ambient_dim, x=x, y=y)
         if self._sign > 0:
-            length = angle(*self._w(x, y), sign=self._sign)
+            w = self._hyperbolic_w(x, y)
+            length = angle(w, w, sign=self._sign)
         else:
             pair = self._pair(x, y)
-            length = self._with_antipode(x, pair, angle(pair.w, pair.w_bar, sign=self._sign), math.pi)
+            w_bar = pair.w_bar
+            length = angle(pair.w, w_bar, sign=self._sign)
+            length = self._with_antipode(x, pair, w_bar > 0, length, math.pi)
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no metric."""
         validate(self.ambient_dim, x=x, y=y)
-        length = _dissimilarity.extended_angle(*self._w(x, y), sign=self._sign)
+        length = _dissimilarity.extended_angle(self._w(x, y), sign=self._sign)
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ where a geodesic exists, π√|β| + d_γ(-x, y) elsewhere: the broken geodesic through -x."""
         validate(self.ambient_dim, x=x, y=y)
-        w, w_bar = self._w(x, y)
-        length = angle(w, w_bar, sign=self._sign)
-        if self._sign == 0:
-            length = torch.where(w_bar > 0, length, _dissimilarity.beyond_antipode(w_bar.clamp_max(0.0)))
+        if self._sign > 0:
+            w = self._hyperbolic_w(x, y)
+            length = angle(w, w, sign=self._sign)
+        else:
+            pair = self._pair(x, y)
+            w_bar = pair.w_bar
+            length = angle(pair.w, w_bar, sign=self._sign)
+            if self._sign == 0:
+                length = torch.where(w_bar > 0, length, _dissimilarity.beyond_antipode(w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
         validate(self.ambient_dim, x=x, y=y)
         check_positive("epsilon", epsilon)
-        smoothed = _dissimilarity.extended_smooth(*self._w(x, y), self._scale(x), epsilon, sign=self._sign)
+        smoothed = _dissimilarity.extended_smooth(self._w(x, y), self._scale(x), epsilon, sign=self._sign)
         return smoothed.squeeze(-1)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
         """d_q(x, y) = √|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the chord."""
         validate(self.ambient_dim, x=x, y=y)
-        w, _ = self._w(x, y)
-        return safe_sqrt(w.squeeze(-1).abs()) * (2.0 * self._scale(x).sqrt())
+        w = self._w(x, y).squeeze(-1)
+        return safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
     # --- diffeomorphisms and projections ------------------------------------------------------------------------
 
@@ -578,3 +618,9 @@ class PseudoHyperboloid(Manifold):
 def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:
     """The vector, or NaN where no geodesic exists; added, so that no NaN enters the gradient."""
     return vector.add_(torch.where(exists, 0.0, math.nan).to(vector.dtype))
+
+
+def _side(dot: Tensor, room: Tensor) -> tuple[Tensor, Tensor]:
+    """The sign of a dot product of vectors (1 for 0), and whether they are within 60° of each other or of opposite."""
+    dot = dot.detach()
+    return torch.ones_like(dot).copysign(dot), 2.0 * dot.abs() >= room

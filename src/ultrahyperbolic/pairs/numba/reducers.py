@@ -40,6 +40,10 @@ _MOST_BLOCKS = 4096
 _FEW = 128
 # Cells of the grid for each threshold that is found with it.
 _CELLS = 4
+# Half chords below this are made again, from differences of the points as they are stored.
+_NEAR = 1e-4
+# From ‖t‖‖t′‖ = 4|β| on two points are far from the pole, as for the manifolds.
+_FAR = 4.0
 # Distances are compared here, so tables are finer than training's: 64 segments of an octave keep 14 digits.
 SEGMENT_BITS = 6
 SEGMENTS = 1 << SEGMENT_BITS
@@ -61,10 +65,10 @@ class Space(NamedTuple):
     """|β|, and 1 in flat space."""
     kind: int
     epsilon: float
-    sizes: Floats
-    """[n] ‖x‖² as it is on the manifold, 2‖t‖² - |β|."""
-    roots: Floats
-    """[n] ‖x‖"""
+    heights: Floats
+    """[n] ‖t‖"""
+    level: Floats
+    """[d, n] the points divided by their heights; empty unless there are several times."""
     table: Floats
     """[segments, 2·(DEGREE + 1)], of w > 0 and then of w < 0."""
     above: int
@@ -104,7 +108,6 @@ class Bounds(NamedTuple):
 def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -> Space:
     """A space of points [n, d], the first ``time`` of their coordinates time."""
     columns = np.ascontiguousarray(points.T)
-    sizes = np.maximum(2.0 * np.square(columns[:time]).sum(0) - beta, 0.0)
     above, below = 0, 0
     if kind not in (FLAT_SQUARED, FLAT_DISTANCE, EXTRINSIC):
         scale = 0.25 / beta if time else 1.0
@@ -112,9 +115,9 @@ def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     for octave in range(above + below):
         fill_octave(table, SEGMENTS, octave, above, kind, math.sqrt(beta), epsilon, 0.0)
-    return Space(
-        columns, time, beta, kind, epsilon, sizes, np.sqrt(sizes), table, above * SEGMENTS, below * SEGMENTS
-    )  # fmt: skip
+    heights = np.sqrt(np.square(columns[:time]).sum(0))
+    level = columns / heights if time > 1 else np.empty((0, 0))
+    return Space(columns, time, beta, kind, epsilon, heights, level, table, above * SEGMENTS, below * SEGMENTS)
 
 
 def reduce_rows(
@@ -226,31 +229,49 @@ def _hyperbolic(points, beta, i, start, count, w):
 
 @jit
 def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
-    """w and 1 + w from ⟨x-y, x-y⟩, ⟨x, y⟩ or ⟨x+y, x+y⟩, whichever has the smallest terms."""
-    points, time = space.points, space.time
-    quarter, whole = 0.25 / space.beta, -1.0 / space.beta
+    """w and 1 + w from the chord of x and ±y, both divided by their heights: nothing cancels far out."""
+    level, time = space.level, space.time
     for j in range(count):
-        w[j] = w_bar[j] = half[j] = 0.0
-    for k in range(len(points)):
-        x, row, dot = points[k, i], points[k, start : start + count], w if k < time else w_bar
+        side[j] = half[j] = 0.0
+    for k in range(time):
+        x, row = level[k, i], level[k, start : start + count]
         for j in range(count):
-            dot[j] += x * row[j]
-    size, root = space.sizes[i], space.roots[i]
-    sizes, roots = space.sizes[start : start + count], space.roots[start : start + count]
+            side[j] += x * row[j]
     for j in range(count):
-        dot = w_bar[j] + w[j]
-        close = size + sizes[j] - 2.0 * abs(dot) <= root * roots[j]
-        side[j] = (1.0 if dot > 0.0 else -1.0) if close else 0.0
-        w_bar[j] -= w[j]
-    for k in range(len(points)):
-        x, row, sign = points[k, i], points[k, start : start + count], -1.0 if k < time else 1.0
+        side[j] = -1.0 if side[j] < 0.0 else 1.0
+    for k in range(len(level)):
+        x, row, sign = level[k, i], level[k, start : start + count], -1.0 if k < time else 1.0
         for j in range(count):
-            difference = side[j] * x - row[j]
+            difference = x - side[j] * row[j]
             half[j] += sign * (difference * difference)
+    height, heights, quarter = space.heights[i], space.heights[start : start + count], 0.25 / space.beta
+    near = 0
     for j in range(count):
-        chord, along = half[j] * quarter, w_bar[j] * whole
-        w[j] = chord if side[j] > 0.0 else -1.0 - chord if side[j] < 0.0 else 0.5 * (along - 1.0)
-        w_bar[j] = 1.0 + chord if side[j] > 0.0 else -chord if side[j] < 0.0 else 0.5 * (along + 1.0)
+        product, difference = height * heights[j], height - heights[j]
+        half[j] = quarter * product * half[j] + 0.25 * (difference * difference) / product
+        near += abs(half[j]) < _NEAR
+    if near > 0:
+        for j in range(count):
+            if abs(half[j]) < _NEAR:
+                half[j] = _near_half_chord(space, min(i, start + j), max(i, start + j), side[j])
+    for j in range(count):
+        w[j] = half[j] if side[j] > 0.0 else -1.0 - half[j]
+        w_bar[j] = 1.0 + half[j] if side[j] > 0.0 else -half[j]
+
+
+@jit
+def _near_half_chord(space, i, j, side):
+    """w of x and ±y as the manifold has it: their difference as it is stored, without the rounding of a division."""
+    f = space.heights[i] / space.heights[j]
+    if space.heights[i] * space.heights[j] <= _FAR * space.beta:
+        f = 1.0
+    whole = min(np.rint(f), 1.0)
+    total = 0.0
+    for k in range(len(space.points)):
+        x, y = space.points[k, i], side * space.points[k, j]
+        chord = (whole * y - x) + (f - whole) * y
+        total += -chord * chord if k < space.time else chord * chord
+    return (total / space.beta + (f - 1.0) * (f - 1.0)) / (4.0 * f)
 
 
 @jit
