@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from graphs import GRAPHS, Known
 
-from ultrahyperbolic.embedding.select import Geometry
+from ultrahyperbolic.training.select import Geometry
 
 Figures = dict[str, Any]
 GEOMETRIES = [Geometry(p, 4 - p) for p in range(4, -1, -1)] + [Geometry(None, None, 4)]

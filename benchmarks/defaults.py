@@ -42,9 +42,7 @@ from cells import GEOMETRIES, KEYS, Attempt, Cell, Cells, Figures, key_of
 from graphs import ADVERSARIAL, GRAPHS
 
 from ultrahyperbolic import datasets, select_signature
-from ultrahyperbolic.embedding import Embedding, TrainingConfig, configure, embed_many
-from ultrahyperbolic.embedding.defaults import choose
-from ultrahyperbolic.embedding.select import Geometry
+from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import (
     delta,
     leader_ranks,
@@ -56,6 +54,10 @@ from ultrahyperbolic.evaluation import (
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.paper.coauthors import TABLE2, Rung
 from ultrahyperbolic.paper.recipe import settings
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.defaults import choose
+from ultrahyperbolic.training.embed import configure, embed_many
+from ultrahyperbolic.training.select import Geometry
 
 STEPS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 

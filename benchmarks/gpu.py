@@ -30,13 +30,13 @@ import torch
 import triton
 
 from ultrahyperbolic import PseudoHyperboloid
-from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule
-from ultrahyperbolic.embedding.cuda import TritonEngine
-from ultrahyperbolic.embedding.engine import Precision
+from ultrahyperbolic.engines.base import BatchState, Precision, RunSpec, Schedule
+from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.engines.triton.engine import TritonEngine
+from ultrahyperbolic.engines.triton.pair_kernels import GEODESIC, SMOOTHED
+from ultrahyperbolic.engines.triton.passes import Passes
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
-from ultrahyperbolic.pairs.triton import Passes
-from ultrahyperbolic.pairs.triton_kernels import GEODESIC, SMOOTHED
 
 Figures = dict[str, float]
 # For D_γ with its slope, exp, and what adds them up, as the kernel writes them.

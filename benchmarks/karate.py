@@ -20,9 +20,11 @@ import numpy as np
 import torch
 
 from ultrahyperbolic import datasets
-from ultrahyperbolic.embedding import BatchState, NumbaEngine, TrainingConfig
+from ultrahyperbolic.engines.base import BatchState
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.paper.recipe import settings
+from ultrahyperbolic.training.config import TrainingConfig
 
 BAR = 100.0
 

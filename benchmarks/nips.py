@@ -23,7 +23,8 @@ from typing import Any
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid, datasets
-from ultrahyperbolic.embedding import BatchState, NumbaEngine, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.paper.sampled import SAMPLES, SampledEngine

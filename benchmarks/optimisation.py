@@ -21,12 +21,15 @@ import numpy as np
 import torch
 
 from ultrahyperbolic import datasets
-from ultrahyperbolic.embedding import BatchState, Embedding, TrainingConfig, configure, embed_many
-from ultrahyperbolic.embedding.backends import make_engine
+from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.engines.base import BatchState
+from ultrahyperbolic.engines.registry import make_engine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.pairs import usable_threads
 from ultrahyperbolic.paper.recipe import coauthor_settings, settings
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.embed import configure, embed_many
 
 ITERATIONS = 10_000
 LADDER = (25, 50, 100, 200, 400, 800, 1600)

@@ -17,7 +17,8 @@ import numpy as np
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid
-from ultrahyperbolic.embedding import BatchState, NumbaEngine, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.pairs import usable_threads

@@ -24,8 +24,8 @@ from typing import Any
 from graphs import GRAPHS
 
 from ultrahyperbolic import datasets, embed, select_signature
-from ultrahyperbolic.embedding.select import Geometry
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.training.select import Geometry
 
 AGAIN = 3
 

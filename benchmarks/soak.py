@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from ultrahyperbolic import datasets
-from ultrahyperbolic.embedding import TrainingConfig, embed_many
-from ultrahyperbolic.embedding.run import Progress
+from ultrahyperbolic.loop import Progress
 from ultrahyperbolic.progress import bar
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.embed import embed_many
 
 ITERATIONS = {"karate": 1_000_000, "nips": 10_000}
 

@@ -33,12 +33,15 @@ from defaults import ours, violated
 from graphs import GRAPHS
 from torch import nn
 
-from ultrahyperbolic.embedding import BatchState, Embedding, TrainingConfig, embed_many
-from ultrahyperbolic.embedding.backends import make_engine
-from ultrahyperbolic.embedding.select import Geometry
+from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.engines.base import BatchState
+from ultrahyperbolic.engines.registry import make_engine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.embed import embed_many
+from ultrahyperbolic.training.select import Geometry
 
 BASE = TrainingConfig(start="spectral", temperature=(0.03, 0.003))
 WAYS: dict[str, dict[str, Any]] = {

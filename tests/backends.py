@@ -6,8 +6,8 @@ import numpy as np
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
-from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule
-from ultrahyperbolic.embedding.engine import measure_of
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.reference import ReferenceEngine, measure_of
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
 

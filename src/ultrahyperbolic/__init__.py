@@ -9,12 +9,15 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import datasets, evaluation, optim, plot, report
-    from .embedding import Embedding, Selection, TrainingConfig, embed, select_signature
-    from .embedding.sklearn import UltrahyperbolicEmbedding
+    from .embedding import Embedding
     from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
     from .graph import Graph, GraphError, as_graph, read_graph
     from .interrupted import Interrupted
     from .optim.minimize import MinimizeResult, minimize
+    from .training.config import TrainingConfig
+    from .training.embed import embed
+    from .training.select import Selection, select_signature
+    from .training.sklearn import UltrahyperbolicEmbedding
 
     load = Embedding.load
 
@@ -49,18 +52,19 @@ __all__ = [
 ]
 
 _HOMES = {
-    ".embedding": ("Embedding", "Selection", "TrainingConfig", "embed", "select_signature"),
-    ".embedding.sklearn": ("UltrahyperbolicEmbedding",),
+    ".embedding": ("Embedding",),
     ".geometry": (
         "Check", "Euclidean", "Logarithm", "Manifold", "PseudoHyperboloid", "PseudoSphere", "checked",
     ),
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".interrupted": ("Interrupted",),
     ".optim": ("MinimizeResult", "minimize"),
+    ".training": ("Selection", "TrainingConfig", "embed", "select_signature"),
+    ".training.sklearn": ("UltrahyperbolicEmbedding",),
 }  # fmt: skip
 _ROOMS = (
-    "datasets", "embedding", "evaluation", "geometry", "graph", "objective", "optim", "pairs", "paper", "plot",
-    "report", "testing",
+    "datasets", "embedding", "engines", "evaluation", "export", "geometry", "graph", "objective", "optim", "pairs",
+    "paper", "plot", "report", "testing", "training",
 )  # fmt: skip
 
 

@@ -84,7 +84,7 @@ def test_the_record_is_complete(call):
 
 
 def test_the_record_is_there_before_the_first_iteration(call, monkeypatch):
-    from ultrahyperbolic.embedding.engine import NumbaEngine
+    from ultrahyperbolic.engines.numba.engine import NumbaEngine
 
     seen = []
     advance = NumbaEngine.advance
@@ -317,7 +317,7 @@ def test_what_was_read_as_distances_is_read_so_again(call):
 
 
 def test_a_training_that_never_had_a_loss_is_not_saved(call, monkeypatch):
-    from ultrahyperbolic.embedding.engine import NumbaEngine
+    from ultrahyperbolic.engines.numba.engine import NumbaEngine
 
     def diverge(self, state, iterations):
         state.iteration += iterations

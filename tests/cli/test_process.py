@@ -24,7 +24,7 @@ COMMAND = (sys.executable, "-m", "ultrahyperbolic")
 DRIVER = """
 import sys, time
 from pathlib import Path
-from ultrahyperbolic.embedding.engine import NumbaEngine
+from ultrahyperbolic.engines.base import NumbaEngine
 advance, chunks, wanted, pause = NumbaEngine.advance, 0, int(sys.argv.pop(1)), float(sys.argv.pop(1))
 def advance_and_tell(self, state, iterations):
     global chunks
@@ -131,7 +131,7 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
     ],
 )
 def test_ctrl_c_ends_the_choice_of_a_geometry(call, monkeypatch, words, said):
-    from ultrahyperbolic.embedding.engine import NumbaEngine
+    from ultrahyperbolic.engines.numba.engine import NumbaEngine
 
     advance, called = NumbaEngine.advance, []
 
@@ -173,7 +173,7 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
 
 @pytest.mark.usefixtures("listening")
 def test_ctrl_c_after_the_last_iteration_is_not_lost(call, monkeypatch):
-    from ultrahyperbolic.embedding import estimator
+    from ultrahyperbolic.training import embed as estimator
 
     finish = estimator._finish
 

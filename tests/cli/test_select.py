@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ultrahyperbolic.cli.select import verdict
-from ultrahyperbolic.embedding.select import Geometry, Row, Selection
+from ultrahyperbolic.training.select import Geometry, Row, Selection
 
 
 def test_select_prints_plots_and_writes(call):
@@ -33,7 +33,7 @@ def test_several_dimensions_as_json(call):
 
 @pytest.fixture
 def no_training(monkeypatch):
-    from ultrahyperbolic.embedding import NumbaEngine
+    from ultrahyperbolic.engines.numba.engine import NumbaEngine
 
     monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
 
@@ -63,7 +63,7 @@ def test_a_board_that_cannot_be_written_is_refused_before_the_choice(refuse, no_
 
 
 def test_what_has_no_fixed_order_is_refused_before_the_choice(refuse, no_training, monkeypatch):
-    from ultrahyperbolic.embedding import estimator
+    from ultrahyperbolic.training import embed as estimator
 
     def elsewhere(*_, **__):
         return "reference", torch.device("mps")
@@ -75,7 +75,7 @@ def test_what_has_no_fixed_order_is_refused_before_the_choice(refuse, no_trainin
 
 
 def test_a_comparison_that_does_not_fit_is_one_line(refuse, no_training, monkeypatch):
-    from ultrahyperbolic.embedding import memory
+    from ultrahyperbolic.engines import memory
 
     monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
     assert "are free" in refuse("select karate --dim 2")

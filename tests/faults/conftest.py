@@ -38,7 +38,7 @@ def refuse(call):
 @pytest.fixture
 def begun(call, monkeypatch):
     """Train into the folder ``club`` until some iteration, and stop there as a process that is killed does."""
-    from ultrahyperbolic.embedding import checkpoint
+    from ultrahyperbolic.training import checkpoint
 
     class Killed(BaseException):
         pass

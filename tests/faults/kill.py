@@ -23,8 +23,8 @@ import torch
 from ultrahyperbolic import datasets, embed
 from ultrahyperbolic.cli import main as main_of_command
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.embedding.checkpoint import CHECKPOINT, read_checkpoint
-from ultrahyperbolic.embedding.files import read_sealed_json
+from ultrahyperbolic.files import read_sealed_json
+from ultrahyperbolic.training.checkpoint import CHECKPOINT, read_checkpoint
 
 
 class Training:

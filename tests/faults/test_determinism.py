@@ -13,8 +13,9 @@ from machines import ON_CUDA
 from threadpoolctl import threadpool_limits
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule
-from ultrahyperbolic.embedding.start import SpectralStart
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.training.start import SpectralStart
 
 MANIFOLDS = [uh.PseudoHyperboloid(3, 1, -4.0), uh.PseudoHyperboloid(2, 2), uh.Euclidean(3)]
 
@@ -75,7 +76,7 @@ def test_an_embedding_does_not_depend_on_threads():
 def test_the_kernels_of_cuda_end_with_the_same_bits_wherever_chunks_end(manifold, precision):
     # On a GPU where there is one, else under Triton's interpreter.
     pytest.importorskip("triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines")
-    from ultrahyperbolic.embedding.cuda import TritonEngine
+    from ultrahyperbolic.engines.triton.engine import TritonEngine
 
     on_cuda = torch.cuda.is_available()
     n, iterations = (3000, 200) if on_cuda else (30, 3)

@@ -14,7 +14,7 @@ from faults.conftest import contents
 from faults.kill import check_whole, content
 from machines import ON_LINUX
 
-from ultrahyperbolic.embedding.checkpoint import CHECKPOINT
+from ultrahyperbolic.training.checkpoint import CHECKPOINT
 
 pytestmark = ON_LINUX
 

@@ -18,11 +18,12 @@ from faults.conftest import contents
 from faults.kill import content
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding import TrainingConfig, estimator
-from ultrahyperbolic.embedding.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
 from ultrahyperbolic.embedding.embedding import write_record
-from ultrahyperbolic.embedding.estimator import configure, embed_many
-from ultrahyperbolic.embedding.files import read_sealed_json
+from ultrahyperbolic.files import read_sealed_json
+from ultrahyperbolic.training import embed as estimator
+from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.embed import configure, embed_many
 
 KARATE = uh.datasets.karate()
 THROWN_OFF = TrainingConfig(
@@ -96,7 +97,7 @@ def test_one_killed_before_the_first_checkpoint_begins_again(call, begun):
 @pytest.fixture
 def out_of_time(call, monkeypatch):
     """Train into the folder ``club`` until the time is up, which is after some iteration; what was said."""
-    run = import_module("ultrahyperbolic.embedding.run")  # the room has a function of this name
+    run = import_module("ultrahyperbolic.loop")  # the room has a function of this name
     ended = run._ended
 
     def train(words="embed karate -o club --iterations 400 --time-limit 1000", until=150):
@@ -163,7 +164,7 @@ def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
     begun("embed karate -o club --dim 2 --iterations 400")
     before = read_checkpoint(Path("club"))[1]["select"]
     monkeypatch.setattr(estimator, "choose_signature", None)
-    monkeypatch.setattr("ultrahyperbolic.embedding.select.choose_signature", None)
+    monkeypatch.setattr("ultrahyperbolic.training.select.choose_signature", None)
     assert call("embed --resume club --quiet").exit_code == 0
     assert read_sealed_json(Path("club/run.json"))["select"] == before
 

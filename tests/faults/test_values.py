@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding import BatchState, NumbaEngine, ReferenceEngine, TrainingConfig, estimator
-from ultrahyperbolic.embedding.checkpoint import CHECKPOINT, write_checkpoint
-from ultrahyperbolic.embedding.estimator import embed_many
-from ultrahyperbolic.embedding.files import read_sealed_json
-from ultrahyperbolic.embedding.run import SoFar
+from ultrahyperbolic.engines.base import BatchState
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
+from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.files import read_sealed_json
+from ultrahyperbolic.loop import SoFar
 from ultrahyperbolic.paper.figure3 import last_loss
 from ultrahyperbolic.plot.graphs import losses_drawing
+from ultrahyperbolic.training import embed as estimator
+from ultrahyperbolic.training.checkpoint import CHECKPOINT, write_checkpoint
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.embed import embed_many
 
 KARATE = uh.datasets.karate()
 

@@ -10,10 +10,11 @@ import pytest
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid
-from ultrahyperbolic.embedding import TrainingConfig, embed_many
 from ultrahyperbolic.evaluation import strength_spearman
 from ultrahyperbolic.graph import GraphError
 from ultrahyperbolic.paper import TARGETS, figure3, recipe, table1, timing
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.embed import embed_many
 
 for library in ("matplotlib", "plotly"):
     pytest.importorskip(library, reason=f"drawing needs {library}, which is not installed")

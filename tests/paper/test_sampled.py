@@ -9,10 +9,12 @@ import pytest
 import torch
 
 from ultrahyperbolic import Graph, PseudoHyperboloid
-from ultrahyperbolic.embedding import BatchState, ReferenceEngine, RunSpec, Schedule, TrainingConfig
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
 from ultrahyperbolic.paper import sampled
 from ultrahyperbolic.paper.sampled import SampledEngine, sampled_loss
+from ultrahyperbolic.training.config import TrainingConfig
 
 EDGES = [("a", "b", 3), ("b", "c", 1), ("c", "d", 2), ("d", "e", 2), ("e", "a", 5), ("f", "a", 1), ("g", "c", 1)]
 

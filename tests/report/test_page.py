@@ -13,12 +13,13 @@ import torch
 from report.conftest import HOSTILE, points_on, ring
 
 from ultrahyperbolic import Graph, PseudoHyperboloid, TrainingConfig, datasets, embed
-from ultrahyperbolic.embedding import Embedding, embed_many
+from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.report import choice, contents, render, write_report
 from ultrahyperbolic.report.again import again
 from ultrahyperbolic.report.page import as_script_data
 from ultrahyperbolic.report.words import by_chance, percent
+from ultrahyperbolic.training.embed import embed_many
 
 
 class Page(HTMLParser):

@@ -1,13 +1,13 @@
 """The commands, in the order in which people meet them."""
 
-from .answers import EVALUATE_EXAMPLES, NEIGHBORS_EXAMPLES, RANK_EXAMPLES, evaluate, neighbors, rank
 from .application import app, run
+from .datasets import EXAMPLES as DATASETS_EXAMPLES
+from .datasets import datasets
 from .embed import EXAMPLES as EMBED_EXAMPLES
 from .embed import embed
 from .export import EXAMPLES as EXPORT_EXAMPLES
 from .export import export
-from .known import EXAMPLES as DATASETS_EXAMPLES
-from .known import datasets
+from .queries import EVALUATE_EXAMPLES, NEIGHBORS_EXAMPLES, RANK_EXAMPLES, evaluate, neighbors, rank
 from .report import EXAMPLES as REPORT_EXAMPLES
 from .report import report
 from .reproduce import EXAMPLES as REPRODUCE_EXAMPLES

@@ -23,9 +23,10 @@ from .signals import cut_short, end, leaving, on_interrupt
 from .sources import find_graph, graph_name, open_embedding, where_from
 
 if TYPE_CHECKING:
-    from ..embedding import Embedding, TrainingConfig
-    from ..embedding.checkpoint import Checkpoints
+    from ..embedding import Embedding
     from ..graph import Graph
+    from ..training.checkpoint import Checkpoints
+    from ..training.config import TrainingConfig
 
 _TOP = 10
 _GEOMETRY, _TRAINING, _RESULT = "Geometry", "Training", "Result"
@@ -201,10 +202,9 @@ def embed(
         data.require_trainable()
     _check_ids(data)
 
-    from ..embedding import configure
-    from ..embedding.estimator import check_choice
-    from ..embedding.memory import require_memory
-    from ..embedding.select import choose_signature
+    from ..engines.memory import require_memory
+    from ..training.embed import check_choice, configure
+    from ..training.select import choose_signature
 
     machine: dict[str, Any] = {"device": device, "backend": backend, "threads": threads, "precision": precision}
     place = output or Path("out") / graph_name(graph)
@@ -258,8 +258,8 @@ def _train_and_keep(
     quiet: bool,
     as_json: bool,
 ) -> None:
-    from ..embedding.estimator import measure_pairs
-    from ..embedding.run import INTERRUPTED
+    from ..loop import INTERRUPTED
+    from ..training.embed import measure_pairs
 
     asked = _Asked(task)
     with on_interrupt(partial(asked, 130)), on_interrupt(partial(asked, 143), signal.SIGTERM):
@@ -286,7 +286,7 @@ def _train_and_keep(
 
 def _resuming(folder: Path, stopped: str) -> str:
     """What goes on with a training."""
-    from ..embedding.run import TIME_IS_UP
+    from ..loop import TIME_IS_UP
 
     more = " --time-limit SECONDS" if stopped.startswith(TIME_IS_UP) else ""
     return f"embed --resume {shlex.quote(str(folder))}{more}"
@@ -358,7 +358,7 @@ def _check_board(folder: Path | None) -> None:
     """Refuse before work, and before an older embedding makes way, what would fail after."""
     if folder is None:
         return
-    from ..embedding.tensorboard import check_board
+    from ..training.tensorboard import check_board
 
     with refusing(FileExistsError, about="--"), refusing(ImportError):
         check_board(folder)
@@ -374,8 +374,8 @@ def _check_ids(graph: Graph) -> None:
 
 def _claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
     """Make the folder and keep it to ourselves; what is there is kept unless ``overwrite``."""
-    from ..embedding.checkpoint import CHECKPOINT
     from ..embedding.embedding import prepare_folder
+    from ..training.checkpoint import CHECKPOINT
 
     with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
         if not folder.is_dir():
@@ -388,8 +388,8 @@ def _claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
 
 def _record(graph: Graph, configs: list[TrainingConfig], machine: dict[str, Any]) -> dict[str, Any]:
     """What is known before the first iteration."""
-    from ..embedding.backends import choose_backend
-    from ..embedding.estimator import graph_record, versions
+    from ..engines.registry import choose_backend
+    from ..training.embed import graph_record, versions
 
     precision = machine["precision"]
     with refusing(ValueError):
@@ -420,9 +420,9 @@ def _begin(task: Task) -> None:
 
     An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
     """
-    from ..embedding.checkpoint import CHECKPOINT
     from ..embedding.embedding import TABLE, write_record
-    from ..embedding.files import check_writable
+    from ..files import check_writable
+    from ..training.checkpoint import CHECKPOINT
 
     with refusing(OSError, about="cannot write the embedding: "):
         if (task.folder / TABLE).exists():
@@ -442,11 +442,11 @@ def _train(
     quiet: bool,
 ) -> tuple[Embedding, Checkpoints]:
     """The embedding, or the end of the command where there is nothing to keep."""
-    from ..embedding import embed_best
-    from ..embedding.checkpoint import EVERY, Checkpoints
-    from ..embedding.run import unfinished
-    from ..embedding.tensorboard import with_tensorboard
     from ..interrupted import Interrupted
+    from ..loop import unfinished
+    from ..training.checkpoint import EVERY, Checkpoints
+    from ..training.embed import embed_best
+    from ..training.tensorboard import with_tensorboard
 
     how = task.record["training"]
     checkpoints = Checkpoints(task.folder, task.record, EVERY if checkpoint_every is None else checkpoint_every)
@@ -498,11 +498,11 @@ def _complete(embedding: Embedding, task: Task, with_report: bool, quiet: bool) 
     """Complete the measures and the record and write the report; what Ctrl-C left no time for, if any."""
     import torch
 
-    from ..embedding.checkpoint import CHECKPOINT
-    from ..embedding.run import unfinished
     from ..evaluation import over_nodes
+    from ..loop import unfinished
     from ..progress import bar
     from ..report import write_report
+    from ..training.checkpoint import CHECKPOINT
 
     def compare() -> None:
         points = torch.from_numpy(embedding.points.copy())
@@ -528,7 +528,7 @@ def _complete(embedding: Embedding, task: Task, with_report: bool, quiet: bool) 
 
 def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
     """What a script wants to know."""
-    from ..embedding.run import unfinished
+    from ..loop import unfinished
 
     run = embedding.run
     top = embedding.hierarchy().head(_TOP)
@@ -551,8 +551,8 @@ def _report(embedding: Embedding, folder: Path) -> dict[str, Any]:
 
 
 def _print_report(embedding: Embedding, graph: Graph, folder: Path) -> None:
-    from ..embedding.run import unfinished
     from ..graph.fold import policy_words
+    from ..loop import unfinished
 
     run, config = embedding.run, embedding.run["config"]
     counts = f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges"

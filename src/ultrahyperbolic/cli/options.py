@@ -154,7 +154,7 @@ def device_kind(device: str) -> str:
     >>> device_kind("cpu:0")
     'cpu'
     """
-    from ..embedding.backends import find_device
+    from ..engines.registry import find_device
 
     with refusing(ValueError, about="--"):
         return find_device(device).type

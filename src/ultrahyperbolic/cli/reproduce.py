@@ -113,7 +113,7 @@ def reproduce(
     if json_file == _STDOUT:
         print_json(figures)
     elif json_file is not None:
-        from ..embedding.files import replace_files
+        from ..files import replace_files
 
         content = (json.dumps(figures, indent=2) + "\n").encode()
         with refusing(OSError, about="cannot write the figures: "):

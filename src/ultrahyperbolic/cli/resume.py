@@ -13,9 +13,9 @@ from .errors import Refused, refusing
 from .sources import find_again
 
 if TYPE_CHECKING:
-    from ..embedding import TrainingConfig
-    from ..embedding.run import SoFar
     from ..graph import Graph
+    from ..loop import SoFar
+    from ..training.config import TrainingConfig
 
 # What may be said beside --resume; everything else is in the folder.
 _BESIDE = ("resume", "time_limit", "checkpoint_every", "threads", "tensorboard", "with_report", "quiet", "as_json")
@@ -35,7 +35,7 @@ class Task:
 
 def hold(context: typer.Context, folder: Path) -> None:
     """Keep other trainings out of a folder until the command ends."""
-    from ..embedding.checkpoint import locked
+    from ..training.checkpoint import locked
 
     with refusing(BlockingIOError):
         context.with_resource(locked(folder))
@@ -46,13 +46,13 @@ def reopen(context: typer.Context, folder: Path, *, time_limit: float | None, qu
 
     A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together.
     """
-    from ..embedding import TrainingConfig
-    from ..embedding.backends import choose_backend
-    from ..embedding.checkpoint import CHECKPOINT, read_checkpoint
     from ..embedding.embedding import RECORD
-    from ..embedding.estimator import versions
-    from ..embedding.files import check_writable, read_sealed_json
-    from ..embedding.run import unfinished
+    from ..engines.registry import choose_backend
+    from ..files import check_writable, read_sealed_json
+    from ..loop import unfinished
+    from ..training.checkpoint import CHECKPOINT, read_checkpoint
+    from ..training.config import TrainingConfig
+    from ..training.embed import versions
 
     _refuse_others(context)
     if not folder.is_dir():
@@ -109,7 +109,7 @@ def _refuse_others(context: typer.Context) -> None:
 
 
 def _refuse_differences(folder: Path, what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    from ..embedding.checkpoint import differences
+    from ..training.checkpoint import differences
 
     keys = ("training", "graph", "versions", "seed")
     a, b = ({key: record[key] for key in keys if key in record} for record in (then, now))

@@ -15,7 +15,7 @@ from .signals import leaving
 from .sources import find_graph
 
 if TYPE_CHECKING:
-    from ..embedding import Selection
+    from ..training.select import Selection
 
 EXAMPLES = """
 Examples:
@@ -73,7 +73,7 @@ def select(
             pyplot()  # said before the work if it is not installed
             output.mkdir(parents=True, exist_ok=True)
     data = find_graph(graph, reading, quiet=quiet)
-    from ..embedding import select_signature
+    from ..training.select import select_signature
 
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = select_signature(

@@ -18,18 +18,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
 from ..geometry.arguments import check_count
 from ..graph.parquet import read_parquet
 from ..pairs import Nearest, nearest, row_sums
-from .files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
 
 if TYPE_CHECKING:
     import networkx
     import pandas
 
+    from ..export.viewers import Exported, Format
     from ..graph import Graph
-    from .export import Exported, Format
 
 Floats = NDArray[np.float64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
@@ -186,7 +186,7 @@ class Embedding:
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from .html import summary
+        from .notebook import summary
 
         return summary(self)
 
@@ -194,7 +194,7 @@ class Embedding:
 
     def export(self, path: str | os.PathLike[str], format: Format, **options: Any) -> Exported:
         """Write it for another viewer: "atlas", "projector", "graphml" or "gexf"; options are those of ``export``."""
-        from .export import export
+        from ..export.viewers import export
 
         return export(self, path, format, **options)
 

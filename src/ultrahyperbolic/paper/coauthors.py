@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..embedding import TrainingConfig
+from ..training.config import TrainingConfig
 from .recipe import coauthor_settings
 
 ROWS = ("rho_all", "rho10", "rho20", "recall_at_1")

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..embedding import Progress
+from ..loop import Progress
 from ..progress import bar
 
 

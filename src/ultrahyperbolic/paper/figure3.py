@@ -9,10 +9,12 @@ import numpy as np
 
 from .. import plot
 from ..datasets import karate
-from ..embedding import Embedding, TrainingConfig, embed, embed_many
-from ..embedding.defaults import tries
+from ..embedding import Embedding
 from ..graph import Graph
 from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
+from ..training.config import TrainingConfig
+from ..training.defaults import tries
+from ..training.embed import embed, embed_many
 from . import Figures
 from .console import Console, progress, write_figure
 from .recipe import DIFFERENCES, settings

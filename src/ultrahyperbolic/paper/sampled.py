@@ -10,12 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..embedding import BatchState, Embedding, Progress, ReferenceEngine, RunSpec, TrainingConfig, run
-from ..embedding.backends import find_device
-from ..embedding.engine import measure_of
+from ..embedding import Embedding
+from ..engines.base import BatchState, RunSpec
+from ..engines.reference import ReferenceEngine, measure_of
+from ..engines.registry import find_device
 from ..geometry.arguments import check_count
 from ..graph import Graph
+from ..loop import Progress, run
 from ..objective import RankedPairs
+from ..training.config import TrainingConfig
 
 SAMPLES = 42_000
 # Drawn at once, for as many edges as this allows: it bounds the memory.

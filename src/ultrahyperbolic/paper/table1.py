@@ -12,9 +12,11 @@ import torch
 from numpy.typing import NDArray
 
 from ..datasets import karate
-from ..embedding import Embedding, TrainingConfig, embed_many
+from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
 from ..graph import Graph
+from ..training.config import TrainingConfig
+from ..training.embed import embed_many
 from . import Figures
 from .console import Console, progress
 from .recipe import DIFFERENCES, settings, text_settings

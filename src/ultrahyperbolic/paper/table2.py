@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from .. import datasets
-from ..embedding import Embedding, embed_many
+from ..embedding import Embedding
 from ..graph import Graph
+from ..training.embed import embed_many
 from . import Figures
 from .coauthors import TABLE2, TABLE3, Job, Table
 from .console import Console, progress

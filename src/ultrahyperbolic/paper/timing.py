@@ -11,12 +11,12 @@ from typing import Any
 import torch
 
 from .. import datasets
-from ..embedding import BatchState, TrainingConfig
-from ..embedding.backends import Backend, choose_backend, make_engine
-from ..embedding.engine import Engine
+from ..engines.base import BatchState, Engine
+from ..engines.registry import Backend, choose_backend, make_engine
 from ..graph import Graph, GraphError
 from ..objective import RankedPairs
 from ..pairs import usable_threads
+from ..training.config import TrainingConfig
 from . import Figures
 from .console import Console
 from .recipe import coauthor_settings, settings

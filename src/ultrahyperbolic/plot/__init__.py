@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..embedding.layout import plane
+from ..embedding.plane import plane
 from . import pieces
 from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing
 

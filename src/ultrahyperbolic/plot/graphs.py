@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ..embedding.layout import plane
+from ..embedding.plane import plane
 
 if TYPE_CHECKING:
     from ..embedding import Embedding

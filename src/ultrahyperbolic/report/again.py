@@ -7,7 +7,8 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from ..embedding import TrainingConfig, embed
+from ..training.config import TrainingConfig
+from ..training.embed import embed
 
 
 def again(run: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ..embedding import Embedding
 from ..embedding.embedding import REPORT
-from ..embedding.files import replace_files
+from ..files import replace_files
 from ..graph import Graph
 from . import words
 from .contents import Contents, gather

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ..embedding.run import INTERRUPTED, unfinished
 from ..geometry import Manifold, PseudoHyperboloid
 from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
+from ..loop import INTERRUPTED, unfinished
 from .again import again
 from .choice import MOST_EDGES
 from .contents import Contents

@@ -1,0 +1,200 @@
+"""Iterations compiled for the CPU: loss, direction, exponential map, bookkeeping.
+
+Points are [d, n] here, coordinate after coordinate, which is what the pass over the pairs streams through. Everything a
+run needs is an argument, so one compilation serves every dimension, signature, dissimilarity and way to move.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...pairs.numba.functions import jit
+from ..base import FARTHEST
+from .loss import loss_and_gradient, scale_of, small_loss_and_gradient
+from .streaming import prepare, slab
+
+# How points move: along χ, along Df, through φ, or along Df or its reverse, whichever descends.
+ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI, ALONG_SIGNED = range(4)
+
+# Columns of a run's record.
+BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(7)
+
+
+@jit
+def finish(
+    points, pairs_points, free, best, record, time, radius, flat, way, step, clip, drop_below, drop_factor,
+    settled, best_every, stop_when_ordered, iteration, loss, longest, least, gradient,
+):  # fmt: skip
+    """What follows the loss and its gradient: the record, and the move of every point."""
+    record[LONGEST], record[SHORTEST] = longest, least
+    if iteration < settled:
+        record[BEST_ITERATION] = iteration
+        _copy(points, best)
+    elif iteration % best_every == 0 and loss < record[BEST_LOSS]:
+        record[BEST_LOSS], record[BEST_ITERATION] = loss, iteration
+        _copy(points, best)
+    if stop_when_ordered and longest < least:
+        record[BEST_LOSS], record[BEST_ITERATION], record[DONE_AT] = loss, iteration, iteration
+        _copy(points, best)
+        return
+    if loss < drop_below:
+        record[DROPPED] = 1.0
+    if record[DROPPED] > 0.0:
+        step *= drop_factor
+    step *= record[STEP_SCALE]
+    for i in range(points.shape[1]):
+        # The gradient of a point becomes its next place; where that would be nowhere, the point stays.
+        if flat:
+            _move_flat(points, gradient, i, step, clip)
+        elif way == THROUGH_PHI:
+            _pull_back(free, gradient, i, time, radius)
+            _move_flat(free, gradient, i, step, clip)
+            if _is_somewhere(gradient, i, time, radius):
+                for k in range(len(points)):
+                    free[k, i] = gradient[k, i]
+                _onto(gradient, i, time, radius)
+        else:
+            _move(points, gradient, i, time, radius, step, clip, way)
+        if _is_somewhere(gradient, i, time, radius):
+            for k in range(len(points)):
+                points[k, i] = gradient[k, i]
+    _copy(points, pairs_points)
+
+
+@jit
+def advance(
+    points, pairs_points, free, best, record, time, radius, flat, kind, way, schedule, drop_below, drop_factor, settled,
+    best_every, stop_when_ordered, first, losses, edges, weaker, offsets, neighbors, places, work, scratch, gradient,
+):  # fmt: skip
+    """``len(losses)`` iterations of one run on one thread; losses are NaN from when it was done.
+
+    ``places`` are the edges' places among all pairs of a small graph, and empty for a large one.
+    """
+    scale = scale_of(radius, flat)
+    for index in range(len(losses)):
+        if record[DONE_AT] >= 0.0:
+            losses[index] = np.nan
+            continue
+        tau, epsilon, step, clip = schedule[:, index]
+        prepared = prepare(points, time, scale, kind, radius, epsilon, tau, stop_when_ordered, offsets, neighbors, work)
+        if len(places) > 0:
+            loss, longest, least = small_loss_and_gradient(
+                points, time, radius, flat, kind, epsilon, tau, prepared, places, weaker, work, scratch, gradient,
+            )  # fmt: skip
+        else:
+            for s in range(len(work.sums)):
+                slab(points, pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s)
+            loss, longest, least = loss_and_gradient(
+                points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient
+            )
+        losses[index] = loss
+        finish(
+            points, pairs_points, free, best, record, time, radius, flat, way, step, clip, drop_below, drop_factor,
+            settled, best_every, stop_when_ordered, first + index, loss, longest, least, gradient,
+        )  # fmt: skip
+
+
+@jit
+def _copy(source, target):
+    for k in range(len(source)):
+        for i in range(source.shape[1]):
+            target[k, i] = source[k, i]
+
+
+@jit
+def _onto(points, i, time, radius):
+    """φ in place: the time part of point i rescaled."""
+    time_square, space_square = 0.0, 0.0
+    for k in range(len(points)):
+        if k < time:
+            time_square += points[k, i] * points[k, i]
+        else:
+            space_square += points[k, i] * points[k, i]
+    stretch = math.sqrt((radius * radius + space_square) / time_square)
+    for k in range(time):
+        points[k, i] *= stretch
+
+
+@jit
+def _move(points, g, i, time, radius, step, clip, way):
+    """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
+    d = len(points)
+    curvature = 1.0 / (radius * radius)
+    for _ in range(2 if way == ALONG_CHI else 1):
+        # Π_x(G g) = G g + (g · x / |β|) x.
+        along = 0.0
+        for k in range(d):
+            along += g[k, i] * points[k, i]
+        along *= curvature
+        for k in range(d):
+            g[k, i] = (-g[k, i] if k < time else g[k, i]) + along * points[k, i]
+    factor = _step(g, i, step, clip)
+    square = 0.0
+    for k in range(d):
+        g[k, i] *= factor
+        square += (-g[k, i] if k < time else g[k, i]) * g[k, i]
+    # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, and where it is 0 neither does.
+    turn = 1.0 if way != ALONG_SIGNED or square > 0.0 else -1.0 if square < 0.0 else 0.0
+    z = square * curvature
+    if abs(z) < 1e-3:
+        # cosh √z and sinh √z / √z; the next terms are z⁵/10! and z⁵/11!.
+        cosh = 1.0 + z * (0.5 + z * (1.0 / 24.0 + z * (1.0 / 720.0 + z * (1.0 / 40320.0))))
+        sinhc = 1.0 + z * (1.0 / 6.0 + z * (1.0 / 120.0 + z * (1.0 / 5040.0 + z * (1.0 / 362880.0))))
+    elif z > 0.0:
+        angle = math.sqrt(z)
+        cosh, sinhc = math.cosh(angle), math.sinh(angle) / angle
+    else:
+        angle = math.sqrt(-z)
+        cosh, sinhc = math.cos(angle), math.sin(angle) / angle
+    for k in range(d):
+        g[k, i] = cosh * points[k, i] + turn * sinhc * g[k, i]
+    _onto(g, i, time, radius)
+
+
+@jit
+def _is_somewhere(points, i, time, radius):
+    """Whether point i is finite, has a time part if it should, and is so near that float64 can tell the manifold."""
+    time_square, square = 0.0, 0.0
+    for k in range(len(points)):
+        square += points[k, i] * points[k, i]
+        if k < time:
+            time_square += points[k, i] * points[k, i]
+    return square < FARTHEST * radius * radius and (time == 0 or time_square > 0.0)
+
+
+@jit
+def _step(g, i, step, clip):
+    """The factor of the gradient of point i: -step, or what makes the move ``clip`` long if that is less."""
+    length = 0.0
+    for k in range(len(g)):
+        length += g[k, i] * g[k, i]
+    length = math.sqrt(length) * step
+    return -step if length <= clip else -step * clip / length
+
+
+@jit
+def _move_flat(points, g, i, step, clip):
+    factor = _step(g, i, step, clip)
+    for k in range(len(points)):
+        g[k, i] = points[k, i] + factor * g[k, i]
+
+
+@jit
+def _pull_back(z, g, i, time, radius):
+    """The gradient in z of f(φ(z)) from the gradient g of f at φ(z), in place."""
+    time_square, space_square, along = 0.0, 0.0, 0.0
+    for k in range(len(z)):
+        if k < time:
+            time_square += z[k, i] * z[k, i]
+            along += g[k, i] * z[k, i]
+        else:
+            space_square += z[k, i] * z[k, i]
+    length, stretch = math.sqrt(time_square), math.sqrt(radius * radius + space_square)
+    along /= length
+    for k in range(len(z)):
+        if k < time:
+            g[k, i] = stretch / length * (g[k, i] - along * z[k, i] / length)
+        else:
+            g[k, i] += along * z[k, i] / stretch

@@ -1,0 +1,193 @@
+"""The ranking loss and its gradient, compiled: what the edges add to the pass over the other pairs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...pairs.numba.functions import exponentials, jit, smooth
+from .streaming import combine, evaluate, half_chord, half_chords, kind_of_table, push_row, smallest, sum_of, weigh
+
+# Farther than any pair, and a number: the compiler is told that there is no infinity.
+_BEYOND = 1e300
+
+
+@jit
+def scale_of(radius, flat):
+    """What makes w of a squared chord."""
+    return 1.0 if flat else 0.25 / (radius * radius)
+
+
+@jit
+def loss_and_gradient(points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient):
+    """The loss from a finished pass, and its Euclidean gradient [d, n].
+
+    Also the dissimilarity of the longest edge and of the nearest other pair (NaN after a pass that was not asked for
+    it). ``scratch`` is [6, m].
+    """
+    scale = scale_of(radius, flat)
+    least, total = combine(tau, work, gradient)
+    values, slopes, pulls = scratch[0], scratch[1], scratch[2]
+    longest = edge_terms(
+        points, work.factors, time, kind, radius, epsilon, prepared, work.table, edges, scratch[3], values, slopes
+    )
+    loss, rest = rank(values, weaker, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
+    for e in range(len(edges)):
+        pulls[e] *= slopes[e]
+    for k in range(len(points)):
+        factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
+        for j in range(points.shape[1]):
+            gradient[k, j] *= -rest * factor
+        for e in range(len(edges)):
+            i, j = edges[e]
+            part = factor * pulls[e] * (points[k, i] - points[k, j])
+            gradient[k, i] += part
+            gradient[k, j] -= part
+    return loss, longest, (np.nan if prepared[0] or prepared[1] > 0.0 else least)
+
+
+@jit
+def small_loss_and_gradient(
+    points, time, radius, flat, kind, epsilon, tau, prepared, places, weaker, work, scratch, gradient
+):
+    """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), ….
+
+    ``places`` [m] are the edges' places among them; ``scratch`` is [6, pairs]. The nearest other pair is always found.
+    """
+    _, _, reach, above, below = prepared
+    m, n = len(weaker), points.shape[1]
+    count = n * (n - 1) // 2
+    w, values, slopes, weights = scratch[0], scratch[1], scratch[2], scratch[3]
+    row = 0
+    for i in range(n - 1):
+        if time == 1:
+            for j in range(i + 1, n):
+                w[row + j - i - 1] = half_chord(points, work.factors, time, i, j)
+        else:
+            half_chords(points, work.factors, time, i, i + 1, n - i - 1, w, row)
+        row += n - i - 1
+    tabled = kind_of_table(kind, n)
+    evaluate(w, count, tabled, radius, epsilon, tau, False, work.table, reach, above, below, 0, values, slopes)
+    if tabled != kind:
+        smooth(values, slopes, count, epsilon, time == 0)
+    edges, pulls, longest = scratch[4], scratch[5], -np.inf
+    # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
+    for pair in range(count):
+        w[pair] = values[pair]
+    for e in range(m):
+        edges[e] = values[places[e]]
+        longest = max(longest, edges[e])
+        w[places[e]] = _BEYOND
+    least, total = smallest(w, count), 0.0
+    if count > m:
+        exponentials(w, count, least, 1.0 / tau, weights)
+        for e in range(m):
+            weights[places[e]] = 0.0
+        total = sum_of(weights, count)
+    loss, rest = rank(edges, weaker, tau, least, total, w, pulls, values, w[m:] if count >= 2 * m else np.empty(m))
+    weigh(slopes, weights, count, -rest)
+    for e in range(m):
+        weights[places[e]] = pulls[e] * slopes[places[e]]
+    for k in range(len(points)):
+        for j in range(n):
+            gradient[k, j] = 0.0
+    row = 0
+    for i in range(n - 1):
+        push_row(points, i, n - i - 1, weights, row, gradient)
+        row += n - i - 1
+    scale = scale_of(radius, flat)
+    for k in range(len(points)):
+        factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
+        for j in range(n):
+            gradient[k, j] *= factor
+    return loss, longest, (least if count > m else np.inf)
+
+
+@jit
+def edge_terms(points, factors, time, kind, radius, epsilon, prepared, table, edges, w, values, slopes):
+    """Dissimilarities of the edges and their slopes in w, into values and slopes [m]; the longest."""
+    hot, _, reach, above, below = prepared
+    m = len(edges)
+    for e in range(m):
+        w[e] = half_chord(points, factors, time, edges[e, 0], edges[e, 1])
+    tabled = kind_of_table(kind, points.shape[1])
+    # The table of a hot pass holds exponentials: nothing is read from it here.
+    evaluate(
+        w, m, kind if hot else tabled, radius, epsilon, 0.0, False, table, 0.0 if hot else reach, 0 if hot else above,
+        0 if hot else below, 0, values, slopes,
+    )  # fmt: skip
+    if tabled != kind and not hot:
+        smooth(values, slopes, m, epsilon, time == 0)
+    longest = -np.inf
+    for e in range(m):
+        longest = max(longest, values[e])
+    return longest
+
+
+@jit
+def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
+    """The loss; what it changes by with each edge's score -d/τ, negated, into pulls [m]; and for every non-edge.
+
+    Denominators Z are a running sum of exponentials over the capacity classes, from the non-edges up: ``below``, in
+    units of e^reference, the nearest pair that has entered. An edge adds its own term alone. Going down again,
+    ``above`` is Σ 1/Z over the stronger classes, in units of e^-reference: what is returned for the non-edges, in units
+    of the nearest of them. The arrays [m] own, inverse and references are scratch.
+    """
+    m = len(weaker)
+    rate = -1.0 / tau
+    reference, below, loss = (least * rate if total > 0.0 else -np.inf), total, 0.0
+    # Σ log is the log of products, taken before they overflow.
+    product = 1.0
+    start = 0
+    while start < m:
+        stop, nearest = start, reference
+        while stop < m and weaker[stop] == start:
+            score = values[stop] * rate
+            excess = score - reference
+            nearest = max(nearest, score)
+            if excess > 0.0:
+                shrunk = math.exp(-excess)
+                rest = below * shrunk
+                own[stop] = 1.0 / shrunk
+                if rest < 1e-3:
+                    loss += math.log1p(rest)
+                else:
+                    product *= 1.0 + rest
+            else:
+                own[stop] = math.exp(excess)
+                product *= below + own[stop]
+                loss -= excess
+            if product > 1e200 or product < 1e-200:
+                loss += math.log(product)
+                product = 1.0
+            inverse[stop] = 1.0 / (below + own[stop])
+            pulls[stop] = below * inverse[stop]
+            references[stop] = reference
+            stop += 1
+        if nearest > reference:
+            shrunk = math.exp(reference - nearest)
+            below *= shrunk
+            reference = nearest
+            for e in range(start, stop):
+                # What is too large for a number, or was shrunk to nothing, is taken from its logarithm.
+                if own[e] < 1e100 and shrunk > 1e-100:
+                    own[e] *= shrunk
+                else:
+                    own[e] = math.exp(values[e] * rate - reference)
+        for e in range(start, stop):
+            below += own[e]
+        start = stop
+    loss += math.log(product)
+    above, stop = 0.0, m
+    while stop > 0:
+        start = weaker[stop - 1]
+        for e in range(start, stop):
+            pulls[e] -= above * own[e]
+        if references[start] < reference:
+            above *= math.exp(references[start] - reference)
+            reference = references[start]
+        for e in range(start, stop):
+            above += inverse[e]
+        stop = start
+    return loss, above

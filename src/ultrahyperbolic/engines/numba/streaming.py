@@ -1,0 +1,540 @@
+"""The sum over all pairs without an edge, value and gradient, in one pass that never holds more than a tile of them.
+
+Pairs are cut into slabs of rows, fixed by the number of nodes alone; a slab owns its gradient and the least
+dissimilarity it has seen, and slabs are added up in order: the same bits for any number of threads. Within a slab four
+rows meet a tile of 256 columns at a time.
+
+A pair whose weight exp(-(d - least)/τ) would vanish in the sum is found by comparing w with two bounds. A tile with few
+others is finished pair by pair; one with many goes through loops without branches: a table for d and its slope and a
+polynomial for exp. Where τ is so large that no pair vanishes and exp(-d/τ) is smooth enough to be a table itself, it is
+("hot"), and nothing is compared.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from llvmlite import ir
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+from ...pairs.numba.functions import (
+    BROKEN,
+    CUT,
+    DEGREE,
+    FLAT_SMOOTHED,
+    FLAT_SQUARED,
+    GEODESIC,
+    HIGHEST_OCTAVE,
+    LOWEST_OCTAVE,
+    SEGMENTS,
+    SMOOTHED,
+    bounds,
+    dissimilarity,
+    exponentials,
+    fill_octave,
+    jit,
+    look_up,
+    lowest_octave,
+    smooth,
+    table_octaves,
+    vectorized,
+)
+
+ROWS = 4
+TILE = 256
+# Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do more than they save.
+_FEW = 8
+# Graphs below this size are one slab: starting threads would cost more than they save.
+_ONE_SLAB_NODES = 768
+# A table that changes with τ or ε pays off from this many pairs on.
+_TABLE_PAIRS = 50_000
+# exp(-d/τ) is interpolated to 1e-12 while d changes by less than 2τ between |w| and e·|w|, and the nearest pair of a
+# few is nearer than 8τ.
+_HOT_RATE, _HOT_NEAREST = 2.0, 8.0
+# Sums are relative to the least dissimilarity seen so far, or to one that exceeds it by less than this, in units of τ.
+_SLACK = 8.0
+
+Floats = NDArray[np.float64]
+
+
+class Workspace(NamedTuple):
+    """What a pass over n nodes in d coordinates writes to; allocated once for many passes."""
+
+    slabs: NDArray[np.int64]
+    """[S + 1] the first row of each slab."""
+    gradients: NDArray[np.floating]
+    """[S, d, n]"""
+    sums: Floats
+    """[S, 2] least dissimilarity and Σ exp(-(d - least)/τ) of each slab."""
+    tiles: NDArray[np.floating]
+    """[S, 4, ROWS · TILE] scratch"""
+    wide: Floats | None
+    """[S, ROWS · TILE] where single precision makes its w: they are differences of squares, which would lose digits."""
+    table: Floats
+    """[segments, 2·(DEGREE + 1)]"""
+    made_of: Floats
+    """[6] what the table was last made of."""
+    factors: Floats
+    """[d] ±1/4|β|, the metric's signs times what makes w of a squared chord."""
+    cut: Floats
+    """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
+
+
+def slabs_of(n: int) -> NDArray[np.int64]:
+    """The first row of each slab and n, such that slabs hold about equally many pairs i < j."""
+    count = 1 if n < _ONE_SLAB_NODES else 16 if n < 16 * _ONE_SLAB_NODES else 64
+    share = np.arange(count + 1) / count
+    rows = np.round(n * (1.0 - np.sqrt(1.0 - share)) / ROWS).astype(np.int64) * ROWS
+    rows[-1] = n
+    return rows
+
+
+def workspace(n: int, d: int, dtype: type = np.float64) -> Workspace:
+    """Room for passes over n nodes in d coordinates; ``dtype`` is the precision of pairs."""
+    slabs = slabs_of(n)
+    count = len(slabs) - 1
+    octaves = 2 * (HIGHEST_OCTAVE - LOWEST_OCTAVE)
+    return Workspace(
+        slabs,
+        np.zeros((count, d, n), dtype),
+        np.zeros((count, 2)),
+        np.zeros((count, 4, ROWS * TILE), dtype),
+        None if dtype is np.float64 else np.zeros((count, ROWS * TILE)),
+        np.zeros((octaves * SEGMENTS, 2 * (DEGREE + 1))),
+        np.full(6, np.nan),
+        np.zeros(d),
+        np.array([CUT]),
+    )
+
+
+@intrinsic
+def _multiply_add(_, a, b, c):
+    """A product and a sum as one instruction, even where the product is used twice."""
+
+    def generate(context, builder, signature, arguments):
+        real = context.get_value_type(signature.return_type)
+        function = builder.module.declare_intrinsic("llvm.fmuladd", [real], ir.FunctionType(real, [real] * 3))
+        return builder.call(function, arguments, fastmath=("reassoc", "nsz", "nnan", "contract"))
+
+    return a(a, a, a), generate
+
+
+@vectorized
+def half_chords(points, factors, time, i, start, count, w, at):
+    """w of node i with ``count`` nodes from ``start`` on, into w from ``at`` on: Σ_k factors[k]·(x_ik - x_jk)²."""
+    row = w[at : at + count]
+    for j in range(count):
+        row[j] = 0.0
+    k = 0
+    while k < len(points):
+        last = time if k < time else len(points)
+        factor = factors[k]
+        x0, row0 = points[k, i], points[k, start : start + count]
+        if k + 2 < last:
+            x1, row1 = points[k + 1, i], points[k + 1, start : start + count]
+            x2, row2 = points[k + 2, i], points[k + 2, start : start + count]
+            for j in range(count):
+                t0, t1, t2 = x0 - row0[j], x1 - row1[j], x2 - row2[j]
+                row[j] += factor * (t0 * t0 + t1 * t1 + t2 * t2)
+            k += 3
+        elif k + 1 < last:
+            x1, row1 = points[k + 1, i], points[k + 1, start : start + count]
+            for j in range(count):
+                t0, t1 = x0 - row0[j], x1 - row1[j]
+                row[j] += factor * (t0 * t0 + t1 * t1)
+            k += 2
+        else:
+            for j in range(count):
+                t0 = x0 - row0[j]
+                row[j] += factor * (t0 * t0)
+            k += 1
+
+
+@vectorized
+def _narrow(wide, count, w):
+    for j in range(count):
+        w[j] = wide[j]
+
+
+@jit
+def half_chord(points, factors, time, i, j):
+    """w of one pair. With one time coordinate its difference is that of the space coordinates, which lose no digits."""
+    total, time_difference = 0.0, 0.0
+    for k in range(time, len(points)):
+        difference = points[k, i] - points[k, j]
+        total += factors[k] * difference * difference
+        time_difference += difference * (points[k, i] + points[k, j])
+    if time == 1:
+        time_difference /= points[0, i] + points[0, j]
+        return total + factors[0] * time_difference * time_difference
+    for k in range(time):
+        difference = points[k, i] - points[k, j]
+        total += factors[k] * difference * difference
+    return total
+
+
+@vectorized
+def _count_between(w, count, low, high):
+    found = 0
+    for j in range(count):
+        found += (w[j] >= low) & (w[j] <= high)
+    return found
+
+
+@jit
+def _far(w):
+    """What stands for w of an edge: beyond every bound, and a number in both precisions."""
+    return 1e300 if w.itemsize == 8 else 1e37
+
+
+@jit
+def _nearest(w, count, kind, radius, epsilon):
+    above, below = np.inf, -np.inf
+    for j in range(count):
+        if w[j] >= 0.0:
+            above = min(above, w[j])
+        else:
+            below = max(below, w[j])
+    nearest = np.inf
+    if above < _far(w):
+        nearest = dissimilarity(above, kind, radius, epsilon)[0]
+    if below > -np.inf:
+        nearest = min(nearest, dissimilarity(below, kind, radius, epsilon)[0])
+    return nearest
+
+
+@vectorized
+def sum_of(weights, count):
+    """Σ weights[:count]."""
+    total = 0.0
+    for j in range(count):
+        total += weights[j]
+    return total
+
+
+@vectorized
+def _weigh(weights, pull, count):
+    """Σ weights, and pull times the weights in place."""
+    total = 0.0
+    for j in range(count):
+        total += weights[j]
+        pull[j] *= weights[j]
+    return total
+
+
+@jit
+def evaluate(w, count, kind, radius, epsilon, tau, hot, table, reach, above, below, masked, values, slopes):
+    """Dissimilarities and their slopes at w[:count] (in a hot pass, exp(-d/τ) and its product with the slope).
+
+    ``masked`` of them stand for no pair, are beyond the table, and get any number.
+    """
+    lowest = lowest_octave(kind)
+    if look_up(table, lowest, above, below, w, count, values, slopes) > masked:
+        start = math.ldexp(1.0, lowest)
+        for j in range(count):
+            size = abs(w[j])
+            if size < start or (size >= reach and size < _far(w)) or (kind == BROKEN and w[j] <= -0.5):
+                value, slope = dissimilarity(w[j], kind, radius, epsilon)
+                if hot:
+                    value = math.exp(-value / tau)
+                    slope *= value
+                values[j], slopes[j] = value, slope
+
+
+@jit
+def _scale(gradient, first, factor):
+    for k in range(len(gradient)):
+        for j in range(first, gradient.shape[1]):
+            gradient[k, j] *= factor
+
+
+@vectorized
+def _push(points, i, start, count, pull, gradient):
+    """Add pull·(x_i - x_j) to the gradient of four rows from i on, and take it from that of the columns."""
+    c0, c1, c2, c3 = pull[:count], pull[count : 2 * count], pull[2 * count : 3 * count], pull[3 * count : 4 * count]
+    for k in range(len(points)):
+        row, column = points[k, start : start + count], gradient[k, start : start + count]
+        x0, x1, x2, x3 = points[k, i], points[k, i + 1], points[k, i + 2], points[k, i + 3]
+        s0 = s1 = s2 = s3 = x0 - x0
+        for j in range(count):
+            y = row[j]
+            # Signs are turned, so that both sums are plain multiply-adds: columns take, rows are subtracted below.
+            t0, t1, t2, t3 = y - x0, y - x1, y - x2, y - x3
+            s0 = _multiply_add(c0[j], t0, s0)
+            s1 = _multiply_add(c1[j], t1, s1)
+            s2 = _multiply_add(c2[j], t2, s2)
+            s3 = _multiply_add(c3[j], t3, s3)
+            added = _multiply_add(c2[j], t2, _multiply_add(c3[j], t3, column[j]))
+            column[j] = _multiply_add(c0[j], t0, _multiply_add(c1[j], t1, added))
+        gradient[k, i] -= s0
+        gradient[k, i + 1] -= s1
+        gradient[k, i + 2] -= s2
+        gradient[k, i + 3] -= s3
+
+
+@vectorized
+def push_row(points, i, count, pull, at, gradient):
+    """Add pull[at:]·(x_i - x_j) to the gradient of row i, and take it from that of the ``count`` columns after it."""
+    pulls = pull[at : at + count]
+    for k in range(len(points)):
+        row, column, x = points[k, i + 1 :], gradient[k, i + 1 :], points[k, i]
+        total = x - x
+        for j in range(count):
+            t = row[j] - x
+            total = _multiply_add(pulls[j], t, total)
+            column[j] = _multiply_add(pulls[j], t, column[j])
+        gradient[k, i] -= total
+
+
+@vectorized
+def smallest(values, count):
+    """The least of values[:count]."""
+    least = values[0]
+    for j in range(count):
+        least = values[j] if values[j] < least else least
+    return least
+
+
+@vectorized
+def weigh(slopes, weights, count, factor):
+    """Multiply the weights by slopes and a factor."""
+    for j in range(count):
+        weights[j] *= factor * slopes[j]
+
+
+@jit
+def _add_pair(points, i, j, pull, gradient):
+    for k in range(len(points)):
+        part = pull * (points[k, i] - points[k, j])
+        gradient[k, i] += part
+        gradient[k, j] -= part
+
+
+@jit
+def kind_of_table(kind, n):
+    """What a table holds: the dissimilarity, or for small graphs what is to be smoothed, which does not change with ε.
+
+    Filling a table costs as much as some 50,000 pairs.
+    """
+    if n * (n - 1) // 2 < _TABLE_PAIRS:
+        if kind == SMOOTHED:
+            return GEODESIC
+        if kind == FLAT_SMOOTHED:
+            return FLAT_SQUARED
+    return kind
+
+
+@jit
+def _mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
+    """Write a value where a tile holds no pair of this pass: at columns up to the row itself, and at edges.
+
+    ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many places that are.
+    """
+    masked = 0
+    for r in range(rows):
+        shift = r * count - start
+        for j in range(start, min(i + r + 1, start + count)):
+            array[shift + j] = value
+            masked += 1
+        edge = cursor[r] - 1
+        while edge >= offsets[i + r] and neighbors[edge] >= start:
+            array[shift + neighbors[edge]] = value
+            masked += 1
+            edge -= 1
+    return masked
+
+
+@jit
+def _tile(
+    exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below, offsets,
+    neighbors, cursor, i, rows, start, count, state, wide, w, values, pull, weights, gradient, first,
+):  # fmt: skip
+    """The pairs of ``rows`` rows from i on with ``count`` columns from ``start`` > i on.
+
+    ``state`` holds [least, total, low, high, lower, higher] of the slab, whose rows begin at ``first``: w outside
+    [low, high] does not count, and w within [lower, higher] may be nearer than the least.
+    """
+    size = rows * count
+    for r in range(rows):
+        if wide is None:
+            half_chords(exact, factors, time, i + r, start, count, w, r * count)
+        else:
+            half_chords(exact, factors, time, i + r, start, count, wide, r * count)
+        while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
+            cursor[r] += 1
+    if wide is not None:
+        _narrow(wide, size, w)
+    masked = _mask(w, _far(w), i, rows, start, count, cursor, offsets, neighbors)
+    alive = size if hot else _count_between(w, size, state[2], state[3])
+    if alive == 0:
+        return
+    if not hot and _count_between(w, size, state[4], state[5]) > 0:
+        nearest = _nearest(w, size, kind, radius, epsilon)
+        if nearest < state[0] - slack:
+            if state[1] > 0.0:
+                shrink = math.exp((nearest - state[0]) / tau)
+                state[1] *= shrink
+                _scale(gradient, first, shrink)
+            state[0] = nearest
+            state[2], state[3] = bounds(nearest + cut * tau, kind, radius, epsilon)
+            state[4], state[5] = bounds(max(nearest - slack, 0.0), kind, radius, epsilon)
+            alive = _count_between(w, size, state[2], state[3])
+    if alive * _FEW < size or rows < ROWS:
+        for r in range(rows):
+            for j in range(count):
+                if w[r * count + j] >= state[2] and w[r * count + j] <= state[3]:
+                    chord = half_chord(exact, factors, time, i + r, start + j)
+                    value, slope = dissimilarity(chord, kind, radius, epsilon)
+                    weight = math.exp((state[0] - value) / tau)
+                    state[1] += weight
+                    _add_pair(points, i + r, start + j, weight * slope, gradient)
+        return
+    tabled = kind_of_table(kind, points.shape[1])
+    evaluate(w, size, tabled, radius, epsilon, tau, hot, table, reach, above, below, masked, values, pull)
+    if hot:
+        _mask(values, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+        _mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+        state[1] += sum_of(values, size)
+    else:
+        if tabled != kind:
+            smooth(values, pull, size, epsilon, time == 0)
+        exponentials(values, size, state[0], 1.0 / tau, weights)
+        _mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+        state[1] += _weigh(weights, pull, size)
+    _push(points, i, start, count, pull, gradient)
+
+
+@jit
+def _rows(
+    exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below, offsets,
+    neighbors, first, last, sums, wide, tiles, gradient,
+):  # fmt: skip
+    """The pairs of the rows from ``first`` to ``last`` with all later nodes, into ``sums`` and ``gradient``."""
+    n = points.shape[1]
+    for k in range(len(gradient)):
+        for j in range(first, n):
+            gradient[k, j] = 0.0
+    state = np.empty(6)
+    state[0], state[1] = (0.0, 0.0) if hot else (np.inf, 0.0)
+    state[2] = state[4] = -np.inf
+    state[3] = state[5] = 0.5 * _far(points)
+    w, values, pull, weights = tiles[0], tiles[1], tiles[2], tiles[3]
+    cursor = np.zeros(ROWS, np.int64)
+    i = first
+    while i < last:
+        rows = min(ROWS, last - i)
+        for r in range(rows):
+            cursor[r] = offsets[i + r]
+        start = i + 1
+        while start < n:
+            count = min(TILE, n - start)
+            _tile(
+                exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below,
+                offsets, neighbors, cursor, i, rows, start, count, state, wide, w, values, pull, weights, gradient,
+                first,
+            )  # fmt: skip
+            start += count
+        i += rows
+    sums[0], sums[1] = state[0], state[1]
+
+
+@jit
+def _is_hot(points, factors, time, kind, radius, epsilon, tau, offsets, neighbors):
+    """Whether exp(-d/τ) can be a table: τ is large, and some of 64 pairs without an edge are not far in units of τ."""
+    if radius > _HOT_RATE * tau:
+        return False
+    n = points.shape[1]
+    for i in range(0, n - 1, max(1, n // 64)):
+        if offsets[i + 1] > offsets[i] and neighbors[offsets[i]] == i + 1:
+            continue
+        w = half_chord(points, factors, time, i, i + 1)
+        if dissimilarity(w, kind, radius, epsilon)[0] <= _HOT_NEAREST * tau:
+            return True
+    return False
+
+
+@jit
+def _reach(points, scale):
+    """No |w| exceeds this."""
+    most = 0.0
+    for j in range(points.shape[1]):
+        square = 0.0
+        for k in range(len(points)):
+            square += points[k, j] * points[k, j]
+        most = max(most, square)
+    return 4.0 * scale * most
+
+
+@jit
+def prepare(points, time, scale, kind, radius, epsilon, tau, compare, offsets, neighbors, work):
+    """What all slabs of a pass share: whether it is hot, by how much their reference may exceed the least
+    dissimilarity (not at all where that is asked for), and the table's reach and octaves above and below w = 0.
+    """
+    table, made_of, n = work.table, work.made_of, points.shape[1]
+    for k in range(len(points)):
+        work.factors[k] = -scale if k < time else scale
+    hot = n * (n - 1) // 2 >= _TABLE_PAIRS and not compare
+    hot = hot and _is_hot(points, work.factors, time, kind, radius, epsilon, tau, offsets, neighbors)
+    slack = 0.0 if compare else _SLACK * tau
+    tabled = kind_of_table(kind, n)
+    smoothed = tabled in (SMOOTHED, FLAT_SMOOTHED)
+    above, below = table_octaves(_reach(points, scale), kind)
+    wanted = (float(tabled), radius, epsilon if smoothed else 0.0, tau if hot else 0.0, float(above), float(below))
+    same = True
+    for k in range(4):
+        same = same and made_of[k] == wanted[k]
+    if same and made_of[4] >= above:  # a table that reaches further will do
+        above, below = int(made_of[4]), int(made_of[5])
+    else:
+        for octave in range(above + below):
+            fill_octave(table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3])
+        for k in range(6):
+            made_of[k] = wanted[k]
+    return hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below
+
+
+@jit
+def combine(tau, work, gradient):
+    """The slabs of a pass in their order: the dissimilarity that sums are relative to, the sum, and the gradient."""
+    slabs, gradients, sums = work.slabs, work.gradients, work.sums
+    least, total = np.inf, 0.0
+    for s in range(len(sums)):
+        least = min(least, sums[s, 0])
+    for k in range(len(gradient)):
+        for j in range(gradient.shape[1]):
+            gradient[k, j] = 0.0
+    for s in range(len(sums)):
+        if sums[s, 1] > 0.0:
+            factor = math.exp((least - sums[s, 0]) / tau)
+            total += factor * sums[s, 1]
+            for k in range(len(gradient)):
+                for j in range(slabs[s], gradient.shape[1]):
+                    gradient[k, j] += factor * gradients[s, k, j]
+    return least, total
+
+
+@jit
+def slab(exact, points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s):
+    """The pairs of slab ``s``: the rows of the slab with all later nodes, into the workspace.
+
+    Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the gradient [d, n]. The
+    ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass. ``exact`` points are [d, n],
+    the first ``time`` of their coordinates time, and ``points`` the same in the precision of pairs; the neighbours
+    j > i of each node i are sorted.
+    """
+    hot, slack, reach, above, below = prepared
+    _rows(
+        exact, points, work.factors, time, kind, radius, epsilon, tau, work.cut[0], slack, hot, work.table, reach,
+        above, below, offsets, neighbors, work.slabs[s], work.slabs[s + 1], work.sums[s], _slab_of(work.wide, s),
+        work.tiles[s], work.gradients[s],
+    )  # fmt: skip
+
+
+@jit
+def _slab_of(wide, s):
+    if wide is None:
+        return None
+    return wide[s]

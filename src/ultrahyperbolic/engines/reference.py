@@ -1,0 +1,144 @@
+"""The engine that defines what the others compute: torch, run after run, on any device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..objective import Dissimilarity, RankedPairs, RankingLoss
+from ..optim import DescentSettings, DescentState, descent_step
+from .base import FARTHEST, BatchState, Evaluation, Floats, Measure, RunSpec, evaluation_shapes, radius_of
+
+
+@dataclass
+class ReferenceEngine:
+    """The definition: the torch objective and ``descent_step``, run after run. Any device.
+
+    On the CPU it computes on one thread unless told otherwise, for torch's sums depend on how many there are.
+    """
+
+    pairs: RankedPairs
+    specs: Sequence[RunSpec]
+    best_every: int = 1
+    stop_when_ordered: bool = False
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    name: str = "reference"
+    threads: int = 1
+    """Of torch's on the CPU; the last digits of a training depend on it."""
+
+    def __post_init__(self) -> None:
+        self._losses = [RankingLoss(self.pairs, _no_measure, 1.0) for _ in self.specs]
+
+    def advance(self, state: BatchState, iterations: int) -> Floats:
+        """Perform iterations, changing the state; the losses [B, iterations]."""
+        losses = np.full((len(self.specs), iterations), np.nan)
+        with _threads(self.threads):
+            for run, spec in enumerate(self.specs):
+                for step in range(iterations):
+                    if state.record[run, 3] >= 0:
+                        break
+                    losses[run, step] = self._iterate(state, run, spec, state.iteration + step)
+        state.iteration += iterations
+        return losses
+
+    def evaluate(self, state: BatchState) -> Evaluation:
+        """The objective where the batch stands, without moving it."""
+        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        for run, spec in enumerate(self.specs):
+            points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
+            points.requires_grad_()
+            with _threads(self.threads):
+                loss, edges, nonedges = self.objective(run, spec, points, state.iteration)
+                (gradient,) = torch.autograd.grad(loss, points)
+            found.loss[run] = float(loss.detach())
+            found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
+            found.longest[run], found.shortest[run] = _ends_of(edges, nonedges)
+        return found
+
+    def objective(
+        self, run: int, spec: RunSpec, points: torch.Tensor, iteration: int
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The loss, and the dissimilarities of edges and of other pairs."""
+        objective, schedule = self._losses[run], spec.schedule
+        objective.temperature = float(schedule.temperature[iteration])
+        objective.dissimilarity = measure_of(spec.manifold, spec.measure, float(schedule.epsilon[iteration]))
+        edges, nonedges = objective.distances(points)
+        return objective.of_distances(edges, nonedges), edges.detach(), nonedges.detach()
+
+    def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
+        schedule, record, manifold = spec.schedule, state.record[run], spec.manifold
+        width = manifold.ambient_dim
+        held = state.free if spec.way == "phi" else state.points
+        variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
+        points = manifold.phi(variable) if spec.way == "phi" else variable
+        loss, edges, nonedges = self.objective(run, spec, points, iteration)
+        value = float(loss.detach())
+        longest, shortest = record[4:6] = _ends_of(edges, nonedges)
+        ordered = self.stop_when_ordered and longest < shortest
+        hot = iteration < spec.settled
+        if ordered or hot or (iteration % self.best_every == 0 and value < record[0]):
+            record[0:2] = math.inf if hot and not ordered else value, iteration
+            state.best[run, :, :width] = points.detach().cpu().numpy()
+        if ordered:
+            record[3] = iteration
+            return value
+        if value < schedule.drop_below:
+            record[2] = 1.0
+        step = float(schedule.step[iteration]) * (schedule.drop_factor if record[2] else 1.0) * record[6]
+        clip = float(schedule.clip[iteration])
+        (gradient,) = torch.autograd.grad(loss, variable)
+        where = Euclidean(width) if spec.way == "phi" else manifold
+        settings = DescentSettings(
+            where.to(self.device),
+            lr=step,
+            direction="descent" if spec.way == "phi" else spec.way,
+            max_step=clip if math.isfinite(clip) else None,
+        )
+        moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)
+        near = moved.square().sum(1, keepdim=True) < FARTHEST * radius_of(manifold) ** 2
+        moved = torch.where(near, moved, variable.detach())
+        held[run, :, :width] = moved.cpu().numpy()
+        if spec.way == "phi":
+            state.points[run, :, :width] = manifold.phi(moved).cpu().numpy()
+        return value
+
+
+@contextmanager
+def _threads(count: int) -> Iterator[None]:
+    """So many threads of torch's on the CPU."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(count)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
+
+
+def _ends_of(edges: torch.Tensor, nonedges: torch.Tensor) -> tuple[float, float]:
+    """The longest edge and the shortest other pair."""
+    longest = float(edges.detach().max()) if len(edges) else -math.inf
+    return longest, float(nonedges.detach().min()) if len(nonedges) else math.inf
+
+
+def measure_of(manifold: Manifold, measure: Measure, epsilon: float) -> Dissimilarity:
+    """The dissimilarity of a run as a function of points."""
+    if measure == "smoothed_dissimilarity":
+        return lambda x, y: manifold.smoothed_dissimilarity(x, y, epsilon)
+    if measure == "cone_rule" and isinstance(manifold, PseudoHyperboloid):
+        from ..paper.recipe import cone_rule
+
+        return lambda x, y: cone_rule(manifold, x, y)
+    function: Any = getattr(manifold, "dissimilarity" if measure == "cone_rule" else measure)
+    chosen: Dissimilarity = function
+    return chosen
+
+
+def _no_measure(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    raise AssertionError("the engine sets the dissimilarity of each iteration")

@@ -1,0 +1,289 @@
+"""Iterations on a CUDA device: the pass over the pairs, the edges and the descent step, replayed as one captured graph.
+
+Nothing of an iteration is decided on the host: the schedule, the record and the best points lie on the device, and the
+host reads them when a chunk of iterations is done.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+
+from ...geometry import PseudoHyperboloid
+from ...objective import RankedPairs
+from ..base import FARTHEST, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes, kind_of, radius_of
+from . import pair_kernels as kernels
+from .iterate_kernels import (
+    ALONG_CHI,
+    ALONG_GRADIENT,
+    ALONG_SIGNED,
+    RECORD_WIDTH,
+    THROUGH_PHI,
+    backward_kernel,
+    denominators_kernel,
+    forward_kernel,
+    gradient_kernel,
+    move_kernel,
+    pulls_kernel,
+)
+from .pair_kernels import edges_kernel
+from .passes import Passes, exact_coefficients, on_device
+
+# Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at once.
+_NODES, _ENTRIES = 8, 32
+# Edges that a program takes at once, and chunks of them that a running sum does.
+_CHUNK, _SCAN = 128, 1024
+
+
+@dataclass
+class TritonEngine:
+    """A batch on a CUDA device. Runs that share a signature, a dissimilarity and a way to move advance together."""
+
+    pairs: RankedPairs
+    specs: Sequence[RunSpec]
+    best_every: int = 1
+    stop_when_ordered: bool = False
+    device: torch.device | None = None
+    """A CUDA device; the CPU only under Triton's interpreter, for tests."""
+    precision: Precision = "float32"
+    """Of the pass over the pairs; points, edges and the loss are always float64."""
+    name: str = "triton"
+
+    def __post_init__(self) -> None:
+        device = self.device or torch.device("cuda")
+        groups: dict[tuple[int, int, int, int], list[int]] = {}
+        for number, spec in enumerate(self.specs):
+            key = (_kind(spec), _way(spec), spec.manifold.ambient_dim, _time(spec))
+            groups.setdefault(key, []).append(number)
+        self._groups = [_Group(self, numbers, *key, device) for key, numbers in groups.items()]
+
+    def advance(self, state: BatchState, iterations: int) -> Floats:
+        """Perform iterations, changing the state; the losses [B, iterations]."""
+        losses = np.full((len(self.specs), iterations), np.nan)
+        for group in self._groups:
+            group.take(state)
+            losses[group.numbers] = group.advance(iterations)
+            group.give(state)
+        state.iteration += iterations
+        return losses
+
+    def evaluate(self, state: BatchState) -> Evaluation:
+        """The objective where the batch stands, without moving it."""
+        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        for group in self._groups:
+            group.take(state)
+            group.evaluate(found)
+        return found
+
+
+class _Group:
+    """Runs of one signature, one dissimilarity and one way to move, on the device."""
+
+    def __init__(
+        self, engine: TritonEngine, numbers: list[int], kind: int, way: int, width: int, time: int, device: torch.device
+    ) -> None:
+        pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
+        self.numbers, self.way, self.device = numbers, way, device
+        # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
+        self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
+        n, runs = pairs.n_nodes, len(specs)
+        self.width, self.time = width, time
+        dtype = getattr(torch, engine.precision)
+        self.passes = Passes(n, pairs.edges, runs, width, time, kind, dtype, device)
+        self.flat = not isinstance(specs[0].manifold, PseudoHyperboloid)
+
+        def double(*shape: int) -> torch.Tensor:
+            return torch.zeros(*shape, dtype=torch.float64, device=device)
+
+        self.points, self.free, self.best, self.gradient = (double(runs, self.width, n) for _ in range(4))
+        self.record = double(runs, RECORD_WIDTH.value)
+        self.iterations = torch.zeros(runs, dtype=torch.int64, device=device)
+        schedules = [spec.schedule for spec in specs]
+        self.schedule = torch.from_numpy(
+            np.stack([np.stack([s.temperature, s.epsilon, s.step, s.clip]) for s in schedules])
+        ).to(device)
+        self.rules = torch.tensor(
+            [[s.schedule.drop_below, s.schedule.drop_factor, s.settled] for s in specs],
+            dtype=torch.float64,
+            device=device,
+        )
+        radius = [radius_of(spec.manifold) for spec in specs]
+        self.radius = torch.tensor(radius, dtype=torch.float64, device=device)
+        self.pair_points = self.passes.pair_points(self.points, self.radius)
+        self.spacing = self.passes.spacing(self.radius)
+        scale = torch.ones_like(self.radius) if self.flat else 0.25 / self.radius**2
+        sign = torch.where(torch.arange(width, device=device) < time, -1.0, 1.0)
+        self.factors = (scale[:, None] * sign[None, :]).contiguous()
+        self.pair_factors = self.factors.to(dtype)
+        self.losses = double(runs, self.schedule.shape[-1])
+        self.m = pairs.n_edges
+        self._index(pairs)
+        self.values, self.slopes, self.log_z, self.pulls, self.running, self.running_inverse = (
+            double(runs, self.m) for _ in range(6)
+        )
+        self.chunk_sums, self.chunk_longest, self.chunk_inverse, self.chunk_loss = (
+            double(runs, self.chunks) for _ in range(4)
+        )
+        self.below, self.above = (double(runs, self.chunks + 1) for _ in range(2))
+        self.rest, self.loss, self.longest = (double(runs) for _ in range(3))
+        self._captured: Any = None
+
+    def _index(self, pairs: RankedPairs) -> None:
+        """Where the class of each edge begins and ends, and the edges of every node."""
+
+        def integers(array: Any) -> torch.Tensor:
+            return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)
+
+        m = pairs.n_edges
+        self.chunks = triton.cdiv(m, _CHUNK)
+        self.edges, self.weaker = integers(pairs.edges), integers(pairs.weaker)
+        self.stops = integers(np.searchsorted(pairs.weaker, pairs.weaker, side="right"))
+        nodes = pairs.edges.T.reshape(-1)
+        order = np.argsort(nodes, kind="stable")
+        self.offsets = integers(np.searchsorted(nodes[order], np.arange(pairs.n_nodes + 1)))
+        self.incident = integers(order % m if m else order)
+        self.others = integers(pairs.edges[:, ::-1].T.reshape(-1)[order])
+
+    def take(self, state: BatchState) -> None:
+        """Read the runs from a batch."""
+        for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
+            array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width].swapaxes(1, 2))
+            mine.copy_(torch.from_numpy(array))
+        self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
+        self.record[:, :7] = torch.from_numpy(state.record[self.numbers]).to(self.device)
+        self.iterations.fill_(state.iteration)
+
+    def give(self, state: BatchState) -> None:
+        """Write them back."""
+        for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
+            theirs[self.numbers, :, : self.width] = mine.cpu().numpy().swapaxes(1, 2)
+        state.record[self.numbers] = self.record[:, :7].cpu().numpy()
+
+    def advance(self, iterations: int) -> Floats:
+        """Iterations on the device; their losses [runs, iterations]."""
+        first = int(self.iterations[0])
+        with on_device(self.device):
+            if self.device.type != "cuda":
+                for _ in range(iterations):
+                    self._iterate()
+            else:
+                if self._captured is None:
+                    self._capture()
+                for _ in range(iterations):
+                    self._captured.replay()
+        losses: Floats = self.losses[:, first : first + iterations].cpu().numpy()
+        return losses
+
+    def _capture(self) -> None:
+        """Compile everything, then record one iteration to be replayed; the runs stay where they are."""
+        kept = [tensor.clone() for tensor in self._state()]
+        stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
+        stream.wait_stream(torch.cuda.current_stream(self.device))
+        with torch.cuda.stream(stream):
+            self._iterate()
+        torch.cuda.current_stream(self.device).wait_stream(stream)
+        captured = torch.cuda.CUDAGraph()
+        # Anything of CUDA's that the collector frees during the capture would end it.
+        collecting = gc.isenabled()
+        gc.disable()
+        try:
+            torch.cuda.synchronize(self.device)
+            with torch.cuda.stream(stream):
+                captured.capture_begin()
+                try:
+                    self._iterate()
+                finally:
+                    captured.capture_end()
+        finally:
+            if collecting:
+                gc.enable()
+        self._captured = captured
+        for tensor, value in zip(self._state(), kept, strict=True):
+            tensor.copy_(value)
+
+    def _state(self) -> tuple[torch.Tensor, ...]:
+        return self.points, self.pair_points, self.free, self.best, self.record, self.iterations, self.losses
+
+    def _iterate(self) -> None:
+        self._objective(record=True)
+        self._gradient()
+        self._move()
+        self.iterations += 1
+
+    def _objective(self, *, record: bool) -> None:
+        """The loss, the longest edge and the pulls of the edges; the same sums over the classes as the reference's."""
+        runs, m, chunks = len(self.numbers), self.m, self.chunks
+        when = (self.schedule, self.schedule.shape[-1], self.iterations)
+        self.passes.launch(self.pair_points, self.pair_factors, self.radius, self.schedule, self.iterations)
+        edges_kernel[(chunks, runs)](
+            self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, chunks, *when,
+            self.values, self.slopes, self.running, self.chunk_sums, self.chunk_longest, D=self.width, SIZE=_CHUNK,
+            KIND=self.passes.kind, COEFFICIENTS=exact_coefficients(),
+        )  # fmt: skip
+        scan = min(_SCAN, triton.next_power_of_2(chunks))
+        forward_kernel[(runs,)](
+            self.passes.sums, self.passes.sums[0].numel(), self.passes.least, self.chunk_sums, chunks, *when,
+            self.below, SIZE=scan,
+        )  # fmt: skip
+        denominators_kernel[(chunks, runs)](
+            self.values, m, self.running, self.below, self.weaker, chunks, *when, self.log_z, self.running_inverse,
+            self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
+        )  # fmt: skip
+        backward_kernel[(runs,)](
+            self.passes.least, self.chunk_inverse, self.chunk_loss, self.chunk_longest, chunks, *when, self.above,
+            self.rest, self.loss, self.longest, self.record, self.losses, self.rules, self.best_every,
+            SIZE=scan, STOP_WHEN_ORDERED=self.stop_when_ordered, RECORD=record,
+        )  # fmt: skip
+        pulls_kernel[(chunks, runs)](
+            self.values, self.slopes, self.log_z, m, self.running, self.below, self.running_inverse, self.above,
+            self.weaker, self.stops, chunks, *when, self.pulls, SIZE=_CHUNK,
+        )  # fmt: skip
+
+    def _gradient(self) -> None:
+        """The Euclidean gradient of every node."""
+        passes, nodes = self.passes, 64 if self.passes.interpreted else _NODES
+        gradient_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
+            self.points, self.gradient, passes.gradient, passes.splits, self.rest, self.pulls, self.offsets,
+            self.incident, self.others, self.factors, self.schedule, self.schedule.shape[-1], self.iterations, passes.n,
+            self.m, D=self.width, NODES=nodes, ENTRIES=_ENTRIES, num_warps=2,
+        )  # fmt: skip
+
+    def _move(self) -> None:
+        """Every node to its next point, and the best points kept."""
+        nodes = 32
+        move_kernel[(triton.cdiv(self.passes.n, nodes), self.passes.runs)](
+            self.points, self.pair_points, self.spacing, self.free, self.best, self.gradient, self.time, self.radius,
+            self.rules, self.record, self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST,
+            D=self.width, NODES=nodes, FLAT=self.flat, WAY=self.way, SPLIT=self.passes.split, num_warps=1,
+        )  # fmt: skip
+
+    def evaluate(self, found: Evaluation) -> None:
+        """Write the objective where the runs stand into their places."""
+        with on_device(self.device):
+            self._objective(record=False)
+            self._gradient()
+        found.loss[self.numbers] = self.loss.cpu().numpy()
+        found.longest[self.numbers] = self.longest.cpu().numpy()
+        found.shortest[self.numbers] = self.passes.least.cpu().numpy()
+        found.gradient[self.numbers, :, : self.width] = self.gradient.cpu().numpy().swapaxes(1, 2)
+
+
+def _kind(spec: RunSpec) -> int:
+    return int(getattr(kernels, kind_of(spec)).value)
+
+
+def _time(spec: RunSpec) -> int:
+    return spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0
+
+
+def _way(spec: RunSpec) -> int:
+    ways = {
+        "descent": ALONG_CHI, "gradient": ALONG_GRADIENT, "phi": THROUGH_PHI, "signed-gradient": ALONG_SIGNED,
+    }  # fmt: skip
+    return int(ways[spec.way].value)

@@ -1,0 +1,192 @@
+"""The pass over all pairs on a CUDA device.
+
+Tiled like attention: a program holds a block of rows and streams the columns through, and each of its threads keeps
+sums of its own pairs to the end, so that nothing is exchanged inside the loop and the result has the same bits every
+time. A first sweep finds the nearest pair without an edge, by comparing w alone; the sums of the second are relative to
+it, so that no exponential can overflow.
+
+Edges, and each node with itself, are left out by a bitmap of all pairs while that is small, beyond by each row block's
+sorted list of columns. Pairs are float32 or float64; points, edges and what is summed over programs are float64.
+"""
+
+from __future__ import annotations
+
+import math
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+import triton
+from numpy.typing import NDArray
+
+from .pair_kernels import SMOOTHED, least_kernel, nearest_kernel, pass_kernel
+
+# Up to this many nodes a bitmap of all pairs tells edges: 128 MiB.
+BITMAP_NODES = 32_768
+# The spacing of the grid of split coordinates, in units of the radius: whole squares up to 64 radii apart.
+_SPACING = 2.0**-5
+
+
+def on_device(device: torch.device) -> AbstractContextManager[Any]:
+    """Make a device the current one: Triton launches there, wherever its arguments lie.
+
+    Nothing for the CPU, on which Triton's interpreter runs.
+    """
+    return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
+
+
+@cache
+def arc_coefficients(terms: int) -> tuple[float, ...]:
+    """The series of asinh(√v)/√v in v. Half the angle of any w of [-1/2, 1/2] has v in [-0.1465, 0.1124]."""
+    return tuple((-1) ** k * math.comb(2 * k, k) / 4**k / (2 * k + 1) for k in range(terms))
+
+
+def exact_coefficients() -> tuple[float, ...]:
+    """As many as float64 can tell."""
+    return arc_coefficients(_DOUBLE)
+
+
+# Terms that leave less than the rounding of float32 and of float64.
+_SINGLE, _DOUBLE = 7, 19
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How the pass is cut: rows and columns of a tile, and warps of a program."""
+
+    rows: int
+    columns: int
+    warps: int
+
+    @classmethod
+    def of(cls, d: int, dtype: torch.dtype) -> Shape:
+        """What suits d coordinates: each thread keeps d + 1 sums of a few pairs in registers."""
+        if dtype == torch.float64:
+            return cls(16, 32, 4) if d <= 6 else cls(16, 16, 4) if d <= 16 else cls(16, 16, 8)
+        return cls(16, 32, 4) if d <= 8 else cls(16, 16, 2) if d <= 24 else cls(16, 16, 8)
+
+
+class Passes:
+    """The pass over all pairs for a batch of runs of one graph on one device; what it reads and writes stays there.
+
+    Parameters
+    ----------
+    n, edges : int, array [m, 2]
+        The graph.
+    runs, d : int
+        The batch's points are float64 [runs, d, n].
+    time : int
+        How many coordinates are time.
+    kind : int
+        The number of the dissimilarity.
+    dtype : torch.dtype
+        Precision of pairs.
+    """
+
+    def __init__(
+        self, n: int, edges: NDArray[np.int64], runs: int, d: int, time: int, kind: int, dtype: torch.dtype,
+        device: torch.device, *, shape: Shape | None = None, bitmap: bool | None = None,
+    ) -> None:  # fmt: skip
+        self.n, self.runs, self.d, self.time, self.kind, self.dtype, self.device = n, runs, d, time, kind, dtype, device
+        # Near the cone the smoothed dissimilarity is flat and its slope is worth its digits; without a cone (on the
+        # sphere) no squares are subtracted, and the other dissimilarities are not smooth there.
+        self.split = dtype == torch.float32 and kind == SMOOTHED.value and time != d
+        self.interpreted = device.type != "cuda"
+        # An interpreter takes as long for a large tile as for a small one.
+        self.shape = shape or (Shape(64, 64, 4) if self.interpreted else Shape.of(d, dtype))
+        self.blocks = triton.cdiv(n, self.shape.rows)
+        column_tiles = triton.cdiv(n, self.shape.columns)
+        # Enough programs to fill the device a few times over, and no more: each adds a gradient to be summed. Runs do
+        # not count, so that a run adds up in the same order in every batch.
+        wanted = 1 if self.interpreted else triton.cdiv(8 * _multiprocessors(device), self.blocks)
+        self.tiles = triton.cdiv(column_tiles, min(max(wanted, 1), column_tiles))
+        self.splits = triton.cdiv(column_tiles, self.tiles)
+        self.use_bitmap = n <= BITMAP_NODES if bitmap is None else bitmap
+        self.sums = torch.zeros(runs, self.blocks, self.splits, dtype=torch.float64, device=device)
+        self.gradient = torch.zeros(runs, self.splits, d, n, dtype=dtype, device=device)
+        self.found = torch.zeros(runs, self.blocks, self.splits, 2, dtype=torch.float64, device=device)
+        self.least = torch.zeros(runs, dtype=torch.float64, device=device)
+        self._exclude(edges)
+
+    def _exclude(self, edges: NDArray[np.int64]) -> None:
+        n, device = self.n, self.device
+        both = np.concatenate((edges, edges[:, ::-1], np.repeat(np.arange(n)[:, None], 2, 1)))
+        nothing = torch.zeros(1, dtype=torch.int32, device=device)
+        self.words = 0
+        self.bitmap = self.list_columns = self.list_rows = self.list_starts = self.list_stops = nothing
+        if self.use_bitmap:
+            # Rows and columns beyond the last node are left out by the same bits.
+            height = self.blocks * self.shape.rows
+            self.words = triton.cdiv(triton.cdiv(n, self.shape.columns) * self.shape.columns, 32)
+            bits = np.zeros((height, self.words), dtype=np.uint32)
+            np.bitwise_or.at(bits, (both[:, 0], both[:, 1] // 32), np.uint32(1) << (both[:, 1] % 32).astype(np.uint32))
+            beyond = np.arange(n, self.words * 32)
+            for j in beyond:
+                bits[:, j // 32] |= np.uint32(1 << (j % 32))
+            bits[n:] = 0xFFFFFFFF
+            self.bitmap = torch.from_numpy(bits.view(np.int32)).to(device)
+            return
+        block = both[:, 0] // self.shape.rows
+        order = np.lexsort((both[:, 1], block))
+        block, columns = block[order], both[order, 1]
+        # Where the columns of each split begin and end in the list of each block.
+        key = block * (n + 1) + columns
+        edges_of = np.arange(self.splits + 1) * self.tiles * self.shape.columns
+        limits = np.searchsorted(key, np.arange(self.blocks)[:, None] * (n + 1) + np.minimum(edges_of, n)[None, :])
+        self.list_columns = torch.from_numpy(columns.astype(np.int32)).to(device)
+        self.list_rows = torch.from_numpy(both[order, 0].astype(np.int32)).to(device)
+        self.list_starts = torch.from_numpy(np.ascontiguousarray(limits[:, :-1])).to(device)
+        self.list_stops = torch.from_numpy(np.ascontiguousarray(limits[:, 1:])).to(device)
+
+    def spacing(self, radius: torch.Tensor) -> torch.Tensor:
+        """The spacing of each run's grid, a power of two: [runs], on the device."""
+        return torch.exp2(torch.floor(torch.log2(radius))) * _SPACING
+
+    def pair_points(self, points: torch.Tensor, radius: torch.Tensor) -> torch.Tensor:
+        """Points [runs, d, n] as the pass reads them: [runs, d or 2d, n] in the precision of pairs."""
+        if not self.split:
+            return points.to(self.dtype)
+        spacing = self.spacing(radius)[:, None, None]
+        coarse = torch.floor(points / spacing + 0.5) * spacing
+        return torch.cat((coarse, points - coarse), 1).to(self.dtype)
+
+    def launch(
+        self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, schedule: torch.Tensor,
+        iterations: torch.Tensor,
+    ) -> None:  # fmt: skip
+        """Put the pass on the current stream of the device: ``least``, ``sums`` and ``gradient`` hold what it finds.
+
+        Points are those of :meth:`pair_points`, and factors [runs, d], the metric's signs over 4|β|, in the precision
+        of pairs; radius is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs].
+        """
+        excluded = (self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops)
+        grid = (self.blocks, self.splits, self.runs)
+        total = schedule.shape[-1]
+        cut: dict[str, Any] = {
+            "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
+            "BITMAP": self.use_bitmap,
+        }  # fmt: skip
+        exact = exact_coefficients()
+        fast = self.dtype == torch.float32 and not self.interpreted
+        with on_device(self.device):
+            nearest_kernel[grid](
+                points, factors, self.n, *excluded, self.found, self.splits, self.tiles, **cut,
+                num_warps=self.shape.warps,
+            )  # fmt: skip
+            least_kernel[(self.runs,)](
+                self.found, self.blocks * self.splits, schedule, total, iterations, radius, self.least, KIND=self.kind,
+                COEFFICIENTS=exact, SIZE=1024,
+            )  # fmt: skip
+            pass_kernel[grid](
+                points, factors, radius, self.n, schedule, total, iterations, self.least, *excluded, self.sums,
+                self.gradient, self.splits, self.tiles, **cut, KIND=self.kind,
+                COEFFICIENTS=arc_coefficients(_SINGLE) if self.dtype == torch.float32 else exact, FAST=fast,
+                num_warps=self.shape.warps,
+            )  # fmt: skip
+
+
+def _multiprocessors(device: torch.device) -> int:
+    return torch.cuda.get_device_properties(device).multi_processor_count

@@ -1,0 +1,1 @@
+"""An embedding as other programs read it: viewers and spreadsheets."""

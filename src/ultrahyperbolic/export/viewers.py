@@ -1,0 +1,337 @@
+"""Files that other viewers open: Embedding Atlas, TensorBoard's projector, and whatever reads GraphML or GEXF."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from xml.sax.saxutils import escape, quoteattr
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..embedding.plane import plane
+from ..files import unique_beside
+from ..geometry.arguments import check_count
+from ..progress import bar
+
+if TYPE_CHECKING:
+    from ..embedding.embedding import Embedding
+    from ..graph import Graph
+
+Format = Literal["atlas", "projector", "graphml", "gexf"]
+FORMATS: tuple[Format, ...] = get_args(Format)
+NEIGHBORS = 15
+# The longer side of a drawing, in the units that viewers of graphs expect.
+_SPAN = 1000.0
+# What XML 1.0 has no way to write, escaped or not.
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# What ends a cell or a line of a TSV file, for some reader; and what no file in UTF-8 can hold.
+_NOT_TSV = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+Floats = NDArray[np.float64]
+
+
+class Exported(NamedTuple):
+    """What :func:`export` wrote."""
+
+    files: list[Path]
+    notes: list[str]
+    """What was changed on the way, where anything was."""
+
+
+def export(
+    embedding: Embedding,
+    path: str | os.PathLike[str],
+    format: Format,
+    *,
+    graph: Graph | None = None,
+    neighbors: int = NEIGHBORS,
+    overwrite: bool = False,
+    progress: bool = False,
+) -> Exported:
+    """Write an embedding for another viewer; ``docs/exports.md`` says what each file holds.
+
+    Parameters
+    ----------
+    embedding
+        What to write.
+    path
+        A file; for ``"projector"`` a folder.
+    format
+        ``"atlas"``, a Parquet file for Embedding Atlas; ``"projector"``, TSV files for TensorBoard's projector;
+        ``"graphml"`` or ``"gexf"``.
+    graph
+        The graph that was embedded, in the order of the nodes of the embedding; unless given, the embedding's own.
+        GraphML and GEXF need it; the others get its labels and strengths.
+    neighbors
+        How many nearest nodes by the dissimilarity are listed for each, for ``"atlas"``.
+    overwrite
+        Replace files that are there.
+    progress
+        Show a bar on a terminal.
+    """
+    if format not in FORMATS:
+        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    neighbors = check_count("neighbors", neighbors, 1)
+    graph = embedding.graph if graph is None else graph
+    if graph is not None and list(graph.ids) != list(embedding.ids):
+        raise ValueError("graph must have the nodes of the embedding in their order: use graph.with_nodes(ids)")
+    target = Path(path)
+    with bar(f"writing {target}", show=progress):
+        if format == "atlas":
+            return _write_atlas(embedding, target, graph, neighbors, overwrite)
+        if format == "projector":
+            return _write_projector(embedding, target, graph, overwrite)
+        if graph is None:
+            raise ValueError(f"{format} holds the edges, and the graph is not at hand: give it (graph=, or --graph)")
+        _refuse(_file(target), overwrite)
+        write = _graphml if format == "graphml" else _gexf
+        _write_lines(target, write(embedding, graph, _xml_ids(embedding.ids)))
+    return Exported([target], [])
+
+
+# --- what the formats share ------------------------------------------------------------------------------------------
+
+
+def id_texts(ids: Iterable[Hashable]) -> list[str]:
+    """Ids as text: text as it is, others as JSON writes them, as in ``embedding.parquet``.
+
+    >>> id_texts(["a", 1, ("b", 2), float("inf")])
+    ['a', '1', '["b", 2]', 'Infinity']
+    """
+    from ..embedding.embedding import _plain
+
+    return [node if isinstance(node, str) else json.dumps(_plain(node)) for node in ids]
+
+
+def _file(path: Path) -> Path:
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file")
+    return path
+
+
+def _refuse(path: Path, overwrite: bool) -> None:
+    if path.exists() and not overwrite:
+        raise FileExistsError(f"{path} is there already: name another, or overwrite it (overwrite=True, --overwrite)")
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def _replace(path: Path, write: Callable[[str], object]) -> None:
+    """Write a file whole or not at all."""
+    temporary = unique_beside(path)
+    try:
+        write(str(temporary))
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    def write(temporary: str) -> None:
+        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(line + "\n" for line in lines)
+
+    _replace(path, write)
+
+
+def _labels(graph: Graph | None) -> list[str] | None:
+    """The label of each node, empty where it has none; nothing where no node has one."""
+    if graph is None or not graph.labels:
+        return None
+    return ["" if graph.labels.get(node) is None else str(graph.labels[node]) for node in graph.ids]
+
+
+def _drawn(embedding: Embedding) -> Floats:
+    """The plane, centred and as large as viewers of graphs expect."""
+    places = plane(embedding)
+    places = places - (places.max(0) + places.min(0)) / 2.0
+    drawn: Floats = places * (_SPAN / max(float(np.ptp(places, axis=0).max()), 1e-300))
+    return drawn
+
+
+# --- Embedding Atlas -------------------------------------------------------------------------------------------------
+
+
+def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
+    """A row a node; ``neighbors`` holds {ids: positions of rows from 0, distances}, as Embedding Atlas documents it."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    _refuse(_file(path), overwrite)
+    n = len(embedding)
+    k = min(k, n - 1)
+    indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
+    offsets = np.arange(0, n * k + 1, k, dtype=np.int32) if k else np.zeros(n + 1, dtype=np.int32)
+    places = plane(embedding)
+    columns: dict[str, Any] = {"node": _text_column(id_texts(embedding.ids))}
+    if (labels := _labels(graph)) is not None:
+        columns["label"] = _text_column(labels)
+    columns |= {"x": places[:, 0], "y": places[:, 1]}
+    columns["neighbors"] = pa.StructArray.from_arrays(
+        [
+            pa.ListArray.from_arrays(offsets, pa.array(indices.ravel())),
+            pa.ListArray.from_arrays(offsets, pa.array(distances.ravel())),
+        ],
+        names=["ids", "distances"],
+    )
+    columns |= {"delta": embedding.delta, "rank": embedding.rank}
+    if graph is not None:
+        columns["strength"] = graph.strength
+    table = pa.table(columns)
+    _replace(path, lambda temporary: pq.write_table(table, temporary))
+    return Exported([path], [])
+
+
+def _text_column(texts: list[str]) -> Any:
+    import pyarrow as pa
+
+    try:
+        return pa.array(texts, type=pa.string())
+    except UnicodeEncodeError:
+        bad = next(text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text))
+        raise ValueError(f"{bad!r} holds half a character, which UTF-8 cannot write: rename the node") from None
+
+
+# --- TensorBoard's projector -----------------------------------------------------------------------------------------
+
+
+def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
+    """Coordinates and what is known of the nodes, a line a node, and the configuration that names the two files."""
+    if folder.exists() and not folder.is_dir():
+        raise FileExistsError(f"{folder} is a file; name a folder for the projector")
+    vectors, metadata, config = (
+        folder / name for name in ("vectors.tsv", "metadata.tsv", "projector_config.pbtxt")
+    )  # fmt: skip
+    for path in (vectors, metadata, config):
+        _refuse(path, overwrite)
+    columns = {"node": id_texts(embedding.ids)}
+    if (labels := _labels(graph)) is not None:
+        columns["label"] = labels
+    changed = sum(_NOT_TSV.search(text) is not None for texts in columns.values() for text in texts)
+    columns = {name: [_NOT_TSV.sub(" ", text) for text in texts] for name, texts in columns.items()}
+    columns["rank"] = [str(rank) for rank in embedding.rank.tolist()]
+    columns["delta"] = [repr(delta) for delta in embedding.delta.tolist()]
+    if graph is not None:
+        columns["strength"] = [repr(strength) for strength in graph.strength.tolist()]
+    _write_lines(vectors, ("\t".join(map(repr, row)) for row in embedding.points.tolist()))
+    _write_lines(metadata, ("\t".join(row) for row in [tuple(columns), *zip(*columns.values(), strict=True)]))
+    shape = f"tensor_shape: {len(embedding)}\n  tensor_shape: {embedding.points.shape[1]}"
+    _write_lines(
+        config,
+        [
+            "embeddings {",
+            '  tensor_name: "points"',
+            f"  {shape}",
+            '  tensor_path: "vectors.tsv"',
+            '  metadata_path: "metadata.tsv"',
+            "}",
+        ],
+    )
+    notes = []
+    if changed:
+        notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters: blanks stand for them")
+    return Exported([vectors, metadata, config], notes)
+
+
+# --- XML -------------------------------------------------------------------------------------------------------------
+
+
+def _xml_ids(ids: Sequence[Hashable]) -> list[str]:
+    """Ids as XML can hold them, each one once."""
+    texts = id_texts(ids)
+    for text in texts:
+        _check_xml(text, "node")
+    if len(set(texts)) < len(texts):
+        ((twice, _),) = Counter(texts).most_common(1)
+        raise ValueError(f"two nodes are {twice!r} when written as text: make the ids differ")
+    return texts
+
+
+def _check_xml(text: str, what: str) -> None:
+    if found := _NOT_XML.search(text):
+        code = f"U+{ord(found[0]):04X}"
+        raise ValueError(f"{what} {text!r} holds {code}, which XML cannot write: rename it, or export to projector")
+
+
+def _attribute(text: str) -> str:
+    return quoteattr(text)
+
+
+def _content(text: str) -> str:
+    return escape(text, {"\r": "&#13;"})
+
+
+def _numbers(embedding: Embedding) -> dict[str, tuple[str, list[Any]]]:
+    """The attributes of nodes: a type and a value for each."""
+    found: dict[str, tuple[str, list[Any]]] = {
+        "rank": ("long", embedding.rank.tolist()),
+        "delta": ("double", embedding.delta.tolist()),
+    }
+    for k, column in enumerate(embedding.points.T):
+        found[f"x{k}"] = ("double", column.tolist())
+    return found
+
+
+def _checked_labels(graph: Graph) -> list[str] | None:
+    labels = _labels(graph)
+    for label in labels or ():
+        _check_xml(label, "label")
+    return labels
+
+
+def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
+    numbers = _numbers(embedding)
+    for axis, column in zip("xy", _drawn(embedding).T, strict=True):
+        numbers[axis] = ("double", column.tolist())
+    labels = _checked_labels(graph)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
+    if labels is not None:
+        yield '  <key id="label" for="node" attr.name="label" attr.type="string"/>'
+    for name, (kind, _) in numbers.items():
+        yield f'  <key id="{name}" for="node" attr.name="{name}" attr.type="{kind}"/>'
+    yield '  <key id="weight" for="edge" attr.name="weight" attr.type="double"/>'
+    yield '  <graph edgedefault="undirected">'
+    for row, node in enumerate(ids):
+        data = [] if not labels or not labels[row] else [f'<data key="label">{_content(labels[row])}</data>']
+        data += [f'<data key="{name}">{values[row]!r}</data>' for name, (_, values) in numbers.items()]
+        yield f"    <node id={_attribute(node)}>{''.join(data)}</node>"
+    for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
+        ends = f"source={_attribute(ids[i])} target={_attribute(ids[j])}"
+        yield f'    <edge {ends}><data key="weight">{weight!r}</data></edge>'
+    yield "  </graph>"
+    yield "</graphml>"
+
+
+def _gexf(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
+    numbers, places = _numbers(embedding), _drawn(embedding).tolist()
+    labels = _checked_labels(graph)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" version="1.2">'
+    yield '  <graph defaultedgetype="undirected" mode="static">'
+    yield '    <attributes class="node">'
+    for name, (kind, _) in numbers.items():
+        yield f'      <attribute id="{name}" title="{name}" type="{kind}"/>'
+    yield "    </attributes>"
+    yield "    <nodes>"
+    for row, node in enumerate(ids):
+        shown = labels[row] if labels is not None and labels[row] else node
+        values = "".join(f'<attvalue for="{name}" value="{found[row]!r}"/>' for name, (_, found) in numbers.items())
+        x, y = places[row]
+        yield (
+            f"      <node id={_attribute(node)} label={_attribute(shown)}><attvalues>{values}</attvalues>"
+            f'<viz:position x="{x!r}" y="{y!r}" z="0.0"/></node>'
+        )
+    yield "    </nodes>"
+    yield "    <edges>"
+    for number, ((i, j), weight) in enumerate(zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)):
+        ends = f"source={_attribute(ids[i])} target={_attribute(ids[j])}"
+        yield f'      <edge id="{number}" {ends} weight="{weight!r}"/>'
+    yield "    </edges>"
+    yield "  </graph>"
+    yield "</gexf>"

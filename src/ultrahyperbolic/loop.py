@@ -1,0 +1,179 @@
+"""The one outer loop: stopping, bad steps taken back, progress, callbacks and Ctrl-C, between chunks of iterations."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .engines.base import BatchState, Engine, Floats
+
+INTERRUPTED, TIME_IS_UP = "interrupted", "reached the time limit"
+# A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once.
+_CHUNK_SECONDS = 0.2
+# Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
+_LOOK_EVERY = 100
+# A loss so much above the best has been thrown off: it goes back there, with half the step.
+_THROWN_OFF = 1.5
+
+
+@dataclass(frozen=True)
+class SoFar:
+    """What a batch needs to go on as if it had never stopped; its starts follow from the seeds of its trainings."""
+
+    state: BatchState
+    losses: Floats
+    """[B, iterations performed]"""
+    steps_back: NDArray[np.int64]
+    """[B]"""
+    nonfinite: NDArray[np.int64]
+    """[B]"""
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What callbacks are told after each chunk."""
+
+    iteration: int
+    total: int
+    loss: Floats
+    """[B] the last loss of each run."""
+    seconds: float
+    state: BatchState
+    """Where the batch stands; not to be modified."""
+    chunks: Sequence[Floats]
+    """The losses of the chunks so far."""
+    steps_back: NDArray[np.int64]
+    nonfinite: NDArray[np.int64]
+
+    def so_far(self) -> SoFar:
+        """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
+        losses = np.concatenate(self.chunks, axis=1)
+        return SoFar(self.state, losses, self.steps_back, self.nonfinite, self.seconds)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a batch ended."""
+
+    losses: Floats
+    """[B, iterations performed], NaN after a run was done."""
+    reason: str
+    seconds: float
+    steps_back: NDArray[np.int64]
+    """[B] how often a run was taken back to its best points and its step halved."""
+    nonfinite: NDArray[np.int64]
+    """[B] how often of these because something was not finite."""
+
+
+Callback = Callable[[Progress], Any]
+
+
+def run(
+    engine: Engine,
+    state: BatchState,
+    iterations: int,
+    *,
+    callback: Callback | None = None,
+    time_limit: float | None = None,
+    step_back: bool = False,
+    so_far: SoFar | None = None,
+) -> Outcome:
+    """Advance a batch to ``iterations``, or until all are done, time is up, a callback returns True, or Ctrl-C.
+
+    With ``step_back`` a run that was thrown off goes back to the best points it has seen and on with half the step; a
+    run that is no longer finite always does. ``so_far`` goes on where an earlier call with the same start came to.
+    """
+    started = time.monotonic()
+    chunks: list[Floats] = []
+    guard = _Guard(engine, state, compare=step_back)
+    if so_far is not None:
+        started -= so_far.seconds
+        state.take(so_far.state)
+        chunks.append(so_far.losses)
+        guard.steps_back[:], guard.nonfinite[:] = so_far.steps_back, so_far.nonfinite
+    size = 1
+    try:
+        while not (reason := _ended(state, iterations, time.monotonic() - started if chunks else 0.0, time_limit)):
+            before = time.monotonic()
+            until_look = _LOOK_EVERY - state.iteration % _LOOK_EVERY
+            chunks.append(engine.advance(state, min(size, iterations - state.iteration, until_look)))
+            spent = time.monotonic() - before
+            if state.iteration % _LOOK_EVERY == 0:
+                guard.look(state, chunks[-1][:, -1])
+            # The first chunks may hold compilation: grow from what was measured, at most fourfold.
+            performed = chunks[-1].shape[1]
+            size = max(1, min(4 * performed, int(performed * _CHUNK_SECONDS / max(spent, 1e-6))))
+            seconds = time.monotonic() - started
+            now = Progress(
+                state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks, guard.steps_back,
+                guard.nonfinite,
+            )  # fmt: skip
+            if callback is not None and callback(now):
+                reason = "a callback asked to stop"
+                break
+    except KeyboardInterrupt:
+        reason = INTERRUPTED
+    losses = np.concatenate(chunks, axis=1) if chunks else np.empty((len(state.points), 0))
+    return Outcome(losses, reason, time.monotonic() - started, guard.steps_back, guard.nonfinite)
+
+
+def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float | None) -> str:
+    """Why there is nothing more to do; empty where there is."""
+    if state.done.all():
+        return "every connected pair is closer than every unconnected one"
+    if state.iteration >= iterations:
+        return f"reached {iterations} iterations"
+    if time_limit is not None and seconds >= time_limit:
+        return f"{TIME_IS_UP} of {time_limit:g} s"
+    return ""
+
+
+def unfinished(stopped: object) -> bool:
+    """Whether a training that stopped for this reason could go on, given time.
+
+    >>> unfinished("interrupted"), unfinished("reached the time limit of 60 s"), unfinished("reached 2000 iterations")
+    (True, True, False)
+    """
+    return isinstance(stopped, str) and (stopped == INTERRUPTED or stopped.startswith(TIME_IS_UP))
+
+
+class _Guard:
+    """Takes bad steps back."""
+
+    def __init__(self, engine: Engine, state: BatchState, *, compare: bool) -> None:
+        self.settled = np.array([spec.settled for spec in engine.specs])
+        self.steps_back = np.zeros(len(state.points), dtype=np.int64)
+        self.nonfinite = self.steps_back.copy()
+        self.start, self.compare = state.points.copy(), compare
+
+    def look(self, state: BatchState, loss: Floats) -> None:
+        """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
+        sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
+        best = state.record[:, 0]
+        comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
+        for run in np.flatnonzero(~state.done & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
+            if not np.isfinite(state.best[run]).all():
+                state.best[run], state.record[run, :2] = self.start[run], (np.inf, -1.0)
+            state.points[run] = state.free[run] = state.best[run]
+            state.record[run, 6] *= 0.5
+            self.steps_back[run] += 1
+            self.nonfinite[run] += not sound[run]
+
+
+def _finite(points: Floats) -> NDArray[np.bool_]:
+    """[B] whether all coordinates of a run are finite."""
+    return np.array([np.isfinite(run).all() for run in points])
+
+
+def _last(losses: Floats) -> Floats:
+    """The last loss of each run that is not NaN."""
+    known = ~np.isnan(losses)
+    index = losses.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
+    last: Floats = losses[np.arange(len(losses)), index]
+    return last

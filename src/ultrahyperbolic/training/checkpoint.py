@@ -1,0 +1,153 @@
+"""A training on the disk: all it needs to go on as if it had never stopped, and a lock so that a folder has one."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..embedding.embedding import RECORD, TABLE, finish_save
+from ..engines.base import BatchState
+from ..files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
+from ..loop import Progress, SoFar
+
+CHECKPOINT = "checkpoint.safetensors"
+EVERY = 10.0
+"""Seconds between checkpoints, unless said otherwise."""
+
+_ABOUT = "ultrahyperbolic"  # the key of the file's metadata
+_ARRAYS = ("points", "free", "best", "record", "losses", "steps_back", "nonfinite")
+
+
+class Checkpoints:
+    """A callback of a training that writes ``checkpoint.safetensors`` every so many seconds.
+
+    Parameters
+    ----------
+    folder
+        Where to write.
+    record
+        What ``run.json`` says before the first iteration; it travels with the checkpoint.
+    every
+        Seconds from one checkpoint to the next; 0 for one after each chunk of iterations.
+    """
+
+    def __init__(self, folder: Path, record: Mapping[str, Any], every: float = EVERY) -> None:
+        self.folder, self.record, self.every = folder, record, every
+        self.last = time.monotonic()
+        self.latest: Progress | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        """Write a checkpoint where one is due."""
+        self.latest = progress
+        if time.monotonic() - self.last >= self.every:
+            self.write_latest()
+
+    def write_latest(self) -> None:
+        """Write where the training stands, due or not: when it stops."""
+        if self.latest is not None:
+            write_checkpoint(self.folder, self.latest.so_far(), self.record)
+            self.last = time.monotonic()
+
+
+def write_checkpoint(folder: Path, so_far: SoFar, record: Mapping[str, Any]) -> None:
+    """Replace the checkpoint of a folder, whole or not at all; points that are not finite are not written."""
+    from safetensors.numpy import save
+
+    state = so_far.state
+    if not all(np.isfinite(array).all() for array in (state.points, state.free, state.best)):
+        return
+    arrays = {
+        "points": state.points,
+        "free": state.free,
+        "best": state.best,
+        "record": state.record,
+        "losses": so_far.losses,
+        "steps_back": so_far.steps_back,
+        "nonfinite": so_far.nonfinite,
+    }
+    about = {"iteration": state.iteration, "seconds": so_far.seconds, "record": record}
+    about[SEAL] = digest_of(about, [arrays[name] for name in _ARRAYS])
+    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_ABOUT: json.dumps(about)})
+    replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})
+
+
+def read_checkpoint(folder: Path) -> tuple[SoFar, dict[str, Any]]:
+    """What :func:`write_checkpoint` wrote: the training so far and its record; ``ValueError`` where it is not that."""
+    from safetensors import SafetensorError, safe_open
+
+    path = folder / CHECKPOINT
+    try:
+        with safe_open(path, framework="numpy") as file:
+            about = json.loads(file.metadata()[_ABOUT])
+            arrays: dict[str, NDArray[Any]] = {name: file.get_tensor(name) for name in _ARRAYS}
+        if about.pop(SEAL) != digest_of(about, [arrays[name] for name in _ARRAYS]):
+            raise ValueError("its content is not what was written: its sha256 differs")
+    except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        why = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ValueError(f"{path} is damaged: {why}; remove it to begin the training again") from None
+    state = BatchState(arrays["points"], arrays["free"], arrays["best"], arrays["record"], about["iteration"])
+    counts = arrays["steps_back"], arrays["nonfinite"]
+    return SoFar(state, arrays["losses"], *counts, about["seconds"]), about["record"]
+
+
+def differences(then: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> list[str]:
+    """Where two records of plain data differ, in words.
+
+    >>> differences({"seed": 0, "beta": -1.0}, {"seed": 1, "beta": -1.0})
+    ['seed: 0 then, 1 now']
+    """
+    found = []
+    for key in sorted(set(then) | set(now)):
+        a, b, name = then.get(key), now.get(key), f"{within}{key}"
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            found += differences(a, b, f"{name}.")
+        elif a != b:
+            found.append(f"{name}: {a} then, {b} now")
+    return found
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for one training; ``BlockingIOError`` where another holds it. The end of a process frees it.
+
+    File systems that lock no folders, as NFS may be, and systems without ``flock`` are left unlocked. What processes
+    that were killed in writing have left is removed, and a save that one of them had half done is completed.
+    """
+    handle = _lock(folder)
+    try:
+        _tidy(folder)
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _tidy(folder: Path) -> None:
+    names = (TABLE, RECORD, CHECKPOINT)
+    if any(left for name in names for left in folder.glob(f".{name}.*")):
+        with suppress(OSError), alone(folder) as certain:  # a folder that cannot be written to is told of later
+            if certain:
+                finish_save(folder)
+                remove_leftovers(folder, names)
+
+
+def _lock(folder: Path) -> int | None:
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # some systems open no folders
+        return None
+    known = lock(handle)
+    if known:
+        return handle
+    os.close(handle)
+    if known is None:
+        return None
+    raise BlockingIOError(f"{folder} is being trained into by another process: wait for it, or name another folder")

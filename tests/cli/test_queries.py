@@ -1,0 +1,229 @@
+from __future__ import annotations
+
+import json
+import math
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+
+from ultrahyperbolic import PseudoHyperboloid, datasets
+from ultrahyperbolic.cli.output import print_table
+from ultrahyperbolic.datasets import networkx_graphs, nouns
+from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.evaluation import evaluate
+
+
+def rows(text: str) -> list[list[str]]:
+    return [line.split() for line in text.splitlines()]
+
+
+def test_columns_stand_in_line(capsys):
+    print_table(("node", "delta"), [("東京", "1.5"), ("a", "22.5")], right=("delta",))
+    assert capsys.readouterr().out == "node  delta\n東京    1.5\na      22.5\n"
+
+
+def test_rank_shows_the_top(call, club):
+    header, *shown = rows(call("rank", club, "--top", 5).stdout)
+    top = Embedding.load(club).hierarchy().head(5)
+    assert header == ["rank", "node", "delta"]
+    assert [(int(rank), node) for rank, node, _ in shown] == list(zip(top["rank"], top["node"], strict=True))
+    assert [float(delta) for *_, delta in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
+
+
+def test_rank_shows_twenty_or_all(call, club):
+    assert len(rows(call("rank", club).stdout)) == 21
+    assert len(rows(call("rank", club, "--all").stdout)) == 35
+    assert len(rows(call("rank", club, "--top", 1000).stdout)) == 35
+
+
+def test_rank_as_json(call, club):
+    said = json.loads(call("rank", club, "--top", 3, "--json").stdout)
+    expected = Embedding.load(club).hierarchy().head(3).to_dict("records")
+    assert said == {"folder": str(club), "nodes": 34, "ranking": expected}
+
+
+def test_neighbors(call, club):
+    expected = Embedding.load(club).neighbors("34", k=4)
+    header, *shown = rows(call("neighbors", club, "34", "-k", 4).stdout)
+    assert header == ["node", "distance"]
+    assert [node for node, _ in shown] == expected["node"].tolist()
+    assert [float(far) for _, far in shown] == pytest.approx(expected["distance"].tolist(), abs=1e-4)
+    said = json.loads(call("neighbors", club, "34", "-k", 4, "--json").stdout)
+    assert said == {"folder": str(club), "node": "34", "neighbors": expected.to_dict("records")}
+    assert len(rows(call("neighbors", club, "34").stdout)) == 11
+
+
+def test_tuples_can_be_asked_for(call):
+    manifold = PseudoHyperboloid(2, 1)
+    points = manifold.random_near_pole(2, generator=torch.Generator().manual_seed(0)).numpy()
+    Embedding([(1, "a"), (2, "b")], points, manifold).save("pair")
+    said = json.loads(call("neighbors", "pair", '[1, "a"]', "--json").stdout)
+    assert (said["node"], said["neighbors"][0]["node"]) == ([1, "a"], [2, "b"])
+
+
+def test_infinite_ids_are_told_in_strict_json(call):
+    ids = [math.inf, 1.5, -math.inf]
+    pq.write_table(pa.table({"source": ids[:-1], "target": ids[1:], "weight": [1.0, 2.0]}), "ties.parquet")
+    said = call("embed ties.parquet -o club --iterations 5 --json").stdout
+    top = [row["node"] for row in json.loads(said, parse_constant=pytest.fail)["top"]]
+    assert sorted(top, key=str) == ["-Infinity", 1.5, "Infinity"]
+    ranking = json.loads(call("rank club --json").stdout, parse_constant=pytest.fail)["ranking"]
+    assert [row["node"] for row in ranking] == top
+    assert [row[1] for row in rows(call("rank club").stdout)[1:]] == [
+        {"Infinity": "inf", "-Infinity": "-inf"}.get(node, str(node)) for node in top
+    ]
+    for name in ("-inf", "-Infinity"):
+        near = json.loads(call("neighbors", "club", "--json", "--", name).stdout, parse_constant=pytest.fail)
+        assert near["node"] == "-Infinity"
+        assert {row["node"] for row in near["neighbors"]} == {"Infinity", 1.5}
+
+
+def test_ids_with_control_letters_do_no_harm(call):
+    Path("ties.csv").write_text('"a\x1b[31m",b,1\nb,c,2\n')
+    result = call("embed ties.csv -o club --iterations 5")
+    assert result.exit_code == 0
+    assert "\x1b" not in result.output
+    assert r"'a\x1b[31m'" in result.stdout
+    assert "\x1b" not in call("rank club").output
+
+
+def test_evaluate_measures_by_the_graph(call, club):
+    embedding, graph = Embedding.load(club), datasets.karate()
+    expected = evaluate(graph, torch.from_numpy(embedding.points.copy()), embedding.manifold)
+    said = json.loads(call("evaluate", club, "--graph", "karate", "--json").stdout)
+    assert said == {"folder": str(club), "graph": "karate", "trained_on_it": True, "measures": expected}
+    assert said["measures"] == embedding.run["measures"]
+
+
+def test_evaluate_prints_all_measures_with_baselines_beside(call, club):
+    measures = Embedding.load(club).run["measures"]
+    result = call("evaluate", club, "--graph", "karate")
+    assert result.exit_code == 0
+    first, blank, *table, end, wedges = result.stdout.splitlines()
+    assert first.startswith("karate: 34 nodes, 78 edges")
+    assert blank == end == ""
+    assert wedges.startswith("of the graph's wedges 25.57 % are closed by a triangle, 74.43 % are open")
+    assert table[0].split() == ["measure", "best", "embedding", "norm", "PageRank", "closeness"]
+    by_name = {line.split()[0]: line.split()[1:] for line in table[1:]}
+    beside = ("", "_norm", "_pagerank", "_closeness")
+    of_the_graph = ("transitivity", "open_wedges")
+    assert len(by_name) == sum(not name.endswith((*beside[1:], *of_the_graph)) for name in measures)
+    for name, (best, *values) in by_name.items():
+        assert best == {"violated": "0", "precision": "<=1"}.get(name.partition("_")[0], "1")
+        expected = [measures[name + suffix] for suffix in beside if name + suffix in measures]
+        assert [float(value) for value in values] == pytest.approx(expected, abs=1e-4)
+
+
+def test_evaluate_reads_files_and_finds_the_order_of_the_nodes(call, club):
+    graph = datasets.karate()
+    ends = [(graph.ids[i], graph.ids[j]) for i, j in graph.edges]
+    lines = [f"{a};{b};{w:g}" for (a, b), w in zip(ends, graph.weights, strict=True)]
+    Path("club.txt").write_text("\n".join(reversed(lines)))
+    said = json.loads(call("evaluate", club, "--graph", "club.txt", "--delimiter", ";", "--json").stdout)
+    expected = Embedding.load(club).run["measures"]
+    # PageRank and closeness sum in another order, and equal strengths are taken in the order of the nodes.
+    for name in ("violated_orders", "violated_orders_all", "recall_at_1", "map", "mean_rank", "spearman_all"):
+        assert said["measures"][name] == pytest.approx(expected[name])
+    assert said["trained_on_it"] is False  # the order of the nodes is part of a graph
+
+
+def test_evaluate_by_another_graph_says_so(call, club):
+    Path("few.txt").write_text("1 2 1\n3 34 2\n")
+    result = call("evaluate", club, "--graph", "few.txt")
+    assert "few.txt: 34 nodes, 2 edges" in result.stdout
+    assert "this is not the graph that was embedded" in result.stdout
+
+
+def test_evaluate_finds_the_graph_that_was_embedded(call, refuse, club, tmp_path, monkeypatch):
+    assert call("evaluate", club).stdout == call("evaluate", club, "--graph", "karate").stdout
+    Path("ties.csv").write_text("who,whom,calls\nann,bob,2\nbob,cid,1\ncid,dan,4\n")
+    call("embed ties.csv -o club --iterations 5 --quiet --weight calls")
+    Path("elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    said = json.loads(call("evaluate ../club --json").stdout)
+    assert (said["graph"], said["trained_on_it"]) == ("ties.csv", True)
+    assert said["measures"] == Embedding.load("../club").run["measures"]
+    assert refuse("evaluate ../club --weight calls").startswith("--weight says how a graph is read")
+    Path("../ties.csv").write_text("who,whom,calls\nann,bob,2\nbob,cid,1\n")
+    assert refuse("evaluate ../club") == (
+        "evaluate needs the graph, and ties.csv has changed since: give it with --graph"
+    )
+
+
+def test_evaluate_refuses_nodes_that_were_not_embedded(refuse, club):
+    Path("other.txt").write_text("1 2 1\n3 99 2\n")
+    assert refuse("evaluate", club, "--graph", "other.txt").endswith("such as '99'")
+
+
+def test_evaluate_without_a_record(call, club):
+    shutil.copytree(club, "club")
+    Path("club/run.json").unlink()
+    said = json.loads(call("evaluate club --graph karate --json").stdout)
+    assert said["trained_on_it"] is None
+    assert said["measures"] == Embedding.load(club).run["measures"]
+
+
+def test_datasets(call, monkeypatch):
+    said = json.loads(call("datasets --json").stdout)["datasets"]
+    assert {row["name"]: row["description"] for row in said} == datasets.names()
+    assert said[0] | {"description": ""} == {"name": "karate", "description": "", "available": True}
+    table = call("datasets").stdout.splitlines()
+    assert [line.split()[0] for line in table[1:]] == list(datasets.names())
+
+
+def test_datasets_tells_what_is_here_without_a_download(call, monkeypatch, tmp_path):
+    def here(name: str) -> bool:
+        return {row["name"]: row["available"] for row in json.loads(call("datasets --json").stdout)["datasets"]}[name]
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.delenv("ULTRAHYPERBOLIC_DATA", raising=False)
+    assert not here("nips")
+    monkeypatch.setattr(nouns, "_folders", lambda: iter([tmp_path]))
+    assert not here("wordnet-mammals")
+    assert here("lesmis")
+    monkeypatch.setattr(networkx_graphs, "find_spec", lambda name: None)
+    assert not here("lesmis")
+    assert here("karate")
+    (tmp_path / "nips_edges.txt").touch()
+    monkeypatch.setenv("ULTRAHYPERBOLIC_DATA", str(tmp_path))
+    assert here("nips")
+    (tmp_path / "data.noun").touch()
+    assert here("wordnet-mammals")
+
+
+def test_the_flow(call):
+    assert call("embed karate -o club --iterations 60 --signature 2,2").exit_code == 0
+    top = json.loads(call("rank club --top 1 --json").stdout)["ranking"][0]["node"]
+    nearest = json.loads(call("neighbors", "club", top, "-k", 1, "--json").stdout)["neighbors"][0]
+    embedding = Embedding.load("club")
+    assert nearest["distance"] == pytest.approx(embedding.distance(top, nearest["node"]))
+    assert call("evaluate club --graph karate").exit_code == 0
+
+
+def test_tables_are_written_as_csv_that_no_spreadsheet_runs(call):
+    from ultrahyperbolic.export.tables import read_table
+
+    Path("ties.tsv").write_text("=1+1\t@x\t2\n@x\t-2\t1\n-2\tann\t3\n")
+    call("embed ties.tsv -o club --iterations 5 --quiet")
+    printed = call("rank club --csv ranking.csv --json").stdout
+    text = Path("ranking.csv").read_text()
+    assert "\n'=1+1," in text
+    assert "\n'@x," in text
+    assert "\n-2," in text  # a number
+    rows = read_table(Path("ranking.csv"))
+    ranking = json.loads(printed)["ranking"]
+    assert [(row["node"], float(row["delta"]), int(row["rank"])) for row in rows] == [
+        (row["node"], row["delta"], row["rank"]) for row in ranking
+    ]
+    call("neighbors club =1+1 -k 2 --csv near.csv")
+    assert [list(row) for row in read_table(Path("near.csv"))] == [["node", "distance"]] * 2
+
+
+def test_a_table_that_cannot_be_written_is_named(refuse, club):
+    assert refuse("rank", club, "--csv", "nowhere/r.csv") == (
+        "cannot write the table: nowhere/r.csv: No such file or directory"
+    )

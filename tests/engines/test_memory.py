@@ -1,0 +1,113 @@
+"""What a training needs is known before it starts, and what does not fit is refused with what would."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from machines import ON_LINUX
+
+from ultrahyperbolic import Graph
+from ultrahyperbolic.engines import memory
+from ultrahyperbolic.engines.memory import estimate, free_bytes, require_memory
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.embed import embed_many
+
+MEASURE = """
+import json, sys
+from pathlib import Path
+import numpy as np
+from ultrahyperbolic import Graph
+from ultrahyperbolic.embedding import TrainingConfig, embed_many
+
+backend, n, p, runs, precision, ties, without = json.loads(sys.argv[1])
+sys.modules.update(dict.fromkeys(without))
+
+def bytes_of(key):
+    return int(Path("/proc/self/status").read_text().partition(key)[2].split()[0]) * 1024
+
+ends = np.random.default_rng(0).integers(0, n, (2, ties * n))
+graph = Graph.from_arrays(*ends, ids=n)
+Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
+before = bytes_of("VmRSS:")
+configs = [TrainingConfig(p=p, q=1, seed=seed, iterations=1) for seed in range(runs)]
+embed_many(graph, configs, backend=backend, precision=precision, measures=False)
+print(json.dumps([bytes_of("VmHWM:") - before, graph.n_edges]))
+"""
+
+
+@ON_LINUX
+@pytest.mark.parametrize(
+    ("backend", "n", "p", "runs", "precision", "ties", "without"),
+    [
+        ("numba", 2000, 200, 6, None, 5, []),
+        pytest.param("numba", 3000, 200, 5, "float32", 5, [], marks=pytest.mark.slow),
+        ("numba", 20_000, 3, 1, None, 2, []),  # the start takes most
+        pytest.param("numba", 20_000, 3, 1, None, 2, ["scipy"], marks=pytest.mark.slow),
+        ("reference", 1000, 3, 2, None, 5, []),
+        pytest.param("reference", 2500, 3, 1, None, 5, [], marks=pytest.mark.slow),
+    ],
+)
+def test_the_estimate_is_near_what_a_process_takes(backend, n, p, runs, precision, ties, without):
+    settings = json.dumps([backend, n, p, runs, precision, ties, without])
+    child = subprocess.run([sys.executable, "-c", MEASURE, settings], capture_output=True, text=True, check=True)
+    taken, edges = json.loads(child.stdout)
+    host, device = estimate(n, edges, [p + 2] * runs, backend=backend, precision=precision)
+    assert device == 0
+    assert 0.9 * taken < host < 2 * taken, f"{taken >> 20} MiB taken, {host >> 20} MiB estimated"
+
+
+def graph_of(n):
+    return Graph.from_arrays([0, 1, 0], [1, 2, 2], [1.0, 2.0, 3.0], ids=n)
+
+
+def test_what_no_machine_holds_is_refused_before_it_starts():
+    begun = []
+    with pytest.raises(MemoryError, match=r"^10000000 nodes and 3 edges in 302 coordinates, 1 at once, need about \d+"):
+        embed_many(graph_of(10_000_000), [TrainingConfig(p=300, q=1)], backend="numba", callback=begun.append)
+    assert begun == []
+
+
+@pytest.mark.parametrize(
+    ("free", "backend", "precision", "runs", "advice"),
+    [
+        (4.0, "reference", None, 1, "use backend 'numba', which lists no pairs"),
+        (2.5, "numba", None, 4, "use precision 'float32'"),
+        (2.0, "numba", "float32", 9, "train 3 at a time"),
+        (0.1, "numba", "float32", 1, "use fewer dimensions, a smaller graph or a machine with more memory"),
+    ],
+)
+def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision, runs, advice):
+    monkeypatch.setattr(memory, "free_bytes", lambda: int(free * 2**30))
+    graph = graph_of(9_000 if backend == "reference" else 100_000)
+    configs = [TrainingConfig(p=12, q=1, seed=seed) for seed in range(runs)]
+    with pytest.raises(MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"):
+        require_memory(graph, configs, backend=backend, precision=precision)
+    if advice.startswith("train"):
+        require_memory(graph, configs[:3], backend=backend, precision=precision)
+        with pytest.raises(MemoryError):
+            require_memory(graph, configs[:4], backend=backend, precision=precision)
+
+
+def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
+    with pytest.raises(MemoryError, match=r"10001 nodes have too many pairs to list.*: use backend 'numba'"):
+        embed_many(graph_of(10_001), [TrainingConfig()], backend="reference")
+
+
+@ON_LINUX
+def test_the_free_memory_is_that_of_the_machine():
+    assert 1 << 26 < free_bytes() < 1 << 46
+
+
+def test_a_device_needs_more_for_more_of_everything():
+    few = estimate(10_000, 50_000, [5], backend="triton")
+    for more in (
+        estimate(20_000, 50_000, [5], backend="triton"),
+        estimate(10_000, 90_000, [5], backend="triton"),
+        estimate(10_000, 50_000, [9], backend="triton"),
+        estimate(10_000, 50_000, [5, 5], backend="triton"),
+        estimate(10_000, 50_000, [5], backend="triton", precision="float64"),
+    ):
+        assert more[1] > few[1]

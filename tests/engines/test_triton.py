@@ -1,0 +1,231 @@
+"""The CUDA engine against the reference: on a GPU where there is one, else under Triton's interpreter."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+
+import numpy as np
+import pytest
+import torch
+from backends import MANIFOLDS, compare, conditioning, random_pairs, spec_of, spread_points
+from machines import ON_TWO_CUDA
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.objective import RankedPairs
+
+pytest.importorskip("triton", reason="the CUDA engine needs triton, which torch brings along on CUDA machines")
+
+from ultrahyperbolic.engines.triton import engine as cuda
+from ultrahyperbolic.engines.triton import passes as passes
+from ultrahyperbolic.engines.triton.engine import TritonEngine
+
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+DOUBLE = functools.partial(TritonEngine, device=DEVICE, precision="float64")
+SINGLE = functools.partial(TritonEngine, device=DEVICE, precision="float32")
+KARATE = RankedPairs.of(datasets.karate())
+
+
+@pytest.mark.parametrize(("capacities", "tau"), [("tied", 0.01), ("distinct", 1.0), ("one", 0.1)])
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
+def test_smoothed_value_and_gradient(manifold, capacities, tau):
+    pairs, points = random_pairs(70, capacities), spread_points(manifold, 70)
+    assert max(compare(DOUBLE, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-10
+    assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-4
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.5])
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 1, -4.0)], ids=str)
+def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):
+    pairs, points = random_pairs(300, "tied"), spread_points(manifold, 300, scale=scale)
+    assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", 0.01, points)) <= 1e-5
+
+
+@pytest.mark.parametrize("tau", [0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str)
+def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
+    pairs, points = random_pairs(60, "tied"), spread_points(manifold, 60, seed=1)
+    bound = 64 * conditioning(pairs, manifold, "dissimilarity", tau, points)
+    assert max(compare(DOUBLE, pairs, manifold, "dissimilarity", tau, points)) <= bound
+
+
+OTHERS = [
+    (PseudoHyperboloid(2, 2), "broken_dissimilarity"),
+    (PseudoHyperboloid(2, 2), "cone_rule"),
+    (PseudoHyperboloid(2, 2, -4.0), "extrinsic_dist"),
+    (PseudoHyperboloid(4, 0), "extrinsic_dist"),
+    (PseudoHyperboloid(0, 4), "extrinsic_dist"),
+    (PseudoHyperboloid(4, 0, -0.25), "dist"),
+    (PseudoHyperboloid(0, 4), "dist"),
+    (Euclidean(4), "dist"),
+]
+
+
+@pytest.mark.parametrize(("manifold", "measure"), OTHERS, ids=str)
+def test_the_other_dissimilarities(manifold, measure):
+    pairs, points = random_pairs(60, "tied"), spread_points(manifold, 60)
+    assert max(compare(DOUBLE, pairs, manifold, measure, 0.1, points)) <= 1e-9
+    assert max(compare(SINGLE, pairs, manifold, measure, 0.1, points)) <= 1e-3
+
+
+@pytest.mark.parametrize(("manifold", "measure"), [(PseudoHyperboloid(2, 2), "extrinsic_dist"), (Euclidean(4), "dist")])
+def test_points_that_coincide_have_no_slope(manifold, measure):
+    pairs, points = random_pairs(20, "tied"), spread_points(manifold, 20)
+    points[1:5] = points[0]
+    found = DOUBLE(pairs, [spec_of(manifold, measure, 0.1)]).evaluate(BatchState.start([points.numpy()]))
+    assert np.isfinite(found.gradient).all()
+
+
+def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
+    manifold = PseudoHyperboloid(3, 1)
+    pairs, points = random_pairs(130, "tied", degree=20), spread_points(manifold, 130)
+    spec, state = spec_of(manifold, "smoothed_dissimilarity", 0.1), BatchState.start([points.numpy()])
+    by_bitmap = DOUBLE(pairs, [spec]).evaluate(state)
+    monkeypatch.setattr(passes, "BITMAP_NODES", 0)
+    by_lists = DOUBLE(pairs, [spec]).evaluate(state)
+    # Compilers may order the same sums differently; a pair too many or too few would change the third digit.
+    assert by_bitmap.loss == pytest.approx(by_lists.loss, rel=1e-13)
+    largest = np.abs(by_lists.gradient).max()
+    np.testing.assert_allclose(by_bitmap.gradient, by_lists.gradient, rtol=0.0, atol=1e-13 * largest)
+
+
+@pytest.mark.parametrize(("pairs", "why"), [(40, "complete"), (12, "a single edge")])
+def test_graphs_without_non_edges_or_with_one_edge(pairs, why):
+    n = pairs
+    i, j = np.triu_indices(n, 1)
+    edges = np.stack((i, j), 1) if why == "complete" else np.array([[3, 7]])
+    weaker = np.repeat(np.arange(0, len(edges), 10), 10)[: len(edges)]
+    ranked = RankedPairs(n, edges, weaker)
+    manifold = PseudoHyperboloid(3, 1)
+    assert max(compare(DOUBLE, ranked, manifold, "smoothed_dissimilarity", 0.1, spread_points(manifold, n))) <= 1e-10
+
+
+@pytest.mark.parametrize("way", ["descent", "gradient", "phi", "signed-gradient"])
+def test_iterations_equal_the_reference(way):
+    manifold = PseudoHyperboloid(3, 1, -4.0)
+    schedule = Schedule.constant(10, temperature=0.05, step=1e-2, clip=0.01, epsilon=0.1)
+    specs = [RunSpec(manifold, schedule, "smoothed_dissimilarity", way)]
+    start = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+    states = [BatchState.start([start]) for _ in range(2)]
+    losses = [
+        e(KARATE, specs, best_every=2).advance(s, 4) for e, s in zip((DOUBLE, ReferenceEngine), states, strict=True)
+    ]
+    np.testing.assert_allclose(*losses, rtol=1e-10)
+    for field in ("points", "free", "best", "record"):
+        np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
+
+
+def test_the_lowest_loss_is_kept_though_epsilon_changes_that_nothing_reads():
+    manifold = PseudoHyperboloid(3, 1)
+    schedule = Schedule(np.full(6, 0.01), np.geomspace(0.1, 1e-3, 6), np.full(6, 1e-3), np.full(6, 0.05))
+    specs = [RunSpec(manifold, schedule, "dissimilarity"), RunSpec(manifold, schedule, "dissimilarity", keep="last")]
+    start = manifold.random_near_pole(34, epsilon=0.05, generator=torch.Generator().manual_seed(0)).numpy()
+    state = BatchState.start([start, start])
+    losses = DOUBLE(KARATE, specs).advance(state, 6)
+    assert np.argmin(losses[0]) < 5, "the lowest loss is not the last"
+    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), np.argmin(losses[0]))
+    assert state.record[1, 1] == 5
+
+
+def test_no_point_moves_before_all_gradients_are_known():
+    # More nodes than one program takes: a moved neighbour would show in the gradient of an edge.
+    manifold = PseudoHyperboloid(3, 1)
+    pairs, points = random_pairs(150, "tied"), spread_points(manifold, 150)
+    schedule = Schedule.constant(3, temperature=0.1, step=0.1, clip=0.05, epsilon=0.1)
+    specs = [RunSpec(manifold, schedule, "smoothed_dissimilarity")]
+    states = [BatchState.start([points.numpy()]) for _ in range(2)]
+    for engine, state in zip((DOUBLE, ReferenceEngine), states, strict=True):
+        engine(pairs, specs).advance(state, 2)
+    np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-8, atol=1e-10)
+
+
+def test_run_k_of_a_batch_is_that_run_alone():
+    manifolds = [PseudoHyperboloid(3, 1), PseudoHyperboloid(4, 0, -4.0), Euclidean(4), PseudoHyperboloid(3, 1, -4.0)]
+    specs = [spec_of(m, "smoothed_dissimilarity", 0.02 * (k + 1)) for k, m in enumerate(manifolds)]
+    starts = [
+        m.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy() for m in manifolds
+    ]
+    together = BatchState.start(starts)
+    losses = DOUBLE(KARATE, specs).advance(together, 2)
+    for k, manifold in enumerate(manifolds):
+        alone = BatchState.start([starts[k]])
+        assert np.array_equal(DOUBLE(KARATE, [specs[k]]).advance(alone, 2)[0], losses[k])
+        assert np.array_equal(alone.points[0], together.points[k][:, : manifold.ambient_dim])
+
+
+def test_a_run_stops_once_every_edge_is_shorter():
+    manifold = Euclidean(2)
+    pairs = RankedPairs(4, np.array([[0, 1], [2, 3]]), np.zeros(2, dtype=np.int64))
+    points = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [5.1, 0.0]])
+    state = BatchState.start([points])
+    specs = [spec_of(manifold, "dissimilarity", 0.1)]
+    losses = DOUBLE(pairs, specs, stop_when_ordered=True).advance(state, 3)
+    assert state.record[0, 3] == 0
+    assert np.isnan(losses[0, 1:]).all()
+    assert np.array_equal(state.points[0], points)
+
+
+def test_kernels_are_launched_on_the_device_of_the_engine(monkeypatch):
+    entered, launched = [], []
+
+    @contextlib.contextmanager
+    def enter(device, real=passes.on_device):
+        with real(device):
+            entered.append(device)
+            yield
+            entered.pop()
+
+    class Watched:
+        def __init__(self, name, kernel):
+            self.name, self.kernel = name, kernel
+
+        def __getitem__(self, grid):
+            assert entered, f"{self.name} is launched on whatever device is the current one"
+            launched.append((self.name, entered[-1]))
+            return self.kernel[grid]
+
+    names = []
+    for module in (passes, cuda):
+        monkeypatch.setattr(module, "on_device", enter)
+        for name in [name for name in vars(module) if name.endswith("_kernel")]:
+            monkeypatch.setattr(module, name, Watched(name, getattr(module, name)))
+            names.append(name)
+    assert len(names) == 10
+    manifold = PseudoHyperboloid(2, 1)
+    engine = DOUBLE(random_pairs(20, "tied"), [spec_of(manifold, "smoothed_dissimilarity", 0.1)])
+    state = BatchState.start([spread_points(manifold, 20).numpy()])
+    engine.evaluate(state)
+    engine.advance(state, 1)
+    assert set(launched) == {(name, DEVICE) for name in names}
+    assert entered == []
+
+
+def test_a_device_becomes_the_current_one(monkeypatch):
+    seen = []
+
+    @contextlib.contextmanager
+    def device(place):
+        seen.append(place)
+        yield
+
+    monkeypatch.setattr(torch.cuda, "device", device)
+    with passes.on_device(torch.device("cuda:1")):
+        assert seen == [torch.device("cuda:1")]
+    with passes.on_device(torch.device("cpu")):
+        assert len(seen) == 1
+
+
+@ON_TWO_CUDA
+def test_the_second_device_trains_like_the_first():
+    manifold = PseudoHyperboloid(3, 1)
+    points = spread_points(manifold, 34).numpy()
+    specs = [spec_of(manifold, "smoothed_dissimilarity", 0.1)]
+    states = [BatchState.start([points]) for _ in range(2)]
+    losses = [
+        TritonEngine(KARATE, specs, device=torch.device("cuda", number), precision="float64").advance(state, 3)
+        for number, state in enumerate(states)
+    ]
+    np.testing.assert_allclose(*losses, rtol=1e-12)
+    assert torch.cuda.current_device() == 0

@@ -1,0 +1,105 @@
+"""What a training is asked to do: what is taken, what is refused, and what earlier records hold."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.embed import configure, embed_many
+
+KARATE = uh.datasets.karate()
+
+
+def test_flat_space_has_no_signature():
+    config = TrainingConfig(flat=4)
+    assert (config.p, config.q, config.flat) == (None, None, 4)
+    assert (TrainingConfig().p, TrainingConfig().q) == (3, 1)
+    with pytest.raises(ValueError, match=r"leave them out with flat, got p = 3 and q = 1"):
+        TrainingConfig(p=3, q=1, flat=4)
+    with pytest.raises(ValueError, match=r"p and q go together, got p = None and q = 1"):
+        TrainingConfig(q=1)
+
+
+def test_earlier_records_of_flat_space_load():
+    record = {**TrainingConfig(flat=2).to_json(), "p": 3, "q": 1, "beta": -2.0}
+    assert TrainingConfig.from_json(record) == TrainingConfig(flat=2)
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "words"),
+    [
+        ({"best_every": 0}, ValueError, "best_every must be at least 1, got 0"),
+        ({"best_every": 2.5}, TypeError, "best_every must be an integer, got 2.5"),
+        ({"drop_factor": -1.0}, ValueError, "drop_factor must be a finite positive number, got -1.0"),
+        ({"drop_below": math.nan}, ValueError, "drop_below must be a finite number or None, got nan"),
+        ({"flat": 4, "beta": -2.0}, ValueError, "beta curves a manifold, and flat space has no curvature"),
+        ({"flat": 0}, ValueError, "flat must be at least 1, got 0"),
+        ({"iterations": True}, TypeError, "iterations must be an integer, got True"),
+        ({"iterations": 2.0}, TypeError, "iterations must be an integer, got 2.0"),
+        ({"seed": "3"}, TypeError, "seed must be an integer, got '3'"),
+    ],
+)
+def test_settings_that_would_be_ignored_are_refused(settings, error, words):
+    with pytest.raises(error) as caught:
+        TrainingConfig(**settings)
+    assert words in str(caught.value)
+
+
+@pytest.mark.parametrize("time_limit", [-1.0, 0.0, math.nan, math.inf])
+def test_a_limit_that_is_no_time_is_refused(time_limit):
+    words = f"time_limit must be a finite positive number, got {time_limit}"
+    for call in (
+        lambda: uh.embed(KARATE, iterations=5, time_limit=time_limit, quiet=True),
+        lambda: uh.embed(KARATE, dim=2, iterations=5, time_limit=time_limit, quiet=True),
+        lambda: embed_many(KARATE, [TrainingConfig(iterations=5)], time_limit=time_limit),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+def test_flat_space_takes_no_beta():
+    with pytest.raises(ValueError, match=r"beta curves a manifold, .* leave it out, got -2"):
+        uh.embed(KARATE, flat=True, beta=-2, quiet=True)
+    assert {config.beta for config in configure(KARATE, flat=True)} == {-1.0}
+
+
+def test_integers_of_numpy_are_those_of_python(tmp_path):
+    two = np.int64(2)
+    plain = uh.embed(KARATE, p=2, q=1, seed=3, iterations=5, threads=1, quiet=True)
+    given = uh.embed(
+        KARATE, p=two, q=np.uint8(1), seed=np.int64(3), iterations=np.int32(5), threads=np.int16(1), quiet=True
+    )
+    assert np.array_equal(given.points, plain.points)
+    config = TrainingConfig.from_json(given.run["config"])
+    assert {type(value) for value in (config.p, config.q, config.seed, config.iterations, config.best_every)} == {int}
+    given.save(tmp_path / "club")
+    saved, own = (json.loads(json.dumps(e.run["config"])) for e in (uh.load(tmp_path / "club"), plain))
+    assert saved == own
+    flat = uh.embed(KARATE, dim=two, flat=True, iterations=5, quiet=True)
+    assert type(flat.run["config"]["flat"]) is int
+    assert given.neighbors("1", k=two).equals(given.neighbors("1", k=2))
+    assert np.array_equal(given.nearest(two)[0], given.nearest(2)[0])
+    found = [
+        uh.select_signature(
+            KARATE, dim=kind(1), seeds=kind(2), iterations=kind(8), seed=kind(3), threads=kind(1), quiet=True
+        ).rows
+        for kind in (int, np.int64)
+    ]
+    assert json.dumps([row.to_json() for row in found[0]]) == json.dumps([row.to_json() for row in found[1]])
+
+
+def test_random_states_of_numpy_are_those_of_python():
+    pytest.importorskip("sklearn")
+    adjacency = KARATE.adjacency().toarray()
+    plain, given = (
+        uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=state).fit_transform(adjacency)
+        for state in (3, np.int64(3))
+    )
+    assert np.array_equal(plain, given)
+    with pytest.raises(TypeError, match="random_state must be an integer, got True"):
+        uh.UltrahyperbolicEmbedding(random_state=True).fit(adjacency)
