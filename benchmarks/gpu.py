@@ -96,7 +96,7 @@ def correctness() -> Figures:
         points = manifold.random(n, scale=spread, generator=torch.Generator().manual_seed(0))
         state = BatchState.start([points.numpy()])
         for tau in (1.0, 0.01):
-            spec = RunSpec(manifold, Schedule.constant(2, temperature=tau, step=1e-6), "smoothed_dissimilarity")
+            spec = RunSpec(manifold, Schedule.constant(2, temperature=tau, step=1e-6), "smoothed")
             expected = ReferenceEngine(pairs, [spec]).evaluate(state)
             true = manifold.egrad2rgrad(points, torch.from_numpy(expected.gradient[0]))
             for precision in PRECISIONS:
@@ -118,7 +118,7 @@ def nips(path: Path | None) -> Figures:
     start = manifold.random_near_pole(pairs.n_nodes, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
     figures: Figures = {}
     for precision in PRECISIONS:
-        spec = RunSpec(manifold, Schedule.constant(11_000, temperature=1e-4, step=1e-8), "dissimilarity")
+        spec = RunSpec(manifold, Schedule.constant(11_000, temperature=1e-4, step=1e-8), "geodesic")
         engine = TritonEngine(pairs, [spec], precision=precision)
         state = BatchState.start([start])
         engine.advance(state, 100)

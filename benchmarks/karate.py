@@ -81,7 +81,7 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     pairs = RankedPairs.of(datasets.karate())
-    recipe = {**settings(weighted=True, q=1), "iterations": arguments.iterations, "dissimilarity": "dissimilarity"}
+    recipe = {**settings(weighted=True, q=1), "iterations": arguments.iterations, "dissimilarity": "geodesic"}
     config = TrainingConfig(p=3, q=1, **recipe)
     start = config.starting_points(datasets.karate())
     signs = torch.tensor([-1.0, -1.0, 1.0, 1.0, 1.0], dtype=torch.float64)

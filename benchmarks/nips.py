@@ -61,7 +61,7 @@ def measure(graph: Graph, threads: int, samples: int, count: int) -> dict[str, f
     )
 
     def spec(tau: float) -> RunSpec:
-        return RunSpec(manifold, Schedule.constant(1000, temperature=tau, step=1e-8), "dissimilarity")
+        return RunSpec(manifold, Schedule.constant(1000, temperature=tau, step=1e-8), "geodesic")
 
     state = BatchState.start([start.numpy()])
     cold = NumbaEngine(pairs, [spec(1e-4)], threads=threads)

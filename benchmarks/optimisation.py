@@ -43,7 +43,7 @@ def loss_of(graph: Graph, embedding: Embedding, tau: float, device: str | None) 
     """D_γ's loss at τ."""
     trained = embedding.run["config"]
     geometry = {"p": trained["p"], "q": trained["q"]}
-    plain = TrainingConfig(**geometry, temperature=(tau, tau), dissimilarity="dissimilarity", iterations=1)
+    plain = TrainingConfig(**geometry, temperature=(tau, tau), dissimilarity="geodesic", iterations=1)
     engine = make_engine(RankedPairs.of(graph), [plain], device=device)
     return float(engine.evaluate(BatchState.start([np.array(embedding.points)])).loss[0])
 

@@ -54,7 +54,7 @@ def generated(n: int) -> Embedding:
     embedding = Embedding(graph.ids, points.numpy(), manifold, {"seed": 0}, graph)
     # A folder holds δ, and minutes of sums over all pairs are no part of a page.
     few = points[torch.from_numpy(rng.integers(n, size=200))]
-    vars(embedding)["delta"] = n * manifold.cdist(points, few, measure="dissimilarity").mean(1).numpy()
+    vars(embedding)["delta"] = n * manifold.cdist(points, few, dissimilarity="geodesic").mean(1).numpy()
     return embedding
 
 

@@ -36,7 +36,7 @@ def milliseconds(n: int, d: int, tau: float, repeats: int) -> float:
     manifold = PseudoHyperboloid(d - 2, 1)
     points = manifold.random(n, scale=0.7, generator=torch.Generator().manual_seed(0))
     schedule = Schedule.constant(1, temperature=tau, step=1e-6, epsilon=0.1)
-    engine = NumbaEngine(pairs, [RunSpec(manifold, schedule, "smoothed_dissimilarity")])
+    engine = NumbaEngine(pairs, [RunSpec(manifold, schedule, "smoothed")])
     state = BatchState.start([points.numpy()])
     engine.evaluate(state)
     times = []

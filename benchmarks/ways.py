@@ -45,8 +45,8 @@ from ultrahyperbolic.training.select import Geometry
 
 BASE = TrainingConfig(start="spectral", temperature=(0.03, 0.003))
 WAYS: dict[str, dict[str, Any]] = {
-    "D_γ": {"dissimilarity": "dissimilarity"},
-    "the broken geodesic": {"dissimilarity": "broken_dissimilarity"},
+    "D_γ": {"dissimilarity": "geodesic"},
+    "the broken geodesic": {"dissimilarity": "broken"},
     "ε 1 to 0.01": {"epsilon": (1.0, 0.01)},
     "ε 0.001 to 1e-6": {"epsilon": (1e-3, 1e-6)},
     "ε 0.001 to 1e-6, τ 0.3 to 0.01": {"epsilon": (1e-3, 1e-6), "temperature": (0.3, 0.01)},
@@ -161,7 +161,7 @@ def compare_ways(names: list[str], geometries: list[Geometry], seeds: int, devic
             fits = {
                 way: changes
                 for way, changes in WAYS.items()
-                if geometry.flat is None or changes.get("dissimilarity") != "broken_dissimilarity"
+                if geometry.flat is None or changes.get("dissimilarity") != "broken"
             }
             base, *rest = shares(graph, [of(geometry), *(of(geometry, **c) for c in fits.values())], seeds, device)
             found = dict(zip(fits, rest, strict=True))

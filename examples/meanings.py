@@ -22,7 +22,7 @@ import torch
 from torch import Tensor
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.geometry.manifold import Measure
+from ultrahyperbolic.geometry.words import Dissimilarity
 
 TOPICS = {
     "water": ("river", "stream", "fish"),
@@ -99,13 +99,12 @@ def fit(D: Tensor, manifold: uh.Manifold, starts: int) -> Fit:
     n = len(D)
     i, j = torch.triu_indices(n, n, 1)
 
-    measure: Measure = "dist" if isinstance(manifold, uh.Euclidean) else "dissimilarity"  # the flat one is squared
+    # The dissimilarity of flat space is squared.
+    measure: Dissimilarity = "distance" if isinstance(manifold, uh.Euclidean) else "geodesic"
 
     def stress(points: Tensor, epsilon: float | None) -> Tensor:
-        if epsilon is None:
-            lengths = getattr(manifold, measure)(points[i], points[j])
-        else:
-            lengths = manifold.smoothed_dissimilarity(points[i], points[j], epsilon)
+        function = manifold.pair_function(measure if epsilon is None else "smoothed", epsilon)
+        lengths = function(points[i], points[j])
         total: Tensor = (lengths - D[i, j]).square().sum() / D[i, j].square().sum()
         return total
 
@@ -116,7 +115,7 @@ def fit(D: Tensor, manifold: uh.Manifold, starts: int) -> Fit:
             function = partial(stress, epsilon=epsilon)
             result = uh.minimize(function, points, manifold, max_iterations=50, gradient_tolerance=1e-4)
             points = result.point
-        found.append((result.value**0.5, manifold.cdist(points, measure=measure)))
+        found.append((result.value**0.5, manifold.cdist(points, dissimilarity=measure)))
     found.sort(key=lambda pair: pair[0])
     return Fit(found[0][1], found[0][0], [value for value, _ in found])
 

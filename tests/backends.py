@@ -7,7 +7,7 @@ import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
-from ultrahyperbolic.engines.reference import ReferenceEngine, measure_of
+from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
 
@@ -60,7 +60,7 @@ def compare(engine_of, pairs, manifold, measure, tau, points, epsilon=0.1):
 
 def conditioning(pairs, manifold, measure, tau, points):
     """u · max ‖x-y‖² · max(1/(τd), 1/|s|) over the pairs whose softmax weight exceeds 1e-6."""
-    loss = RankingLoss(pairs, measure_of(manifold, measure, 0.1), tau)
+    loss = RankingLoss(pairs, manifold.pair_function(measure, 0.1 if measure == "smoothed" else None), tau)
     distances = torch.cat(loss.distances(points))
     weight = torch.softmax(-distances / tau, 0)
     listed = torch.from_numpy(np.concatenate((pairs.edges, pairs.nonedges)))[weight > 1e-6]

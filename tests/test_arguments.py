@@ -144,7 +144,7 @@ NUMBERS = [
             (lambda N=N: N.causal_character(u, tolerance=-1.0), ValueError, "tolerance must be a finite non-negative number, got -1.0"),
             (lambda N=N: N.cdist(N.origin(4), block_rows=2.5), TypeError, "block_rows must be an integer, got 2.5"),
             (lambda N=N: N.cdist(N.origin(4), block_rows=0), ValueError, "block_rows must be at least 1, got 0"),
-            (lambda N=N: N.cdist(N.origin(4), measure="x"), ValueError, "measure must be one of dist, "),
+            (lambda N=N: N.cdist(N.origin(4), dissimilarity="x"), ValueError, "dissimilarity must be one of geodesic, "),
             (lambda N=N: N.cdist(N.origin(4), N.origin(4).float()), TypeError, "x is torch.float64 and y is torch.float32"),
             (lambda N=N: N.cdist(N.origin()), ValueError, "cdist takes x [n, d] and y [m, d], got shapes (5,)"),
             (lambda N=N: N.smoothed_dissimilarity(N.origin(4), N.origin(4), "x"), TypeError, "epsilon must be a finite positive number, got 'x'"),

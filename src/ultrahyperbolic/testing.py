@@ -22,10 +22,13 @@ from torch import Tensor
 
 from .geometry import Manifold
 from .geometry.arguments import check_callable, check_count, check_dtype, check_positive, validate
-from .geometry.manifold import MEASURES, require_manifold
+from .geometry.manifold import require_manifold
+from .geometry.words import DISSIMILARITIES
 
 __all__ = ["ManifoldReport", "check_gradient", "check_manifold", "properties", "random_isometry"]
 
+# The methods that say how far apart two points are.
+_DISTANCES = ("dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist")
 _PROPERTIES: dict[str, Callable[[_Sample], None]] = {}
 
 
@@ -445,7 +448,7 @@ def transport(s: _Sample) -> None:
 def symmetry(s: _Sample) -> None:
     """All dissimilarities are symmetric, non-negative and 0 at x = y."""
     M, x, y = s.manifold, s.points(), s.points()
-    for name in MEASURES:
+    for name in _DISTANCES:
         measure = getattr(M, name)
         there, back = measure(x, y), measure(y, x)
         _demand(there.isnan() == back.isnan(), f"{name} exists in one direction only")
@@ -508,7 +511,7 @@ def isometry_invariance(s: _Sample) -> None:
     ok, reason = M.check_point(turned_x, tolerance=1e-3 if s.dtype == torch.float32 else 1e-8)
     _demand(ok, f"the isometry leaves the manifold: {reason}")
     growth = s.condition(x, y, turned_x, turned_y)
-    for name in MEASURES:
+    for name in _DISTANCES:
         before, after = getattr(M, name)(x, y), getattr(M, name)(turned_x, turned_y)
         both = before.isfinite() & after.isfinite()
         _demand(both.any(), f"{name} is never defined")
@@ -588,7 +591,7 @@ def inclusions(s: _Sample) -> None:
         x, y = include(a), include(b)
         ok, reason = M.check_point(x)
         _demand(ok, f"{name} leaves the manifold: {reason}")
-        for measure in MEASURES:
+        for measure in _DISTANCES:
             # Squares, because d has an infinite slope on the cone.
             own, included = (getattr(N, measure)(*pair).square() for N, pair in ((part, (a, b)), (M, (x, y))))
             s.close(included, own, f"{name} changes {measure}", 1.0 + own, s.condition(a, b))
@@ -789,7 +792,7 @@ def finite_gradients(s: _Sample) -> None:
             pairs["the antipode"] = -x
     if s.p > 0 and s.q > 0 and s.beta is not None:
         pairs["the cone"] = x + _causal_tangents(s, x)["null"]
-    names = (*MEASURES, "sqdist", "expmap", "logmap", "norm", "transp_follow_expmap")
+    names = (*_DISTANCES, "sqdist", "expmap", "logmap", "norm", "transp_follow_expmap")
     for place, y in pairs.items():
         for name in names:
             for gradient in _gradients(s, name, x, y):
@@ -831,7 +834,7 @@ def _zero_on_cone(s: _Sample) -> None:
     y[1] = y[-1] = s.radius
     if s.signature_sign < 0:
         x, y = x.flip(-1), y.flip(-1)
-    for name in ("dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist"):
+    for name in _DISTANCES:
         for gradient in _gradients(s, name, x, y):
             _demand(gradient == 0, f"the gradient of {name} exactly on the cone is not 0")
 
@@ -862,7 +865,7 @@ def gradcheck(s: _Sample) -> None:
         "descent_direction": (M.descent_direction, (x, u)),
         "surrogate_direction": (M.surrogate_direction, (x, u)),
         "precondition_root": (M.precondition_root, (x, u)),
-        **{name: (getattr(M, name), (x, y)) for name in (*MEASURES, "sqdist")},
+        **{name: (getattr(M, name), (x, y)) for name in (*_DISTANCES, "sqdist")},
     }
     for name, (function, arguments) in functions.items():
         ok = torch.autograd.gradcheck(function, arguments, raise_exception=False, atol=1e-5, rtol=1e-4)
@@ -892,14 +895,15 @@ def broadcasting(s: _Sample) -> None:
     M, x, y = s.manifold, s.points(6), s.points(5)
     table = M.dissimilarity(x[:, None], y[None])
     _demand(table.shape == (6, 5), f"broadcasting gives shape {tuple(table.shape)}")
-    for name in MEASURES:
-        whole = getattr(M, name)(x[:, None], y[None])
-        blocks = M.cdist(x, y, measure=name, block_rows=4)
+    for named in DISSIMILARITIES:
+        function, name = M.pair_function(named), f"dissimilarity {named!r}"
+        whole = function(x[:, None], y[None])
+        blocks = M.cdist(x, y, dissimilarity=named, block_rows=4)
         _demand(whole.isnan() == blocks.isnan(), f"cdist exists where {name} does not, or the other way round")
         s.close(
             blocks.nan_to_num(0.0), whole.nan_to_num(0.0), f"cdist differs from {name}", 1.0 + whole.nan_to_num(0.0)
         )
-        single = torch.stack([torch.stack([getattr(M, name)(a, b) for b in y]) for a in x])
+        single = torch.stack([torch.stack([function(a, b) for b in y]) for a in x])
         s.close(
             single.nan_to_num(0.0),
             whole.nan_to_num(0.0),

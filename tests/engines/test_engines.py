@@ -7,9 +7,10 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
-from ultrahyperbolic.engines.base import MEASURES, BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
-from ultrahyperbolic.engines.reference import ReferenceEngine, measure_of
+from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.geometry.words import DISSIMILARITIES
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.loop import run
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
@@ -17,9 +18,9 @@ from ultrahyperbolic.objective import RankedPairs, RankingLoss
 KARATE = RankedPairs.of(datasets.karate())
 
 
-def spec(manifold, measure="smoothed_dissimilarity", way="descent", iterations=400, tau=0.05, step=1e-3, **options):
+def spec(manifold, dissimilarity="smoothed", way="descent", iterations=400, tau=0.05, step=1e-3, **options):
     schedule = Schedule.constant(iterations, temperature=tau, step=step, **options)
-    return RunSpec(manifold, schedule, measure, way)
+    return RunSpec(manifold, schedule, dissimilarity, way)
 
 
 def start(manifold, n, seed):
@@ -61,11 +62,9 @@ def test_whichever_descends_does(manifold, engine):
     assert back[-1] > down[-1]
 
 
-@pytest.mark.parametrize(
-    "measure", ["dissimilarity", "smoothed_dissimilarity", "dist", "extrinsic_dist", "broken_dissimilarity"]
-)
+@pytest.mark.parametrize("measure", ["geodesic", "smoothed", "distance", "extrinsic", "broken"])
 def test_compiled_flat_iterations_equal_the_reference(measure):
-    specs = [spec(Euclidean(4), measure=measure)]
+    specs = [spec(Euclidean(4), dissimilarity=measure)]
     states = [BatchState.start([start(Euclidean(4), 34, 0)]) for _ in range(2)]
     losses = [e(KARATE, specs).advance(s, 20) for e, s in zip((NumbaEngine, ReferenceEngine), states, strict=True)]
     np.testing.assert_allclose(*losses, rtol=1e-10)
@@ -82,7 +81,7 @@ def graphs():
     yield "a single edge", Graph.from_arrays([3], [7], ids=25)
 
 
-@pytest.mark.parametrize("measure", [measure for measure in MEASURES if measure != "dist"])
+@pytest.mark.parametrize("measure", [name for name in DISSIMILARITIES if name != "distance"])
 @pytest.mark.parametrize("tau", [1.0, 0.01, 1e-4])
 @pytest.mark.parametrize("graph", dict(graphs()).values(), ids=dict(graphs()))
 def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generator):
@@ -90,15 +89,16 @@ def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generato
     for p, q, beta in ((3, 1, -4.0), (2, 0, -0.25), (0, 3, -1.0), (1, 2, -1.0)):
         M = PseudoHyperboloid(p, q, beta)
         x = M.random(25, scale=0.7, generator=generator).requires_grad_()
-        loss = RankingLoss(pairs, measure_of(M, measure, 0.1), tau)(x)
+        distance = M.pair_function(measure, 0.1 if measure == "smoothed" else None)
+        loss = RankingLoss(pairs, distance, tau)(x)
         expected = M.egrad2rgrad(x.detach(), torch.autograd.grad(loss, x)[0])
-        engine = NumbaEngine(pairs, [spec(M, measure=measure, tau=tau, epsilon=0.1)])
+        engine = NumbaEngine(pairs, [spec(M, dissimilarity=measure, tau=tau, epsilon=0.1)])
         found = engine.evaluate(BatchState.start([x.detach().numpy()]))
         assert found.loss[0] == pytest.approx(loss.item(), rel=1e-9, abs=1e-9)
         # The two differ by a normal component, which the projection removes.
         got = M.egrad2rgrad(x.detach(), torch.from_numpy(found.gradient[0]))
         assert (got - expected).abs().max() <= 1e-7 * max(expected.abs().max().item(), 1e-6 / tau), (p, q)
-        edges, nonedges = RankingLoss(pairs, measure_of(M, measure, 0.1), tau).distances(x.detach())
+        edges, nonedges = RankingLoss(pairs, distance, tau).distances(x.detach())
         assert found.longest[0] == pytest.approx(edges.max().item(), rel=1e-9)
         if len(nonedges):
             assert found.shortest[0] == pytest.approx(nonedges.min().item(), rel=1e-7, abs=1e-12)
@@ -108,13 +108,13 @@ def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generato
 def test_the_distance_of_hyperbolic_and_spherical_space(manifold, generator):
     x = manifold.random(34, generator=generator)
     state = BatchState.start([x.numpy()])
-    found = NumbaEngine(KARATE, [spec(manifold, "dist")]).evaluate(state)
+    found = NumbaEngine(KARATE, [spec(manifold, "distance")]).evaluate(state)
     expected = RankingLoss(KARATE, manifold.dist, 0.05)(x)
     assert found.loss[0] == pytest.approx(expected.item(), rel=1e-10)
     i, j = KARATE.edges.T
     assert found.longest[0] == pytest.approx(manifold.dist(x[i], x[j]).max().item(), rel=1e-10)
     with pytest.raises(ValueError, match=r"which on Q\^\{2,1\} does not join every pair: use 'dissimilarity'"):
-        spec(PseudoHyperboloid(2, 1), "dist")
+        spec(PseudoHyperboloid(2, 1), "distance")
 
 
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
@@ -171,7 +171,7 @@ def test_a_run_stops_when_every_constraint_holds(engine):
     assert np.isfinite(outcome.losses[0, : at + 1]).all()
     assert np.isnan(outcome.losses[0, at + 1 :]).all()
     x = torch.from_numpy(state.best[0])
-    D = M.cdist(x, measure="smoothed_dissimilarity")
+    D = M.cdist(x, dissimilarity="smoothed")
     connected = [D[i, i + 1].item() for i in range(3)]
     assert max(connected) < min(D[0, 2].item(), D[0, 3].item(), D[1, 3].item())
 
@@ -201,7 +201,7 @@ def test_the_outer_loop_stops_for_its_reasons():
 
 def test_specs_and_schedules_are_checked():
     with pytest.raises(ValueError, match="dissimilarity must be one of"):
-        spec(PseudoHyperboloid(3, 1), measure="metric")
+        spec(PseudoHyperboloid(3, 1), dissimilarity="metric")
     with pytest.raises(ValueError, match="the way to move must be one of"):
         spec(PseudoHyperboloid(3, 1), way="up")
     with pytest.raises(ValueError, match="keep must be one of best, last, got 'first'"):
@@ -215,7 +215,7 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
     M = PseudoHyperboloid(3, 1)
     tau = np.concatenate((np.geomspace(1.0, 0.05, 10), np.full(10, 0.05)))
     schedule = Schedule(tau, np.full(20, 0.1), np.full(20, 1e-3), np.full(20, 0.02))
-    spec_of_it = RunSpec(M, schedule, "smoothed_dissimilarity")
+    spec_of_it = RunSpec(M, schedule, "smoothed")
     assert spec_of_it.settled == 9
     cooling = engine(KARATE, [spec_of_it])
     state = BatchState.start([start(M, 34, 0)])
@@ -232,8 +232,8 @@ def test_epsilon_is_part_of_the_loss_only_where_it_is_read(engine):
     M = PseudoHyperboloid(3, 1)
     epsilon = np.concatenate((np.geomspace(0.1, 1e-3, 15), np.full(5, 1e-3)))
     schedule = Schedule(np.full(20, 0.01), epsilon, np.full(20, 1e-4), np.full(20, np.inf))
-    assert RunSpec(M, schedule, "smoothed_dissimilarity").settled == 14
-    specs = [RunSpec(M, schedule, "dissimilarity"), RunSpec(M, schedule, "dissimilarity", keep="last")]
+    assert RunSpec(M, schedule, "smoothed").settled == 14
+    specs = [RunSpec(M, schedule, "geodesic"), RunSpec(M, schedule, "geodesic", keep="last")]
     assert [spec.settled for spec in specs] == [0, 20]
     state = BatchState.start([start(M, 34, 0)] * 2)
     losses = engine(KARATE, specs).advance(state, 20)
@@ -248,7 +248,7 @@ def test_a_state_without_a_best_loss_goes_on(engine):
     # What a checkpoint holds that was written while losses were not compared yet.
     M = PseudoHyperboloid(3, 1)
     state = BatchState.start([start(M, 34, 0)])
-    going = engine(KARATE, [spec(M, "dissimilarity", iterations=20)])
+    going = engine(KARATE, [spec(M, "geodesic", iterations=20)])
     going.advance(state, 5)
     state.best[:], state.record[0, :2] = state.points, (np.inf, 4.0)
     losses = going.advance(state, 15)
@@ -258,7 +258,7 @@ def test_a_state_without_a_best_loss_goes_on(engine):
 def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():
     # Steps far too long for this temperature: without the way back the loss ends high above its best.
     M = PseudoHyperboloid(3, 1)
-    specs = [spec(M, "dissimilarity", iterations=1000, tau=0.01, step=2e-5), spec(M, iterations=1000, step=1e-5)]
+    specs = [spec(M, "geodesic", iterations=1000, tau=0.01, step=2e-5), spec(M, iterations=1000, step=1e-5)]
     starts = [start(M, 34, 0), start(M, 34, 0)]
     free, guarded = BatchState.start(starts), BatchState.start(starts)
     wild = run(NumbaEngine(KARATE, specs), free, 1000)
@@ -277,7 +277,7 @@ def test_points_that_would_go_nowhere_stay(engine, way, step):
     # Losses of points that are no numbers would be no losses, and could pass for the best.
     M = PseudoHyperboloid(3, 1)
     state = BatchState.start([start(M, 34, 0)])
-    engine(KARATE, [spec(M, "dissimilarity", way, tau=0.01, step=step)]).advance(state, 10)
+    engine(KARATE, [spec(M, "geodesic", way, tau=0.01, step=step)]).advance(state, 10)
     assert np.isfinite(state.points).all()
     assert np.isfinite(state.free).all()
     assert M.check_point(torch.from_numpy(state.points[0]), tolerance=0.1 * float((state.points**2).sum(-1).max()))

@@ -24,7 +24,7 @@ SINGLE = functools.partial(NumbaEngine, precision="float32")
 def test_smoothed_value_and_gradient(manifold, n, capacities):
     pairs, points = random_pairs(n, capacities, seed=n), spread_points(manifold, n)
     for tau in (1.0, 0.1, 0.01):
-        value, gradient = compare(NumbaEngine, pairs, manifold, "smoothed_dissimilarity", tau, points)
+        value, gradient = compare(NumbaEngine, pairs, manifold, "smoothed", tau, points)
         assert value <= 1e-10, tau
         assert gradient <= 1e-10, tau
 
@@ -34,7 +34,7 @@ def test_smoothed_value_and_gradient(manifold, n, capacities):
 def test_single_precision_pairs(manifold, n):
     pairs, points = random_pairs(n, "tied"), spread_points(manifold, n)
     for tau in (1.0, 0.1, 0.01):
-        value, gradient = compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", tau, points)
+        value, gradient = compare(SINGLE, pairs, manifold, "smoothed", tau, points)
         assert value <= 1e-4, tau
         assert gradient <= 1e-4, tau
 
@@ -43,7 +43,7 @@ def test_single_precision_pairs(manifold, n):
 @pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 1, -4.0)], ids=str)
 def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):
     pairs, points = random_pairs(700, "tied"), spread_points(manifold, 700, scale=scale)
-    assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", 0.01, points)) <= 1e-5
+    assert max(compare(SINGLE, pairs, manifold, "smoothed", 0.01, points)) <= 1e-5
 
 
 @pytest.mark.parametrize("tau", [1.0, 1e-2, 1e-3, 1e-4, 1e-5])
@@ -51,8 +51,8 @@ def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):
 def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
     for n, capacities, scale in ((60, "distinct", 0.7), (900, "tied", 0.7), (60, "tied", 1e-3)):
         pairs, points = random_pairs(n, capacities), spread_points(manifold, n, seed=n, scale=scale)
-        bound = 64 * conditioning(pairs, manifold, "dissimilarity", tau, points)
-        value, gradient = compare(NumbaEngine, pairs, manifold, "dissimilarity", tau, points)
+        bound = 64 * conditioning(pairs, manifold, "geodesic", tau, points)
+        value, gradient = compare(NumbaEngine, pairs, manifold, "geodesic", tau, points)
         assert max(value, gradient) <= bound, (n, capacities, scale)
 
 
@@ -60,7 +60,7 @@ def test_three_thousand_nodes():
     manifold = PseudoHyperboloid(3, 1)
     pairs, points = random_pairs(3000, "tied"), spread_points(manifold, 3000)
     for tau in (0.5, 0.01):
-        assert max(compare(NumbaEngine, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-10
+        assert max(compare(NumbaEngine, pairs, manifold, "smoothed", tau, points)) <= 1e-10
 
 
 @pytest.mark.parametrize("tau", [1.0, 1e-2, 1e-4])
@@ -68,8 +68,8 @@ def test_three_thousand_nodes():
 def test_the_extrinsic_distance_to_its_conditioning(manifold, tau):
     for n, capacities, scale in ((60, "distinct", 0.7), (900, "tied", 0.7), (60, "tied", 1e-3)):
         pairs, points = random_pairs(n, capacities), spread_points(manifold, n, seed=n, scale=scale)
-        bound = max(64 * conditioning(pairs, manifold, "extrinsic_dist", tau, points), 1e-11)
-        value, gradient = compare(NumbaEngine, pairs, manifold, "extrinsic_dist", tau, points)
+        bound = max(64 * conditioning(pairs, manifold, "extrinsic", tau, points), 1e-11)
+        value, gradient = compare(NumbaEngine, pairs, manifold, "extrinsic", tau, points)
         assert max(value, gradient) <= bound, (n, capacities, scale)
 
 
@@ -79,13 +79,11 @@ def test_points_that_coincide_have_no_slope(manifold):
         pairs, points = random_pairs(n, "tied"), spread_points(manifold, n)
         points[1:5] = points[0]
         for tau in (1.0, 1e-3):
-            engine = NumbaEngine(pairs, [spec_of(manifold, "extrinsic_dist", tau)])
+            engine = NumbaEngine(pairs, [spec_of(manifold, "extrinsic", tau)])
             assert np.isfinite(engine.evaluate(BatchState.start([points.numpy()])).gradient).all()
 
 
-@pytest.mark.parametrize(
-    "measure", ["dissimilarity", "smoothed_dissimilarity", "broken_dissimilarity", "extrinsic_dist"]
-)
+@pytest.mark.parametrize("measure", ["geodesic", "smoothed", "broken", "extrinsic"])
 @pytest.mark.parametrize("tau", [1.0, 0.03, 1e-3])
 def test_pruning_changes_nothing(tau, measure):
     manifold = PseudoHyperboloid(2, 2)
@@ -106,7 +104,7 @@ def test_the_same_bits_for_any_number_of_threads(tau):
     results = []
     for threads in (1, 2, 5):
         state = BatchState.start([points.numpy()])
-        engine = NumbaEngine(pairs, [spec_of(manifold, "smoothed_dissimilarity", tau)], threads=threads)
+        engine = NumbaEngine(pairs, [spec_of(manifold, "smoothed", tau)], threads=threads)
         losses = engine.advance(state, 3)
         results.append((losses, state.points, state.record))
     for other in results[1:]:
@@ -133,6 +131,6 @@ def test_a_cold_pass_says_how_near_the_nearest_pair_is_and_a_hot_one_need_not():
     nearest[pairs.edges[:, 0], pairs.edges[:, 1]] = np.inf
     expected = nearest.triu(1)[nearest.triu(1) > 0].min().item()
     for compare_pairs in (True, False):
-        engine = NumbaEngine(pairs, [spec_of(manifold, "dissimilarity", 1.0)], stop_when_ordered=compare_pairs)
+        engine = NumbaEngine(pairs, [spec_of(manifold, "geodesic", 1.0)], stop_when_ordered=compare_pairs)
         shortest = engine.evaluate(state).shortest[0]
         assert shortest == pytest.approx(expected, rel=1e-9) if compare_pairs else np.isnan(shortest)

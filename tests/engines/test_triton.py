@@ -32,34 +32,34 @@ KARATE = RankedPairs.of(datasets.karate())
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
 def test_smoothed_value_and_gradient(manifold, capacities, tau):
     pairs, points = random_pairs(70, capacities), spread_points(manifold, 70)
-    assert max(compare(DOUBLE, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-10
-    assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", tau, points)) <= 1e-4
+    assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, points)) <= 1e-10
+    assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points)) <= 1e-4
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.5])
 @pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 1, -4.0)], ids=str)
 def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):
     pairs, points = random_pairs(300, "tied"), spread_points(manifold, 300, scale=scale)
-    assert max(compare(SINGLE, pairs, manifold, "smoothed_dissimilarity", 0.01, points)) <= 1e-5
+    assert max(compare(SINGLE, pairs, manifold, "smoothed", 0.01, points)) <= 1e-5
 
 
 @pytest.mark.parametrize("tau", [0.1, 1e-3, 1e-5])
 @pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str)
 def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
     pairs, points = random_pairs(60, "tied"), spread_points(manifold, 60, seed=1)
-    bound = 64 * conditioning(pairs, manifold, "dissimilarity", tau, points)
-    assert max(compare(DOUBLE, pairs, manifold, "dissimilarity", tau, points)) <= bound
+    bound = 64 * conditioning(pairs, manifold, "geodesic", tau, points)
+    assert max(compare(DOUBLE, pairs, manifold, "geodesic", tau, points)) <= bound
 
 
 OTHERS = [
-    (PseudoHyperboloid(2, 2), "broken_dissimilarity"),
-    (PseudoHyperboloid(2, 2), "cone_rule"),
-    (PseudoHyperboloid(2, 2, -4.0), "extrinsic_dist"),
-    (PseudoHyperboloid(4, 0), "extrinsic_dist"),
-    (PseudoHyperboloid(0, 4), "extrinsic_dist"),
-    (PseudoHyperboloid(4, 0, -0.25), "dist"),
-    (PseudoHyperboloid(0, 4), "dist"),
-    (Euclidean(4), "dist"),
+    (PseudoHyperboloid(2, 2), "broken"),
+    (PseudoHyperboloid(2, 2), "cone-rule"),
+    (PseudoHyperboloid(2, 2, -4.0), "extrinsic"),
+    (PseudoHyperboloid(4, 0), "extrinsic"),
+    (PseudoHyperboloid(0, 4), "extrinsic"),
+    (PseudoHyperboloid(4, 0, -0.25), "distance"),
+    (PseudoHyperboloid(0, 4), "distance"),
+    (Euclidean(4), "distance"),
 ]
 
 
@@ -70,7 +70,7 @@ def test_the_other_dissimilarities(manifold, measure):
     assert max(compare(SINGLE, pairs, manifold, measure, 0.1, points)) <= 1e-3
 
 
-@pytest.mark.parametrize(("manifold", "measure"), [(PseudoHyperboloid(2, 2), "extrinsic_dist"), (Euclidean(4), "dist")])
+@pytest.mark.parametrize(("manifold", "measure"), [(PseudoHyperboloid(2, 2), "extrinsic"), (Euclidean(4), "distance")])
 def test_points_that_coincide_have_no_slope(manifold, measure):
     pairs, points = random_pairs(20, "tied"), spread_points(manifold, 20)
     points[1:5] = points[0]
@@ -81,7 +81,7 @@ def test_points_that_coincide_have_no_slope(manifold, measure):
 def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
     manifold = PseudoHyperboloid(3, 1)
     pairs, points = random_pairs(130, "tied", degree=20), spread_points(manifold, 130)
-    spec, state = spec_of(manifold, "smoothed_dissimilarity", 0.1), BatchState.start([points.numpy()])
+    spec, state = spec_of(manifold, "smoothed", 0.1), BatchState.start([points.numpy()])
     by_bitmap = DOUBLE(pairs, [spec]).evaluate(state)
     monkeypatch.setattr(passes, "BITMAP_NODES", 0)
     by_lists = DOUBLE(pairs, [spec]).evaluate(state)
@@ -99,14 +99,14 @@ def test_graphs_without_non_edges_or_with_one_edge(pairs, why):
     weaker = np.repeat(np.arange(0, len(edges), 10), 10)[: len(edges)]
     ranked = RankedPairs(n, edges, weaker)
     manifold = PseudoHyperboloid(3, 1)
-    assert max(compare(DOUBLE, ranked, manifold, "smoothed_dissimilarity", 0.1, spread_points(manifold, n))) <= 1e-10
+    assert max(compare(DOUBLE, ranked, manifold, "smoothed", 0.1, spread_points(manifold, n))) <= 1e-10
 
 
 @pytest.mark.parametrize("way", ["descent", "gradient", "phi", "signed-gradient"])
 def test_iterations_equal_the_reference(way):
     manifold = PseudoHyperboloid(3, 1, -4.0)
     schedule = Schedule.constant(10, temperature=0.05, step=1e-2, clip=0.01, epsilon=0.1)
-    specs = [RunSpec(manifold, schedule, "smoothed_dissimilarity", way)]
+    specs = [RunSpec(manifold, schedule, "smoothed", way)]
     start = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
     states = [BatchState.start([start]) for _ in range(2)]
     losses = [
@@ -120,7 +120,7 @@ def test_iterations_equal_the_reference(way):
 def test_the_lowest_loss_is_kept_though_epsilon_changes_that_nothing_reads():
     manifold = PseudoHyperboloid(3, 1)
     schedule = Schedule(np.full(6, 0.01), np.geomspace(0.1, 1e-3, 6), np.full(6, 1e-3), np.full(6, 0.05))
-    specs = [RunSpec(manifold, schedule, "dissimilarity"), RunSpec(manifold, schedule, "dissimilarity", keep="last")]
+    specs = [RunSpec(manifold, schedule, "geodesic"), RunSpec(manifold, schedule, "geodesic", keep="last")]
     start = manifold.random_near_pole(34, epsilon=0.05, generator=torch.Generator().manual_seed(0)).numpy()
     state = BatchState.start([start, start])
     losses = DOUBLE(KARATE, specs).advance(state, 6)
@@ -134,7 +134,7 @@ def test_no_point_moves_before_all_gradients_are_known():
     manifold = PseudoHyperboloid(3, 1)
     pairs, points = random_pairs(150, "tied"), spread_points(manifold, 150)
     schedule = Schedule.constant(3, temperature=0.1, step=0.1, clip=0.05, epsilon=0.1)
-    specs = [RunSpec(manifold, schedule, "smoothed_dissimilarity")]
+    specs = [RunSpec(manifold, schedule, "smoothed")]
     states = [BatchState.start([points.numpy()]) for _ in range(2)]
     for engine, state in zip((DOUBLE, ReferenceEngine), states, strict=True):
         engine(pairs, specs).advance(state, 2)
@@ -143,7 +143,7 @@ def test_no_point_moves_before_all_gradients_are_known():
 
 def test_run_k_of_a_batch_is_that_run_alone():
     manifolds = [PseudoHyperboloid(3, 1), PseudoHyperboloid(4, 0, -4.0), Euclidean(4), PseudoHyperboloid(3, 1, -4.0)]
-    specs = [spec_of(m, "smoothed_dissimilarity", 0.02 * (k + 1)) for k, m in enumerate(manifolds)]
+    specs = [spec_of(m, "smoothed", 0.02 * (k + 1)) for k, m in enumerate(manifolds)]
     starts = [
         m.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy() for m in manifolds
     ]
@@ -160,7 +160,7 @@ def test_a_run_stops_once_every_edge_is_shorter():
     pairs = RankedPairs(4, np.array([[0, 1], [2, 3]]), np.zeros(2, dtype=np.int64))
     points = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [5.1, 0.0]])
     state = BatchState.start([points])
-    specs = [spec_of(manifold, "dissimilarity", 0.1)]
+    specs = [spec_of(manifold, "geodesic", 0.1)]
     losses = DOUBLE(pairs, specs, stop_when_ordered=True).advance(state, 3)
     assert state.record[0, 3] == 0
     assert np.isnan(losses[0, 1:]).all()
@@ -194,7 +194,7 @@ def test_kernels_are_launched_on_the_device_of_the_engine(monkeypatch):
             names.append(name)
     assert len(names) == 10
     manifold = PseudoHyperboloid(2, 1)
-    engine = DOUBLE(random_pairs(20, "tied"), [spec_of(manifold, "smoothed_dissimilarity", 0.1)])
+    engine = DOUBLE(random_pairs(20, "tied"), [spec_of(manifold, "smoothed", 0.1)])
     state = BatchState.start([spread_points(manifold, 20).numpy()])
     engine.evaluate(state)
     engine.advance(state, 1)
@@ -221,7 +221,7 @@ def test_a_device_becomes_the_current_one(monkeypatch):
 def test_the_second_device_trains_like_the_first():
     manifold = PseudoHyperboloid(3, 1)
     points = spread_points(manifold, 34).numpy()
-    specs = [spec_of(manifold, "smoothed_dissimilarity", 0.1)]
+    specs = [spec_of(manifold, "smoothed", 0.1)]
     states = [BatchState.start([points]) for _ in range(2)]
     losses = [
         TritonEngine(KARATE, specs, device=torch.device("cuda", number), precision="float64").advance(state, 3)

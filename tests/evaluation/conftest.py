@@ -50,7 +50,7 @@ def embed(request):
 @pytest.fixture
 def table_of():
     """The distances of all ordered pairs of points, as lists of Python floats."""
-    return lambda points, space: space.cdist(points, measure="dissimilarity").double().tolist()
+    return lambda points, space: space.cdist(points, dissimilarity="geodesic").double().tolist()
 
 
 COMPLETE = Graph.from_arrays([0, 0, 0, 1, 1, 2], [1, 2, 3, 2, 3, 3], [1, 2, 2, 3, 1, 1])

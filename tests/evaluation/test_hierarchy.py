@@ -24,7 +24,7 @@ def test_delta_sums_the_dissimilarity(make_graph, embed, table_of):
 def test_delta_of_flat_space_sums_squares():
     points = torch.tensor([[0.0], [1.0], [3.0]])
     assert delta(points, Euclidean(1)).tolist() == [10.0, 5.0, 13.0]
-    assert delta(points, Euclidean(1), measure="dist").tolist() == [4.0, 3.0, 5.0]
+    assert delta(points, Euclidean(1), dissimilarity="distance").tolist() == [4.0, 3.0, 5.0]
 
 
 def test_the_norm_proxy_is_euclidean():

@@ -47,11 +47,11 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity"])
+@pytest.mark.parametrize("measure", ["geodesic", "smoothed"])
 def test_evaluate_is_each_measure(measure):
     graph, space = karate(), PseudoHyperboloid(3, 1)
     points = space.random(34, generator=torch.Generator().manual_seed(0))
-    options = {"measure": measure, "epsilon": 0.3} if measure == "smoothed_dissimilarity" else {"measure": measure}
+    options = {"dissimilarity": measure, "epsilon": 0.3} if measure == "smoothed" else {"dissimilarity": measure}
     found = evaluate(graph, points, space, **options)
     assert set(found) == KEYS
     assert all(type(value) is float for value in found.values())
@@ -129,7 +129,7 @@ def test_what_the_pass_gives_besides():
     assert (alone.measures, alone.delta.tolist(), alone.nearest.indices.shape) == ({}, [0.0], (1, 0))
 
 
-@pytest.mark.parametrize("measure", ["dissimilarity", "smoothed_dissimilarity"])
+@pytest.mark.parametrize("measure", ["geodesic", "smoothed"])
 def test_backends_agree(measure):
     pytest.importorskip("numba")
     space, generator = PseudoHyperboloid(3, 1, -0.25), torch.Generator().manual_seed(0)
@@ -137,7 +137,7 @@ def test_backends_agree(measure):
     i, j = ends[ends[:, 0] < ends[:, 1]].T.numpy()
     graph = Graph.from_arrays(i, j, 1.0 + (i + j) % 5, ids=200)
     points = space.random(200, generator=generator)
-    found, expected = (evaluate(graph, points, space, measure=measure, backend=b) for b in ("numba", "reference"))
+    found, expected = (evaluate(graph, points, space, dissimilarity=measure, backend=b) for b in ("numba", "reference"))
     assert found == pytest.approx(expected, rel=1e-12)
 
 

@@ -27,7 +27,7 @@ from ultrahyperbolic.training.embed import configure, embed_many
 
 KARATE = uh.datasets.karate()
 THROWN_OFF = TrainingConfig(
-    dissimilarity="dissimilarity", temperature=(0.01, 0.01), step=2e-5, max_step=None, start="pole", iterations=1000,
+    dissimilarity="geodesic", temperature=(0.01, 0.01), step=2e-5, max_step=None, start="pole", iterations=1000,
     epsilon=(0.1, 0.1),
 )  # fmt: skip
 

@@ -77,8 +77,8 @@ def test_shapes_and_dtypes_are_always_checked():
     with pytest.raises(TypeError, match=r"x must be a torch.Tensor \[..., 5\], got list"):
         M.logmap([1.0], x)
     with pytest.raises(ValueError, match="measure must be one of"):
-        M.cdist(x, x, measure="metric")
-    with pytest.raises(ValueError, match="epsilon belongs to measure='smoothed_dissimilarity'"):
+        M.cdist(x, x, dissimilarity="metric")
+    with pytest.raises(ValueError, match="epsilon belongs to dissimilarity='smoothed'"):
         M.cdist(x, x, epsilon=0.1)
     with pytest.raises(ValueError, match="block_rows must be at least 1, got 0"):
         M.cdist(x, x, block_rows=0)
@@ -412,11 +412,11 @@ def test_everything_maps_with_vmap(M):
 
 def test_cdist_of_x_with_itself_and_blocks(manifold, generator):
     x = manifold.random(23, generator=generator)
-    whole = manifold.cdist(x, measure="dissimilarity")
+    whole = manifold.cdist(x, dissimilarity="geodesic")
     assert whole.shape == (23, 23)
     assert (whole.diagonal() == 0).all()
     torch.testing.assert_close(whole, whole.T)
-    smooth = manifold.cdist(x, x, measure="smoothed_dissimilarity", epsilon=1e-6, block_rows=5)
+    smooth = manifold.cdist(x, x, dissimilarity="smoothed", epsilon=1e-6, block_rows=5)
     torch.testing.assert_close(smooth, whole, rtol=1e-3, atol=2e-3)
 
 

@@ -22,7 +22,7 @@ from ultrahyperbolic.pairs import (
 
 pytest.importorskip("numba")
 
-MEASURES = ["dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist"]
+MEASURES = ["geodesic", "broken", "smoothed", "extrinsic"]
 # Around the columns of a tile and the rows of a block, and a few.
 SIZES = [2, 3, 255, 256, 257]
 NUMBA = {"backend": "numba"}
@@ -84,11 +84,11 @@ def test_distances_are_those_of_the_manifold(space, measure):
     points[200:] = space.expmap(points[:50], space.random_tangent(points[:50], scale=1e-5))
     if isinstance(space, PseudoHyperboloid) and space.q > 0:
         points = torch.cat((points, -points[200:], -points[:3]))
-    options = {"epsilon": 0.3} if measure == "smoothed_dissimilarity" else {}
+    options = {"epsilon": 0.3} if measure == "smoothed" else {}
     n = len(points)
-    found = matrix(points, space, measure=measure, **options)
+    found = matrix(points, space, dissimilarity=measure, **options)
     pairs = torch.cartesian_prod(torch.arange(n), torch.arange(n))
-    expected = reference.pair_distances(points, space, pairs, measure=measure, **options).view(n, n)
+    expected = reference.pair_distances(points, space, pairs, dissimilarity=measure, **options).view(n, n)
     assert torch.equal(found, found.T)
     # What rounding leaves of a squared chord: terms as large as ‖x‖‖y‖, or ‖x ∓ y‖² where that is less.
     norms = points.norm(dim=1)
@@ -98,7 +98,7 @@ def test_distances_are_those_of_the_manifold(space, measure):
     off = (found - expected).abs()
     if isinstance(space, Euclidean) or space.q == 0:
         assert (off <= 1e-12 * expected + 1e-14 * (norms[:, None] + norms)).all()
-    elif measure == "extrinsic_dist":
+    elif measure == "extrinsic":
         assert ((found.square() - expected.square()).abs() <= 1e-14 * terms + 1e-13 * expected.square()).all()
     else:
         assert (off <= 1e-12 * expected + (1e-14 * terms).sqrt()).all()
@@ -114,7 +114,7 @@ def test_distances_far_out_keep_their_digits(height):
     cosh, sinh = angles.cosh(), angles.sinh()
     half = torch.stack((1.2 * cosh, 1.6 * cosh, 0 * cosh, 0 * cosh, 2.0 * sinh), 1)
     points = torch.cat((half, -half))
-    found = matrix(points, manifold, measure="broken_dissimilarity")
+    found = matrix(points, manifold, dissimilarity="broken")
     assert found[0, 1].item() == pytest.approx(0.6, rel=1e-13)
     assert found[0, 3].item() == pytest.approx(2 * math.pi + 0.6, rel=1e-13)
     assert torch.equal(found, found.T)
@@ -141,7 +141,7 @@ def test_dist_where_geodesics_never_end():
         points = spread_points(space, 40)
         points[0] = -points[1] if space.ambient_dim == 4 else points[0]
         pairs = random_edges(40, 1.0)
-        found = pair_distances(points, space, pairs, measure="dist", **NUMBA)
+        found = pair_distances(points, space, pairs, dissimilarity="distance", **NUMBA)
         torch.testing.assert_close(found, space.dist(points[pairs[:, 0]], points[pairs[:, 1]]), rtol=1e-12, atol=0)
 
 
@@ -161,11 +161,11 @@ def test_all_reducers(space, n):
 @pytest.mark.parametrize("measure", MEASURES)
 def test_all_measures(space, measure):
     points, edges = spread_points(space, 120), random_edges(120)
-    thresholds = pair_distances(points, space, edges, measure=measure, **NUMBA)
-    statistics, counts = expect(points, space, edges, 7, thresholds, measure=measure)
-    assert_same_rows(row_statistics(points, space, edges, 7, thresholds, measure=measure, **NUMBA), statistics)
+    thresholds = pair_distances(points, space, edges, dissimilarity=measure, **NUMBA)
+    statistics, counts = expect(points, space, edges, 7, thresholds, dissimilarity=measure)
+    assert_same_rows(row_statistics(points, space, edges, 7, thresholds, dissimilarity=measure, **NUMBA), statistics)
     assert torch.equal(statistics.nonedges, counts)
-    assert torch.equal(nonedge_counts(points, space, edges, thresholds, measure=measure, **NUMBA), counts)
+    assert torch.equal(nonedge_counts(points, space, edges, thresholds, dissimilarity=measure, **NUMBA), counts)
 
 
 def test_torch_finds_the_same(space):
@@ -279,7 +279,7 @@ def test_what_is_compiled():
     assert not suited(points[:-1], space)
     assert suited(points[:-1], space, backend="numba")
     assert not suited(points.float(), space)
-    assert not suited(points, space, measure="dist")
+    assert not suited(points, space, dissimilarity="distance")
     assert not suited(points, checked(space))
     assert not suited(points, PseudoSphere(2, 2))
 
@@ -303,9 +303,9 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="backend must be one of auto, numba, reference, got 'fortran'"):
         row_sums(points, space, backend="fortran")
     with pytest.raises(ValueError, match="measure must be one of"):
-        row_sums(points, space, measure="hops")
+        row_sums(points, space, dissimilarity="hops")
     with pytest.raises(ValueError, match="epsilon must be"):
-        row_sums(points, space, measure="smoothed_dissimilarity", epsilon=-1.0)
+        row_sums(points, space, dissimilarity="smoothed", epsilon=-1.0)
     with pytest.raises(ValueError, match=r"backend 'numba': points must be float64 on the CPU, got torch\.float32"):
         row_sums(points.float(), space, backend="numba")
     with pytest.raises(ValueError, match="positions from 0 to 1099, got 0 to 1100; use 'reference'"):

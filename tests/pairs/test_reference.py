@@ -41,9 +41,9 @@ def lattice_matrix(points):
     return [[float(sum((a - b) ** 2 for a, b in zip(x, y, strict=True))) for y in points] for x in points]
 
 
-def matrix(points, manifold, measure="dissimilarity", **options):
-    function = getattr(manifold, measure)
-    rows = [[function(x, y, **options).item() for y in points] for x in points]
+def matrix(points, manifold, dissimilarity="geodesic", **options):
+    function = manifold.pair_function(dissimilarity, **options)
+    rows = [[function(x, y).item() for y in points] for x in points]
     return [[math.inf if math.isnan(value) else value for value in row] for row in rows]
 
 
@@ -80,15 +80,16 @@ def test_row_sums_accumulate_in_double():
     torch.testing.assert_close(row_sums(points, Euclidean(1))[0], 3000 * squared.squeeze(), rtol=1e-13, atol=0)
 
 
-@pytest.mark.parametrize("measure", ["dist", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist"])
+@pytest.mark.parametrize("measure", ["distance", "broken", "smoothed", "extrinsic"])
 def test_every_measure(space, measure):
     points = space.random(9, scale=0.1, generator=torch.Generator().manual_seed(1))
-    options = {"epsilon": 0.5} if measure == "smoothed_dissimilarity" else {}
+    options = {"epsilon": 0.5} if measure == "smoothed" else {}
     table = torch.tensor(matrix(points, space, measure, **options), dtype=torch.float64)
     table.fill_diagonal_(0.0)
-    torch.testing.assert_close(row_sums(points, space, measure=measure, **options), table.sum(1), rtol=1e-9, atol=1e-7)
+    sums = row_sums(points, space, dissimilarity=measure, **options)
+    torch.testing.assert_close(sums, table.sum(1), rtol=1e-9, atol=1e-7)
     pairs = torch.tensor([[0, 1], [8, 2], [3, 3]])
-    found = pair_distances(points, space, pairs, measure=measure, **options)
+    found = pair_distances(points, space, pairs, dissimilarity=measure, **options)
     torch.testing.assert_close(found, table[pairs[:, 0], pairs[:, 1]], rtol=1e-7, atol=1e-7)
 
 
@@ -167,11 +168,11 @@ def test_neighbor_counts_on_curved_manifolds(space):
 def test_pairs_without_a_geodesic_are_farthest():
     space = PseudoHyperboloid(2, 2)
     points, edges = space.random(25, generator=torch.Generator().manual_seed(5)), random_edges(25, 0.4)
-    table = matrix(points, space, "dist")
+    table = matrix(points, space, "distance")
     missing = [math.isinf(value) for row in table for value in row]
     assert any(missing)
     assert not all(missing)
-    statistics = row_statistics(points, space, edges, 24, measure="dist")
+    statistics = row_statistics(points, space, edges, 24, dissimilarity="distance")
     assert statistics.nearest.indices.tolist() == [closest(row, i, 24) for i, row in enumerate(table)]
     truth = counts_by_loop(table, adjacency(edges, 25))
     assert torch.stack(statistics.counts).T.tolist() == [list(entry) for entry in truth]
@@ -258,6 +259,6 @@ def test_what_cannot_be_is_refused():
         row_sums(points, space, block_rows=0)
     for call in (row_sums, lambda *a, **o: pair_distances(*a, torch.tensor([[0, 1]]), **o)):
         with pytest.raises(ValueError, match="measure must be one of"):
-            call(points, space, measure="hops")
+            call(points, space, dissimilarity="hops")
         with pytest.raises(ValueError, match="epsilon belongs to"):
             call(points, space, epsilon=0.1)

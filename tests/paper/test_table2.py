@@ -121,7 +121,7 @@ def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_pat
 def test_the_recipe_is_the_scripts():
     ours = Geometry("Q3_1", 3, 1).config((1e-8, None), 0, 10_000)
     assert (ours.temperature, ours.step, ours.drop_below, ours.drop_factor) == ((1e-4, 1e-4), 1e-8, 5e4, 0.5)
-    assert (ours.best_every, ours.perturb_first, ours.dissimilarity) == (20, False, "cone_rule")
+    assert (ours.best_every, ours.perturb_first, ours.dissimilarity) == (20, False, "cone-rule")
     assert (ours.max_step, ours.optimizer, ours.step_back) == (None, "descent", True)
     assert [recipe.coauthor_settings(q=q)["optimizer"] for q in (None, 0, 4)] == ["descent", "gradient", "descent"]
     assert (TABLE2.iterations, TABLE3.iterations) == (10_000, 25_000)

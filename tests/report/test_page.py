@@ -324,7 +324,7 @@ def test_guessing_is_what_random_points_do():
     [
         {"p": 2, "q": 2, "seed": 5},
         {"dim": 3, "flat": True},
-        {"p": 0, "q": 3, "beta": -0.5, "temperature": 0.02, "dissimilarity": "broken_dissimilarity"},
+        {"p": 0, "q": 3, "beta": -0.5, "temperature": 0.02, "dissimilarity": "broken"},
         {"p": 3, "q": 1, "preset": "paper"},
         {"dim": 2, "flat": True, "preset": "paper"},
     ],

@@ -33,7 +33,7 @@ def test_it_finds_the_hierarchy(club):
     assert set(top.node[:3]) >= {"1", "34"}
     assert top["rank"].tolist() == list(range(1, 35))
     assert top.delta.is_monotonic_increasing
-    D = club.manifold.cdist(torch.from_numpy(np.array(club.points)), measure="dissimilarity")
+    D = club.manifold.cdist(torch.from_numpy(np.array(club.points)), dissimilarity="geodesic")
     np.testing.assert_allclose(club.delta, D.sum(1).numpy(), rtol=1e-12)
 
 
@@ -183,7 +183,7 @@ def test_flat_space_sums_squared_distances():
 
 @pytest.mark.parametrize(
     ("where", "measure"),
-    [({"flat": True}, "dist"), ({"p": 3, "q": 1}, "extrinsic_dist"), ({"p": 4, "q": 0}, "extrinsic_dist")],
+    [({"flat": True}, "distance"), ({"p": 3, "q": 1}, "extrinsic"), ({"p": 4, "q": 0}, "extrinsic")],
 )
 @pytest.mark.parametrize("temperature", [None, 0.05])
 def test_other_distances_train(where, measure, temperature):
@@ -193,7 +193,7 @@ def test_other_distances_train(where, measure, temperature):
     assert embedding.run["config"]["dissimilarity"] == measure
     assert embedding.run["timing"]["backend"] == "numba"
     x = torch.from_numpy(embedding.points.copy())
-    orders = uh.evaluation.violated_orders(uh.datasets.karate(), x, embedding.manifold, measure=measure)
+    orders = uh.evaluation.violated_orders(uh.datasets.karate(), x, embedding.manifold, dissimilarity=measure)
     assert orders.edges_vs_nonedges < 0.1
 
 
@@ -216,20 +216,18 @@ def test_the_preset_of_the_text_keeps_to_the_text(capsys):
     assert "follows the paper's text; the authors' scripts differ" in capsys.readouterr().err
     config = TrainingConfig.from_json(embedding.run["config"])
     assert (config.step, config.drop_below, config.max_step, config.keep) == (1e-6, None, None, "last")
-    assert (config.temperature, config.dissimilarity, config.perturb_first) == ((0.01, 0.01), "dissimilarity", True)
+    assert (config.temperature, config.dissimilarity, config.perturb_first) == ((0.01, 0.01), "geodesic", True)
     assert embedding.run["best_iteration"] == 29
     assert np.ptp(config.starting_points(graph)[:, 0]) > 0
     (hyperbolic,) = configure(graph, p=4, q=0, preset="paper-text")
     assert (hyperbolic.optimizer, hyperbolic.iterations) == ("descent", 10_000)
     (flat,) = configure(graph, flat=True, preset="paper-text")
-    assert (flat.dissimilarity, flat.optimizer) == ("dist", "descent")
+    assert (flat.dissimilarity, flat.optimizer) == ("distance", "descent")
 
 
 def test_the_preset_returns_the_lowest_loss_that_it_saw():
     # This run is thrown off after some thousand iterations, and never comes back.
-    embedding = uh.embed(
-        uh.datasets.karate(), p=3, q=1, preset="paper", dissimilarity="dissimilarity", seed=16, quiet=True
-    )
+    embedding = uh.embed(uh.datasets.karate(), p=3, q=1, preset="paper", dissimilarity="geodesic", seed=16, quiet=True)
     record = embedding.run
     assert record["loss_every"] == 10, "it looks at every other of these"
     assert record["best_loss"] == min(record["loss"][::2])
@@ -441,6 +439,6 @@ def test_records_hold_no_infinities(club, tmp_path):
 
 def test_backends_and_seeds_that_cannot_be_are_refused():
     with pytest.raises(ValueError, match="does not join every pair: use 'dissimilarity'"):
-        uh.embed(uh.datasets.karate(), p=3, q=1, dissimilarity="dist", quiet=True)
+        uh.embed(uh.datasets.karate(), p=3, q=1, dissimilarity="distance", quiet=True)
     with pytest.raises(ValueError, match="below 2"):
         TrainingConfig(seed=2**63)

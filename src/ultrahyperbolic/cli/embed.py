@@ -16,7 +16,7 @@ import typer
 
 from . import options as opt
 from .errors import Refused, reason, refusing
-from .options import MEASURES, Dissimilarity
+from .options import Dissimilarity
 from .output import json_rows, note, number, percent, print_json, print_table, shown
 from .resume import Task, hold, reopen
 from .signals import cut_short, end, leaving, on_interrupt
@@ -192,7 +192,7 @@ def embed(
         "optimizer": optimizer,
         "iterations": iterations,
         "temperature": None if temperature is None else opt.parse_ends("--temperature", temperature),
-        "dissimilarity": None if dissimilarity is None else MEASURES[dissimilarity],
+        "dissimilarity": dissimilarity,
         "stop": stop,
     }
     _check_machine(device, backend, precision)

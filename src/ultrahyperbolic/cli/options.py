@@ -14,14 +14,6 @@ import typer
 from .errors import Refused, refusing
 
 Dissimilarity = Literal["smoothed", "geodesic", "broken", "cone-rule", "extrinsic", "distance"]
-MEASURES = {
-    "smoothed": "smoothed_dissimilarity",
-    "geodesic": "dissimilarity",
-    "broken": "broken_dissimilarity",
-    "cone-rule": "cone_rule",
-    "extrinsic": "extrinsic_dist",
-    "distance": "dist",
-}
 
 _graph = typer.Argument(
     metavar="GRAPH",

@@ -101,7 +101,7 @@ class Embedding:
         if node is None:
             if len(self) > 10_000:
                 raise MemoryError(f"{len(self)} nodes make too large a matrix; ask for one node, or for neighbors")
-            table: Floats = self.manifold.cdist(self._tensor, measure="dissimilarity").numpy()
+            table: Floats = self.manifold.cdist(self._tensor, dissimilarity="geodesic").numpy()
             return table
         row: Floats = self.manifold.dissimilarity(self._tensor[self.index(node)], self._tensor).numpy()
         return row

@@ -14,7 +14,9 @@ from typing import Literal, NamedTuple, Protocol, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..geometry import Manifold
+from ..geometry.manifold import require_manifold
+from ..geometry.words import Dissimilarity, check_dissimilarity
 
 Floats = NDArray[np.float64]
 
@@ -22,13 +24,9 @@ Floats = NDArray[np.float64]
 FARTHEST = 1e16
 
 Way = Literal["descent", "gradient", "phi", "signed-gradient"]
-Measure = Literal[
-    "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "cone_rule", "extrinsic_dist", "dist"
-]
 Keep = Literal["best", "last"]
 Precision = Literal["float64", "float32"]
 WAYS: tuple[Way, ...] = get_args(Way)
-MEASURES: tuple[Measure, ...] = get_args(Measure)
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
@@ -74,17 +72,19 @@ class RunSpec:
 
     manifold: Manifold
     schedule: Schedule
-    measure: Measure = "dissimilarity"
+    dissimilarity: Dissimilarity = "geodesic"
     way: Way = "descent"
     keep: Keep = "best"
     """The points of the lowest loss, or the last."""
 
     def __post_init__(self) -> None:
-        if not isinstance(self.manifold, PseudoHyperboloid | Euclidean):
-            raise TypeError(f"manifold must be a PseudoHyperboloid or Euclidean, got {type(self.manifold).__name__}")
-        if self.measure not in MEASURES:
-            raise ValueError(f"dissimilarity must be one of {', '.join(MEASURES)}, got {self.measure!r}")
-        check_measure(self.manifold, self.measure)
+        require_manifold(self.manifold)
+        object.__setattr__(self, "dissimilarity", check_dissimilarity(self.dissimilarity))
+        if self.dissimilarity == "distance" and not self.manifold.joins_all_pairs:
+            raise ValueError(
+                f"dissimilarity 'distance' is the length of a geodesic, which does not join every pair of "
+                f"{self.manifold}: use 'geodesic' (D_γ), 'broken' or 'extrinsic'"
+            )
         if self.way not in WAYS:
             raise ValueError(f"the way to move must be one of {', '.join(WAYS)}, got {self.way!r}")
         if self.keep not in KEPT:
@@ -101,7 +101,7 @@ class RunSpec:
             return len(self.schedule)
         # A schedule between two equal ends differs from them by rounding.
         same = np.isclose(self.schedule.temperature, self.schedule.temperature[-1], rtol=1e-12, atol=0.0)
-        if self.measure == "smoothed_dissimilarity":
+        if self.dissimilarity == "smoothed":
             same &= np.isclose(self.schedule.epsilon, self.schedule.epsilon[-1], rtol=1e-12, atol=0.0)
         return len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
 
@@ -172,33 +172,3 @@ def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
     """The shapes of the arrays of an :class:`Evaluation`."""
     batch = (len(state.points),)
     return batch, state.points.shape, batch, batch
-
-
-def check_measure(manifold: Manifold, measure: Measure) -> None:
-    """Raise where a dissimilarity is not defined for all pairs of points of a manifold."""
-    if measure == "dist" and isinstance(manifold, PseudoHyperboloid) and manifold.p and manifold.q:
-        raise ValueError(
-            f"dissimilarity 'dist' is the length of a geodesic, which on Q^{{{manifold.p},{manifold.q}}} does not join "
-            "every pair: use 'dissimilarity' (D_γ), 'broken_dissimilarity' or 'extrinsic_dist'"
-        )
-
-
-def kind_of(spec: RunSpec) -> str:
-    """The name that the compiled loops and the kernels have for the dissimilarity of a run."""
-    manifold, measure = spec.manifold, spec.measure
-    if not isinstance(manifold, PseudoHyperboloid):
-        flat = {
-            "dissimilarity": "FLAT_SQUARED", "cone_rule": "FLAT_SQUARED", "smoothed_dissimilarity": "FLAT_SMOOTHED",
-        }  # fmt: skip
-        return flat.get(measure, "FLAT_DISTANCE")
-    if measure == "dist":
-        return "GEODESIC" if manifold.q == 0 else "BROKEN"
-    return {
-        "dissimilarity": "GEODESIC", "cone_rule": "CONE_RULE", "smoothed_dissimilarity": "SMOOTHED",
-        "broken_dissimilarity": "BROKEN", "extrinsic_dist": "EXTRINSIC",
-    }[measure]  # fmt: skip
-
-
-def radius_of(manifold: Manifold) -> float:
-    """√|β|; 1 for flat space."""
-    return math.sqrt(-manifold.beta.item()) if isinstance(manifold, PseudoHyperboloid) else 1.0

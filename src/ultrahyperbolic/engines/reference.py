@@ -6,15 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import torch
 
-from ..geometry import Euclidean, Manifold, PseudoHyperboloid
-from ..objective import Dissimilarity, RankedPairs, RankingLoss
+from ..geometry import Euclidean
+from ..objective import PairFunction, RankedPairs, RankingLoss
 from ..optim import DescentSettings, DescentState, descent_step
-from .base import FARTHEST, BatchState, Evaluation, Floats, Measure, RunSpec, evaluation_shapes, radius_of
+from .base import FARTHEST, BatchState, Evaluation, Floats, RunSpec, evaluation_shapes
 
 
 @dataclass
@@ -68,7 +67,7 @@ class ReferenceEngine:
         """The loss, and the dissimilarities of edges and of other pairs."""
         objective, schedule = self._losses[run], spec.schedule
         objective.temperature = float(schedule.temperature[iteration])
-        objective.dissimilarity = measure_of(spec.manifold, spec.measure, float(schedule.epsilon[iteration]))
+        objective.dissimilarity = pair_function(spec, iteration)
         edges, nonedges = objective.distances(points)
         return objective.of_distances(edges, nonedges), edges.detach(), nonedges.detach()
 
@@ -102,7 +101,8 @@ class ReferenceEngine:
             max_step=clip if math.isfinite(clip) else None,
         )
         moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)
-        near = moved.square().sum(1, keepdim=True) < FARTHEST * radius_of(manifold) ** 2
+        radius = 1.0 if manifold.quadric is None else manifold.quadric.radius
+        near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
         moved = torch.where(near, moved, variable.detach())
         held[run, :, :width] = moved.cpu().numpy()
         if spec.way == "phi":
@@ -127,17 +127,10 @@ def _ends_of(edges: torch.Tensor, nonedges: torch.Tensor) -> tuple[float, float]
     return longest, float(nonedges.detach().min()) if len(nonedges) else math.inf
 
 
-def measure_of(manifold: Manifold, measure: Measure, epsilon: float) -> Dissimilarity:
-    """The dissimilarity of a run as a function of points."""
-    if measure == "smoothed_dissimilarity":
-        return lambda x, y: manifold.smoothed_dissimilarity(x, y, epsilon)
-    if measure == "cone_rule" and isinstance(manifold, PseudoHyperboloid):
-        from ..paper.recipe import cone_rule
-
-        return lambda x, y: cone_rule(manifold, x, y)
-    function: Any = getattr(manifold, "dissimilarity" if measure == "cone_rule" else measure)
-    chosen: Dissimilarity = function
-    return chosen
+def pair_function(spec: RunSpec, iteration: int) -> PairFunction:
+    """The dissimilarity of a run at an iteration."""
+    epsilon = float(spec.schedule.epsilon[iteration]) if spec.dissimilarity == "smoothed" else None
+    return spec.manifold.pair_function(spec.dissimilarity, epsilon)
 
 
 def _no_measure(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.manifold import Measure
+from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
@@ -42,18 +42,18 @@ def evaluate(
     points: Tensor,
     manifold: Manifold,
     *,
-    measure: Measure = "dissimilarity",
+    dissimilarity: Dissimilarity = "geodesic",
     epsilon: float | None = None,
     backend: Backend = "auto",
     progress: bool = False,
 ) -> dict[str, float]:
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
-    ``measure`` and ``epsilon`` say which distance, ``backend`` what computes it
+    ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
     (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What is not defined for the
     graph is left out: no value is NaN.
     """
-    options = PassOptions(measure=measure, epsilon=epsilon, backend=backend)
+    options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend)
     found = over_pairs(graph, points, manifold, progress=progress, **options).measures
     return found | over_nodes(graph, points, progress=progress)
 

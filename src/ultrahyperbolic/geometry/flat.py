@@ -18,7 +18,7 @@ from .arguments import (
     validate_scalars,
 )
 from .functions import safe_sqrt
-from .manifold import Logarithm, Manifold, default_tolerance, noise
+from .manifold import Logarithm, Manifold, Quadric, default_tolerance, noise
 
 
 class Euclidean(Manifold):
@@ -38,6 +38,11 @@ class Euclidean(Manifold):
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
         return f"d={self.ambient_dim}"
+
+    @property
+    def quadric(self) -> Quadric | None:
+        """No time, and 1 for the radius that it does not have."""
+        return Quadric(0, 1.0) if type(self) is Euclidean else None  # a subclass may measure differently
 
     @property
     def sectional_curvature(self) -> Tensor:

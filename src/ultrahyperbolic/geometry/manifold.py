@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -20,15 +20,7 @@ from .arguments import (
 from .arguments import check_finite as check_finite  # what other rooms read here
 from .arguments import check_positive as check_positive
 from .functions import safe_sqrt
-
-Measure = Literal["dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist"]
-MEASURES: tuple[Measure, ...] = (
-    "dist",
-    "dissimilarity",
-    "broken_dissimilarity",
-    "smoothed_dissimilarity",
-    "extrinsic_dist",
-)
+from .words import Dissimilarity, check_dissimilarity
 
 # Residuals are judged relative to ‖x‖² (points) or ‖x‖‖u‖ (tangents), the size of the terms that cancel in them.
 _TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-10}
@@ -44,6 +36,15 @@ class Logarithm(NamedTuple):
     """Booleans [...]: whether a geodesic joins the points."""
 
 
+class Quadric(NamedTuple):
+    """{x : ‖s‖² - ‖t‖² = -radius²}, time coordinates t first, or flat space: what compiled loops need to know."""
+
+    time: int
+    """How many coordinates are time; 0 in flat space."""
+    radius: float
+    """√|β|; 1 in flat space."""
+
+
 class Manifold(nn.Module, ABC):
     """A manifold in R^d with closed-form geodesics.
 
@@ -57,6 +58,11 @@ class Manifold(nn.Module, ABC):
 
     ambient_dim: int
     dim: int
+
+    @property
+    def quadric(self) -> Quadric | None:
+        """The quadric for loops compiled for it; None where only the methods of this class say what it is."""
+        return None
 
     # --- the metric ---------------------------------------------------------------------------------------------
 
@@ -204,37 +210,59 @@ class Manifold(nn.Module, ABC):
             raise ValueError(f"radius must not be NaN, got {radius}")
         return length < radius
 
+    @property
+    def joins_all_pairs(self) -> bool:
+        """Whether a geodesic joins every pair of points, so that :meth:`dist` is never NaN."""
+        return True
+
+    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
+        """The dissimilarity as the authors' scripts have it near a light cone; without a cone the dissimilarity."""
+        return self.dissimilarity(x, y)
+
+    def pair_function(
+        self, dissimilarity: Dissimilarity, epsilon: float | None = None
+    ) -> Callable[[Tensor, Tensor], Tensor]:
+        """The dissimilarity of a name as a function of points x and y; ``epsilon`` is of the smoothed one."""
+        name = check_dissimilarity(dissimilarity)
+        if name == "smoothed":
+            return lambda x, y: self.smoothed_dissimilarity(x, y, *(() if epsilon is None else (epsilon,)))
+        if epsilon is not None:
+            raise ValueError(f"epsilon belongs to dissimilarity='smoothed', got dissimilarity={name!r}")
+        functions: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+            "geodesic": self.dissimilarity,
+            "broken": self.broken_dissimilarity,
+            "cone-rule": self.cone_rule,
+            "extrinsic": self.extrinsic_dist,
+            "distance": self.dist,
+        }
+        return functions[name]
+
     def cdist(
         self,
         x: Tensor,
         y: Tensor | None = None,
         *,
-        measure: Measure = "dist",
+        dissimilarity: Dissimilarity = "distance",
         block_rows: int | None = None,
         epsilon: float | None = None,
+        measure: str | None = None,
     ) -> Tensor:
         """All pairs: x [n, d] and y [m, d] (x itself when omitted) to [n, m].
 
-        ``measure`` names the method to evaluate and ``epsilon`` is passed to the smoothed one. Rows of x are taken
-        ``block_rows`` at a time (by default as many as keep temporaries near 32 MiB in float64).
+        ``dissimilarity`` names what to evaluate and ``epsilon`` is passed to the smoothed one. Rows of x are taken
+        ``block_rows`` at a time (by default as many as keep temporaries near 32 MiB in float64). ``measure`` is a
+        former name of ``dissimilarity``.
         """
         y = x if y is None else y
         validate(self.ambient_dim, x=x)
         validate(self.ambient_dim, y=y)
         if x.dim() != 2 or y.dim() != 2:
             raise ValueError(f"cdist takes x [n, d] and y [m, d], got shapes {tuple(x.shape)} and {tuple(y.shape)}")
-        if measure not in MEASURES:
-            raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")
         if block_rows is not None:
             block_rows = check_count("block_rows", block_rows, 1)
-        function = getattr(self, measure)
-        options: dict[str, float] = {}
-        if epsilon is not None:
-            if measure != "smoothed_dissimilarity":
-                raise ValueError(f"epsilon belongs to measure='smoothed_dissimilarity', got measure={measure!r}")
-            options["epsilon"] = epsilon
+        function = self.pair_function(check_dissimilarity(measure, "measure") if measure else dissimilarity, epsilon)
         rows = block_rows or max(1, _CDIST_ELEMENTS // max(1, y.numel()))
-        blocks = [function(block[:, None, :], y[None, :, :], **options) for block in torch.split(x, rows)]
+        blocks = [function(block[:, None, :], y[None, :, :]) for block in torch.split(x, rows)]
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
 
     # --- onto the manifold --------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from .arguments import (
     validate_scalars,
 )
 from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
-from .manifold import Logarithm, Manifold, default_tolerance, noise
+from .manifold import Logarithm, Manifold, Quadric, default_tolerance, noise
 
 _REDRAWS = 100
 # From ‖t‖‖t′‖ = 4|β| on two points are far from the pole.
@@ -102,6 +102,12 @@ class PseudoHyperboloid(Manifold):
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
         return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}"
+
+    @property
+    def quadric(self) -> Quadric | None:
+        """q + 1 times and √|β|."""
+        known = type(self) is PseudoHyperboloid  # a subclass may measure differently
+        return Quadric(self.q + 1, math.sqrt(-self.beta.item())) if known else None
 
     # --- β as a buffer ------------------------------------------------------------------------------------------
 
@@ -397,6 +403,16 @@ class PseudoHyperboloid(Manifold):
             if self._sign == 0:
                 length = torch.where(w_bar > 0, length, _dissimilarity.beyond_antipode(w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
+
+    @property
+    def joins_all_pairs(self) -> bool:
+        """Whether a geodesic joins every pair of points: in hyperbolic and spherical space alone."""
+        return self.p == 0 or self.q == 0
+
+    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
+        """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""
+        excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
+        return torch.where(excess < 1e-5, 2.0 * excess * math.sqrt(-self.beta.item()), self.dissimilarity(x, y))
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""

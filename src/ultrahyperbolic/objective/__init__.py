@@ -1,5 +1,5 @@
 """What is minimised: the ranking loss over the pairs of a graph."""
 
-from .ranking import Dissimilarity, RankedPairs, RankingLoss
+from .ranking import PairFunction, RankedPairs, RankingLoss
 
-__all__ = ["Dissimilarity", "RankedPairs", "RankingLoss"]
+__all__ = ["PairFunction", "RankedPairs", "RankingLoss"]

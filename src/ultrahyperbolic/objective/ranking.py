@@ -14,7 +14,7 @@ from torch import Tensor
 from ..geometry.manifold import check_positive
 from ..graph import Graph
 
-Dissimilarity = Callable[[Tensor, Tensor], Tensor]
+PairFunction = Callable[[Tensor, Tensor], Tensor]
 
 # Beyond this many nodes no array of all pairs is made.
 MAX_NODES = 10_000
@@ -82,7 +82,7 @@ class RankingLoss:
         τ > 0.
     """
 
-    def __init__(self, graph: Graph | RankedPairs, dissimilarity: Dissimilarity, temperature: float) -> None:
+    def __init__(self, graph: Graph | RankedPairs, dissimilarity: PairFunction, temperature: float) -> None:
         check_positive("temperature", temperature)
         self.pairs = graph if isinstance(graph, RankedPairs) else RankedPairs.of(graph)
         self.dissimilarity, self.temperature = dissimilarity, temperature

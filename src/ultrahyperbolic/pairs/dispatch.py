@@ -11,10 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..geometry import Manifold
 from ..geometry.arguments import check_count, check_positive
-from ..geometry.manifold import Measure
+from ..geometry.words import Dissimilarity
 from . import reference
+from .kinds import kernel_space
 from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 # Once loaded, the compiled passes are faster from 100 nodes on, but torch is done with 1,000 before they are loaded.
 _COMPILED_NODES = 1000
-_SMOOTHING = 0.1  # of the manifolds' smoothed_dissimilarity
+_SMOOTHING = 0.1  # of the manifolds' smoothed dissimilarity
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -131,8 +132,8 @@ class _Compiled(NamedTuple):
             threads = check_count("threads", threads, 1)
         if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
             return None
-        measure, epsilon = reference.measure_of(options)
-        why = _unsuited(points, manifold, measure) or _unlisted(indices, len(points))
+        dissimilarity, epsilon = reference.dissimilarity_of(options)
+        why = _unsuited(points, manifold, dissimilarity) or _unlisted(indices, len(points))
         if why is not None:
             if backend == "numba":
                 raise ValueError(f"backend 'numba': {why}; use 'reference'")
@@ -140,7 +141,7 @@ class _Compiled(NamedTuple):
         epsilon = _SMOOTHING if epsilon is None else epsilon
         check_positive("epsilon", epsilon)
         block_rows = reference.block_rows_of(options)
-        return cls(_space(points, manifold, measure, epsilon), block_rows, threads or usable_threads())
+        return cls(_space(points, manifold, dissimilarity, epsilon), block_rows, threads or usable_threads())
 
     def rows(
         self, k: int = 0, tails: Ints | None = None, heads: Ints | None = None, thresholds: Tensor | None = None
@@ -181,21 +182,16 @@ def _put_back(counts: Ints, order: Ints) -> Ints:
     return found
 
 
-def _unsuited(points: Tensor, manifold: Manifold, measure: Measure) -> str | None:
+def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity) -> str | None:
     """Why the compiled pass cannot be taken."""
     if find_spec("numba") is None:
         return "numba is not installed"
     if points.device.type != "cpu" or points.dtype != torch.float64:
         return f"points must be float64 on the CPU, got {points.dtype} on {points.device}"
-    # A subclass may measure differently.
-    if type(manifold) is Euclidean:
-        known = True
-    elif type(manifold) is PseudoHyperboloid:
-        known = measure != "dist" or 0 in (manifold.p, manifold.q)
-    else:
-        return f"no compiled pass knows {type(manifold).__name__}"
-    if not known:
-        return "no compiled pass knows where geodesics end, as measure='dist' needs"
+    try:
+        kernel_space(manifold, dissimilarity)
+    except ValueError as error:
+        return str(error)
     if points.dim() != 2 or points.shape[1] != manifold.ambient_dim:
         return f"points must be [n, {manifold.ambient_dim}], got shape {tuple(points.shape)}"
     return None
@@ -208,22 +204,10 @@ def _unlisted(indices: Tensor | None, n: int) -> str | None:
     return f"edges and pairs must be of positions from 0 to {n - 1}, got {int(indices.min())} to {int(indices.max())}"
 
 
-def _space(points: Tensor, manifold: Manifold, measure: Measure, epsilon: float) -> Space:
+def _space(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity, epsilon: float) -> Space:
     from .numba import reducers
-    from .numba.functions import BROKEN, EXTRINSIC, FLAT_DISTANCE, FLAT_SMOOTHED, FLAT_SQUARED, GEODESIC, SMOOTHED
 
-    array = points.detach().numpy()
-    if not isinstance(manifold, PseudoHyperboloid):
-        kinds = {"dissimilarity": FLAT_SQUARED, "smoothed_dissimilarity": FLAT_SMOOTHED}
-        return reducers.prepare(array, 0, 1.0, kinds.get(measure, FLAT_DISTANCE), epsilon)
-    kinds = {
-        "dist": GEODESIC if manifold.q == 0 else BROKEN,
-        "dissimilarity": GEODESIC,
-        "broken_dissimilarity": BROKEN,
-        "smoothed_dissimilarity": SMOOTHED,
-        "extrinsic_dist": EXTRINSIC,
-    }
-    return reducers.prepare(array, manifold.q + 1, -manifold.beta.item(), kinds[measure], epsilon)
+    return reducers.prepare(points.detach().numpy(), kernel_space(manifold, dissimilarity), epsilon)
 
 
 def _both_ways(edges: Tensor) -> tuple[Ints, Ints]:

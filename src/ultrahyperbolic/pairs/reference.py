@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..geometry import Manifold
 from ..geometry.arguments import as_integer, check_count
-from ..geometry.manifold import MEASURES, Measure
+from ..geometry.words import Dissimilarity, check_dissimilarity
 
 # Coordinates a block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill a GPU.
 _BLOCK_COORDINATES = {"cpu": 1 << 19}
@@ -29,10 +29,10 @@ Backend = Literal["auto", "numba", "reference"]
 class PassOptions(TypedDict, total=False):
     """The keyword options of every pass, all optional."""
 
-    measure: Measure
-    """The method of the manifold that says how far apart two points are; ``"dissimilarity"`` unless given."""
+    dissimilarity: Dissimilarity
+    """How far apart two points are; ``"geodesic"``, D_γ, unless given."""
     epsilon: float | None
-    """Passed to ``"smoothed_dissimilarity"``."""
+    """Of the smoothed dissimilarity."""
     block_rows: int | None
     """Rows of a block; unless given, as many as suit the device. Bounds memory, and changes rounding at most."""
     backend: Backend
@@ -126,14 +126,13 @@ def row_statistics(
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
     """d(x_i, x_j) for each row (i, j) of ``pairs``, int64 [m, 2]: [m], in the dtype of the points [n, d]."""
-    measure, epsilon = measure_of(options)
-    arguments = {} if epsilon is None else {"epsilon": epsilon}
+    function = manifold.pair_function(*dissimilarity_of(options))
     points, pairs = points.detach(), pairs.to(points.device)
     found = points.new_empty(len(pairs))
     chunk = max(1, _coordinates(points) // max(1, points.shape[-1]))
     for start in range(0, len(pairs), chunk):
         i, j = pairs[start : start + chunk].unbind(1)
-        found[start : start + chunk] = getattr(manifold, measure)(points[i], points[j], **arguments)
+        found[start : start + chunk] = function(points[i], points[j])
     return _nan_is_far(found)
 
 
@@ -256,7 +255,7 @@ def _blocks(
     points: Tensor, manifold: Manifold, options: PassOptions, *, upper: bool = False
 ) -> Iterator[tuple[int, Tensor]]:
     """The first row and the distances [rows, n] of each block; with ``upper``, from that column on: [rows, n - row]."""
-    measure, epsilon = measure_of(options)
+    dissimilarity, epsilon = dissimilarity_of(options)
     points = points.detach()
     rows = block_rows_of(options) or max(1, _coordinates(points) // max(1, points.numel()))
     for start in range(0, len(points), rows):
@@ -264,7 +263,9 @@ def _blocks(
         yield (
             start,
             _nan_is_far(
-                manifold.cdist(points[start : start + rows], columns, measure=measure, epsilon=epsilon, block_rows=rows)
+                manifold.cdist(
+                    points[start : start + rows], columns, dissimilarity=dissimilarity, epsilon=epsilon, block_rows=rows
+                )
             ),
         )
 
@@ -287,14 +288,12 @@ def check_k(k: int, n: int) -> int:
     return k
 
 
-def measure_of(options: PassOptions) -> tuple[Measure, float | None]:
-    """The measure and its ε."""
-    measure, epsilon = options.get("measure", "dissimilarity"), options.get("epsilon")
-    if measure not in MEASURES:
-        raise ValueError(f"measure must be one of {', '.join(MEASURES)}, got {measure!r}")
-    if epsilon is not None and measure != "smoothed_dissimilarity":
-        raise ValueError(f"epsilon belongs to measure='smoothed_dissimilarity', got measure={measure!r}")
-    return measure, epsilon
+def dissimilarity_of(options: PassOptions) -> tuple[Dissimilarity, float | None]:
+    """The dissimilarity and its ε."""
+    name, epsilon = check_dissimilarity(options.get("dissimilarity", "geodesic")), options.get("epsilon")
+    if epsilon is not None and name != "smoothed":
+        raise ValueError(f"epsilon belongs to dissimilarity='smoothed', got dissimilarity={name!r}")
+    return name, epsilon
 
 
 def _nan_is_far(distances: Tensor) -> Tensor:

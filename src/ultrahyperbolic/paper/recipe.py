@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
-
-import torch
-from torch import Tensor
-
-from ..geometry import PseudoHyperboloid
 
 # What the text says beside what the scripts did; the scripts made the tables.
 DIFFERENCES = (
@@ -32,12 +26,6 @@ COAUTHOR_DIFFERENCES = (
 )
 
 
-def cone_rule(manifold: PseudoHyperboloid, x: Tensor, y: Tensor) -> Tensor:
-    """D_γ, but near the light cone (|⟨x, y⟩/β - 1| < 1e-5) 2|⟨x, y⟩/β - 1| √|β|, as the authors' scripts have it."""
-    excess = (manifold.inner(x, y) / manifold.beta.to(x.dtype) - 1.0).abs()
-    return torch.where(excess < 1e-5, 2.0 * excess * math.sqrt(-manifold.beta.item()), manifold.dissimilarity(x, y))
-
-
 def settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
     """The training settings of the authors' karate scripts; ``q`` is None for flat space."""
     return {
@@ -45,7 +33,7 @@ def settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
         "optimizer": "gradient" if q == 0 else "descent",
         "iterations": 10_000,
         "temperature": (0.01, 0.01),
-        "dissimilarity": "cone_rule",
+        "dissimilarity": "cone-rule",
         "step": 1e-6,
         "max_step": None,
         "drop_below": 400.0 if weighted else 100.0,
@@ -67,7 +55,7 @@ def text_settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
         **settings(weighted=weighted, q=q),
         "preset": "paper-text",
         "optimizer": "descent",
-        "dissimilarity": "dist" if q is None else "dissimilarity",
+        "dissimilarity": "distance" if q is None else "geodesic",
         "drop_below": None,
         "drop_factor": 1.0,
         "best_every": 1,

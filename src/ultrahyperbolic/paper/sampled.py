@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..embedding import Embedding
 from ..engines.base import BatchState, RunSpec
-from ..engines.reference import ReferenceEngine, measure_of
+from ..engines.reference import ReferenceEngine, pair_function
 from ..engines.registry import find_device
 from ..geometry.arguments import check_count
 from ..graph import Graph
@@ -40,7 +40,7 @@ class SampledEngine(ReferenceEngine):
     def objective(self, run: int, spec: RunSpec, points: Tensor, iteration: int) -> tuple[Tensor, Tensor, Tensor]:
         """The loss, and the dissimilarities of edges and of other pairs."""
         measured, schedule = self._losses[run], spec.schedule
-        measured.dissimilarity = measure_of(spec.manifold, spec.measure, float(schedule.epsilon[iteration]))
+        measured.dissimilarity = pair_function(spec, iteration)
         edges, nonedges = measured.distances(points)
         tau = float(schedule.temperature[iteration])
         generator = torch.Generator(points.device).manual_seed(1_000_003 * self.seeds[run] + iteration)

@@ -111,9 +111,9 @@ def _all_coordinates() -> dict[str, Any]:
 
 def _scores(graph: Graph, embedding: Embedding) -> list[float]:
     # The text sums the distance that it trains with, which in flat space is not the one that embeddings answer with.
-    plain = embedding.run["config"]["dissimilarity"] == "dist"
+    plain = embedding.run["config"]["dissimilarity"] == "distance"
     points = torch.from_numpy(np.array(embedding.points))
-    sums = delta(points, embedding.manifold, measure="dist") if plain else embedding.delta
+    sums = delta(points, embedding.manifold, dissimilarity="distance") if plain else embedding.delta
     first, second = leader_ranks(sums, [graph.index(node) for node in LEADERS])
     return [
         float(first), float(second), strength_spearman(graph, sums, top=5), strength_spearman(graph, sums, top=10),

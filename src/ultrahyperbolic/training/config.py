@@ -10,9 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from ..engines.base import MEASURES, WAYS, Floats, Keep, Measure, RunSpec, Schedule, Way
+from ..engines.base import WAYS, Floats, Keep, RunSpec, Schedule, Way
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
 from ..geometry.arguments import as_integer, check_count, check_positive, is_number
+from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
 from .start import SpectralStart
 
@@ -37,7 +38,7 @@ class TrainingConfig:
     iterations: int = 2000
     temperature: tuple[float, float] = (0.1, 0.01)
     """At the start and at the end; geometric between, and the last quarter of the iterations at the end's value."""
-    dissimilarity: Measure = "smoothed_dissimilarity"
+    dissimilarity: Dissimilarity = "smoothed"
     epsilon: tuple[float, float] = (0.1, 1e-3)
     """Smoothing of the light cone, at the start and at the end."""
     step: float = 0.1
@@ -61,8 +62,7 @@ class TrainingConfig:
     def __post_init__(self) -> None:
         for name, value in self._integers().items():
             object.__setattr__(self, name, value)  # the one moment at which a frozen class is made
-        if self.dissimilarity not in MEASURES:
-            raise ValueError(f"dissimilarity must be one of {', '.join(MEASURES)}, got {self.dissimilarity!r}")
+        object.__setattr__(self, "dissimilarity", check_dissimilarity(self.dissimilarity))
         if self.optimizer not in WAYS:
             raise ValueError(f"optimizer must be one of {', '.join(WAYS)}, got {self.optimizer!r}")
         if self.stop not in ("iterations", "ordered"):
@@ -158,7 +158,8 @@ class TrainingConfig:
         unknown = set(data) - known
         if unknown:
             raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
+        names = {"dissimilarity": current_name(data["dissimilarity"])} if "dissimilarity" in data else {}
         pairs = {name: tuple(data[name]) for name in ("temperature", "epsilon", "max_step") if data.get(name)}
         # Records of earlier versions may hold a signature and a β beside flat, of which nothing was made.
         unused = ("p", "q", "beta") if data.get("flat") is not None else ()
-        return cls(**{name: value for name, value in {**data, **pairs}.items() if name not in unused})
+        return cls(**{name: value for name, value in {**data, **pairs, **names}.items() if name not in unused})

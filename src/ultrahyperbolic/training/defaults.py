@@ -78,7 +78,7 @@ def at_temperature(temperature: float, config: TrainingConfig) -> dict[str, Any]
     """
     flat = config.flat is not None
     radius = 1.0 if flat else math.sqrt(-config.beta)
-    squared = flat and config.dissimilarity not in ("dist", "extrinsic_dist", "broken_dissimilarity")
+    squared = flat and config.dissimilarity not in ("distance", "extrinsic", "broken")
     length = math.sqrt(temperature) if squared else temperature
     return {
         "temperature": (3.0 * temperature, temperature),

@@ -18,11 +18,12 @@ import torch
 from numpy.typing import NDArray
 
 from ..embedding.embedding import Embedding
-from ..engines.base import BatchState, Engine, Floats, Measure, Precision, Way
+from ..engines.base import BatchState, Engine, Floats, Precision, Way
 from ..engines.memory import require_memory
 from ..engines.registry import Backend, available, choose_backend, make_engine
 from ..evaluation import over_nodes, over_pairs, violated_orders
 from ..geometry.arguments import check_callable, check_count, check_positive
+from ..geometry.words import Dissimilarity
 from ..graph import Graph, as_graph
 from ..interrupted import Interrupted
 from ..loop import INTERRUPTED, Callback, Outcome, Progress, SoFar, run
@@ -55,7 +56,7 @@ def embed(
     iterations: int | None = None,
     time_limit: float | None = None,
     temperature: float | tuple[float, float] | None = None,
-    dissimilarity: Measure | None = None,
+    dissimilarity: Dissimilarity | None = None,
     epsilon: float | tuple[float, float] | None = None,
     step: float | None = None,
     max_step: float | tuple[float, float] | None = None,
@@ -101,9 +102,9 @@ def embed(
         τ, the smoothing of the light cone, and the longest move of a point: one value, or the first and the last.
         One temperature is the last, and start, smoothing and moves are set in units of it.
     dissimilarity : str, optional
-        ``"smoothed_dissimilarity"`` (default), ``"dissimilarity"`` (D_γ; in flat space the squared distance),
-        ``"broken_dissimilarity"``, ``"cone_rule"`` (the scripts' form of D_γ), ``"extrinsic_dist"`` (Eq. 4), or
-        ``"dist"``, the distance where all pairs have one: flat, hyperbolic and spherical space.
+        ``"smoothed"`` (default), ``"geodesic"`` (D_γ; in flat space the squared distance), ``"broken"``,
+        ``"cone-rule"`` (the scripts' form of D_γ), ``"extrinsic"`` (Eq. 4), or ``"distance"``, where all pairs have
+        one: flat, hyperbolic and spherical space.
     step : float, optional
         Step size η.
     stop : "iterations" or "ordered", optional

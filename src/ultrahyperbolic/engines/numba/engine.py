@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...geometry import PseudoHyperboloid
 from ...objective import RankedPairs
 from ...pairs import usable_threads
-from ...pairs.numba import functions
-from ..base import BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes, kind_of, radius_of
+from ...pairs.kinds import kernel_space
+from ..base import BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
 from . import iterate, streaming
 from .loss import loss_and_gradient, scale_of, small_loss_and_gradient
 from .streaming import prepare, slab
@@ -145,14 +144,13 @@ class _CompiledRun:
 
     def __init__(self, spec: RunSpec, n: int, scratch: int, dtype: type) -> None:
 
-        curved = isinstance(spec.manifold, PseudoHyperboloid)
+        space = kernel_space(spec.manifold, spec.dissimilarity)
         ways = {
             "descent": iterate.ALONG_CHI, "gradient": iterate.ALONG_GRADIENT, "phi": iterate.THROUGH_PHI,
             "signed-gradient": iterate.ALONG_SIGNED,
         }  # fmt: skip
-        time = spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0
         s = spec.schedule
-        self.geometry = (time, radius_of(spec.manifold), not curved, getattr(functions, kind_of(spec)), ways[spec.way])
+        self.geometry = (space.time, space.radius, space.flat, space.kind, ways[spec.way])
         self.schedule = np.stack([s.temperature, s.epsilon, s.step, s.clip])
         self.stepping = (s.drop_below, s.drop_factor, spec.settled)
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.

@@ -15,10 +15,9 @@ import numpy as np
 import torch
 import triton
 
-from ...geometry import PseudoHyperboloid
 from ...objective import RankedPairs
-from ..base import FARTHEST, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes, kind_of, radius_of
-from . import pair_kernels as kernels
+from ...pairs.kinds import kernel_space
+from ..base import FARTHEST, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
 from .iterate_kernels import (
     ALONG_CHI,
     ALONG_GRADIENT,
@@ -59,7 +58,8 @@ class TritonEngine:
         device = self.device or torch.device("cuda")
         groups: dict[tuple[int, int, int, int], list[int]] = {}
         for number, spec in enumerate(self.specs):
-            key = (_kind(spec), _way(spec), spec.manifold.ambient_dim, _time(spec))
+            space = kernel_space(spec.manifold, spec.dissimilarity)
+            key = (space.kind, _way(spec), spec.manifold.ambient_dim, space.time)
             groups.setdefault(key, []).append(number)
         self._groups = [_Group(self, numbers, *key, device) for key, numbers in groups.items()]
 
@@ -96,7 +96,7 @@ class _Group:
         self.width, self.time = width, time
         dtype = getattr(torch, engine.precision)
         self.passes = Passes(n, pairs.edges, runs, width, time, kind, dtype, device)
-        self.flat = not isinstance(specs[0].manifold, PseudoHyperboloid)
+        self.flat = time == 0
 
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
@@ -113,7 +113,7 @@ class _Group:
             dtype=torch.float64,
             device=device,
         )
-        radius = [radius_of(spec.manifold) for spec in specs]
+        radius = [kernel_space(spec.manifold, spec.dissimilarity).radius for spec in specs]
         self.radius = torch.tensor(radius, dtype=torch.float64, device=device)
         self.pair_points = self.passes.pair_points(self.points, self.radius)
         self.spacing = self.passes.spacing(self.radius)
@@ -272,14 +272,6 @@ class _Group:
         found.longest[self.numbers] = self.longest.cpu().numpy()
         found.shortest[self.numbers] = self.passes.least.cpu().numpy()
         found.gradient[self.numbers, :, : self.width] = self.gradient.cpu().numpy().swapaxes(1, 2)
-
-
-def _kind(spec: RunSpec) -> int:
-    return int(getattr(kernels, kind_of(spec)).value)
-
-
-def _time(spec: RunSpec) -> int:
-    return spec.manifold.q + 1 if isinstance(spec.manifold, PseudoHyperboloid) else 0
 
 
 def _way(spec: RunSpec) -> int:

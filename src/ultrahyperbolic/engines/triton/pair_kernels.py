@@ -7,15 +7,17 @@ import math
 import triton
 import triton.language as tl
 
-# Dissimilarities, by number, as for the CPU.
-GEODESIC = tl.constexpr(0)
-BROKEN = tl.constexpr(1)
-SMOOTHED = tl.constexpr(2)
-FLAT_SQUARED = tl.constexpr(3)
-FLAT_SMOOTHED = tl.constexpr(4)
-CONE_RULE = tl.constexpr(5)
-EXTRINSIC = tl.constexpr(6)
-FLAT_DISTANCE = tl.constexpr(7)
+from ...pairs.kinds import Kind
+
+# The kinds of dissimilarities.
+GEODESIC = tl.constexpr(int(Kind.GEODESIC))
+BROKEN = tl.constexpr(int(Kind.BROKEN))
+SMOOTHED = tl.constexpr(int(Kind.SMOOTHED))
+FLAT_SQUARED = tl.constexpr(int(Kind.FLAT_SQUARED))
+FLAT_SMOOTHED = tl.constexpr(int(Kind.FLAT_SMOOTHED))
+CONE_RULE = tl.constexpr(int(Kind.CONE_RULE))
+EXTRINSIC = tl.constexpr(int(Kind.EXTRINSIC))
+FLAT_DISTANCE = tl.constexpr(int(Kind.FLAT_DISTANCE))
 
 _QUARTER = tl.constexpr(math.pi / 2 - 1.0)
 _PI = tl.constexpr(math.pi)

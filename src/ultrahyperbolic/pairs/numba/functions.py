@@ -18,8 +18,10 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-# Dissimilarities, by number; the names are those of the manifold's methods.
-GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = range(8)
+from ..kinds import Kind
+
+# The kinds of dissimilarities as plain numbers, which the compiler takes for constants.
+GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = map(int, Kind)
 
 # exp(-46) is below the unit roundoff squared: what is pruned cannot be seen in a sum.
 CUT = 46.0

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..kinds import KernelSpace
 from .functions import (
     BROKEN,
     DEGREE,
@@ -61,7 +62,9 @@ class Space(NamedTuple):
     """[d, n], coordinate after coordinate, time first."""
     time: int
     """How many coordinates are time; 0 in flat space."""
-    beta: float
+    radius: float
+    """√|β|, and 1 in flat space."""
+    radius_square: float
     """|β|, and 1 in flat space."""
     kind: int
     epsilon: float
@@ -105,19 +108,22 @@ class Bounds(NamedTuple):
     """[cells + 2] the first threshold of each cell."""
 
 
-def prepare(points: Floats, time: int, beta: float, kind: int, epsilon: float) -> Space:
-    """A space of points [n, d], the first ``time`` of their coordinates time."""
+def prepare(points: Floats, space: KernelSpace, epsilon: float) -> Space:
+    """A space of points [n, d], the first of their coordinates time."""
+    (time, radius, kind), square = space, space.radius * space.radius
     columns = np.ascontiguousarray(points.T)
     above, below = 0, 0
     if kind not in (FLAT_SQUARED, FLAT_DISTANCE, EXTRINSIC):
-        scale = 0.25 / beta if time else 1.0
+        scale = 0.25 / square if time else 1.0
         above, below = table_octaves(4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind)
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     for octave in range(above + below):
-        fill_octave(table, SEGMENTS, octave, above, kind, math.sqrt(beta), epsilon, 0.0)
+        fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0)
     heights = np.sqrt(np.square(columns[:time]).sum(0))
     level = columns / heights if time > 1 else np.empty((0, 0))
-    return Space(columns, time, beta, kind, epsilon, heights, level, table, above * SEGMENTS, below * SEGMENTS)
+    return Space(
+        columns, time, radius, square, kind, epsilon, heights, level, table, above * SEGMENTS, below * SEGMENTS
+    )
 
 
 def reduce_rows(
@@ -212,19 +218,19 @@ def _flat(points, i, start, count, w):
 
 
 @jit
-def _hyperbolic(points, beta, i, start, count, w):
+def _hyperbolic(points, radius_square, i, start, count, w):
     """w for one time coordinate: between y_0 x and x_0 y there is no difference in time, so nothing cancels."""
     x0, row0 = points[0, i], points[0, start : start + count]
     for j in range(count):
         difference = x0 - row0[j]
-        w[j] = beta * (difference * difference)
+        w[j] = radius_square * (difference * difference)
     for k in range(1, len(points)):
         x, row = points[k, i], points[k, start : start + count]
         for j in range(count):
             difference = x0 * row[j] - row0[j] * x
             w[j] += difference * difference
     for j in range(count):
-        w[j] /= 4.0 * beta * (x0 * row0[j])
+        w[j] /= 4.0 * radius_square * (x0 * row0[j])
 
 
 @jit
@@ -244,7 +250,7 @@ def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
         for j in range(count):
             difference = x - side[j] * row[j]
             half[j] += sign * (difference * difference)
-    height, heights, quarter = space.heights[i], space.heights[start : start + count], 0.25 / space.beta
+    height, heights, quarter = space.heights[i], space.heights[start : start + count], 0.25 / space.radius_square
     near = 0
     for j in range(count):
         product, difference = height * heights[j], height - heights[j]
@@ -263,7 +269,7 @@ def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
 def _near_half_chord(space, i, j, side):
     """w of x and ±y as the manifold has it: their difference as it is stored, without the rounding of a division."""
     f = space.heights[i] / space.heights[j]
-    if space.heights[i] * space.heights[j] <= _FAR * space.beta:
+    if space.heights[i] * space.heights[j] <= _FAR * space.radius_square:
         f = 1.0
     whole = min(np.rint(f), 1.0)
     total = 0.0
@@ -271,7 +277,7 @@ def _near_half_chord(space, i, j, side):
         x, y = space.points[k, i], side * space.points[k, j]
         chord = (whole * y - x) + (f - whole) * y
         total += -chord * chord if k < space.time else chord * chord
-    return (total / space.beta + (f - 1.0) * (f - 1.0)) / (4.0 * f)
+    return (total / space.radius_square + (f - 1.0) * (f - 1.0)) / (4.0 * f)
 
 
 @jit
@@ -301,7 +307,7 @@ def _look_up(table, above, below, w, count, values):
 @jit
 def _function(space, w, w_bar):
     """The distance itself, for what no table holds."""
-    radius = math.sqrt(space.beta)
+    radius = space.radius
     if space.kind != BROKEN or w > -0.5:
         return dissimilarity(w, space.kind, radius, space.epsilon)[0]
     # Near the antipode w̄ has the digits. On the sphere rounding may leave it below 0, where nothing is.
@@ -319,14 +325,14 @@ def _tile(space, i, start, count, values, scratch):
     if space.time == 0:
         _flat(space.points, i, start, count, w)
     elif space.time == 1:
-        _hyperbolic(space.points, space.beta, i, start, count, w)
+        _hyperbolic(space.points, space.radius_square, i, start, count, w)
     else:
         _ultrahyperbolic(space, i, start, count, w, w_bar, scratch[2], scratch[3])
     if space.kind == FLAT_SQUARED:
         for j in range(count):
             values[j] = w[j]
     elif space.kind in (FLAT_DISTANCE, EXTRINSIC):
-        unit = 1.0 if space.kind == FLAT_DISTANCE else 2.0 * math.sqrt(space.beta)
+        unit = 1.0 if space.kind == FLAT_DISTANCE else 2.0 * space.radius
         for j in range(count):
             values[j] = unit * math.sqrt(abs(w[j]))
     elif _look_up(space.table, space.above, space.below, w, count, values) > 0:

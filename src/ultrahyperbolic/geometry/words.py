@@ -1,0 +1,48 @@
+"""The names of the dissimilarities, from the command line to the kernels."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal, get_args
+
+Dissimilarity = Literal["geodesic", "smoothed", "broken", "cone-rule", "extrinsic", "distance"]
+"""D_γ (Eq. 9), D_γ smoothed on the light cone, the broken geodesic, the authors' rule near the cone, the extrinsic
+distance (Eq. 4), and the length of the geodesic (Eq. 8)."""
+DISSIMILARITIES: tuple[Dissimilarity, ...] = get_args(Dissimilarity)
+# What versions up to 0.2 called them.
+_FORMER: dict[str, Dissimilarity] = {
+    "dissimilarity": "geodesic",
+    "smoothed_dissimilarity": "smoothed",
+    "broken_dissimilarity": "broken",
+    "cone_rule": "cone-rule",
+    "extrinsic_dist": "extrinsic",
+    "dist": "distance",
+}
+
+
+def current_name(name: str) -> str:
+    """The name of a dissimilarity as it is now, of one as an earlier version wrote it; others as they are.
+
+    >>> current_name("smoothed_dissimilarity")
+    'smoothed'
+    """
+    return _FORMER.get(name, name)
+
+
+def check_dissimilarity(name: str, what: str = "dissimilarity") -> Dissimilarity:
+    """The dissimilarity of a name; ``ValueError`` unless there is one. Former names are taken with a warning.
+
+    >>> check_dissimilarity("broken")
+    'broken'
+    """
+    if isinstance(name, str) and name in _FORMER:
+        warnings.warn(
+            f"{what} {name!r} is now called {_FORMER[name]!r}: the former name will go",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        return _FORMER[name]
+    for known in DISSIMILARITIES:
+        if name == known:
+            return known
+    raise ValueError(f"{what} must be one of {', '.join(DISSIMILARITIES)}, got {name!r}")
