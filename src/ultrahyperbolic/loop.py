@@ -5,20 +5,53 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from enum import Enum
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .engines.base import BatchState, Engine, Floats
 
-INTERRUPTED, TIME_IS_UP = "interrupted", "reached the time limit"
 # A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once.
 _CHUNK_SECONDS = 0.2
 # Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
 _LOOK_EVERY = 100
 # A loss so much above the best has been thrown off: it goes back there, with half the step.
 _THROWN_OFF = 1.5
+
+
+class Stopped(Enum):
+    """Why a training or a minimisation came to its end."""
+
+    ITERATIONS = "reached"
+    ORDERED = "every connected pair is closer"
+    CONVERGED = "converged"
+    TIME_LIMIT = "reached the time limit"
+    CALLBACK = "a callback asked to stop"
+    INTERRUPTED = "interrupted"
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether it could go on, given time."""
+        return self in (Stopped.TIME_LIMIT, Stopped.INTERRUPTED)
+
+
+class Ending(NamedTuple):
+    """Why something stopped, and the sentence that says so."""
+
+    why: Stopped
+    text: str
+
+    @classmethod
+    def of_text(cls, text: str) -> Ending:
+        """The ending that a sentence tells of, as ``run.json`` keeps it.
+
+        >>> Ending.of_text("reached the time limit of 60 s").why.unfinished
+        True
+        """
+        fitting = [why for why in Stopped if text.startswith(why.value)]
+        return cls(max(fitting, key=lambda why: len(why.value), default=Stopped.ITERATIONS), text)
 
 
 @dataclass(frozen=True)
@@ -63,7 +96,7 @@ class Outcome:
 
     losses: Floats
     """[B, iterations performed], NaN after a run was done."""
-    reason: str
+    ending: Ending
     seconds: float
     steps_back: NDArray[np.int64]
     """[B] how often a run was taken back to its best points and its step halved."""
@@ -99,7 +132,7 @@ def run(
         guard.steps_back[:], guard.nonfinite[:] = so_far.steps_back, so_far.nonfinite
     size = 1
     try:
-        while not (reason := _ended(state, iterations, time.monotonic() - started if chunks else 0.0, time_limit)):
+        while not (ending := _ended(state, iterations, time.monotonic() - started if chunks else 0.0, time_limit)):
             before = time.monotonic()
             until_look = _LOOK_EVERY - state.iteration % _LOOK_EVERY
             chunks.append(engine.advance(state, min(size, iterations - state.iteration, until_look)))
@@ -115,32 +148,23 @@ def run(
                 guard.nonfinite,
             )  # fmt: skip
             if callback is not None and callback(now):
-                reason = "a callback asked to stop"
+                ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
                 break
     except KeyboardInterrupt:
-        reason = INTERRUPTED
+        ending = Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value)
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((len(state.points), 0))
-    return Outcome(losses, reason, time.monotonic() - started, guard.steps_back, guard.nonfinite)
+    return Outcome(losses, ending, time.monotonic() - started, guard.steps_back, guard.nonfinite)
 
 
-def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float | None) -> str:
-    """Why there is nothing more to do; empty where there is."""
+def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float | None) -> Ending | None:
+    """Why there is nothing more to do; None where there is."""
     if state.done.all():
-        return "every connected pair is closer than every unconnected one"
+        return Ending(Stopped.ORDERED, f"{Stopped.ORDERED.value} than every unconnected one")
     if state.iteration >= iterations:
-        return f"reached {iterations} iterations"
+        return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
     if time_limit is not None and seconds >= time_limit:
-        return f"{TIME_IS_UP} of {time_limit:g} s"
-    return ""
-
-
-def unfinished(stopped: object) -> bool:
-    """Whether a training that stopped for this reason could go on, given time.
-
-    >>> unfinished("interrupted"), unfinished("reached the time limit of 60 s"), unfinished("reached 2000 iterations")
-    (True, True, False)
-    """
-    return isinstance(stopped, str) and (stopped == INTERRUPTED or stopped.startswith(TIME_IS_UP))
+        return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
+    return None
 
 
 class _Guard:

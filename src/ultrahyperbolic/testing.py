@@ -20,8 +20,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from .checks import check_callable, check_count, check_positive
 from .geometry import Manifold
-from .geometry.arguments import check_callable, check_count, check_dtype, check_positive, validate
+from .geometry.arguments import check_dtype, validate
 from .geometry.manifold import require_manifold
 from .geometry.words import DISSIMILARITIES
 

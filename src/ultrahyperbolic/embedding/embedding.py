@@ -18,9 +18,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..checks import check_count
 from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
-from ..geometry.arguments import check_count
 from ..graph.parquet import read_parquet
 from ..pairs import Nearest, nearest, row_sums
 

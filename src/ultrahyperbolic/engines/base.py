@@ -12,20 +12,28 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
+from ..objective import RankedPairs
+from ..pairs.kinds import kernel_space
 
 Floats = NDArray[np.float64]
 
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
 FARTHEST = 1e16
 
+LIBRARY_BYTES = 192 << 20  # that compilers and kernels take whatever is trained
+EDGE_BYTES = 8 * 8  # of a sorted edge: ends, class, order, neighbours
 Way = Literal["descent", "gradient", "phi", "signed-gradient"]
 Keep = Literal["best", "last"]
 Precision = Literal["float64", "float32"]
+PRECISIONS: tuple[Precision, ...] = get_args(Precision)
+Backend = Literal["auto", "numba", "triton", "reference"]
+BACKENDS: tuple[Backend, ...] = get_args(Backend)
 WAYS: tuple[Way, ...] = get_args(Way)
 
 KEPT: tuple[Keep, ...] = ("best", "last")
@@ -153,6 +161,68 @@ class Evaluation(NamedTuple):
     """[B] that of the nearest other pair; NaN where it was not looked for."""
 
 
+@dataclass(frozen=True)
+class Problem:
+    """What a batch is to minimise, and how."""
+
+    pairs: RankedPairs
+    specs: Sequence[RunSpec]
+    best_every: int = 1
+    """The lowest loss is looked for at every so many iterations."""
+    stop_when_ordered: bool = False
+    """Whether a run is done once every connected pair is closer than every other."""
+
+    @property
+    def widths(self) -> list[int]:
+        """How many coordinates the points of each run have."""
+        return [spec.manifold.ambient_dim for spec in self.specs]
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a batch is computed: what was asked for, or what that came to."""
+
+    device: str | torch.device | None = None
+    """``"cpu"`` or ``"cuda"``; None for the CPU, or CUDA where there is one and the graph is large."""
+    backend: Backend = "auto"
+    """The name of an engine; ``"auto"`` for the fastest that the device has."""
+    threads: int | None = None
+    """Of the CPU; None for all."""
+    precision: Precision | None = None
+    """Of the pass over the pairs; None for what suits the engine."""
+
+    @property
+    def torch_device(self) -> torch.device:
+        """The device as torch has it; the CPU where none was named."""
+        return torch.device("cpu" if self.device is None else self.device)
+
+
+class Memory(NamedTuple):
+    """Bytes."""
+
+    host: int
+    device: int = 0
+    """Beyond the host's, on a device that has memory of its own."""
+
+
+class EngineKind(Protocol):
+    """An engine as the registry knows it."""
+
+    name: Backend
+
+    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+        """Why it cannot compute a problem there, in words, or None; without a problem, why it never could there."""
+        ...
+
+    def memory(self, problem: Problem, place: Place) -> Memory:
+        """What it allocates for a problem, the batch itself and its edges included."""
+        ...
+
+    def make(self, problem: Problem, place: Place) -> Engine:
+        """The engine."""
+        ...
+
+
 class Engine(Protocol):
     """Advances a batch."""
 
@@ -172,3 +242,19 @@ def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
     """The shapes of the arrays of an :class:`Evaluation`."""
     batch = (len(state.points),)
     return batch, state.points.shape, batch, batch
+
+
+def batch_bytes(problem: Problem) -> int:
+    """What a batch takes on the host whatever computes it: its state, its edges, and the libraries."""
+    n, widths = problem.pairs.n_nodes, problem.widths
+    return 11 * 8 * n * len(widths) * max(widths) + EDGE_BYTES * problem.pairs.n_edges + LIBRARY_BYTES
+
+
+def unknown_space(problem: Problem | None) -> str | None:
+    """Why compiled loops do not know a space of a problem, or None."""
+    try:
+        for spec in () if problem is None else problem.specs:
+            kernel_space(spec.manifold, spec.dissimilarity)
+    except ValueError as error:
+        return str(error)
+    return None

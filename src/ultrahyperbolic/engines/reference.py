@@ -13,7 +13,24 @@ import torch
 from ..geometry import Euclidean
 from ..objective import PairFunction, RankedPairs, RankingLoss
 from ..optim import DescentSettings, DescentState, descent_step
-from .base import FARTHEST, BatchState, Evaluation, Floats, RunSpec, evaluation_shapes
+from .base import (
+    FARTHEST,
+    Backend,
+    BatchState,
+    Engine,
+    EngineKind,
+    Evaluation,
+    Floats,
+    Memory,
+    Place,
+    Problem,
+    RunSpec,
+    batch_bytes,
+    evaluation_shapes,
+)
+
+_PAIR = 32  # bytes of a pair in the lists: its ends, and where they are found
+_PAIR_VALUES = 42  # numbers that autograd keeps of a pair, besides 5 for each coordinate
 
 
 @dataclass
@@ -125,6 +142,38 @@ def _ends_of(edges: torch.Tensor, nonedges: torch.Tensor) -> tuple[float, float]
     """The longest edge and the shortest other pair."""
     longest = float(edges.detach().max()) if len(edges) else -math.inf
     return longest, float(nonedges.detach().min()) if len(nonedges) else math.inf
+
+
+class ReferenceKind:
+    """The engine for the registry."""
+
+    name: Backend = "reference"
+
+    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+        """It is float64, and knows every manifold."""
+        if place.precision == "float32":
+            return "precision 'float32' is of the backends numba and triton: the reference is float64"
+        return None
+
+    def memory(self, problem: Problem, place: Place) -> Memory:
+        """All pairs, and what autograd keeps of them; runs are computed one after the other."""
+        n = problem.pairs.n_nodes
+        pairs = n * (n - 1) // 2
+        values = 8 * (_PAIR_VALUES + 5 * max(problem.widths)) * pairs
+        return Memory(batch_bytes(problem) + _PAIR * pairs + 2 * n * n + values)
+
+    def make(self, problem: Problem, place: Place) -> Engine:
+        """The engine."""
+        return ReferenceEngine(
+            problem.pairs,
+            problem.specs,
+            problem.best_every,
+            problem.stop_when_ordered,
+            device=place.torch_device,
+        )
+
+
+KIND: EngineKind = ReferenceKind()
 
 
 def pair_function(spec: RunSpec, iteration: int) -> PairFunction:

@@ -1,82 +1,67 @@
-"""Which engine trains: chosen by device and size, or named."""
+"""Which engine computes a problem: the fastest that fits, or the one that was named."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
+import warnings
+from dataclasses import replace
 from importlib.util import find_spec
-from typing import Any, Literal
 
 import torch
 
-from ..geometry.arguments import check_count
-from ..objective import RankedPairs
-from ..training.config import TrainingConfig
-from .base import Engine, Precision
-from .numba.engine import NumbaEngine
-from .reference import ReferenceEngine
+from ..checks import check_count
+from . import reference
+from .base import BACKENDS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
+from .numba import kind as numba_kind
+from .triton import kind as triton_kind
 
-Backend = Literal["auto", "numba", "triton", "reference"]
-BACKENDS: tuple[Backend, ...] = ("auto", "numba", "triton", "reference")
-PRECISIONS: tuple[Precision, ...] = ("float64", "float32")
-
+# The fastest first.
+KINDS: tuple[EngineKind, ...] = (triton_kind.KIND, numba_kind.KIND, reference.KIND)
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
-_said: set[str] = set()
+_told: set[str] = set()
 
 
-def make_engine(
-    pairs: RankedPairs,
-    configs: Sequence[TrainingConfig],
-    *,
-    device: str | torch.device | None = None,
-    backend: Backend = "auto",
-    threads: int | None = None,
-    precision: Precision | None = None,
-) -> Engine:
-    """The engine for a batch.
+class SlowEngine(UserWarning):
+    """Said once where torch computes a training, because nothing faster can."""
 
-    On the CPU the compiled one, on CUDA Triton's; torch's where those are missing, which is said once. Without a
-    device, the CPU, or a CUDA device where there is one and the graph is large.
+
+def make_engine(problem: Problem, place: Place) -> Engine:
+    """The engine for a problem where it was asked for; ``ValueError``, with the reason, where there is none."""
+    place = settle(place, problem.pairs.n_nodes, problem)
+    return kind_of(place.backend).make(problem, place)
+
+
+def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:
+    """The place with the backend and the device that are used; raise ``ValueError`` for what cannot be.
+
+    Without a problem, one whose manifolds every engine knows is taken for granted.
     """
-    backend, place = choose_backend(pairs.n_nodes, device=device, backend=backend, threads=threads, precision=precision)
-    specs = [config.spec() for config in configs]
-    options: dict[str, Any] = {
-        "best_every": configs[0].best_every,
-        "stop_when_ordered": configs[0].stop == "ordered",
-    }
-    if backend == "numba":
-        return NumbaEngine(pairs, specs, threads=threads, precision=precision or "float64", **options)
-    if backend == "triton":
-        from .triton.engine import TritonEngine
+    if place.backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {place.backend!r}")
+    if place.precision is not None and place.precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {place.precision!r}")
+    if place.threads is not None:
+        place = replace(place, threads=check_count("threads", place.threads, 1))
+    place = replace(place, device=_device(place, n_nodes))
+    if place.backend != "auto":
+        unfit = kind_of(place.backend).unfit(problem, place)
+        if unfit is not None:
+            raise ValueError(unfit)
+        return place
+    why: list[str] = []
+    for kind in KINDS:
+        unfit = kind.unfit(problem, place)
+        if unfit is None:
+            if kind.name == "reference":
+                _tell(place, why)
+            return replace(place, backend=kind.name)
+        why.append(unfit)
+    raise ValueError(why[-1])
 
-        return TritonEngine(pairs, specs, device=place, precision=precision or "float32", **options)
-    return ReferenceEngine(pairs, specs, device=place, **options)
 
-
-def choose_backend(
-    n_nodes: int,
-    *,
-    device: str | torch.device | None = None,
-    backend: Backend = "auto",
-    threads: int | None = None,
-    precision: Precision | None = None,
-) -> tuple[Backend, torch.device]:
-    """The backend and the device that :func:`make_engine` takes; raise for options that it could not."""
-    if backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {backend!r}")
-    if precision is not None and precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
-    if threads is not None:
-        check_count("threads", threads, 1)
-    place = _place(device, backend, n_nodes)
-    if backend == "auto":
-        backend = _suitable(place)
-    else:
-        _check(backend, place)
-    if backend == "reference" and precision == "float32":
-        raise ValueError("precision 'float32' is of the backends numba and triton: the reference is float64")
-    return backend, place
+def kind_of(backend: Backend) -> EngineKind:
+    """The engine of a name."""
+    return next(kind for kind in KINDS if kind.name == backend)
 
 
 def find_device(device: str | torch.device) -> torch.device:
@@ -86,59 +71,36 @@ def find_device(device: str | torch.device) -> torch.device:
     device(type='cpu')
     """
     try:
-        place = torch.device(device)
+        found = torch.device(device)
     except (RuntimeError, TypeError):
         raise ValueError(f"device {device}: torch knows none of that name: use cpu, cuda or cuda:1") from None
-    if place.type == "meta":
+    if found.type == "meta":
         raise ValueError(f"device {device}: nothing is computed there: use cpu or cuda")
-    if place.type == "cuda":
+    if found.type == "cuda":
         there = torch.cuda.device_count() if torch.cuda.is_available() else 0
         if not there:
             raise ValueError(f"device {device}: torch finds no CUDA device here: use cpu, or leave it out")
-        if place.index is not None and place.index >= there:
+        if found.index is not None and found.index >= there:
             raise ValueError(f"device {device}: the last CUDA device here is cuda:{there - 1}")
     try:
-        torch.empty(0, device=place)
+        torch.empty(0, device=found)
     except Exception:  # each kind of device that is not there fails in its own way
         raise ValueError(f"device {device}: torch finds none here: use cpu, or leave it out") from None
-    return place
+    return found
 
 
-def available(backend: Backend) -> bool:
-    """Whether the package that a backend needs is installed."""
-    return backend in ("auto", "reference") or find_spec(backend) is not None
+def _device(place: Place, n_nodes: int) -> torch.device:
+    if place.device is not None:
+        return find_device(place.device)
+    large = place.backend == "auto" and n_nodes >= _CUDA_NODES
+    cuda = place.backend == "triton" or (large and find_spec("triton") is not None and torch.cuda.is_available())
+    return torch.device("cuda" if cuda else "cpu")
 
 
-def _place(device: str | torch.device | None, backend: Backend, n_nodes: int) -> torch.device:
-    if device is not None:
-        return find_device(device)
-    large = backend == "auto" and n_nodes >= _CUDA_NODES and available("triton") and torch.cuda.is_available()
-    return torch.device("cuda" if backend == "triton" or large else "cpu")
-
-
-def _suitable(place: torch.device) -> Backend:
-    backend: Backend = "numba" if place.type == "cpu" else "triton"
-    if place.type not in ("cpu", "cuda"):
-        return _reference(f"there is no kernel for {place.type}")
-    if not available(backend):
-        return _reference(f"{backend} is not installed")
-    return backend
-
-
-def _reference(why: str) -> Backend:
-    if why not in _said:
-        _said.add(why)
-        print(f"{why}: training with torch, which is slower", file=sys.stderr)
-    return "reference"
-
-
-def _check(backend: Backend, place: torch.device) -> None:
-    if backend == "reference":
-        return
-    if not available(backend):
-        raise ValueError(f"backend {backend!r} needs the {backend} package, which is not installed")
-    where = "cpu" if backend == "numba" else "cuda"
-    if place.type != where:
-        raise ValueError(f"backend {backend!r} computes on {where}, got device {place}")
-    if backend == "triton" and not torch.cuda.is_available():
-        raise ValueError("backend 'triton' needs a CUDA device, and torch finds none")
+def _tell(place: Place, why: list[str]) -> None:
+    """Say once why the training is slow."""
+    found = place.torch_device.type
+    fast = {"cuda": why[0], "cpu": why[1]}.get(found, f"there is no kernel for {found}")
+    if fast not in _told:
+        _told.add(fast)
+        warnings.warn(f"{fast}: training with torch, which is slower", SlowEngine, stacklevel=3)

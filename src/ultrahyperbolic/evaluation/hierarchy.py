@@ -11,8 +11,8 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ..checks import as_integer
 from ..geometry import Manifold
-from ..geometry.arguments import as_integer
 from ..graph import Graph
 from ..pairs import PassOptions, row_sums
 from .inputs import Floats, Ints, as_scores

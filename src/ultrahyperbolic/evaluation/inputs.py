@@ -7,7 +7,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..geometry.manifold import check_finite
+from ..geometry.arguments import check_finite
 from ..graph import Graph
 
 Floats = NDArray[np.float64]

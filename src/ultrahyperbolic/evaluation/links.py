@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..checks import as_integer
 from ..geometry import Manifold
-from ..geometry.arguments import as_integer
 from ..graph import Graph
 from ..pairs import PassOptions, nonedge_counts, pair_distances
 from .inputs import Ints, are_edges, check_points, edge_tensor

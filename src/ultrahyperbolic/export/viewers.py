@@ -14,9 +14,9 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
+from ..checks import check_count
 from ..embedding.plane import plane
 from ..files import unique_beside
-from ..geometry.arguments import check_count
 from ..progress import bar
 
 if TYPE_CHECKING:

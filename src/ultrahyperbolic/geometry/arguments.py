@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
-import operator
-from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from torch import Tensor
+
+from ..checks import is_number
 
 _FLOATS = (torch.float32, torch.float64)
 
@@ -101,21 +100,16 @@ def format_row(row: Tensor) -> str:
 # --- numbers and functions --------------------------------------------------------------------------------------
 
 
-def is_number(value: object) -> bool:
-    """Whether value is a real number, of Python or NumPy; booleans are not."""
-    return isinstance(value, Real) and not isinstance(value, bool)
-
-
-def as_number(name: str, value: Any) -> float:
+def as_number(name: str, value: object) -> float:
     """Value as a float; raise unless it is a real number or a tensor that holds one."""
     if isinstance(value, Tensor) and value.numel() == 1 and not value.is_complex():
         return float(value)
     if not is_number(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
-    return float(value)
+    return float(value)  # type: ignore[arg-type]
 
 
-def as_constant(name: str, value: Any) -> float:
+def as_constant(name: str, value: object) -> float:
     """Value as a float; raise unless it is a real number or a tensor that holds one and carries no gradient."""
     if isinstance(value, Tensor) and value.requires_grad:
         raise TypeError(
@@ -123,54 +117,6 @@ def as_constant(name: str, value: Any) -> float:
             f"pass {name}.item()"
         )
     return as_number(name, value)
-
-
-def format_number(value: float) -> str:
-    """All digits of a number and no more: -4, -0.3."""
-    return repr(value).removesuffix(".0")
-
-
-def check_positive(name: str, value: float, *, zero: bool = False) -> None:
-    """Raise unless value is a finite positive (or, with ``zero``, non-negative) number."""
-    rule = f"{name} must be a finite {'non-negative' if zero else 'positive'} number"
-    # Comparisons alone, which torch.compile can follow when the number changes; NaN fails them all.
-    if not is_number(value):
-        raise TypeError(f"{rule}, got {value!r}")
-    if not (0.0 <= value < math.inf) or (value == 0.0 and not zero):
-        raise ValueError(f"{rule}, got {value}")
-
-
-def check_fraction(name: str, value: float) -> None:
-    """Raise unless value is a number in [0, 1)."""
-    if not is_number(value):
-        raise TypeError(f"{name} must be a number in [0, 1), got {value!r}")
-    if not 0.0 <= value < 1.0:
-        raise ValueError(f"{name} must be in [0, 1), got {value}")
-
-
-def as_integer(name: str, value: Any) -> int:
-    """Value as an int; raise unless it is an integer of Python or NumPy, or a tensor that holds one."""
-    if isinstance(value, bool) or getattr(value, "dtype", None) == torch.bool or not hasattr(value, "__index__"):
-        raise TypeError(f"{name} must be an integer, got {value!r}")
-    try:
-        return operator.index(value)
-    except TypeError:  # a tensor that is not one integer
-        raise TypeError(f"{name} must be an integer, got {value!r}") from None
-
-
-def check_count(name: str, value: int, least: int) -> int:
-    """Value as an int; raise unless it is an integer of at least ``least``."""
-    count = as_integer(name, value)
-    if count < least:
-        rule = "not be negative" if least == 0 else f"be at least {least}"
-        raise ValueError(f"{name} must {rule}, got {count}")
-    return count
-
-
-def check_callable(name: str, value: object) -> None:
-    """Raise unless value can be called."""
-    if not callable(value):
-        raise TypeError(f"{name} must be callable, got {value!r}")
 
 
 def check_size(size: tuple[int, ...]) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .arguments import check_finite, is_number
+from ..checks import is_number
+from .arguments import check_finite
 from .manifold import Manifold, default_tolerance, require_manifold
 
 # What must hold of results; what must hold of arguments their names say.

@@ -5,18 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from ..checks import check_count, check_positive
 from . import dissimilarity as _dissimilarity
-from .arguments import (
-    Check,
-    as_constant,
-    check_count,
-    check_dtype,
-    check_finite,
-    check_positive,
-    check_size,
-    validate,
-    validate_scalars,
-)
+from .arguments import Check, as_constant, check_dtype, check_finite, check_size, validate, validate_scalars
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, Quadric, default_tolerance, noise
 

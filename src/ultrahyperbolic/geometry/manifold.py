@@ -9,16 +9,10 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from .arguments import (
-    Check,
-    check_count,
-    check_dtype,
-    check_size,
-    validate,
-    validate_scalars,
-)
+from ..checks import check_count
+from ..checks import check_positive as check_positive
+from .arguments import Check, check_dtype, check_size, validate, validate_scalars
 from .arguments import check_finite as check_finite  # what other rooms read here
-from .arguments import check_positive as check_positive
 from .functions import safe_sqrt
 from .words import Dissimilarity, check_dissimilarity
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from .arguments import Check, check_finite, first_row, format_number, format_row, row_name
+from ..checks import format_number
+from .arguments import Check, check_finite, first_row, format_row, row_name
 
 _OK = Check(True, "")
 

@@ -9,19 +9,10 @@ from typing import Any, NamedTuple, Self
 import torch
 from torch import Tensor
 
+from ..checks import check_count, check_positive, format_number
 from . import dissimilarity as _dissimilarity
 from . import membership
-from .arguments import (
-    Check,
-    as_constant,
-    check_count,
-    check_dtype,
-    check_positive,
-    check_size,
-    format_number,
-    validate,
-    validate_scalars,
-)
+from .arguments import Check, as_constant, check_dtype, check_size, validate, validate_scalars
 from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
 from .manifold import Logarithm, Manifold, Quadric, default_tolerance, noise
 

@@ -7,8 +7,9 @@ import math
 import torch
 from torch import Tensor
 
+from ..checks import check_count, format_number
 from . import membership
-from .arguments import Check, as_constant, check_count, format_number, validate
+from .arguments import Check, as_constant, validate
 from .manifold import Logarithm, Manifold, default_tolerance
 from .pseudo_hyperboloid import PseudoHyperboloid
 

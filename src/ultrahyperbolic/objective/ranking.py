@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..geometry.manifold import check_positive
+from ..checks import check_positive
 from ..graph import Graph
 
 PairFunction = Callable[[Tensor, Tensor], Tensor]

@@ -8,8 +8,9 @@ from typing import Literal, NamedTuple, get_args
 import torch
 from torch import Tensor
 
+from ..checks import check_fraction, check_positive
 from ..geometry import Manifold
-from ..geometry.arguments import check_fraction, check_positive, validate
+from ..geometry.arguments import validate
 from ..geometry.manifold import require_manifold
 from .gram_schmidt import gram_schmidt_direction
 

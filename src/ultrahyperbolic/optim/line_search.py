@@ -8,8 +8,9 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ..checks import check_callable, check_count, check_fraction, check_positive
 from ..geometry import Manifold
-from ..geometry.arguments import as_number, check_callable, check_count, check_fraction, check_positive, validate
+from ..geometry.arguments import as_number, validate
 from ..geometry.manifold import require_manifold
 from .descent import DescentSettings, DescentState, Direction, descent_step, direction_of
 

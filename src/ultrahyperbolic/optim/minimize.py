@@ -11,8 +11,8 @@ from typing import Any, Literal, get_args
 import torch
 from torch import Tensor
 
+from ..checks import check_callable, check_count, check_positive
 from ..geometry import Manifold
-from ..geometry.arguments import check_callable, check_count, check_positive
 from ..geometry.manifold import require_manifold
 from ..interrupted import Interrupted
 from ..progress import bar

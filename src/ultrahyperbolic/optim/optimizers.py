@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
+from ..checks import check_fraction
 from ..geometry import Manifold
-from ..geometry.arguments import check_fraction
 from ..geometry.manifold import require_manifold
 from .descent import DescentSettings, DescentState, Direction, descent_step
 

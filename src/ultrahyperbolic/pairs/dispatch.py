@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..checks import check_count, check_positive
 from ..geometry import Manifold
-from ..geometry.arguments import check_count, check_positive
 from ..geometry.words import Dissimilarity
 from . import reference
 from .kinds import kernel_space

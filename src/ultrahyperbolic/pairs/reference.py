@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple, Protocol, TypedDict, Unpack
 import torch
 from torch import Tensor
 
+from ..checks import as_integer, check_count
 from ..geometry import Manifold
-from ..geometry.arguments import as_integer, check_count
 from ..geometry.words import Dissimilarity, check_dissimilarity
 
 # Coordinates a block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill a GPU.

@@ -10,11 +10,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..checks import check_count
 from ..embedding import Embedding
 from ..engines.base import BatchState, RunSpec
 from ..engines.reference import ReferenceEngine, pair_function
 from ..engines.registry import find_device
-from ..geometry.arguments import check_count
 from ..graph import Graph
 from ..loop import Progress, run
 from ..objective import RankedPairs

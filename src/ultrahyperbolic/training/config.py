@@ -10,9 +10,9 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
+from ..checks import as_integer, check_count, check_positive, is_number
 from ..engines.base import WAYS, Floats, Keep, RunSpec, Schedule, Way
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
-from ..geometry.arguments import as_integer, check_count, check_positive, is_number
 from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
 from .start import SpectralStart

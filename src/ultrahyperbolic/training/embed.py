@@ -17,12 +17,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..checks import check_callable, check_count, check_positive
 from ..embedding.embedding import Embedding
 from ..engines.base import BatchState, Engine, Floats, Precision, Way
 from ..engines.memory import require_memory
 from ..engines.registry import Backend, available, choose_backend, make_engine
 from ..evaluation import over_nodes, over_pairs, violated_orders
-from ..geometry.arguments import check_callable, check_count, check_positive
 from ..geometry.words import Dissimilarity
 from ..graph import Graph, as_graph
 from ..interrupted import Interrupted

@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from ..checks import check_count, is_number
 from ..engines.registry import choose_backend
 from ..evaluation import hold_out_edges, link_prediction, triadic_closure, violated_orders
-from ..geometry.arguments import check_count, is_number
+from ..geometry import Geometry
 from ..graph import Graph, as_graph
 from ..interrupted import Interrupted
 from ..objective import RankedPairs
@@ -31,30 +32,6 @@ from .start import SpectralStart
 _FEWEST_EDGES = 20
 # Of the ways to train a small graph, those tried for every geometry.
 _TRIES = 2
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """Q^{p,q}, or flat space of a dimension."""
-
-    p: int | None
-    q: int | None
-    flat: int | None = None
-
-    @property
-    def name(self) -> str:
-        """Q^{3,1}, or R^4."""
-        return f"R^{self.flat}" if self.flat is not None else f"Q^{{{self.p},{self.q}}}"
-
-    @property
-    def dim(self) -> int:
-        """Dimension of the manifold."""
-        return self.flat if self.flat is not None else (self.p or 0) + (self.q or 0)
-
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """What :func:`embed` is told for it."""
-        return {"p": self.p, "q": self.q} if self.flat is None else {"dim": self.flat, "flat": True}
 
 
 @dataclass

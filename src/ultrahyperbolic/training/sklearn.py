@@ -10,7 +10,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_non_negative, validate_data
 
-from ..geometry.arguments import as_integer
+from ..checks import as_integer
 from ..graph import Graph
 from .embed import embed
 

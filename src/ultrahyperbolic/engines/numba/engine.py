@@ -15,11 +15,9 @@ from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
 from ..base import BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
 from . import iterate, streaming
+from .kind import SMALL_NODES
 from .loss import loss_and_gradient, scale_of, small_loss_and_gradient
 from .streaming import prepare, slab
-
-# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
-_SMALL_NODES = 96
 
 
 @dataclass
@@ -45,7 +43,7 @@ class NumbaEngine:
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
         self._places = np.zeros(0, dtype=np.int64)
         scratch = self.pairs.n_edges
-        if n <= _SMALL_NODES:
+        if n <= SMALL_NODES:
             i, j = self.pairs.edges.T
             self._places = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)
             scratch = n * (n - 1) // 2

@@ -1,0 +1,60 @@
+"""What is said of a number or a function that is not what was asked for: the rule it breaks and its value."""
+
+from __future__ import annotations
+
+import math
+import operator
+from numbers import Real
+
+
+def is_number(value: object) -> bool:
+    """Whether value is a real number, of Python or NumPy; booleans are not."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
+
+def format_number(value: float) -> str:
+    """All digits of a number and no more: -4, -0.3."""
+    return repr(value).removesuffix(".0")
+
+
+def check_positive(name: str, value: float, *, zero: bool = False) -> None:
+    """Raise unless value is a finite positive (or, with ``zero``, non-negative) number."""
+    rule = f"{name} must be a finite {'non-negative' if zero else 'positive'} number"
+    # Comparisons alone, which torch.compile can follow when the number changes; NaN fails them all.
+    if not is_number(value):
+        raise TypeError(f"{rule}, got {value!r}")
+    if not (0.0 <= value < math.inf) or (value == 0.0 and not zero):
+        raise ValueError(f"{rule}, got {value}")
+
+
+def check_fraction(name: str, value: float) -> None:
+    """Raise unless value is a number in [0, 1)."""
+    if not is_number(value):
+        raise TypeError(f"{name} must be a number in [0, 1), got {value!r}")
+    if not 0.0 <= value < 1.0:
+        raise ValueError(f"{name} must be in [0, 1), got {value}")
+
+
+def as_integer(name: str, value: object) -> int:
+    """Value as an int; raise unless it is an integer of Python or NumPy, or a tensor that holds one."""
+    if isinstance(value, bool) or str(getattr(value, "dtype", "")).endswith("bool") or not hasattr(value, "__index__"):
+        raise TypeError(f"{name} must be an integer, got {value!r}")
+    try:
+        return operator.index(value)
+    except TypeError:  # a tensor that is not one integer
+        raise TypeError(f"{name} must be an integer, got {value!r}") from None
+
+
+def check_count(name: str, value: int, least: int) -> int:
+    """Value as an int; raise unless it is an integer of at least ``least``."""
+    count = as_integer(name, value)
+    if count < least:
+        rule = "not be negative" if least == 0 else f"be at least {least}"
+        raise ValueError(f"{name} must {rule}, got {count}")
+    return count
+
+
+def check_callable(name: str, value: object) -> None:
+    """Raise unless value can be called."""
+    if not callable(value):
+        raise TypeError(f"{name} must be callable, got {value!r}")

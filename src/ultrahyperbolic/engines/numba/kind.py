@@ -1,0 +1,51 @@
+"""The compiled engine as the registry knows it; numba itself is loaded when one is made."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+from ..base import Backend, Engine, EngineKind, Memory, Place, Problem, batch_bytes, unknown_space
+
+# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
+SMALL_NODES = 96
+
+
+class NumbaKind:
+    """The engine for the registry."""
+
+    name: Backend = "numba"
+
+    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+        """It needs numba and computes on the CPU."""
+        if find_spec("numba") is None:
+            return "backend 'numba' needs the numba package, which is not installed"
+        if place.torch_device.type != "cpu":
+            return f"backend 'numba' computes on cpu, got device {place.device}"
+        return unknown_space(problem)
+
+    def memory(self, problem: Problem, place: Place) -> Memory:
+        """Beside the batch a gradient for every slab of the pass, and room for the edges of every run."""
+        n, m, coordinates, runs = problem.pairs.n_nodes, problem.pairs.n_edges, sum(problem.widths), len(problem.specs)
+        from .streaming import ROWS, TILE, slabs_of
+
+        item = 4 if place.precision == "float32" else 8
+        slabs = len(slabs_of(n)) - 1
+        passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * item
+        passes += 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, SMALL_NODES) ** 2 // 2)
+        return Memory(batch_bytes(problem) + passes)
+
+    def make(self, problem: Problem, place: Place) -> Engine:
+        """The engine."""
+        from .engine import NumbaEngine
+
+        return NumbaEngine(
+            problem.pairs,
+            problem.specs,
+            problem.best_every,
+            problem.stop_when_ordered,
+            threads=place.threads,
+            precision=place.precision or "float64",
+        )
+
+
+KIND: EngineKind = NumbaKind()

@@ -1,0 +1,62 @@
+"""The engine of CUDA devices as the registry knows it; Triton itself is loaded when one is made."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+import torch
+
+from ..base import (
+    EDGE_BYTES,
+    LIBRARY_BYTES,
+    Backend,
+    Engine,
+    EngineKind,
+    Memory,
+    Place,
+    Problem,
+    batch_bytes,
+    unknown_space,
+)
+
+_ROWS = 1 << 18  # of points whose partial gradients fill a device, beyond one for each point
+
+
+class TritonKind:
+    """The engine for the registry."""
+
+    name: Backend = "triton"
+
+    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+        """It needs Triton and a CUDA device."""
+        if find_spec("triton") is None:
+            return "backend 'triton' needs the triton package, which is not installed"
+        if place.torch_device.type != "cuda":
+            return f"backend 'triton' computes on cuda, got device {place.device}"
+        if not torch.cuda.is_available():
+            return "backend 'triton' needs a CUDA device, and torch finds none"
+        return unknown_space(problem)
+
+    def memory(self, problem: Problem, place: Place) -> Memory:
+        """The batch on the host, and again on the device with the partial gradients and the edges."""
+        n, m, runs, widest = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs), max(problem.widths)
+        item = 8 if place.precision == "float64" else 4
+        passes = widest * (runs * n * (item + 5 * 8) + _ROWS * item)
+        passes += runs * 6 * 8 * m + 2 * EDGE_BYTES * m + min(n * n // 8, 16 * m + 8 * n)
+        return Memory(batch_bytes(problem), passes + LIBRARY_BYTES)
+
+    def make(self, problem: Problem, place: Place) -> Engine:
+        """The engine."""
+        from .engine import TritonEngine
+
+        return TritonEngine(
+            problem.pairs,
+            problem.specs,
+            problem.best_every,
+            problem.stop_when_ordered,
+            device=place.torch_device,
+            precision=place.precision or "float32",
+        )
+
+
+KIND: EngineKind = TritonKind()
