@@ -53,10 +53,10 @@ from ultrahyperbolic.evaluation import (
 )
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.paper.coauthors import TABLE2, Rung
-from ultrahyperbolic.paper.recipe import settings
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.defaults import choose
 from ultrahyperbolic.training.embed import configure, embed_many
+from ultrahyperbolic.training.presets import settings
 from ultrahyperbolic.training.select import Geometry
 
 STEPS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)

@@ -23,8 +23,8 @@ from ultrahyperbolic import datasets
 from ultrahyperbolic.engines.base import BatchState
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.objective import RankedPairs
-from ultrahyperbolic.paper.recipe import settings
 from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.presets import settings
 
 BAR = 100.0
 

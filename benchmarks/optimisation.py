@@ -27,9 +27,9 @@ from ultrahyperbolic.engines.registry import make_engine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.pairs import usable_threads
-from ultrahyperbolic.paper.recipe import coauthor_settings, settings
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.embed import configure, embed_many
+from ultrahyperbolic.training.presets import coauthor_settings, settings
 
 ITERATIONS = 10_000
 LADDER = (25, 50, 100, 200, 400, 800, 1600)

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from .optim.minimize import MinimizeResult, minimize
     from .training.config import TrainingConfig
     from .training.embed import embed
-    from .training.select import Selection, select_signature
+    from .training.select import Selection, select, select_signature
     from .training.sklearn import UltrahyperbolicEmbedding
 
     load = Embedding.load
 
-__version__ = "0.2.0"
+from .version import __version__
+
 __all__ = [
     "Check",
     "Embedding",
@@ -48,6 +49,7 @@ __all__ = [
     "plot",
     "read_graph",
     "report",
+    "select",
     "select_signature",
 ]
 
@@ -59,7 +61,7 @@ _HOMES = {
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".interrupted": ("Interrupted",),
     ".optim": ("MinimizeResult", "minimize"),
-    ".training": ("Selection", "TrainingConfig", "embed", "select_signature"),
+    ".training": ("Selection", "TrainingConfig", "embed", "select", "select_signature"),
     ".training.sklearn": ("UltrahyperbolicEmbedding",),
 }  # fmt: skip
 _ROOMS = (

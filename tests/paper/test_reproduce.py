@@ -12,7 +12,8 @@ import torch
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.evaluation import strength_spearman
 from ultrahyperbolic.graph import GraphError
-from ultrahyperbolic.paper import TARGETS, figure3, recipe, table1, timing
+from ultrahyperbolic.paper import TARGETS, figure3, table1, timing
+from ultrahyperbolic.training import presets as recipe
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.embed import embed_many
 

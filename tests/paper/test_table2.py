@@ -11,8 +11,9 @@ import pytest
 
 from ultrahyperbolic import Graph, datasets
 from ultrahyperbolic.datasets.coauthors import DATA_FOLDER
-from ultrahyperbolic.paper import TARGETS, recipe, table2
+from ultrahyperbolic.paper import TARGETS, table2
 from ultrahyperbolic.paper.coauthors import ROWS, TABLE2, TABLE3, Geometry
+from ultrahyperbolic.training import presets as recipe
 
 pytest.importorskip("matplotlib", reason="drawing needs matplotlib, which is not installed")
 

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
-import warnings
-from collections.abc import Hashable, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,10 +15,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..checks import check_count
-from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
-from ..geometry import Euclidean, Manifold, PseudoHyperboloid
-from ..graph.parquet import read_parquet
+from ..geometry import Geometry, Manifold
 from ..pairs import Nearest, nearest, row_sums
+from . import store
+from .record import RunRecord
 
 if TYPE_CHECKING:
     import networkx
@@ -32,10 +28,6 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 Floats = NDArray[np.float64]
-TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
-_ABOUT = "ultrahyperbolic"  # the key of the table's metadata
-_NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
-_OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +41,8 @@ class Embedding:
     points: Floats
     """[n, d], time coordinates first."""
     manifold: Manifold
-    run: dict[str, Any] = field(default_factory=dict)
-    """How it was made: configuration, seed, versions, graph, loss, measures, timing."""
+    record: RunRecord = field(default_factory=RunRecord)
+    """How it was made: settings, seed, versions, graph, loss, measures, timing. Plain data is taken, too."""
     graph: Graph | None = None
     """The graph it was trained on, when at hand."""
     _nearest: ClassVar[Nearest | None] = None
@@ -63,12 +55,31 @@ class Embedding:
         self.manifold.assert_point(torch.from_numpy(points), name="points", tolerance=1e-8)
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
+        if isinstance(self.record, Mapping):
+            object.__setattr__(self, "record", RunRecord.from_json(self.record))
 
     def __len__(self) -> int:
         return len(self.ids)
 
     def __repr__(self) -> str:
         return f"Embedding({len(self)} nodes on {self.manifold})"
+
+    @property
+    def run(self) -> dict[str, Any]:
+        """How it was made, as ``run.json`` has it: a copy of :attr:`record` as plain data."""
+        return self.record.to_json()
+
+    @cached_property
+    def geometry(self) -> Geometry | None:
+        """Q^{p,q}_β or R^d; None on a manifold of another kind."""
+        return Geometry.of_manifold(self.manifold)
+
+    def with_record(self, record: RunRecord) -> Embedding:
+        """The same points with another record; what a pass over all pairs found of them stays known."""
+        other = replace(self, record=record)
+        known = vars(self)
+        vars(other).update({name: known[name] for name in ("delta", "_nearest", "rank") if name in known})
+        return other
 
     # --- questions ----------------------------------------------------------------------------------------------
 
@@ -156,13 +167,13 @@ class Embedding:
     def _tensor(self) -> Tensor:
         return torch.from_numpy(np.array(self.points))
 
-    def _id_column(self, order: NDArray[np.int64] | None = None) -> Any:
+    def _id_column(self, order: NDArray[np.int64] | None = None) -> Sequence[Hashable]:
         ids = list(self.ids) if order is None else [self.ids[int(i)] for i in order]
         if all(isinstance(node, str) for node in ids) or all(type(node) in (int, float) for node in ids):
             return ids
         column = np.empty(len(ids), dtype=object)
         column[:] = ids
-        return column
+        return column  # type: ignore[return-value]  # pandas takes it for a column, and lists of tuples for a table
 
     # --- other forms --------------------------------------------------------------------------------------------
 
@@ -205,32 +216,19 @@ class Embedding:
         one stays. Each file carries the sha256 of its content, and ``run.json`` that of the table it belongs to. A
         ``report.html`` that is there goes, as it shows other points; ``report.write_report`` writes one.
         """
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        path = prepare_folder(folder, overwrite=overwrite)
-        ids, about = self._about()
-        columns: dict[str, Any] = {"node": pa.array(ids, type=pa.string())}
-        columns |= {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
-        columns |= {"delta": self.delta, "rank": self.rank}
-        table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
-        record = sealed_json(_jsonable(self.run | {_OF: about[SEAL]}))
-        files = {TABLE: lambda file: pq.write_table(table, file), RECORD: lambda file: file.write(record)}
-        replace_files(path, files)
-        (path / REPORT).unlink(missing_ok=True)  # a page of other points
+        path = store.prepare_folder(folder, overwrite=overwrite)
+        store.save(path, self._table, self.rank, self.record)
         return path
 
     def save_record(self, folder: Path) -> None:
         """Write ``run.json`` alone, to the folder in which these points are saved."""
-        write_record(folder, self.run | {_OF: self._about()[1][SEAL]})
+        store.save_record(folder, self._table, self.record)
 
-    def _about(self) -> tuple[list[str], dict[str, Any]]:
-        """The ids as text, and what the metadata of the table says, with its seal."""
-        kind = _id_kind(self.ids)
-        ids = [str(node) if kind == "text" else json.dumps(_plain(node)) for node in self.ids]
-        about = {"manifold": describe_manifold(self.manifold), "ids": kind}
-        about[SEAL] = digest_of(about, [*texts_as_arrays(ids), self.points, self.delta])
-        return ids, about
+    @property
+    def _table(self) -> store.Table:
+        if self.geometry is None:
+            raise TypeError(f"only pseudo-hyperboloids and flat space can be saved, and this is on {self.manifold}")
+        return store.Table(self.ids, self.points, self.delta, self.geometry)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
@@ -238,167 +236,12 @@ class Embedding:
 
         Raises ``ValueError`` where a file is not what was written.
         """
-        path = Path(folder)
-        if not (path / TABLE).exists():
-            raise FileNotFoundError(f"{path} holds no embedding: there is no {TABLE} in it")
-        found = None
-        while found is None:
-            seen = _stamps(path)
-            try:
-                ids, points, delta, manifold, seal = _read_table(path / TABLE)
-                embedding = cls(ids, points, manifold)
-            except _NO_EMBEDDING as error:
-                if seen != _stamps(path):  # another was saved while it was read
-                    continue
-                reason = str(error).removeprefix(f"{path / TABLE}: ")
-                raise ValueError(f"{path / TABLE} is not an embedding of this package: {reason}") from None
-            found = _record_of(path, seal)
-            if found is None and seen == _stamps(path):
-                raise ValueError(f"{path / RECORD} is of other points than {TABLE}: save them again, or remove it")
-        embedding.run.update(found[1])
-        vars(embedding)["delta"] = delta  # where cached_property keeps it: sums over all pairs are not taken again
+        found: list[Embedding] = []
+
+        def check(table: store.Table) -> None:
+            found[:] = [cls(table.ids, table.points, table.geometry.manifold)]
+
+        table, record = store.load(Path(folder), check)
+        embedding = found[0].with_record(record)
+        vars(embedding)["delta"] = table.delta  # where cached_property keeps it: the sums are not taken again
         return embedding
-
-
-def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
-    """Make the folder, or say why not: what is there is kept unless ``overwrite``."""
-    path = Path(folder)
-    if path.exists() and not path.is_dir():
-        raise FileExistsError(f"{path} is a file; name a folder for the embedding")
-    if path.is_dir() and any((path / name).exists() for name in (TABLE, RECORD)) and not overwrite:
-        raise FileExistsError(f"{path} holds an embedding already: name another folder, or overwrite it (--overwrite)")
-    path.mkdir(parents=True, exist_ok=True)
-    return path
-
-
-def write_record(folder: Path, record: dict[str, Any]) -> None:
-    """Write ``run.json``, whole or not at all."""
-    content = sealed_json(_jsonable(record))
-    replace_files(folder, {RECORD: lambda file: file.write(content)})
-
-
-def finish_save(folder: Path) -> None:
-    """Complete a save that was killed between its two renames, where there is one; nobody may be saving there."""
-    with suppress(*_NO_EMBEDDING), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # loading it will say so
-        found = _record_of(folder, _read_table(folder / TABLE)[-1])
-        if found is not None and found[0] != folder / RECORD:
-            found[0].replace(folder / RECORD)
-            (folder / REPORT).unlink(missing_ok=True)
-
-
-def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Any]] | None:
-    """The record that was saved with a table, and its file; None where there is one of another table alone.
-
-    A process that is killed between the two renames of a save leaves it under its temporary name.
-    """
-    path = folder / RECORD
-    record = read_sealed_json(path) if path.exists() else {}
-    of = record.pop(_OF, None)
-    if seal is None or of == seal:
-        return path, record
-    for left in folder.glob(f".{RECORD}.*"):
-        with suppress(OSError, ValueError):
-            other = read_sealed_json(left)
-            if other.pop(_OF, None) == seal:
-                return left, other
-    return (path, record) if of is None else None  # earlier versions did not write it
-
-
-def _stamps(folder: Path) -> list[tuple[int, int] | None]:
-    """Which files an embedding has now: another save has others."""
-    found = [path.stat() if (path := folder / name).exists() else None for name in (TABLE, RECORD)]
-    return [None if status is None else (status.st_ino, status.st_mtime_ns) for status in found]
-
-
-def _jsonable(record: dict[str, Any]) -> Any:
-    return json.loads(json.dumps(_without_infinities(record), default=_plain, allow_nan=False))
-
-
-def _read_table(path: Path) -> tuple[list[Any], Floats, Floats, Manifold, str | None]:
-    """Ids, points [n, d], δ [n], the manifold and the seal of an ``embedding.parquet`` that holds what was written."""
-    about: dict[str, Any] = {}
-    widths: list[int] = []
-
-    def choose(schema: Any) -> list[str]:
-        about.update(json.loads((schema.metadata or {})[_ABOUT.encode()]))
-        widths.append(_ambient_dim(about["manifold"]))
-        if widths[0] > len(schema.names):
-            raise ValueError(f"its manifold has {widths[0]} coordinates, and it has {len(schema.names)} columns")
-        numbers = [*(f"x{k}" for k in range(widths[0])), "delta"]
-        for name, kind in [("node", "string"), *((name, "double") for name in numbers)]:
-            if str(schema.field(name).type) != kind:
-                raise ValueError(f"the column {name} holds {schema.field(name).type}, not {kind}")
-        return ["node", *numbers]
-
-    table = read_parquet(str(path), choose)
-    if any(column.null_count for column in table.columns):
-        raise ValueError("there are gaps in it")
-    texts = table.column("node").to_pylist()
-    points: Floats = np.stack([table.column(f"x{k}").to_numpy() for k in range(widths[0])], axis=1)
-    delta: Floats = np.array(table.column("delta").to_numpy(), dtype=np.float64)
-    seal = about.pop(SEAL, None)
-    if seal is None:
-        warn_unsealed(path)
-    elif seal != digest_of(about, [*texts_as_arrays(texts), points, delta]):
-        raise ValueError("its content is not what was written: its sha256 differs")
-    if not (np.isfinite(delta) & (delta >= 0)).all():
-        raise ValueError("delta, a sum of distances, must be finite and not negative")
-    ids = [_hashable(json.loads(text)) for text in texts] if about["ids"] == "json" else texts
-    if len(set(ids)) < len(ids):
-        raise ValueError("two nodes have one id")
-    return ids, points, delta, manifold_from(about["manifold"]), seal
-
-
-def _ambient_dim(manifold: dict[str, Any]) -> int:
-    """How many coordinates the points of a described manifold have."""
-    dim = manifold["dim"] if manifold["kind"] == "flat" else manifold["p"] + manifold["q"] + 1
-    if not isinstance(dim, int) or dim < 1:
-        raise ValueError(f"no manifold: {manifold}")
-    return dim
-
-
-def _without_infinities(value: Any) -> Any:
-    """Nested lists and dictionaries with None for what JSON has no word for."""
-    if isinstance(value, dict):
-        return {key: _without_infinities(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_infinities(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def describe_manifold(manifold: Manifold) -> dict[str, Any]:
-    """A manifold as plain data."""
-    if isinstance(manifold, PseudoHyperboloid):
-        return {"kind": "pseudo_hyperboloid", "p": manifold.p, "q": manifold.q, "beta": manifold.beta.item()}
-    return {"kind": "flat", "dim": manifold.dim}
-
-
-def manifold_from(data: dict[str, Any]) -> Manifold:
-    """The reverse of :func:`describe_manifold`."""
-    if data["kind"] == "pseudo_hyperboloid":
-        return PseudoHyperboloid(data["p"], data["q"], data["beta"])
-    if data["kind"] == "flat":
-        return Euclidean(data["dim"])
-    raise ValueError(f"unknown manifold {data['kind']!r}")
-
-
-def _id_kind(ids: Sequence[Hashable]) -> str:
-    return "text" if all(isinstance(node, str) for node in ids) else "json"
-
-
-def _plain(value: Any) -> Any:
-    """Numbers of NumPy and tuples as JSON has them, with Infinity as Python's JSON writes and reads it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and math.isnan(value):
-        raise ValueError("an id is NaN, which is equal to no id, itself included: give the node another")
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    raise TypeError(f"ids must be text, numbers or tuples of them to be saved, got {type(value).__name__}: {value!r}")
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(_hashable(item) for item in value) if isinstance(value, list) else value

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..geometry import PseudoHyperboloid
+from .record import RunRecord
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -26,8 +26,8 @@ _MEASURES = {
 
 def summary(embedding: Embedding) -> str:
     """Geometry, training, measures and the top of the hierarchy."""
-    rows = [("nodes", f"{len(embedding):,}"), ("geometry", _geometry(embedding)), *_training(embedding.run)]
-    measures = embedding.run.get("measures") or {}
+    rows = [("nodes", f"{len(embedding):,}"), ("geometry", _geometry(embedding)), *_training(embedding.record)]
+    measures = embedding.record.measures
     rows += [(words, f"{measures[name]:.4g}") for name, words in _MEASURES.items() if name in measures]
     parts = ["<table><caption>Embedding</caption><tbody>"]
     parts += [f'<tr><th style="text-align:left">{escape(name)}</th><td>{value}</td></tr>' for name, value in rows]
@@ -45,21 +45,20 @@ def summary(embedding: Embedding) -> str:
 
 
 def _geometry(embedding: Embedding) -> str:
-    manifold = embedding.manifold
-    if isinstance(manifold, PseudoHyperboloid):
-        return f"Q<sup>{manifold.p},{manifold.q}</sup>, β = {manifold.beta.item():g}"
-    return f"R<sup>{manifold.dim}</sup>"
+    geometry = embedding.geometry
+    if geometry is None:
+        return escape(str(embedding.manifold))
+    return geometry.markup if geometry.is_flat else f"{geometry.markup}, β = {geometry.beta:g}"
 
 
-def _training(run: dict[str, Any]) -> list[tuple[str, str]]:
+def _training(record: RunRecord) -> list[tuple[str, str]]:
     rows = []
-    graph = run.get("graph") or {}
-    if graph.get("source"):
-        rows.append(("graph", escape(_shortened(str(graph["source"])))))
-    if run.get("stopped"):
-        rows.append(("training", escape(_shortened(f"seed {run.get('seed')}: {run['stopped']}"))))
-    if run.get("best_loss") is not None:
-        rows.append(("best loss", f"{run['best_loss']:.6g}"))
+    if record.graph is not None and record.graph.source:
+        rows.append(("graph", escape(_shortened(record.graph.source))))
+    if record.stopped is not None:
+        rows.append(("training", escape(_shortened(f"seed {record.seed}: {record.stopped.text}"))))
+    if record.result is not None and record.result.best_loss is not None:
+        rows.append(("best loss", f"{record.result.best_loss:.6g}"))
     return rows
 
 

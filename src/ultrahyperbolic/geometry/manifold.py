@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import NamedTuple
@@ -31,12 +32,17 @@ class Logarithm(NamedTuple):
 
 
 class Quadric(NamedTuple):
-    """{x : ‖s‖² - ‖t‖² = -radius²}, time coordinates t first, or flat space: what compiled loops need to know."""
+    """{x : ‖s‖² - ‖t‖² = β}, time coordinates t first, or flat space: what compiled loops need to know."""
 
     time: int
     """How many coordinates are time; 0 in flat space."""
-    radius: float
-    """√|β|; 1 in flat space."""
+    beta: float
+    """Negative; -1 in flat space, where it means nothing."""
+
+    @property
+    def radius(self) -> float:
+        """√|β|."""
+        return math.sqrt(-self.beta)
 
 
 class Manifold(nn.Module, ABC):

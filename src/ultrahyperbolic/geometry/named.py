@@ -44,7 +44,7 @@ class Geometry:
             return None
         if quadric.time == 0:
             return cls(flat=manifold.dim)
-        return cls(manifold.dim - quadric.time + 1, quadric.time - 1, None, -(quadric.radius**2))
+        return cls(manifold.dim - quadric.time + 1, quadric.time - 1, None, quadric.beta)
 
     @property
     def is_flat(self) -> bool:

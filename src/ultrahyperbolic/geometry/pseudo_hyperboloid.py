@@ -96,9 +96,9 @@ class PseudoHyperboloid(Manifold):
 
     @property
     def quadric(self) -> Quadric | None:
-        """q + 1 times and √|β|."""
+        """q + 1 times and β."""
         known = type(self) is PseudoHyperboloid  # a subclass may measure differently
-        return Quadric(self.q + 1, math.sqrt(-self.beta.item())) if known else None
+        return Quadric(self.q + 1, self.beta.item()) if known else None
 
     # --- β as a buffer ------------------------------------------------------------------------------------------
 

@@ -64,5 +64,5 @@ def kernel_space(manifold: Manifold, dissimilarity: Dissimilarity) -> KernelSpac
     if dissimilarity == "distance":
         if not manifold.joins_all_pairs:
             raise ValueError("no compiled loop knows where geodesics end, as dissimilarity='distance' needs")
-        return KernelSpace(*quadric, int(Kind.GEODESIC if quadric.time == 1 else Kind.BROKEN))
-    return KernelSpace(*quadric, int(_CURVED[dissimilarity]))
+        return KernelSpace(quadric.time, quadric.radius, int(Kind.GEODESIC if quadric.time == 1 else Kind.BROKEN))
+    return KernelSpace(quadric.time, quadric.radius, int(_CURVED[dissimilarity]))

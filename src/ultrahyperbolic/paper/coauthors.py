@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..training.config import TrainingConfig
-from .recipe import coauthor_settings
+from ..training.presets import coauthor_settings
 
 ROWS = ("rho_all", "rho10", "rho20", "recall_at_1")
 # A step, and the longest move of a point. Where the scripts' step diverges, or is far from done when the iterations

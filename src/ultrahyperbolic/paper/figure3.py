@@ -15,9 +15,9 @@ from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
 from ..training.config import TrainingConfig
 from ..training.defaults import tries
 from ..training.embed import embed, embed_many
+from ..training.presets import DIFFERENCES, settings
 from . import Figures
 from .console import Console, progress, write_figure
-from .recipe import DIFFERENCES, settings
 
 # d = p + q + 1 = 10, q + 1 = 2 … 9, and the two small manifolds of the text.
 SIGNATURES = [(10 - times, times - 1) for times in range(2, 10)]

@@ -17,9 +17,9 @@ from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
 from ..graph import Graph
 from ..training.config import TrainingConfig
 from ..training.embed import embed_many
+from ..training.presets import DIFFERENCES, settings, text_settings
 from . import Figures
 from .console import Console, progress
-from .recipe import DIFFERENCES, settings, text_settings
 
 ROWS = ("first_leader", "second_leader", "rho5", "rho10")
 NAMES = {

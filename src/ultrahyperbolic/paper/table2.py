@@ -11,10 +11,10 @@ from .. import datasets
 from ..embedding import Embedding
 from ..graph import Graph
 from ..training.embed import embed_many
+from ..training.presets import COAUTHOR_DIFFERENCES
 from . import Figures
 from .coauthors import TABLE2, TABLE3, Job, Table
 from .console import Console, progress
-from .recipe import COAUTHOR_DIFFERENCES
 from .sampled import embed_sampled
 from .scores import Loss, Results, write
 

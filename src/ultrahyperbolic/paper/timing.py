@@ -17,9 +17,9 @@ from ..graph import Graph, GraphError
 from ..objective import RankedPairs
 from ..pairs import usable_threads
 from ..training.config import TrainingConfig
+from ..training.presets import coauthor_settings, settings
 from . import Figures
 from .console import Console
-from .recipe import coauthor_settings, settings
 from .sampled import SAMPLES, SampledEngine
 
 # 10,000 iterations, in seconds, as printed in the supplement: of the weighted karate club, and of NIPS in 4 dimensions.

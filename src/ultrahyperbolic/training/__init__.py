@@ -1,15 +1,16 @@
 """From a graph to its embedding: configurations, starts, choices of a geometry, and the calls that train."""
 
 from .config import TrainingConfig
-from .embed import configure, embed, embed_best, embed_many
-from .select import Selection, select_signature
+from .embed import embed
+from .select import Selection, select, select_signature
+from .train import embed_best, embed_many
 
 __all__ = [
     "Selection",
     "TrainingConfig",
-    "configure",
     "embed",
     "embed_best",
     "embed_many",
+    "select",
     "select_signature",
 ]

@@ -8,15 +8,15 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..embedding.embedding import RECORD, TABLE, finish_save
-from ..engines.base import BatchState
+from ..embedding.record import Json, RunRecord
+from ..embedding.store import RECORD, TABLE, finish_save
+from ..engines.base import BatchState, Checkpoint, as_floats, from_floats
 from ..files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
-from ..loop import Progress, SoFar
+from ..loop import Progress
 
 CHECKPOINT = "checkpoint.safetensors"
 EVERY = 10.0
@@ -39,12 +39,12 @@ class Checkpoints:
         Seconds from one checkpoint to the next; 0 for one after each chunk of iterations.
     """
 
-    def __init__(self, folder: Path, record: Mapping[str, Any], every: float = EVERY) -> None:
+    def __init__(self, folder: Path, record: RunRecord, every: float = EVERY) -> None:
         self.folder, self.record, self.every = folder, record, every
         self.last = time.monotonic()
-        self.latest: Progress | None = None
+        self.latest: Progress[BatchState] | None = None
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Progress[BatchState]) -> None:
         """Write a checkpoint where one is due."""
         self.latest = progress
         if time.monotonic() - self.last >= self.every:
@@ -53,33 +53,35 @@ class Checkpoints:
     def write_latest(self) -> None:
         """Write where the training stands, due or not: when it stops."""
         if self.latest is not None:
-            write_checkpoint(self.folder, self.latest.so_far(), self.record)
+            write_checkpoint(self.folder, self.latest.checkpoint(), self.record)
             self.last = time.monotonic()
 
 
-def write_checkpoint(folder: Path, so_far: SoFar, record: Mapping[str, Any]) -> None:
+def write_checkpoint(folder: Path, checkpoint: Checkpoint, record: RunRecord) -> None:
     """Replace the checkpoint of a folder, whole or not at all; points that are not finite are not written."""
     from safetensors.numpy import save
 
-    state = so_far.state
+    state = checkpoint.state
     if not all(np.isfinite(array).all() for array in (state.points, state.free, state.best)):
         return
-    arrays = {
+    arrays: dict[str, NDArray[np.generic]] = {
         "points": state.points,
         "free": state.free,
         "best": state.best,
-        "record": state.record,
-        "losses": so_far.losses,
-        "steps_back": so_far.steps_back,
-        "nonfinite": so_far.nonfinite,
+        "record": as_floats(state.record),
+        "losses": checkpoint.losses,
+        "steps_back": state.steps_back,
+        "nonfinite": state.nonfinite,
     }
-    about = {"iteration": state.iteration, "seconds": so_far.seconds, "record": record}
+    about: dict[str, Json] = {
+        "iteration": state.iteration, "seconds": checkpoint.seconds, "record": record.to_json(),
+    }  # fmt: skip
     about[SEAL] = digest_of(about, [arrays[name] for name in _ARRAYS])
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_ABOUT: json.dumps(about)})
     replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})
 
 
-def read_checkpoint(folder: Path) -> tuple[SoFar, dict[str, Any]]:
+def read_checkpoint(folder: Path) -> tuple[Checkpoint, RunRecord]:
     """What :func:`write_checkpoint` wrote: the training so far and its record; ``ValueError`` where it is not that."""
     from safetensors import SafetensorError, safe_open
 
@@ -87,18 +89,25 @@ def read_checkpoint(folder: Path) -> tuple[SoFar, dict[str, Any]]:
     try:
         with safe_open(path, framework="numpy") as file:
             about = json.loads(file.metadata()[_ABOUT])
-            arrays: dict[str, NDArray[Any]] = {name: file.get_tensor(name) for name in _ARRAYS}
+            arrays = {name: file.get_tensor(name) for name in _ARRAYS}
         if about.pop(SEAL) != digest_of(about, [arrays[name] for name in _ARRAYS]):
             raise ValueError("its content is not what was written: its sha256 differs")
+        state = BatchState(
+            arrays["points"],
+            arrays["free"],
+            arrays["best"],
+            from_floats(arrays["record"]),
+            arrays["steps_back"],
+            arrays["nonfinite"],
+            about["iteration"],
+        )
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} is damaged: {why}; remove it to begin the training again") from None
-    state = BatchState(arrays["points"], arrays["free"], arrays["best"], arrays["record"], about["iteration"])
-    counts = arrays["steps_back"], arrays["nonfinite"]
-    return SoFar(state, arrays["losses"], *counts, about["seconds"]), about["record"]
+    return Checkpoint(state, arrays["losses"], about["seconds"]), RunRecord.from_json(about["record"])
 
 
-def differences(then: Mapping[str, Any], now: Mapping[str, Any], within: str = "") -> list[str]:
+def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str = "") -> list[str]:
     """Where two records of plain data differ, in words.
 
     >>> differences({"seed": 0, "beta": -1.0}, {"seed": 1, "beta": -1.0})

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 import torch
 
 from ..checks import as_integer, check_count, check_positive, is_number
-from ..engines.base import WAYS, Floats, Keep, RunSpec, Schedule, Way
-from ..geometry import Euclidean, Manifold, PseudoHyperboloid
+from ..embedding.record import Json
+from ..engines.base import OPTIMIZERS, Floats, Keep, Optimizer, RunSpec, Schedule
+from ..geometry import Geometry, Manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
 from .start import SpectralStart
@@ -20,6 +22,33 @@ from .start import SpectralStart
 Stop = Literal["iterations", "ordered"]
 Start = Literal["spectral", "pole"]
 STARTS: tuple[Start, ...] = ("spectral", "pole")
+
+
+class Settings(TypedDict, total=False):
+    """Settings of a training, those that are given: what they mean is said of :class:`TrainingConfig`."""
+
+    p: int | None
+    q: int | None
+    beta: float
+    flat: int | None
+    seed: int
+    preset: str | None
+    optimizer: Optimizer
+    iterations: int
+    temperature: tuple[float, float]
+    dissimilarity: Dissimilarity
+    epsilon: tuple[float, float]
+    step: float
+    max_step: tuple[float, float] | None
+    drop_below: float | None
+    drop_factor: float
+    best_every: int
+    keep: Keep
+    start: Start
+    scale: float
+    perturb_first: bool
+    stop: Stop
+    step_back: bool
 
 
 @dataclass(frozen=True)
@@ -34,7 +63,7 @@ class TrainingConfig:
     """Dimension of flat space; p and q are then None, and nothing is curved by β."""
     seed: int = 0
     preset: str | None = None
-    optimizer: Way = "descent"
+    optimizer: Optimizer = "descent"
     iterations: int = 2000
     temperature: tuple[float, float] = (0.1, 0.01)
     """At the start and at the end; geometric between, and the last quarter of the iterations at the end's value."""
@@ -63,8 +92,8 @@ class TrainingConfig:
         for name, value in self._integers().items():
             object.__setattr__(self, name, value)  # the one moment at which a frozen class is made
         object.__setattr__(self, "dissimilarity", check_dissimilarity(self.dissimilarity))
-        if self.optimizer not in WAYS:
-            raise ValueError(f"optimizer must be one of {', '.join(WAYS)}, got {self.optimizer!r}")
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         if self.stop not in ("iterations", "ordered"):
             raise ValueError(f"stop must be 'iterations' or 'ordered', got {self.stop!r}")
         if self.start not in STARTS:
@@ -102,11 +131,14 @@ class TrainingConfig:
             raise ValueError(f"p and q go together, got p = {p} and q = {q}")
         return found | {"p": check_count("p", p, 0), "q": check_count("q", q, 0)}
 
-    def manifold(self) -> Manifold:
+    @property
+    def geometry(self) -> Geometry:
         """Where the points live."""
-        if self.flat is not None:
-            return Euclidean(self.flat)
-        return PseudoHyperboloid(self.p or 0, self.q or 0, self.beta)
+        return Geometry(self.p, self.q, self.flat, self.beta)
+
+    def manifold(self) -> Manifold:
+        """Where the points live, made anew."""
+        return self.geometry.manifold
 
     def schedule(self) -> Schedule:
         """The values of every iteration."""
@@ -132,34 +164,39 @@ class TrainingConfig:
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
         """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""
-        manifold = self.manifold()
         if self.start == "spectral":
-            return (spectral or SpectralStart(graph))(manifold, self.seed, self.scale)
-        generator, epsilon = torch.Generator().manual_seed(self.seed), 0.1 * self.scale
-        if isinstance(manifold, PseudoHyperboloid):
-            points = manifold.random_near_pole(
-                graph.n_nodes, epsilon=epsilon, generator=generator, perturb_first=self.perturb_first
-            )
-        else:
-            points = manifold.random_near_pole(graph.n_nodes, epsilon=epsilon, generator=generator)
-            if not self.perturb_first:
-                points[:, 0] = 1.0
+            return (spectral or SpectralStart(graph))(self.geometry, self.seed, self.scale)
+        points = self.manifold().random_near_pole(
+            graph.n_nodes,
+            epsilon=0.1 * self.scale,
+            generator=torch.Generator().manual_seed(self.seed),
+            perturb_first=self.perturb_first or self.geometry.is_flat,
+        )
+        if self.geometry.is_flat and not self.perturb_first:
+            points[:, 0] = 1.0  # which the scripts had of the curved spaces
         array: Floats = points.numpy()
         return array
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """Plain data for ``run.json``."""
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, data: dict[str, Any]) -> TrainingConfig:
+    def from_json(cls, data: Mapping[str, Json]) -> TrainingConfig:
         """The reverse of :meth:`to_json`."""
-        known = {f.name for f in dataclasses.fields(cls)}
-        unknown = set(data) - known
+        unknown = set(data) - {f.name for f in dataclasses.fields(cls)}
         if unknown:
             raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
-        names = {"dissimilarity": current_name(data["dissimilarity"])} if "dissimilarity" in data else {}
-        pairs = {name: tuple(data[name]) for name in ("temperature", "epsilon", "max_step") if data.get(name)}
+        found = dict(data)
+        for name in ("temperature", "epsilon", "max_step"):
+            ends = found.get(name)
+            if isinstance(ends, Sequence):
+                found[name] = tuple(ends)
+        dissimilarity = found.get("dissimilarity")
+        if isinstance(dissimilarity, str):
+            found["dissimilarity"] = current_name(dissimilarity)
         # Records of earlier versions may hold a signature and a β beside flat, of which nothing was made.
-        unused = ("p", "q", "beta") if data.get("flat") is not None else ()
-        return cls(**{name: value for name, value in {**data, **pairs, **names}.items() if name not in unused})
+        if found.get("flat") is not None:
+            for name in ("p", "q", "beta"):
+                found.pop(name, None)
+        return cls(**found)  # type: ignore[arg-type]  # what is wrong is refused when it is made

@@ -8,9 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from .config import TrainingConfig
+from .config import Settings, TrainingConfig
 
 # Graphs of up to this many nodes are trained in several ways at once, and the best is kept.
 TRIES_NODES = 1500
@@ -19,10 +18,10 @@ TRIES_NODES = 1500
 _WARM_AT_MOST, _WARM_UNLESS = 0.05, 0.4
 
 # Differences below 1 to 2 radii are smoothed away: what is left to order is the hierarchy.
-_WARM: dict[str, Any] = {
+_WARM: Settings = {
     "start": "spectral", "temperature": (0.105, 0.105), "epsilon": (1.0, 4.0), "step": 1e-3, "max_step": (0.1, 0.1),
 }  # fmt: skip
-_TRIES: tuple[dict[str, Any], ...] = (
+_TRIES: tuple[Settings, ...] = (
     {"start": "spectral", "temperature": (0.03, 0.003)},
     {"start": "spectral", "temperature": (0.3, 0.01), "epsilon": (1e-3, 1e-6)},
     {"start": "pole", "temperature": (0.1, 0.01)},
@@ -30,16 +29,16 @@ _TRIES: tuple[dict[str, Any], ...] = (
 )
 # A large graph is trained once: colder, or where there are several time dimensions slowly and from the pole, which
 # ranks best on NIPS for q = 2 and worst for q = 3.
-_LARGE: dict[str, Any] = {"start": "spectral", "temperature": (0.01, 0.001)}
-_LARGE_HYPERBOLIC: dict[str, Any] = {"start": "spectral", "temperature": (0.01, 0.01)}
-_LARGE_TIMES: dict[str, Any] = {"start": "pole", "temperature": (0.1, 0.01), "max_step": (0.05, 1e-3)}
+_LARGE: Settings = {"start": "spectral", "temperature": (0.01, 0.001)}
+_LARGE_HYPERBOLIC: Settings = {"start": "spectral", "temperature": (0.01, 0.01)}
+_LARGE_TIME_DIMENSIONS: Settings = {"start": "pole", "temperature": (0.1, 0.01), "max_step": (0.05, 1e-3)}
 
 
 def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
     """The settings of β = -1 for the β of a training."""
-    if config.flat is not None:
+    radius = config.geometry.radius
+    if radius == 1.0:
         return config
-    radius = math.sqrt(-config.beta)
     return replace(
         config,
         temperature=(config.temperature[0] * radius, config.temperature[1] * radius),
@@ -52,8 +51,10 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
 def tries(config: TrainingConfig, n_nodes: int) -> list[TrainingConfig]:
     """The trainings of which the best is kept: one for a large graph, several for a small one."""
     if n_nodes > TRIES_NODES:
-        several_times = config.p and (config.q or 0) >= 2
-        settings = [_LARGE_TIMES if several_times else _LARGE_HYPERBOLIC if config.p and config.q == 0 else _LARGE]
+        several_time_dimensions = config.p and (config.q or 0) >= 2
+        hyperbolic = config.p and config.q == 0
+        large = _LARGE_TIME_DIMENSIONS if several_time_dimensions else _LARGE_HYPERBOLIC if hyperbolic else _LARGE
+        settings = [large]
     else:
         settings = [*([_WARM] if _has_warm(config) else []), *_TRIES]
     return [in_units_of_radius(replace(config, **setting)) for setting in settings]
@@ -70,15 +71,14 @@ def choose(configs: Sequence[TrainingConfig], violated: Sequence[float]) -> int:
     return found.index(least)
 
 
-def at_temperature(temperature: float, config: TrainingConfig) -> dict[str, Any]:
+def at_temperature(temperature: float, config: TrainingConfig) -> Settings:
     """A training that ends at a temperature: start, smoothing and moves in units of it.
 
     The loss depends on d/τ, so a small τ wants points that start that near and move that little. Where flat space has
     squared distances, lengths are √τ.
     """
-    flat = config.flat is not None
-    radius = 1.0 if flat else math.sqrt(-config.beta)
-    squared = flat and config.dissimilarity not in ("distance", "extrinsic", "broken")
+    radius = config.geometry.radius
+    squared = config.geometry.is_flat and config.dissimilarity not in ("distance", "extrinsic", "broken")
     length = math.sqrt(temperature) if squared else temperature
     return {
         "temperature": (3.0 * temperature, temperature),

@@ -10,16 +10,18 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypedDict, Unpack
 
 import numpy as np
 import torch
 
 from ..checks import check_count, is_number
-from ..engines.registry import choose_backend
+from ..embedding.record import Json
+from ..engines.base import Backend, Place, Precision
+from ..engines.registry import settle
 from ..evaluation import hold_out_edges, link_prediction, triadic_closure, violated_orders
-from ..geometry import Geometry
+from ..geometry import Geometry, Manifold
 from ..graph import Graph, as_graph
 from ..interrupted import Interrupted
 from ..objective import RankedPairs
@@ -27,6 +29,10 @@ from ..progress import bar
 from .config import TrainingConfig
 from .defaults import choose, tries
 from .start import SpectralStart
+from .train import embed_many
+
+if TYPE_CHECKING:
+    import pandas
 
 # Below this many edges none can be spared, and violated orders decide.
 _FEWEST_EDGES = 20
@@ -52,17 +58,18 @@ class Row:
         """What decides: the held-out share, or where nothing was held out that of violated orders."""
         return self.held_out or self.violated_orders
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """Plain data, with means and standard deviations (n - 1)."""
-        found: dict[str, Any] = {
+        found: dict[str, Json] = {
             "geometry": self.geometry.name,
-            **asdict(self.geometry),
+            "p": self.geometry.p,
+            "q": self.geometry.q,
+            "flat": self.geometry.flat,
             "seeds": len(self.violated_orders),
             "iterations": self.iterations,
             "kept": self.kept,
         }
-        for name in ("violated_orders", "held_out"):
-            values = getattr(self, name)
+        for name, values in (("violated_orders", self.violated_orders), ("held_out", self.held_out)):
             found[name] = float(np.mean(values)) if values else None
             found[f"{name}_spread"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
         return found
@@ -70,7 +77,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Selection:
-    """What :func:`select_signature` returns."""
+    """What :func:`select` returns."""
 
     rows: list[Row]
     """The best first; those dropped early after those that were not."""
@@ -88,7 +95,7 @@ class Selection:
         """The winner."""
         return self.rows[0].geometry
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Json]:
         """Plain data."""
         return {
             "rows": [row.to_json() for row in self.rows],
@@ -99,7 +106,7 @@ class Selection:
             "seconds": self.seconds,
         }
 
-    def to_frame(self) -> Any:
+    def to_frame(self) -> pandas.DataFrame:
         """The rows as a pandas DataFrame."""
         import pandas as pd
 
@@ -110,8 +117,17 @@ class Selection:
         return f"Selection({self.best.name} of {len(self.rows)} geometries{near})"
 
 
-def select_signature(
-    graph: Any,
+class PlaceOptions(TypedDict, total=False):
+    """Where to compute, as :func:`embed` takes it."""
+
+    device: str | torch.device | None
+    backend: Backend
+    threads: int | None
+    precision: Precision | None
+
+
+def select(
+    graph: object,
     *,
     dim: int | Sequence[int] = 4,
     seeds: int = 3,
@@ -120,7 +136,7 @@ def select_signature(
     beta: float = -1.0,
     seed: int = 0,
     quiet: bool = False,
-    **options: Any,
+    **options: Unpack[PlaceOptions],
 ) -> Selection:
     """Compare flat space and every signature from hyperbolic to spherical on a graph.
 
@@ -148,117 +164,134 @@ def select_signature(
     Examples
     --------
     >>> from ultrahyperbolic import datasets
-    >>> found = select_signature(datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
+    >>> found = select(datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
     >>> len(found.rows), sorted(found.prior)
     (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
     seeds, iterations = check_count("seeds", seeds, 1), check_count("iterations", iterations, 1)
     if not (is_number(held_out) and 0.0 < held_out < 1.0):
         raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
-    graph = as_graph(graph)
-    graph.require_trainable()
+    data = as_graph(graph)
+    data.require_trainable()
     lengths = [max(1, iterations // 4), max(1, iterations // 2), iterations]
-    return _halve(graph, _geometries(dim), lengths, seeds, held_out, beta, seed, quiet, options)
+    return _Comparison(data, _geometries(dim, beta), lengths, seeds, held_out, seed, Place(**options)).run(quiet)
 
 
-def choose_signature(
-    graph: Graph, dim: int, *, iterations: int | None, beta: float, seed: int, quiet: bool,
-    time_limit: float | None = None, flat: bool = True, **options: Any,
-) -> Selection:  # fmt: skip
+select_signature = select
+
+
+def choose_geometry(
+    graph: Graph,
+    dim: int,
+    iterations: int,
+    *,
+    beta: float,
+    seed: int,
+    place: Place,
+    time_limit: float | None = None,
+    flat: bool = True,
+    quiet: bool = True,
+) -> Selection:
     """The same for no more than two trainings of so many iterations: two short rounds and one start.
 
     Of a limit on the time, half is for this. Without ``flat`` the curved geometries alone are compared.
     """
-    length = TrainingConfig.iterations if iterations is None else check_count("iterations", iterations, 1)
+    length = check_count("iterations", iterations, 1)
     lengths = [max(1, length // 8), max(1, length // 4)]
-    if time_limit is not None:
-        options["time_limit"] = time_limit / (2 * len(lengths))
-    geometries = [geometry for geometry in _geometries(dim) if flat or geometry.flat is None]
-    return _halve(graph, geometries, lengths, 1, 0.1, beta, seed, quiet, options)
+    limit = None if time_limit is None else time_limit / (2 * len(lengths))
+    geometries = [geometry for geometry in _geometries(dim, beta) if flat or not geometry.is_flat]
+    return _Comparison(graph, geometries, lengths, 1, 0.1, seed, place, limit).run(quiet)
 
 
-def _geometries(dim: int | Sequence[int]) -> list[Geometry]:
+def _geometries(dim: int | Sequence[int], beta: float) -> list[Geometry]:
     found: list[Geometry] = []
     for given in dim if isinstance(dim, Iterable) else (dim,):
         d = check_count("dim", given, 1)
-        found += [Geometry(None, None, d), *(Geometry(p, d - p) for p in range(d, -1, -1))]
+        found += [Geometry(flat=d), *(Geometry(p, d - p, None, beta) for p in range(d, -1, -1))]
     if not found:
         raise ValueError(f"dim must be one dimension or several, got {dim!r}")
     return found
 
 
-def _halve(
-    graph: Graph, geometries: list[Geometry], lengths: list[int], seeds: int, share: float, beta: float, seed: int,
-    quiet: bool, options: dict[str, Any],
-) -> Selection:  # fmt: skip
-    started = time.monotonic()
-    # What is wrong with any of the trainings is said before the first.
-    configs = [_config(geometry, lengths[-1], beta, seed) for geometry in geometries]
-    for config in configs:
-        config.spec()
-    choose_backend(graph.n_nodes, **{name: value for name, value in options.items() if name != "time_limit"})
-    seed = configs[0].seed
-    # Where every pair is tied, a held-out edge has nothing to be compared with.
-    spare = graph.n_edges >= _FEWEST_EDGES and RankedPairs.of(graph).n_nonedges > 0
-    first = [(seed + k) % 2**63 for k in range(seeds)]
-    splits = [hold_out_edges(graph, share, start) if spare else None for start in first]
-    rows, alive = [Row(geometry) for geometry in geometries], list(range(len(geometries)))
-    dropped: list[int] = []
-    with bar("select", len(lengths) * seeds, show=not quiet) as update:
-        for number, length in enumerate(lengths):
-            for index in alive:
-                rows[index] = Row(rows[index].geometry, length)
-            for k, split in enumerate(splits):
-                training = graph if split is None else split.graph
-                found = _train(training, [rows[i].geometry for i in alive], length, beta, first[k], options)
-                for index, (config, points, violated) in zip(alive, found, strict=True):
-                    rows[index].violated_orders.append(violated)
-                    if split is not None:
-                        auc = link_prediction(graph, points, config.manifold(), split.edges).auc
-                        rows[index].held_out.append(1.0 if math.isnan(auc) else 1.0 - auc)
-                update(number * seeds + k + 1, f"{len(alive)} geometries, {length} iterations")
-            alive.sort(key=lambda index: float(np.mean(rows[index].scores)))
-            if number + 1 < len(lengths):
-                stays = max(2, (len(alive) + 1) // 2)
-                dropped = alive[stays:] + dropped
-                alive = alive[:stays]
-    for index in dropped:
-        rows[index].kept = False
-    ranked = [rows[index] for index in alive + dropped]
-    return Selection(ranked, _near(ranked), prior(graph), time.monotonic() - started)
+@dataclass(frozen=True)
+class _Comparison:
+    """Trainings of several geometries, short ones first, of which the weaker half is dropped again and again."""
+
+    graph: Graph
+    geometries: list[Geometry]
+    lengths: list[int]
+    seeds: int
+    share: float
+    """Of the edges that is held out."""
+    seed: int
+    place: Place
+    time_limit: float | None = None
+    """Of each training."""
+
+    def run(self, quiet: bool) -> Selection:
+        started = time.monotonic()
+        graph, lengths, seeds = self.graph, self.lengths, self.seeds
+        # What is wrong with any of the trainings is said before the first.
+        configs = [_config(geometry, lengths[-1], self.seed) for geometry in self.geometries]
+        for config in configs:
+            config.spec()
+        settle(self.place, graph.n_nodes)
+        seed = configs[0].seed
+        # Where every pair is tied, a held-out edge has nothing to be compared with.
+        spare = graph.n_edges >= _FEWEST_EDGES and RankedPairs.of(graph).n_nonedges > 0
+        first = [(seed + k) % 2**63 for k in range(seeds)]
+        splits = [hold_out_edges(graph, self.share, start) if spare else None for start in first]
+        rows, alive = [Row(geometry) for geometry in self.geometries], list(range(len(self.geometries)))
+        dropped: list[int] = []
+        with bar("select", len(lengths) * seeds, show=not quiet) as update:
+            for number, length in enumerate(lengths):
+                for index in alive:
+                    rows[index] = Row(rows[index].geometry, length)
+                for k, split in enumerate(splits):
+                    training = graph if split is None else split.graph
+                    found = self._train(training, [rows[i].geometry for i in alive], length, first[k])
+                    for index, (config, points, violated) in zip(alive, found, strict=True):
+                        rows[index].violated_orders.append(violated)
+                        if split is not None:
+                            auc = link_prediction(graph, points, config.manifold(), split.edges).auc
+                            rows[index].held_out.append(1.0 if math.isnan(auc) else 1.0 - auc)
+                    update(number * seeds + k + 1, f"{len(alive)} geometries, {length} iterations")
+                alive.sort(key=lambda index: float(np.mean(rows[index].scores)))
+                if number + 1 < len(lengths):
+                    stays = max(2, (len(alive) + 1) // 2)
+                    dropped = alive[stays:] + dropped
+                    alive = alive[:stays]
+        for index in dropped:
+            rows[index].kept = False
+        ranked = [rows[index] for index in alive + dropped]
+        return Selection(ranked, _near(ranked), prior(graph), time.monotonic() - started)
+
+    def _train(
+        self, graph: Graph, geometries: list[Geometry], length: int, seed: int
+    ) -> list[tuple[TrainingConfig, torch.Tensor, float]]:
+        """The better of a few trainings of each geometry, all as one batch, and the share of orders it violates."""
+        configs = [tries(_config(geometry, length, seed), graph.n_nodes)[:_TRIES] for geometry in geometries]
+        batch = [config for group in configs for config in group]
+        try:
+            embeddings = embed_many(graph, batch, self.place, measures=False, time_limit=self.time_limit)
+        except Interrupted:
+            raise KeyboardInterrupt from None  # half a comparison is none
+        points = [torch.from_numpy(e.points.copy()) for e in embeddings]
+        found, at = [], 0
+        for group in configs:
+            mine = points[at : at + len(group)]
+            at += len(group)
+            violated = [_share(graph, x, config.manifold()) for config, x in zip(group, mine, strict=True)]
+            best = choose(group, violated) if len(group) > 1 else 0
+            found.append((group[best], mine[best], violated[best]))
+        return found
 
 
-def _config(geometry: Geometry, length: int, beta: float, seed: int) -> TrainingConfig:
-    curvature = TrainingConfig.beta if geometry.flat is not None else beta
-    return TrainingConfig(**asdict(geometry), beta=curvature, seed=seed, iterations=length)
+def _config(geometry: Geometry, length: int, seed: int) -> TrainingConfig:
+    return TrainingConfig(geometry.p, geometry.q, geometry.beta, geometry.flat, seed=seed, iterations=length)
 
 
-def _train(
-    graph: Graph, geometries: list[Geometry], length: int, beta: float, seed: int, options: dict[str, Any]
-) -> list[tuple[TrainingConfig, torch.Tensor, float]]:
-    """The better of a few trainings of each geometry, all as one batch, and the share of orders it violates."""
-    from .embed import embed_many
-
-    configs = []
-    for geometry in geometries:
-        configs.append(tries(_config(geometry, length, beta, seed), graph.n_nodes)[:_TRIES])
-    flat = [config for group in configs for config in group]
-    try:
-        embeddings = embed_many(graph, flat, measures=False, **options)
-    except Interrupted:
-        raise KeyboardInterrupt from None  # half a comparison is none
-    points = [torch.from_numpy(e.points.copy()) for e in embeddings]
-    found, at = [], 0
-    for group in configs:
-        mine = points[at : at + len(group)]
-        at += len(group)
-        violated = [_share(graph, x, config.manifold()) for config, x in zip(group, mine, strict=True)]
-        best = choose(group, violated) if len(group) > 1 else 0
-        found.append((group[best], mine[best], violated[best]))
-    return found
-
-
-def _share(graph: Graph, points: torch.Tensor, manifold: Any) -> float:
+def _share(graph: Graph, points: torch.Tensor, manifold: Manifold) -> float:
     """Violated orders over all classes; 0 where there is nothing to order."""
     found = violated_orders(graph, points, manifold).all_classes
     return 0.0 if math.isnan(found) else found

@@ -90,7 +90,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         self.result_ = result
         self.embedding_ = np.array(result.points)
         self.delta_ = np.array(result.delta)
-        self.loss_ = result.run["best_loss"]
+        self.loss_ = None if result.record.result is None else result.record.result.best_loss
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Any:

@@ -7,7 +7,6 @@ landmarks only, and every node is placed by its products with those.
 
 from __future__ import annotations
 
-import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..geometry import Manifold, PseudoHyperboloid
+from ..geometry import Geometry
 from ..graph import Graph
 from ..graph.hops import SEARCH_BYTES, hops_from
 
@@ -39,16 +38,16 @@ class SpectralStart:
 
     graph: Graph
 
-    def __call__(self, manifold: Manifold, seed: int, scale: float = 1.0) -> Floats:
-        """[n, d] points on a manifold; ``scale`` draws them together, towards the pole."""
+    def __call__(self, geometry: Geometry, seed: int, scale: float = 1.0) -> Floats:
+        """[n, d] points of a geometry; ``scale`` draws them together, towards the pole."""
         rng = np.random.default_rng(seed)
-        if not isinstance(manifold, PseudoHyperboloid):
-            flat = self._flat.coordinates(manifold.ambient_dim, 1.0)
+        if geometry.is_flat:
+            flat = self._flat.coordinates(geometry.dim, 1.0)
             drawn: Floats = scale * (flat + _JITTER * rng.standard_normal(flat.shape))
             return drawn
-        time = manifold.q + 1
-        spectrum = self._hyperbolic if manifold.p else self._spherical
-        points = np.concatenate((spectrum.coordinates(time, -1.0), spectrum.coordinates(manifold.p, 1.0)), axis=1)
+        time, space = geometry.time_dimensions, geometry.space_dimensions
+        spectrum = self._hyperbolic if space else self._spherical
+        points = np.concatenate((spectrum.coordinates(time, -1.0), spectrum.coordinates(space, 1.0)), axis=1)
         if points[:, 0].sum() < 0.0:
             points[:, 0] *= -1.0
         points += _JITTER * rng.standard_normal(points.shape)
@@ -60,7 +59,7 @@ class SpectralStart:
         points[nowhere, 0], length[nowhere] = 1.0, 1.0
         # φ: the time part rescaled onto the manifold.
         points[:, :time] *= np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
-        found: Floats = math.sqrt(-manifold.beta.item()) * points
+        found: Floats = geometry.radius * points
         return found
 
     @property

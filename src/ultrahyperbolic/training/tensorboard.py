@@ -77,13 +77,13 @@ class TensorBoard:
 
     def _values(self, progress: Progress, run: int) -> list[tuple[str, float]]:
         schedule, at = self.schedules[run], progress.iteration - 1
-        longest, shortest = progress.state.record[run, 4:6].tolist()
+        record = progress.state.record[run]
         return [
             ("loss", float(progress.loss[run])),
             ("temperature", float(schedule.temperature[at])),
             ("epsilon", float(schedule.epsilon[at])),
-            ("longest_edge", longest),
-            ("shortest_nonedge", shortest),
+            ("longest_edge", float(record["longest"])),
+            ("shortest_nonedge", float(record["shortest"])),
         ]
 
     def _violated(self, progress: Progress, run: int) -> tuple[str, float]:
@@ -96,23 +96,18 @@ class TensorBoard:
 
 @contextmanager
 def with_tensorboard(
-    folder: str | os.PathLike[str] | None, graph: Graph, configs: Sequence[TrainingConfig], callback: Callback | None
-) -> Iterator[Callback | None]:
-    """The callback that also writes for TensorBoard, until the training ends; without a folder, the callback itself.
+    folder: str | os.PathLike[str] | None, graph: Graph, configs: Sequence[TrainingConfig]
+) -> Iterator[list[Callback]]:
+    """The callback that writes for TensorBoard until the training ends, or none without a folder.
 
     However it ends, where it stopped is written and the files are closed.
     """
     if folder is None:
-        yield callback
+        yield []
         return
     board = TensorBoard(folder, graph, configs)
-
-    def both(progress: Progress) -> Any:
-        board(progress)
-        return None if callback is None else callback(progress)
-
     try:
-        yield both
+        yield [board]
     finally:
         board.close()
 
@@ -141,7 +136,6 @@ def _names(configs: Sequence[TrainingConfig]) -> list[str]:
     """A name for each run: geometry and seed, and a number where these are not enough."""
     names: list[str] = []
     for config in configs:
-        where = f"R{config.flat}" if config.flat is not None else f"Q{config.p}_{config.q}"
-        name = f"{where}_seed{config.seed}"
+        name = f"{config.geometry.file_name}_seed{config.seed}"
         names.append(name if name not in names else f"{name}_{len(names)}")
     return names

@@ -1,8 +1,14 @@
-"""The recipe behind the paper's tables, where its text and the authors' scripts differ."""
+"""The recipes of the paper: as the authors' scripts have them, and as its text has them."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Literal, get_args
+
+from .config import Settings
+
+Preset = Literal["paper", "paper-text"]
+PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 # What the text says beside what the scripts did; the scripts made the tables.
 DIFFERENCES = (
@@ -26,7 +32,7 @@ COAUTHOR_DIFFERENCES = (
 )
 
 
-def settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
+def settings(*, weighted: bool, q: int | None) -> Settings:
     """The training settings of the authors' karate scripts; ``q`` is None for flat space."""
     return {
         "preset": "paper",
@@ -45,7 +51,7 @@ def settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
     }
 
 
-def text_settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
+def text_settings(*, weighted: bool, q: int | None) -> Settings:
     """The training settings of the paper's text, where it differs from the scripts; ``q`` is None for flat space.
 
     The text has one step and one distance for every graph and geometry: nothing depends on ``weighted``, and ``q``
@@ -64,7 +70,7 @@ def text_settings(*, weighted: bool, q: int | None) -> dict[str, Any]:
     }
 
 
-def coauthor_settings(*, q: int | None) -> dict[str, Any]:
+def coauthor_settings(*, q: int | None) -> Settings:
     """The training settings of the authors' NIPS scripts; ``q`` is None for flat space.
 
     One thing is ours: a run that was thrown off goes back to its best points with half the step. On the exact loss
@@ -78,3 +84,18 @@ def coauthor_settings(*, q: int | None) -> dict[str, Any]:
         "drop_factor": 0.5,
         "step_back": True,
     }
+
+
+def preset_settings(preset: Preset, *, weighted: bool, q: int | None) -> Settings:
+    """The settings of a preset; ``q`` is None for flat space."""
+    recipes: dict[Preset, Callable[..., Settings]] = {"paper": settings, "paper-text": text_settings}
+    return recipes[preset](weighted=weighted, q=q)
+
+
+def differences(preset: Preset) -> list[str]:
+    """What a preset does otherwise than its sibling, a line each; the first says which it follows."""
+    if preset == "paper":
+        lines = [f"{subject}: {scripts} (text: {text})" for subject, text, scripts in DIFFERENCES]
+        return ["preset paper follows the authors' scripts; their text differs:", *lines]
+    lines = [f"{subject}: {text} (scripts: {scripts})" for subject, text, scripts in DIFFERENCES]
+    return ["preset paper-text follows the paper's text; the authors' scripts differ:", *lines]

@@ -1,0 +1,117 @@
+"""What ``embed`` prints of an embedding: for people, and for scripts."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from .output import json_rows, number, percent, print_table, shown
+
+if TYPE_CHECKING:
+    from ..embedding import Embedding
+    from ..embedding.record import Json
+    from ..graph import Graph
+    from ..loop import Ending
+
+_TOP = 10
+
+
+def as_json(embedding: Embedding, folder: Path) -> dict[str, Json]:
+    """What a script wants to know."""
+    run = embedding.run
+    timing = run.get("timing")
+    return {
+        "folder": str(folder),
+        "files": [str(file) for file in files(folder)],
+        **{name: run.get(name) for name in ("graph", "config", "seed", "stopped")},
+        "unfinished": embedding.record.unfinished,
+        **{name: run.get(name) for name in ("iterations", "steps_back", "nonfinite", "best_loss")},
+        "seconds": timing.get("seconds") if isinstance(timing, Mapping) else None,
+        "measures": run.get("measures"),
+        "top": json_rows(embedding.hierarchy().head(_TOP)),
+    }
+
+
+def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
+    """The graph, the training, the measures and the top of the hierarchy."""
+    from ..graph.fold import policy_words
+
+    record, result = embedding.record, embedding.record.result
+    stopped = "" if record.stopped is None else record.stopped.text
+    if record.unfinished and record.stopped is not None and result is not None:
+        total = (record.config or {}).get("iterations")
+        print(
+            f"unfinished: {stopped} after {result.iterations} of {total} iterations; "
+            f"to continue: ultrahyperbolic {resuming(folder, record.stopped)}"
+        )
+    print(f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges")
+    for policy, count in graph.policies.items():
+        print(f"  {policy_words(policy)}: {count}")
+    geometry = embedding.geometry
+    if record.select is not None and geometry is not None:
+        others = record.select.get("within_noise_of")
+        near = ", ".join(map(str, others)) if isinstance(others, list) else ""
+        print(
+            f"of dimension {geometry.dim}, {record.select.get('winner')} was chosen"
+            + (f"; one seed cannot tell it from {near}" if near else "")
+        )
+    where = embedding.manifold if geometry is None else geometry
+    print(f"embedded on {where}, seed {record.seed}, in {record.timing.seconds or 0.0:.1f} s: {stopped}")
+    if result is not None and result.nonfinite:
+        print(f"  values that were not finite: taken back {result.nonfinite} times, each time with half the step")
+    for line in in_words(record.measures):
+        print(f"  {line}")
+    print("\nthe top of the hierarchy:")
+    top = embedding.hierarchy().head(_TOP)
+    strength = dict(zip(graph.ids, graph.strength, strict=True))
+    rows = [
+        (str(rank), shown(node), number(delta), f"{strength[node]:g}")
+        for node, delta, rank in zip(top["node"], top["delta"], top["rank"], strict=True)
+    ]
+    print_table(("rank", "node", "delta", "strength"), rows, right=("rank", "delta", "strength"))
+    table, kept, *report = files(folder)
+    print(f"\nfiles: {table}, {kept}")
+    for page in report:
+        print(f"report, to open in a browser: {page}")
+
+
+def files(folder: Path) -> list[Path]:
+    """The files of an embedding that are there, the report last."""
+    from ..embedding.store import RECORD, REPORT, TABLE
+
+    return [path for name in (TABLE, RECORD, REPORT) if (path := folder / name).exists()]
+
+
+def resuming(folder: Path, ending: Ending) -> str:
+    """What goes on with a training."""
+    from ..loop import Stopped
+
+    more = " --time-limit SECONDS" if ending.why is Stopped.TIME_LIMIT else ""
+    return f"embed --resume {shlex.quote(str(folder))}{more}"
+
+
+def in_words(measures: Mapping[str, float]) -> list[str]:
+    """The main measures as lines that need no glossary.
+
+    >>> in_words({"violated_orders": 0.0})
+    ['a tie is shorter than a non-tie in 100 % of all comparisons']
+    """
+    lines = []
+    if "violated_orders" in measures:
+        kept = percent(1 - measures["violated_orders"])
+        lines.append(f"a tie is shorter than a non-tie in {kept} of all comparisons")
+    elif "violated_orders_all" in measures:
+        kept = percent(1 - measures["violated_orders_all"])
+        lines.append(f"a stronger tie is shorter than a weaker one in {kept} of all comparisons")
+    if "recall_at_1" in measures:
+        lines.append(f"the nearest node is a neighbour for {percent(measures['recall_at_1'])} of nodes")
+    if "map" in measures:
+        lines.append(f"mean average precision of the neighbours {measures['map']:.3f} (1 is best)")
+    if "spearman_all" in measures:
+        others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
+        beside = ", ".join(f"{name} {measures[key]:.3f}" for name, key in others.items() if key in measures)
+        text = f"the higher a node, the stronger: Spearman {measures['spearman_all']:.3f}"
+        lines.append(f"{text} ({beside})" if beside else text)
+    return lines

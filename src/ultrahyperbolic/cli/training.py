@@ -1,0 +1,235 @@
+"""A training of the command in its folder: written down, trained, kept, and gone on with after Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from . import summary
+from .errors import Refused, reason, refusing
+from .output import note, print_json
+from .signals import cut_short, end, on_interrupt
+
+if TYPE_CHECKING:
+    from ..embedding import Embedding
+    from ..embedding.record import RunRecord
+    from ..engines.base import BatchState, Checkpoint
+    from ..loop import Progress
+    from ..training.checkpoint import Checkpoints
+    from ..training.plan import Execution
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is to be trained, and how far it has come."""
+
+    folder: Path
+    execution: Execution
+    record: RunRecord
+    """What ``run.json`` says before the first iteration."""
+    checkpoint: Checkpoint | None = None
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """What becomes of a training beside its points."""
+
+    checkpoint_every: float | None = None
+    """Seconds."""
+    tensorboard: Path | None = None
+    with_report: bool = True
+    quiet: bool = False
+    as_json: bool = False
+
+    def check(self) -> None:
+        """Refuse before work, and before an older embedding makes way, what would fail after."""
+        if self.checkpoint_every is not None and not self.checkpoint_every >= 0:
+            every = self.checkpoint_every
+            raise Refused(f"--checkpoint-every {every:g}: a number of seconds of at least 0 is needed")
+
+    def check_board(self) -> None:
+        """The same for what TensorBoard needs, which takes long to import."""
+        if self.tensorboard is None:
+            return
+        from ..training.tensorboard import check_board
+
+        with refusing(FileExistsError, about="--"), refusing(ImportError):
+            check_board(self.tensorboard)
+
+
+def hold(context: typer.Context, folder: Path) -> None:
+    """Keep other trainings out of a folder until the command ends."""
+    from ..training.checkpoint import locked
+
+    with refusing(BlockingIOError):
+        context.with_resource(locked(folder))
+
+
+def claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
+    """Make the folder and keep it to ourselves; what is there is kept unless ``overwrite``."""
+    from ..embedding.store import prepare_folder
+    from ..training.checkpoint import CHECKPOINT
+
+    with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
+        if not folder.is_dir():
+            prepare_folder(folder, overwrite=overwrite)
+        hold(context, folder)
+        if (folder / CHECKPOINT).exists() and not overwrite:
+            raise Refused(f"{folder} holds a training that is not finished: go on with --resume, or use --overwrite")
+        prepare_folder(folder, overwrite=overwrite)
+
+
+def begin(task: Task) -> None:
+    """Write what is known before the first iteration.
+
+    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
+    """
+    from ..embedding.store import TABLE, write_record
+    from ..files import check_writable
+    from ..training.checkpoint import CHECKPOINT
+
+    with refusing(OSError, about="cannot write the embedding: "):
+        if (task.folder / TABLE).exists():
+            check_writable(task.folder)
+        else:
+            write_record(task.folder, task.record)
+        (task.folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def train_and_keep(task: Task, keeping: Keeping) -> None:
+    """Train, measure, save and report; Ctrl-C keeps the best points so far, and a checkpoint to go on from."""
+    from ..loop import Stopped
+    from ..training.train import with_pair_measures
+
+    graph, asked = task.execution.graph, _Asked(task)
+    with on_interrupt(partial(asked, 130)), on_interrupt(partial(asked, 143), signal.SIGTERM):
+        embedding, checkpoints = _train(task, asked, keeping)
+        # The pass over all pairs that measures gives δ too, which saving needs.
+        embedding = with_pair_measures(graph, embedding, quiet=keeping.quiet)
+        with refusing(OSError, about="cannot save the embedding: "):
+            embedding.save(task.folder, overwrite=True)
+    ending, result = embedding.record.stopped, embedding.record.result
+    interrupted = ending is not None and ending.why is Stopped.INTERRUPTED
+    left_out = "measuring"
+    # Who asked when the training was over by itself does not want to wait for what comes after it, either.
+    if interrupted or not asked.code:
+        embedding, left_out = _complete(embedding, task, keeping)
+    if left_out:
+        _stop_here(checkpoints)
+    if keeping.as_json:
+        print_json(summary.as_json(embedding, task.folder))
+    elif not keeping.quiet:
+        summary.print_summary(embedding, graph, task.folder)
+    if (interrupted or left_out) and ending is not None and result is not None:
+        resuming = summary.resuming(task.folder, ending)
+        what = f"interrupted in {left_out}" if left_out else f"interrupted after {result.iterations} iterations"
+        print(f"{what}: the best points so far are in {task.folder}; {resuming} goes on", file=sys.stderr)
+        raise typer.Exit(asked.code or 130)
+
+
+class _Asked:
+    """Whether Ctrl-C or a polite kill came: noted once, for the training and the writing to see; the second time left.
+
+    Before there is anything to keep, the first time.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.folder, self.code, self.something = task.folder, 0, task.checkpoint is not None
+
+    def __call__(self, code: int) -> None:
+        if not self.something:
+            end("interrupted before there was anything to keep: no embedding is saved", code)
+        if self.code:
+            end(f"left at once: embed --resume {self.folder} goes on from the last checkpoint", code)
+        self.code = code
+
+
+def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Checkpoints]:
+    """The embedding, or the end of the command where there is nothing to keep."""
+    from ..embedding import Embedding
+    from ..interrupted import Interrupted
+    from ..training.checkpoint import EVERY, Checkpoints
+    from ..training.tensorboard import with_tensorboard
+
+    execution, every = task.execution, keeping.checkpoint_every
+    checkpoints = Checkpoints(task.folder, task.record, EVERY if every is None else every)
+
+    def between(progress: Progress[BatchState]) -> None:
+        last = asked.code > 0  # a signal from here on is for the next chunk
+        asked.something = True
+        with refusing(OSError, about="cannot write the checkpoint, the last one stays: "):
+            checkpoints(progress)
+        if last:
+            raise KeyboardInterrupt
+
+    with ExitStack() as stack, refusing(MemoryError):
+        with refusing(OSError, about="cannot write for TensorBoard: "):
+            boards = stack.enter_context(with_tensorboard(keeping.tensorboard, execution.graph, execution.configs))
+        try:
+            embedding = execution.train([*boards, between], measures=False, checkpoint=task.checkpoint)
+        except Interrupted as interrupted:
+            if not isinstance(interrupted.embedding, Embedding):
+                raise
+            embedding = interrupted.embedding
+    record, result, before = embedding.record, embedding.record.result, task.record
+    if record.unfinished:
+        _stop_here(checkpoints)
+    if result is None or result.best_iteration < 0:
+        print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
+        raise typer.Exit(1)
+    record = replace(
+        record,
+        graph=before.graph,
+        training=before.training,
+        select=before.select,
+        command=before.command,
+        reading=before.reading,
+        timing=replace(record.timing, started=before.timing.started),
+    )
+    return embedding.with_record(record), checkpoints
+
+
+def _stop_here(checkpoints: Checkpoints) -> None:
+    """Write a checkpoint from which the training can go on; what it has reached is saved in any case."""
+    try:
+        checkpoints.write_latest()
+    except OSError as error:
+        note(f"cannot write the checkpoint, the last one stays: {reason(error)}")
+
+
+def _complete(embedding: Embedding, task: Task, keeping: Keeping) -> tuple[Embedding, str]:
+    """Complete the measures and the record and write the report; what Ctrl-C left no time for, if any."""
+    from ..progress import bar
+    from ..report import write_report
+    from ..training.checkpoint import CHECKPOINT
+    from ..training.train import with_node_measures
+
+    complete = embedding
+
+    def compare() -> None:
+        nonlocal complete
+        complete = with_node_measures(task.execution.graph, embedding, quiet=keeping.quiet)
+
+    def report() -> None:
+        with bar("report", show=not keeping.quiet):
+            write_report(complete, task.folder)
+
+    with refusing(OSError, about="cannot save the embedding: "):
+        if cut_short(compare):
+            return complete, "measuring"
+        complete.save_record(task.folder)
+        if not complete.record.unfinished:
+            (task.folder / CHECKPOINT).unlink(missing_ok=True)
+        try:
+            if keeping.with_report and cut_short(report):
+                return complete, "writing the report"
+        except ImportError as error:
+            note(f"there is no report: {error}")
+    return complete, ""

@@ -1,0 +1,203 @@
+"""The folder of an embedding: ``embedding.parquet`` and ``run.json``, both or none, each with the sha256 of its content."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import warnings
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
+from ..geometry import Geometry
+from ..graph.parquet import read_parquet
+from .ids import as_texts, from_texts, kind_of, plain
+from .record import Json, RunRecord
+
+if TYPE_CHECKING:
+    import pyarrow
+
+Floats = NDArray[np.float64]
+TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
+_ABOUT = "ultrahyperbolic"  # the key of the table's metadata
+_NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
+_OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
+
+
+class Table(NamedTuple):
+    """What ``embedding.parquet`` holds."""
+
+    ids: Sequence[Hashable]
+    points: Floats
+    """[n, d]"""
+    delta: Floats
+    """[n]"""
+    geometry: Geometry
+
+
+def save(folder: Path, table: Table, rank: NDArray[np.int64], record: RunRecord) -> None:
+    """Write both files; a ``report.html`` that is there goes, as it shows other points."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts, about = _about(table)
+    columns = {"node": pa.array(texts, type=pa.string())}
+    columns |= {f"x{k}": table.points[:, k] for k in range(table.points.shape[1])}
+    columns |= {"delta": table.delta, "rank": rank}
+    content = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
+    sealed = sealed_json(_jsonable(record.to_json() | {_OF: about[SEAL]}))
+    replace_files(folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)})
+    (folder / REPORT).unlink(missing_ok=True)
+
+
+def save_record(folder: Path, table: Table, record: RunRecord) -> None:
+    """Write ``run.json`` alone, to the folder in which these points are saved."""
+    _write_json(folder, record.to_json() | {_OF: _about(table)[1][SEAL]})
+
+
+def write_record(folder: Path, record: RunRecord) -> None:
+    """Write ``run.json`` of a training that has no points yet, whole or not at all."""
+    _write_json(folder, record.to_json())
+
+
+def load(folder: Path, check: Callable[[Table], None]) -> tuple[Table, RunRecord]:
+    """What :func:`save` wrote; ``ValueError`` where a file is not that, or ``check`` finds something wrong."""
+    if not (folder / TABLE).exists():
+        raise FileNotFoundError(f"{folder} holds no embedding: there is no {TABLE} in it")
+    while True:
+        seen = _stamps(folder)
+        try:
+            table, seal = _read_table(folder / TABLE)
+            check(table)
+        except _NO_EMBEDDING as error:
+            if seen != _stamps(folder):  # another was saved while it was read
+                continue
+            raise _no_embedding(folder, error) from None
+        found = _record_of(folder, seal)
+        if found is not None:
+            return table, RunRecord.from_json(found[1])
+        if seen == _stamps(folder):
+            raise ValueError(f"{folder / RECORD} is of other points than {TABLE}: save them again, or remove it")
+
+
+def _no_embedding(folder: Path, error: Exception) -> ValueError:
+    """What is said of a table that holds none."""
+    reason = str(error).removeprefix(f"{folder / TABLE}: ")
+    return ValueError(f"{folder / TABLE} is not an embedding of this package: {reason}")
+
+
+def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
+    """Make the folder, or say why not: what is there is kept unless ``overwrite``."""
+    path = Path(folder)
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(f"{path} is a file; name a folder for the embedding")
+    if path.is_dir() and any((path / name).exists() for name in (TABLE, RECORD)) and not overwrite:
+        raise FileExistsError(f"{path} holds an embedding already: name another folder, or overwrite it (--overwrite)")
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def finish_save(folder: Path) -> None:
+    """Complete a save that was killed between its two renames, where there is one; nobody may be saving there."""
+    with suppress(*_NO_EMBEDDING), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # loading it will say so
+        found = _record_of(folder, _read_table(folder / TABLE)[-1])
+        if found is not None and found[0] != folder / RECORD:
+            found[0].replace(folder / RECORD)
+            (folder / REPORT).unlink(missing_ok=True)
+
+
+def _write_json(folder: Path, record: Mapping[str, Json]) -> None:
+    content = sealed_json(_jsonable(record))
+    replace_files(folder, {RECORD: lambda file: file.write(content)})
+
+
+def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
+    """The ids as text, and what the metadata of the table says, with its seal."""
+    texts = as_texts(table.ids)
+    about: dict[str, Json] = {"manifold": table.geometry.to_json(), "ids": kind_of(table.ids)}
+    about[SEAL] = digest_of(about, [*texts_as_arrays(texts), table.points, table.delta])
+    return texts, about
+
+
+def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Json]] | None:
+    """The record that was saved with a table, and its file; None where there is one of another table alone.
+
+    A process that is killed between the two renames of a save leaves it under its temporary name.
+    """
+    path = folder / RECORD
+    record = read_sealed_json(path) if path.exists() else {}
+    of = record.pop(_OF, None)
+    if seal is None or of == seal:
+        return path, record
+    for left in folder.glob(f".{RECORD}.*"):
+        with suppress(OSError, ValueError):
+            other = read_sealed_json(left)
+            if other.pop(_OF, None) == seal:
+                return left, other
+    return (path, record) if of is None else None  # earlier versions did not write it
+
+
+def _stamps(folder: Path) -> list[tuple[int, int] | None]:
+    """Which files an embedding has now: another save has others."""
+    found = [path.stat() if (path := folder / name).exists() else None for name in (TABLE, RECORD)]
+    return [None if status is None else (status.st_ino, status.st_mtime_ns) for status in found]
+
+
+def _read_table(path: Path) -> tuple[Table, str | None]:
+    """An ``embedding.parquet`` that holds what was written, and its seal."""
+    about: dict[str, Json] = {}
+    geometries: list[Geometry] = []
+
+    def choose(schema: pyarrow.Schema) -> list[str]:
+        about.update(json.loads((schema.metadata or {})[_ABOUT.encode()]))
+        described = about["manifold"]
+        if not isinstance(described, Mapping):
+            raise ValueError(f"no manifold: {described}")
+        geometry = Geometry.from_json(described)
+        geometries.append(geometry)
+        if geometry.ambient_dim > len(schema.names):
+            width = geometry.ambient_dim
+            raise ValueError(f"its manifold has {width} coordinates, and it has {len(schema.names)} columns")
+        numbers = [*(f"x{k}" for k in range(geometry.ambient_dim)), "delta"]
+        for name, kind in [("node", "string"), *((name, "double") for name in numbers)]:
+            if str(schema.field(name).type) != kind:
+                raise ValueError(f"the column {name} holds {schema.field(name).type}, not {kind}")
+        return ["node", *numbers]
+
+    table = read_parquet(str(path), choose)
+    if any(column.null_count for column in table.columns):
+        raise ValueError("there are gaps in it")
+    (geometry,) = geometries
+    texts: list[str] = table.column("node").to_pylist()
+    points: Floats = np.stack([table.column(f"x{k}").to_numpy() for k in range(geometry.ambient_dim)], axis=1)
+    delta: Floats = np.array(table.column("delta").to_numpy(), dtype=np.float64)
+    seal = about.pop(SEAL, None)
+    if seal is None:
+        warn_unsealed(path)
+    elif seal != digest_of(about, [*texts_as_arrays(texts), points, delta]):
+        raise ValueError("its content is not what was written: its sha256 differs")
+    if not (np.isfinite(delta) & (delta >= 0)).all():
+        raise ValueError("delta, a sum of distances, must be finite and not negative")
+    found = Table(from_texts(texts, about["ids"]), points, delta, geometry)
+    return found, seal if isinstance(seal, str) else None
+
+
+def _jsonable(record: Mapping[str, Json]) -> dict[str, Json]:
+    data: dict[str, Json] = json.loads(json.dumps(_without_infinities(record), default=plain, allow_nan=False))
+    return data
+
+
+def _without_infinities(value: Json) -> Json:
+    """Nested lists and dictionaries with None for what JSON has no word for."""
+    if isinstance(value, Mapping):
+        return {key: _without_infinities(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinities(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

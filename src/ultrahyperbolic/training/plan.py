@@ -1,0 +1,264 @@
+"""What a user asks, as typed data: the one thing that ``embed``, the command and scikit-learn all carry out."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+
+from ..checks import check_count, check_positive
+from ..embedding import Embedding
+from ..embedding.record import RunRecord, Timing, Training
+from ..engines.base import BACKENDS, PRECISIONS, Checkpoint, Optimizer, Place
+from ..engines.registry import settle
+from ..geometry import Geometry
+from ..geometry.words import Dissimilarity
+from ..graph import Graph
+from ..interrupted import Interrupted
+from ..loop import Callback
+from .config import Settings, Stop, TrainingConfig
+from .defaults import at_temperature, in_units_of_radius, tries
+from .presets import PRESETS, Preset, preset_settings
+from .select import Selection, choose_geometry
+from .train import check_memory, embed_best, graph_record, versions
+
+DEFAULT = Geometry(3, 1)
+FLAT_DIMENSION = 4
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A dimension of which the geometry is to be chosen."""
+
+    dim: int
+    beta: float = -1.0
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How to train, as far as it was said; None is left to the method."""
+
+    optimizer: Optimizer | None = None
+    iterations: int | None = None
+    temperature: float | tuple[float, float] | None = None
+    """One value is the last, and start, smoothing and moves are set in units of it."""
+    dissimilarity: Dissimilarity | None = None
+    epsilon: float | tuple[float, float] | None = None
+    step: float | None = None
+    max_step: float | tuple[float, float] | None = None
+    stop: Stop | None = None
+
+    @property
+    def way_to_train(self) -> Settings:
+        """The settings that say how to move: with one of them given, there is one training."""
+        found = Settings()
+        if self.optimizer is not None:
+            found["optimizer"] = self.optimizer
+        if isinstance(self.temperature, tuple):
+            found["temperature"] = self.temperature
+        if self.epsilon is not None:
+            found["epsilon"] = _both_ends(self.epsilon)
+        if self.step is not None:
+            found["step"] = self.step
+        if self.max_step is not None:
+            found["max_step"] = _both_ends(self.max_step)
+        return found
+
+    @property
+    def frame(self) -> Settings:
+        """The settings that hold for every training that is tried."""
+        found = Settings()
+        if self.iterations is not None:
+            found["iterations"] = self.iterations
+        if self.dissimilarity is not None:
+            found["dissimilarity"] = self.dissimilarity
+        if self.stop is not None:
+            found["stop"] = self.stop
+        return found
+
+
+@dataclass(frozen=True)
+class Plan:
+    """An embedding that was asked for."""
+
+    where: Geometry | Choice = DEFAULT
+    wishes: Wishes = field(default_factory=Wishes)
+    seed: int = 0
+    preset: Preset | None = None
+    time_limit: float | None = None
+    place: Place = field(default_factory=Place)
+
+    def __post_init__(self) -> None:
+        if self.preset not in (None, *PRESETS):
+            raise ValueError(f"preset must be {', '.join(map(repr, PRESETS))} or None, got {self.preset!r}")
+        if self.time_limit is not None:
+            check_positive("time_limit", self.time_limit)
+        temperature = self.wishes.temperature
+        if temperature is not None and not isinstance(temperature, tuple):
+            check_positive("temperature", temperature)
+
+
+def geometry_of(
+    p: int | None = None, q: int | None = None, dim: int | None = None, *, flat: bool = False, beta: float | None = None
+) -> Geometry | Choice:
+    """The geometry that a user's words name, or the dimension to choose one of."""
+    if (p is None) != (q is None):
+        raise ValueError(f"p and q go together, got p = {p} and q = {q}")
+    if p is not None and (dim is not None or flat):
+        raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
+    curvature = -1.0 if beta is None else beta
+    if flat:
+        if curvature != DEFAULT.beta:
+            raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {curvature}")
+        return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1))
+    if dim is not None:
+        return Choice(check_count("dim", dim, 1), curvature)
+    return replace(DEFAULT, beta=curvature) if p is None else Geometry(p, q, None, curvature)
+
+
+def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
+    """The trainings of a plan whose geometry is known: several where nothing is said of how, of which one is kept."""
+    if isinstance(plan.where, Choice):
+        raise ValueError(f"dim = {plan.where.dim} names no signature: give p and q, or flat")
+    recipe, temperature = Settings(), plan.wishes.temperature
+    if plan.preset is not None:
+        recipe = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
+    where = Settings(p=plan.where.p, q=plan.where.q, flat=plan.where.flat, beta=plan.where.beta, seed=plan.seed)
+    config = TrainingConfig(**{**recipe, **plan.wishes.frame, **where})
+    config.spec()  # the signature and what is measured on it are checked here, before any work
+    how = plan.wishes.way_to_train
+    if plan.preset is None and not how and temperature is None:
+        return tries(config, graph.n_nodes)
+    if temperature is not None and not isinstance(temperature, tuple):
+        if plan.preset is None:
+            how = {**at_temperature(temperature, config), **how}
+        else:
+            how["temperature"] = (temperature, temperature)
+    return [replace(in_units_of_radius(config), **how)]
+
+
+class Execution:
+    """A plan carried out for a graph, step by step: all that is wrong with it is told when it is made.
+
+    :meth:`choose` finds the geometry where that was left open, :meth:`prepare` says what will be trained, and
+    :meth:`train` trains. Between them a caller may make a folder, or write down what is about to happen.
+    """
+
+    def __init__(self, plan: Plan, graph: Graph, *, quiet: bool = True) -> None:
+        graph.require_trainable()
+        self.graph, self.quiet, self.selection = graph, quiet, None
+        self.flat_too = False
+        if isinstance(plan.where, Choice):
+            # Wrong with one of the geometries is wrong with all, but for flat space: through φ it cannot be trained.
+            configure(replace(plan, where=Geometry(plan.where.dim, 0, None, plan.where.beta)), graph)
+            with suppress(ValueError):
+                self.flat_too = bool(configure(replace(plan, where=Geometry(flat=plan.where.dim)), graph))
+            self.configs: list[TrainingConfig] = []
+        else:
+            self.configs = configure(plan, graph)
+        self.plan = replace(plan, place=settle(plan.place, graph.n_nodes))
+
+    selection: Selection | None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the geometry is still to be chosen."""
+        return isinstance(self.plan.where, Choice)
+
+    @classmethod
+    def going_on(cls, record: RunRecord, graph: Graph, *, threads: int | None, quiet: bool) -> Execution:
+        """The training of a record, as :meth:`prepare` wrote it down, to go on with; ``ValueError`` where it cannot."""
+        training = record.training
+        if training is None or not training.configs:
+            raise ValueError("the record does not say what is trained")
+        configs = [TrainingConfig.from_json(config) for config in training.configs]
+        backend = next((name for name in BACKENDS if name == training.backend), None)
+        precision = next((name for name in PRECISIONS if name == training.precision), None)
+        if backend is None or (precision is None and training.precision is not None):
+            raise ValueError(f"no engine computes with backend {training.backend!r}, precision {training.precision!r}")
+        place = Place(training.device, backend, threads, precision)
+        plan = Plan(configs[0].geometry, seed=configs[0].seed, time_limit=training.time_limit, place=place)
+        execution = cls(plan, graph, quiet=quiet)
+        execution.configs = configs
+        return execution
+
+    def choose(self) -> None:
+        """Choose the geometry where only its dimension was given; the time that takes is taken from the limit."""
+        plan, where = self.plan, self.plan.where
+        if not isinstance(where, Choice):
+            return
+        began = time.monotonic()
+        self.selection = choose_geometry(
+            self.graph,
+            where.dim,
+            TrainingConfig.iterations if plan.wishes.iterations is None else plan.wishes.iterations,
+            beta=where.beta,
+            seed=plan.seed,
+            place=plan.place,
+            time_limit=plan.time_limit,
+            flat=self.flat_too,
+            quiet=self.quiet,
+        )
+        limit = plan.time_limit
+        if limit is not None:
+            limit = max(limit - (time.monotonic() - began), 1e-3)
+        self.plan = replace(plan, where=self.selection.best, time_limit=limit)
+        self.configs = configure(self.plan, self.graph)
+
+    def prepare(self) -> RunRecord:
+        """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
+        check_memory(self.graph, self.configs, self.plan.place)
+        place = self.plan.place
+        return RunRecord(
+            config=self.configs[0].to_json(),
+            seed=self.configs[0].seed,
+            versions=versions(),
+            graph=graph_record(self.graph),
+            training=Training(
+                [config.to_json() for config in self.configs],
+                place.backend,
+                str(place.torch_device),
+                place.precision,
+                self.plan.time_limit,
+            ),
+            timing=Timing(started=time.time()),
+            select=None if self.selection is None else self.selection.to_json(),
+        )
+
+    def train(
+        self, callbacks: Sequence[Callback] = (), *, measures: bool = True, checkpoint: Checkpoint | None = None
+    ) -> Embedding:
+        """The embedding; :class:`Interrupted` on Ctrl-C, with the best so far."""
+        try:
+            embedding = embed_best(
+                self.graph,
+                self.configs,
+                self.plan.place,
+                quiet=self.quiet,
+                measures=measures,
+                callbacks=callbacks,
+                time_limit=self.plan.time_limit,
+                checkpoint=checkpoint,
+            )
+        except Interrupted as interrupted:
+            if isinstance(interrupted.embedding, Embedding):
+                interrupted.embedding = self._with_selection(interrupted.embedding)
+            raise
+        return self._with_selection(embedding)
+
+    def _with_selection(self, embedding: Embedding) -> Embedding:
+        if self.selection is None:
+            return embedding
+        return embedding.with_record(replace(embedding.record, select=self.selection.to_json()))
+
+
+def execute(plan: Plan, graph: Graph, callbacks: Sequence[Callback] = (), *, quiet: bool = True) -> Embedding:
+    """Carry out a plan from its first step to its last."""
+    execution = Execution(plan, graph, quiet=quiet)
+    execution.choose()
+    return execution.train(callbacks)
+
+
+def _both_ends(value: float | tuple[float, float]) -> tuple[float, float]:
+    return value if isinstance(value, tuple) else (float(value), float(value))

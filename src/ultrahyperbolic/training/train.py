@@ -1,0 +1,295 @@
+"""From a graph and configurations to embeddings: one batch of trainings, and the best of several."""
+
+from __future__ import annotations
+
+import logging
+import math
+import platform
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from importlib.util import find_spec
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..checks import check_positive
+from ..embedding import Embedding
+from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
+from ..engines.base import BatchState, Checkpoint, Engine, Floats, Place, Problem
+from ..engines.guard import Guard
+from ..engines.memory import require_memory
+from ..engines.registry import make_engine
+from ..evaluation import over_nodes, over_pairs, violated_orders
+from ..graph import Graph
+from ..interrupted import Interrupted
+from ..loop import Callback, Outcome, Progress, Stopped, run
+from ..objective import RankedPairs
+from ..progress import bar
+from ..version import __version__
+from .config import TrainingConfig
+from .defaults import choose
+from .presets import PRESETS, differences
+from .start import SpectralStart, start_bytes
+
+log = logging.getLogger("ultrahyperbolic")
+# The loss is kept at no more points than this.
+_LOSS_POINTS = 1000
+_HERE = Place()
+
+
+def problem_of(graph: Graph, configs: Sequence[TrainingConfig]) -> Problem:
+    """What the trainings of a batch minimise; raise unless they are of one length and stop alike."""
+    if len({(c.iterations, c.stop, c.best_every, c.step_back) for c in configs}) != 1:
+        raise ValueError("the trainings of a batch must agree on iterations, stop, best_every and step_back")
+    first = configs[0]
+    specs = [config.spec() for config in configs]
+    return Problem(RankedPairs.of(graph), specs, first.best_every, first.stop == "ordered")
+
+
+def check_memory(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> None:
+    """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is free."""
+
+    def start(count: int) -> int:
+        some = [config.geometry for config in configs[:count] if config.start == "spectral"]
+        kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
+        return start_bytes(graph.n_nodes, graph.n_edges, len(kinds))
+
+    require_memory(problem_of(graph, configs), place, start)
+
+
+def embed_best(
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    place: Place = _HERE,
+    *,
+    quiet: bool = True,
+    measures: bool = True,
+    callbacks: Sequence[Callback] = (),
+    time_limit: float | None = None,
+    checkpoint: Checkpoint | None = None,
+) -> Embedding:
+    """Train in several ways as one batch and keep one: the fewest violated orders, or the warm one if it is near.
+
+    Raises :class:`Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
+    """
+    interrupted = False
+    try:
+        embeddings = embed_many(
+            graph, configs, place, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
+            checkpoint=checkpoint,
+        )  # fmt: skip
+    except Interrupted as error:
+        embeddings, interrupted = list(error.embeddings), True
+    best = embeddings[0]
+    if len(embeddings) > 1:
+        violated = [
+            violated_orders(graph, torch.from_numpy(e.points.copy()), e.manifold).all_classes for e in embeddings
+        ]
+        kept = choose(configs, violated)
+        best = embeddings[kept]
+        tries = [_tried(c, share, k == kept) for k, (c, share) in enumerate(zip(configs, violated, strict=True))]
+        best = best.with_record(replace(best.record, tries=tries))
+    if measures and not interrupted:
+        try:
+            best = measured(graph, best, quiet=quiet)
+        except KeyboardInterrupt:
+            interrupted = True
+    if interrupted:
+        performed = 0 if best.record.result is None else best.record.result.iterations
+        raise Interrupted(f"after {performed} iterations; the best points so far: .embedding", embedding=best)
+    return best
+
+
+def _tried(config: TrainingConfig, violated: float, kept: bool) -> dict[str, Json]:
+    """What the record says of one of several trainings."""
+    return {
+        "start": config.start,
+        "temperature": list(config.temperature),
+        "epsilon": list(config.epsilon),
+        "step": config.step,
+        "max_step": None if config.max_step is None else list(config.max_step),
+        "violated_orders_all": None if math.isnan(violated) else violated,
+        "kept": kept,
+    }
+
+
+def embed_many(
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    place: Place = _HERE,
+    *,
+    time_limit: float | None = None,
+    measures: bool = True,
+    quiet: bool = True,
+    callbacks: Sequence[Callback] = (),
+    checkpoint: Checkpoint | None = None,
+) -> list[Embedding]:
+    """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
+
+    ``checkpoint`` is what :meth:`Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
+    Raises :class:`Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
+    """
+    graph.require_trainable()
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
+    problem = problem_of(graph, configs)
+    check_memory(graph, configs, place)
+    engine = make_engine(problem, place)
+    try:
+        return _train(graph, configs, engine, time_limit, measures, quiet, callbacks, checkpoint)
+    finally:
+        engine.close()
+
+
+def _train(
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    engine: Engine,
+    time_limit: float | None,
+    measures: bool,
+    quiet: bool,
+    callbacks: Sequence[Callback],
+    checkpoint: Checkpoint | None,
+) -> list[Embedding]:
+    spectral = SpectralStart(graph)  # whose tables are large, and not kept
+    state = BatchState.start([config.starting_points(graph, spectral) for config in configs])
+    del spectral
+    start = state.points.copy()
+    before = _final_objective(engine, start)
+    if not quiet and configs[0].preset is not None:
+        for preset in PRESETS:
+            if configs[0].preset == preset:
+                log.info("%s", "\n  ".join(differences(preset)))
+    started, iterations = time.time(), configs[0].iterations
+    guard = Guard(engine, state, compare=configs[0].step_back)
+    with bar("training", iterations, show=not quiet) as update:
+        update(0, "compiling")
+
+        def show(progress: Progress[BatchState]) -> None:
+            update(progress.iteration, _text(progress))
+
+        outcome = run(
+            engine, state, iterations, callbacks=[guard, show, *callbacks], time_limit=time_limit, checkpoint=checkpoint
+        )
+    # Whatever happened, nothing is worse than where it started.
+    after = _final_objective(engine, state.best)
+    worse = ~(after <= before)
+    state = replace(state, best=np.where(worse[:, None, None], start, state.best))  # a checkpoint may have the other
+    interrupted = outcome.ending.why is Stopped.INTERRUPTED
+    embeddings = []
+    for number, config in enumerate(configs):
+        losses = before[number], before[number] if worse[number] else after[number]
+        timing = Timing(started, outcome.seconds, len(configs), engine.name)
+        record = _record(graph, config, state, outcome, number, losses, timing)
+        manifold = config.manifold()
+        points = state.best[number, :, : manifold.ambient_dim]
+        embedding = Embedding(graph.ids, points, manifold, record, graph)
+        embeddings.append(measured(graph, embedding, quiet=quiet) if measures and not interrupted else embedding)
+    if interrupted:
+        performed = outcome.losses.shape[1]
+        raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
+    return embeddings
+
+
+def _final_objective(engine: Engine, points: Floats) -> Floats:
+    """[B] the loss at points [B, n, d], as the last iteration sees it."""
+    state = BatchState.start(list(points))
+    state.iteration = len(engine.specs[0].schedule) - 1
+    return engine.evaluate(state).loss
+
+
+def _record(
+    graph: Graph,
+    config: TrainingConfig,
+    state: BatchState,
+    outcome: Outcome,
+    number: int,
+    ends: tuple[float, float],
+    timing: Timing,
+) -> RunRecord:
+    """What is said of a training that has ended; ``ends`` are the losses of the start and of the result."""
+    losses, row = outcome.losses[number], state.record[number]
+    ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
+    if ordered_at is not None:
+        losses = losses[: ordered_at + 1]
+    every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
+    return RunRecord(
+        config=config.to_json(),
+        seed=config.seed,
+        versions=versions(),
+        graph=graph_record(graph),
+        loss=[_finite(loss) for loss in losses[::every]],
+        loss_every=every,
+        stopped=outcome.ending,
+        result=Result(
+            iterations=len(losses),
+            best_loss=_best(float(row["best_loss"]), losses[np.isfinite(losses)]),
+            best_iteration=int(row["best_iteration"]),
+            ordered_at=ordered_at,
+            steps_back=int(state.steps_back[number]),
+            nonfinite=int(state.nonfinite[number]),
+            start_loss=_finite(ends[0]),
+            final_loss=_finite(ends[1]),
+        ),
+        timing=timing,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _best(best: float, losses: NDArray[np.float64]) -> float | None:
+    """The best loss; the last one where the schedule never settled, None where no iteration was done."""
+    if math.isfinite(best):
+        return float(best)
+    return float(losses[-1]) if len(losses) else None
+
+
+def measured(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
+    """The embedding with all measures in its record; it keeps what that found of all pairs."""
+    return with_node_measures(graph, with_pair_measures(graph, embedding, quiet=quiet), quiet=quiet)
+
+
+def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
+    """The measures of one pass over all pairs; the embedding keeps what that found, δ among it."""
+    found = over_pairs(graph, torch.from_numpy(embedding.points.copy()), embedding.manifold, progress=not quiet)
+    embedding.remember(found.delta, found.nearest)
+    return embedding.with_record(replace(embedding.record, measures=found.measures))
+
+
+def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
+    """Beside those it has, the measures that need no distances."""
+    found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet)
+    return embedding.with_record(replace(embedding.record, measures={**embedding.record.measures, **found}))
+
+
+def graph_record(graph: Graph) -> GraphRecord:
+    """What ``run.json`` says of a graph."""
+    columns = None if graph.columns is None else graph.columns._asdict()
+    policies = {str(name): count for name, count in graph.policies.items()}
+    return GraphRecord(
+        graph.source, graph.fingerprint, graph.n_nodes, graph.n_edges, len(graph.capacities), policies, columns
+    )
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    found = {"ultrahyperbolic": __version__, "python": platform.python_version(), "torch": torch.__version__}
+    found["numpy"] = np.__version__
+    if find_spec("numba") is not None:
+        import numba
+
+        found["numba"] = numba.__version__
+    return found
+
+
+def _text(progress: Progress[BatchState]) -> str:
+    """What the bar shows beside itself: only what costs nothing."""
+    known = progress.loss[np.isfinite(progress.loss)]
+    loss = f"loss {known.mean():.6g}" if len(known) else "loss not finite"
+    left = progress.seconds * (progress.total - progress.iteration) / progress.iteration
+    return f"{loss}, {timedelta(seconds=round(left))} left"
