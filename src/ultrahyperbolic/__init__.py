@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from .version import __version__ as __version__
+
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from typing import Any
@@ -21,7 +23,6 @@ if TYPE_CHECKING:
 
     load = Embedding.load
 
-__version__ = "0.2.0"
 __all__ = [
     "Check",
     "Embedding",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import warnings
 from collections.abc import Hashable, Sequence
@@ -19,7 +18,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..checks import check_count
-from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
+from ..files import (
+    SEAL,
+    digest_of,
+    id_as_json,
+    read_sealed_json,
+    replace_files,
+    sealed_json,
+    texts_as_arrays,
+    warn_unsealed,
+)
 from ..geometry import Euclidean, Manifold, PseudoHyperboloid
 from ..graph.parquet import read_parquet
 from ..pairs import Nearest, nearest, row_sums
@@ -214,7 +222,7 @@ class Embedding:
         columns |= {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
         columns |= {"delta": self.delta, "rank": self.rank}
         table = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
-        record = sealed_json(_jsonable(self.run | {_OF: about[SEAL]}))
+        record = sealed_json(self.run | {_OF: about[SEAL]})
         files = {TABLE: lambda file: pq.write_table(table, file), RECORD: lambda file: file.write(record)}
         replace_files(path, files)
         (path / REPORT).unlink(missing_ok=True)  # a page of other points
@@ -227,7 +235,7 @@ class Embedding:
     def _about(self) -> tuple[list[str], dict[str, Any]]:
         """The ids as text, and what the metadata of the table says, with its seal."""
         kind = _id_kind(self.ids)
-        ids = [str(node) if kind == "text" else json.dumps(_plain(node)) for node in self.ids]
+        ids = [str(node) if kind == "text" else json.dumps(id_as_json(node)) for node in self.ids]
         about = {"manifold": describe_manifold(self.manifold), "ids": kind}
         about[SEAL] = digest_of(about, [*texts_as_arrays(ids), self.points, self.delta])
         return ids, about
@@ -273,7 +281,7 @@ def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
 
 def write_record(folder: Path, record: dict[str, Any]) -> None:
     """Write ``run.json``, whole or not at all."""
-    content = sealed_json(_jsonable(record))
+    content = sealed_json(record)
     replace_files(folder, {RECORD: lambda file: file.write(content)})
 
 
@@ -309,10 +317,6 @@ def _stamps(folder: Path) -> list[tuple[int, int] | None]:
     """Which files an embedding has now: another save has others."""
     found = [path.stat() if (path := folder / name).exists() else None for name in (TABLE, RECORD)]
     return [None if status is None else (status.st_ino, status.st_mtime_ns) for status in found]
-
-
-def _jsonable(record: dict[str, Any]) -> Any:
-    return json.loads(json.dumps(_without_infinities(record), default=_plain, allow_nan=False))
 
 
 def _read_table(path: Path) -> tuple[list[Any], Floats, Floats, Manifold, str | None]:
@@ -358,15 +362,6 @@ def _ambient_dim(manifold: dict[str, Any]) -> int:
     return dim
 
 
-def _without_infinities(value: Any) -> Any:
-    """Nested lists and dictionaries with None for what JSON has no word for."""
-    if isinstance(value, dict):
-        return {key: _without_infinities(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_infinities(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value
-
-
 def describe_manifold(manifold: Manifold) -> dict[str, Any]:
     """A manifold as plain data."""
     if isinstance(manifold, PseudoHyperboloid):
@@ -385,19 +380,6 @@ def manifold_from(data: dict[str, Any]) -> Manifold:
 
 def _id_kind(ids: Sequence[Hashable]) -> str:
     return "text" if all(isinstance(node, str) for node in ids) else "json"
-
-
-def _plain(value: Any) -> Any:
-    """Numbers of NumPy and tuples as JSON has them, with Infinity as Python's JSON writes and reads it."""
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    if isinstance(value, float) and math.isnan(value):
-        raise ValueError("an id is NaN, which is equal to no id, itself included: give the node another")
-    if isinstance(value, str | int | float | bool) or value is None:
-        return value
-    raise TypeError(f"ids must be text, numbers or tuples of them to be saved, got {type(value).__name__}: {value!r}")
 
 
 def _hashable(value: Any) -> Any:

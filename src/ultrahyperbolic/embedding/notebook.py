@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..geometry import PseudoHyperboloid
-
-if TYPE_CHECKING:
-    from .embedding import Embedding
+from .placed import Placed
 
 _TOP = 5
 # Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless they are known.
@@ -24,7 +22,7 @@ _MEASURES = {
 }
 
 
-def summary(embedding: Embedding) -> str:
+def summary(embedding: Placed) -> str:
     """Geometry, training, measures and the top of the hierarchy."""
     rows = [("nodes", f"{len(embedding):,}"), ("geometry", _geometry(embedding)), *_training(embedding.run)]
     measures = embedding.run.get("measures") or {}
@@ -44,7 +42,7 @@ def summary(embedding: Embedding) -> str:
     return "<div>" + "".join(parts) + "</div>"
 
 
-def _geometry(embedding: Embedding) -> str:
+def _geometry(embedding: Placed) -> str:
     manifold = embedding.manifold
     if isinstance(manifold, PseudoHyperboloid):
         return f"Q<sup>{manifold.p},{manifold.q}</sup>, β = {manifold.beta.item():g}"

@@ -464,7 +464,7 @@ def graph_record(graph: Graph) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """The versions that a result depends on."""
-    from .. import __version__
+    from ..version import __version__
 
     found = {"ultrahyperbolic": __version__, "python": platform.python_version(), "torch": torch.__version__}
     found["numpy"] = np.__version__
