@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import secrets
 import shutil
@@ -166,7 +167,7 @@ def check_writable(folder: Path) -> None:
         probe.unlink(missing_ok=True)
 
 
-def digest_of(about: Mapping[str, Any], arrays: Sequence[NDArray[Any]]) -> str:
+def digest_of(about: Mapping[str, object], arrays: Sequence[NDArray[Any]]) -> str:
     """The sha256 over a description, as plain data, and arrays: the same on every machine.
 
     >>> digest_of({"kind": "flat"}, [np.arange(3.0)])[:16]
@@ -187,10 +188,45 @@ def texts_as_arrays(texts: Sequence[str]) -> list[NDArray[Any]]:
     return [lengths, np.frombuffer(b"".join(encoded), dtype=np.uint8)]
 
 
-def sealed_json(record: Mapping[str, Any]) -> bytes:
-    """A record of plain data as JSON for people, its last key the sha256 of all others."""
-    plain = json.loads(json.dumps(record, allow_nan=False))
-    plain.pop(SEAL, None)
+def as_json(value: object) -> object:
+    """Nested data as strict JSON has it: plain numbers for those of NumPy, None for what is not finite.
+
+    >>> as_json({"loss": (np.float32(0.5), math.inf), 7: np.int64(3)})
+    {'loss': [0.5, None], '7': 3}
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, Mapping):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, str | int) or value is None:
+        return value
+    raise TypeError(f"JSON has numbers, text, lists and objects, and no {type(value).__name__}: {value!r}")
+
+
+def id_as_json(node: object) -> object:
+    """An id as JSON has it: NumPy's numbers as plain ones, tuples as lists, Infinity as Python's JSON writes it.
+
+    >>> id_as_json(("a", np.int64(7), math.inf))
+    ['a', 7, inf]
+    """
+    if isinstance(node, np.generic):
+        node = node.item()
+    if isinstance(node, tuple | list):
+        return [id_as_json(part) for part in node]
+    if isinstance(node, float) and math.isnan(node):
+        raise ValueError("an id is NaN, which is equal to no id, itself included: give the node another")
+    if isinstance(node, str | int | float) or node is None:
+        return node
+    raise TypeError(f"ids must be text, numbers or tuples of them to be saved, got {type(node).__name__}: {node!r}")
+
+
+def sealed_json(record: Mapping[str, object]) -> bytes:
+    """A record as JSON for people, its last key the sha256 of all others; what is not finite is null."""
+    plain = {str(key): as_json(value) for key, value in record.items() if key != SEAL}
     plain[SEAL] = hashlib.sha256(_canonical(plain)).hexdigest()
     return (json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
 
@@ -222,5 +258,5 @@ def warn_unsealed(path: Path) -> None:
     warnings.warn(f"{path} carries no sha256, so damage to it cannot be seen: save it again", stacklevel=4)
 
 
-def _canonical(data: Mapping[str, Any]) -> bytes:
+def _canonical(data: Mapping[str, object]) -> bytes:
     return json.dumps(data, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()

@@ -1,3 +1,3 @@
-"""The version, which results are recorded with."""
+"""The version of the package."""
 
 __version__ = "0.2.0"

@@ -12,14 +12,12 @@ import pytest
 import torch
 from report.conftest import HOSTILE, points_on, ring
 
-from ultrahyperbolic import Graph, PseudoHyperboloid, TrainingConfig, datasets, embed
+from ultrahyperbolic import Graph, PseudoHyperboloid, TrainingConfig, datasets
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.report import choice, contents, render, write_report
-from ultrahyperbolic.report.again import again
 from ultrahyperbolic.report.page import as_script_data
 from ultrahyperbolic.report.words import by_chance, percent
-from ultrahyperbolic.training.embed import embed_many
 
 
 class Page(HTMLParser):
@@ -319,31 +317,11 @@ def test_guessing_is_what_random_points_do():
         assert np.mean(values) == pytest.approx(expected[name], abs=4 * np.std(values) / np.sqrt(len(values)))
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"p": 2, "q": 2, "seed": 5},
-        {"dim": 3, "flat": True},
-        {"p": 0, "q": 3, "beta": -0.5, "temperature": 0.02, "dissimilarity": "broken"},
-        {"p": 3, "q": 1, "preset": "paper"},
-        {"dim": 2, "flat": True, "preset": "paper"},
-    ],
-)
-def test_the_call_that_does_it_again_does(options):
-    first = embed(datasets.karate(), **options, iterations=20, quiet=True)
-    call = again(first.run)
-    assert call in html.unescape(render(first))
-    scope: dict = {}
-    exec(call.replace("uh.embed(", "embedding = uh.embed("), scope)
-    np.testing.assert_array_equal(scope["embedding"].points, first.points)
-
-
-def test_a_setting_that_only_a_configuration_has_is_kept():
-    config = TrainingConfig(p=2, q=1, iterations=20, perturb_first=False)
-    (first,) = embed_many(datasets.karate(), [config])
-    scope: dict = {}
-    exec(again(first.run), scope)
-    np.testing.assert_array_equal(scope["embedding"].points, first.points)
+@pytest.mark.parametrize("key", ["command", "call"])
+def test_how_it_is_done_again_comes_from_the_record(key):
+    run = {key: "uh.embed(graph, p=1, q=1, seed=7)", "seed": 7}
+    page = read(ring(["a", "b", "c", "d"], PseudoHyperboloid(1, 1), run=run))
+    assert "uh.embed(graph, p=1, q=1, seed=7)" in page.sections["again"]
 
 
 def test_the_files_of_the_page_are_installed():

@@ -74,7 +74,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        from .. import __version__
+        from ..version import __version__
 
         print(f"ultrahyperbolic {__version__}")
         raise typer.Exit

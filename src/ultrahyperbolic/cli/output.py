@@ -5,18 +5,23 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
+if TYPE_CHECKING:
+    import pandas
 
-def print_json(data: dict[str, Any]) -> None:
+
+def print_json(data: Mapping[str, object]) -> None:
     """One object on stdout, of strict JSON: what is not finite is null."""
-    print(json.dumps(_strict(data), indent=2, allow_nan=False))
+    from ..files import as_json  # which waits for numpy
+
+    print(json.dumps(as_json(data), indent=2, allow_nan=False))
 
 
-def json_id(node: Hashable) -> Any:
+def json_id(node: Hashable) -> object:
     """An id as strict JSON can hold it: of an infinite number the text that ``embedding.parquet`` has.
 
     >>> json_id(7.5), json_id(float("-inf")), json_id(("a", float("inf")))
@@ -27,7 +32,7 @@ def json_id(node: Hashable) -> Any:
     return json.dumps(node) if isinstance(node, float) and math.isinf(node) else node
 
 
-def json_rows(table: Any) -> list[dict[str, Any]]:
+def json_rows(table: pandas.DataFrame) -> list[dict[str, object]]:
     """The rows of a data frame with a column of nodes."""
     return [row | {"node": json_id(row["node"])} for row in table.to_dict("records")]
 
@@ -85,11 +90,3 @@ def percent(share: float) -> str:
     if share in (0.0, 1.0):
         return f"{100 * share:.0f} %"
     return f"{min(max(100 * share, 0.01), 99.99):.2f} %"
-
-
-def _strict(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _strict(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_strict(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from ..graph import Graph, GraphError
-from ..graph.fold import Ints, check_option, sorted_distinct
+from ..graph.rows import Ints, check_option, sorted_distinct
 
 Subset = Literal["mammals", "nouns"]
 

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .placed import Placed
 from .record import RunRecord
-
-if TYPE_CHECKING:
-    from .embedding import Embedding
 
 _TOP = 5
 # Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless they are known.
@@ -24,7 +21,7 @@ _MEASURES = {
 }
 
 
-def summary(embedding: Embedding) -> str:
+def summary(embedding: Placed) -> str:
     """Geometry, training, measures and the top of the hierarchy."""
     rows = [("nodes", f"{len(embedding):,}"), ("geometry", _geometry(embedding)), *_training(embedding.record)]
     measures = embedding.record.measures
@@ -44,7 +41,7 @@ def summary(embedding: Embedding) -> str:
     return "<div>" + "".join(parts) + "</div>"
 
 
-def _geometry(embedding: Embedding) -> str:
+def _geometry(embedding: Placed) -> str:
     geometry = embedding.geometry
     if geometry is None:
         return escape(str(embedding.manifold))

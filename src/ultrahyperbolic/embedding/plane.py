@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from .embedding import Embedding
+from .placed import Floats, Placed
 
-Floats = NDArray[np.float64]
 # Nodes that the plane is computed from; all others are placed by their dissimilarities to them.
 LANDMARKS = 500
 
 
-def plane(embedding: Embedding, *, landmarks: int = LANDMARKS) -> Floats:
+def plane(embedding: Placed, *, landmarks: int = LANDMARKS) -> Floats:
     """Positions [n, 2] whose squared distances are like the dissimilarities: classical scaling with landmarks.
 
     It needs nothing but the dissimilarities, D_γ or on flat space the squared distance, and so suits any signature.

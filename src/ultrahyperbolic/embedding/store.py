@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -17,7 +16,7 @@ from numpy.typing import NDArray
 from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
 from ..geometry import Geometry
 from ..graph.parquet import read_parquet
-from .ids import as_texts, from_texts, kind_of, plain
+from .ids import as_texts, from_texts, kind_of
 from .record import Json, RunRecord
 
 if TYPE_CHECKING:
@@ -51,7 +50,7 @@ def save(folder: Path, table: Table, rank: NDArray[np.int64], record: RunRecord)
     columns |= {f"x{k}": table.points[:, k] for k in range(table.points.shape[1])}
     columns |= {"delta": table.delta, "rank": rank}
     content = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
-    sealed = sealed_json(_jsonable(record.to_json() | {_OF: about[SEAL]}))
+    sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
     replace_files(folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)})
     (folder / REPORT).unlink(missing_ok=True)
 
@@ -114,7 +113,7 @@ def finish_save(folder: Path) -> None:
 
 
 def _write_json(folder: Path, record: Mapping[str, Json]) -> None:
-    content = sealed_json(_jsonable(record))
+    content = sealed_json(record)
     replace_files(folder, {RECORD: lambda file: file.write(content)})
 
 
@@ -187,17 +186,3 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
         raise ValueError("delta, a sum of distances, must be finite and not negative")
     found = Table(from_texts(texts, about["ids"]), points, delta, geometry)
     return found, seal if isinstance(seal, str) else None
-
-
-def _jsonable(record: Mapping[str, Json]) -> dict[str, Json]:
-    data: dict[str, Json] = json.loads(json.dumps(_without_infinities(record), default=plain, allow_nan=False))
-    return data
-
-
-def _without_infinities(value: Json) -> Json:
-    """Nested lists and dictionaries with None for what JSON has no word for."""
-    if isinstance(value, Mapping):
-        return {key: _without_infinities(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_infinities(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

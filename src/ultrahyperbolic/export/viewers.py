@@ -8,20 +8,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, get_args
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..checks import check_count
+from ..embedding.placed import Floats, Placed
 from ..embedding.plane import plane
-from ..files import unique_beside
+from ..files import id_as_json, unique_beside
+from ..graph import Graph
 from ..progress import bar
-
-if TYPE_CHECKING:
-    from ..embedding.embedding import Embedding
-    from ..graph import Graph
 
 Format = Literal["atlas", "projector", "graphml", "gexf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -33,8 +30,6 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 # What ends a cell or a line of a TSV file, for some reader; and what no file in UTF-8 can hold.
 _NOT_TSV = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
-Floats = NDArray[np.float64]
-
 
 class Exported(NamedTuple):
     """What :func:`export` wrote."""
@@ -45,7 +40,7 @@ class Exported(NamedTuple):
 
 
 def export(
-    embedding: Embedding,
+    embedding: Placed,
     path: str | os.PathLike[str],
     format: Format,
     *,
@@ -104,9 +99,7 @@ def id_texts(ids: Iterable[Hashable]) -> list[str]:
     >>> id_texts(["a", 1, ("b", 2), float("inf")])
     ['a', '1', '["b", 2]', 'Infinity']
     """
-    from ..embedding.embedding import _plain
-
-    return [node if isinstance(node, str) else json.dumps(_plain(node)) for node in ids]
+    return [node if isinstance(node, str) else json.dumps(id_as_json(node)) for node in ids]
 
 
 def _file(path: Path) -> Path:
@@ -146,7 +139,7 @@ def _labels(graph: Graph | None) -> list[str] | None:
     return ["" if graph.labels.get(node) is None else str(graph.labels[node]) for node in graph.ids]
 
 
-def _drawn(embedding: Embedding) -> Floats:
+def _drawn(embedding: Placed) -> Floats:
     """The plane, centred and as large as viewers of graphs expect."""
     places = plane(embedding)
     places = places - (places.max(0) + places.min(0)) / 2.0
@@ -157,7 +150,7 @@ def _drawn(embedding: Embedding) -> Floats:
 # --- Embedding Atlas -------------------------------------------------------------------------------------------------
 
 
-def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
+def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
     """A row a node; ``neighbors`` holds {ids: positions of rows from 0, distances}, as Embedding Atlas documents it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -200,7 +193,7 @@ def _text_column(texts: list[str]) -> Any:
 # --- TensorBoard's projector -----------------------------------------------------------------------------------------
 
 
-def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
+def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
     """Coordinates and what is known of the nodes, a line a node, and the configuration that names the two files."""
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; name a folder for the projector")
@@ -266,7 +259,7 @@ def _content(text: str) -> str:
     return escape(text, {"\r": "&#13;"})
 
 
-def _numbers(embedding: Embedding) -> dict[str, tuple[str, list[Any]]]:
+def _numbers(embedding: Placed) -> dict[str, tuple[str, list[Any]]]:
     """The attributes of nodes: a type and a value for each."""
     found: dict[str, tuple[str, list[Any]]] = {
         "rank": ("long", embedding.rank.tolist()),
@@ -284,7 +277,7 @@ def _checked_labels(graph: Graph) -> list[str] | None:
     return labels
 
 
-def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
+def _graphml(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
     numbers = _numbers(embedding)
     for axis, column in zip("xy", _drawn(embedding).T, strict=True):
         numbers[axis] = ("double", column.tolist())
@@ -308,7 +301,7 @@ def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str
     yield "</graphml>"
 
 
-def _gexf(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
+def _gexf(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
     numbers, places = _numbers(embedding), _drawn(embedding).tolist()
     labels = _checked_labels(graph)
     yield '<?xml version="1.0" encoding="UTF-8"?>'

@@ -11,8 +11,8 @@ import numpy as np
 from .columns import SAMPLE_ROWS, Column, Columns, choose_columns, columns_taken
 from .encode import encode_ends
 from .errors import GraphError, need
-from .fold import Asymmetric, Floats, Kind, Repeated, Rows
 from .ids import NodeIds
+from .rows import Asymmetric, Floats, Kind, Repeated, Rows
 
 
 class Adapters(ABC):

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import compiled_loops, need
-from .fold import Floats, Ints
+from .rows import Floats, Ints
 
 Raw = TypeVar("Raw")
 

@@ -3,24 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NoReturn, TypeVar
+from dataclasses import dataclass, replace
+from typing import NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from .errors import GraphError, compiled_loops
-from .ids import NodeIds
-
-Number = TypeVar("Number", np.int64, np.float64)
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
-Repeated = Literal["sum", "max", "first", "error"]
-Asymmetric = Literal["sum", "error"]
-# "list": rows of an edge list, where a reversed row is one more row. "matrix": the entries of a matrix or of a directed
-# graph, where the two directions are C and its transpose. "undirected": rows whose direction means nothing.
-Kind = Literal["list", "matrix", "undirected"]
+from .merge import merge_rows
+from .rows import Asymmetric, Floats, Ints, Kind, Repeated, Rows, check_option
 
 _MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
@@ -32,31 +22,12 @@ _WORDS = {
 
 
 @dataclass(frozen=True)
-class Rows:
-    """Edges as they were given: the two ends as positions in ``ids``, and the weights, or ``None`` where all are 1."""
-
-    first: Ints
-    second: Ints
-    weights: Floats | None
-    ids: NodeIds
-    place: Callable[[int], str]  # where a row stands, for messages
-    counts: dict[str, int] = field(default_factory=dict)  # policies applied while reading
-
-
-@dataclass(frozen=True)
 class _Groups:
     """Rows with one key, gathered: the key of each group, its weight and its earliest row."""
 
     keys: Ints
     weights: Floats
     rows: Ints
-
-
-def check_option(name: str, value: object, allowed: Any) -> None:
-    """Refuse a value of an option that is not one of the ``allowed`` words."""
-    words = allowed.__args__
-    if value not in words:
-        raise GraphError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}")
 
 
 def policy_words(policy: str) -> str:
@@ -66,14 +37,6 @@ def policy_words(policy: str) -> str:
     'self loops dropped'
     """
     return _WORDS.get(policy, policy.replace("_", " "))
-
-
-def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:
-    """The distinct values, ascending: ``np.unique`` without its table of hashes, which some keys make very slow."""
-    values = np.sort(values)
-    fresh = np.ones(len(values), dtype=bool)
-    np.not_equal(values[1:], values[:-1], out=fresh[1:])
-    return values[fresh]
 
 
 def fold(
@@ -233,8 +196,6 @@ def _fold_many(
     rows: Rows, kind: Kind, repeated: Repeated, asymmetric: Asymmetric
 ) -> tuple[Ints, Floats, dict[str, int]] | None:
     """:func:`fold` of many rows by compiled loops; ``None`` without them, and where something must be refused."""
-    from .merge import merge_rows
-
     loops = compiled_loops()
     if loops is None or (kind == "matrix" and repeated != "sum"):
         return None

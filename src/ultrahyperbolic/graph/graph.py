@@ -17,20 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 from .adapters import Adapters
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError, need
-from .fold import (
-    Asymmetric,
-    Floats,
-    Ints,
-    Kind,
-    Number,
-    Repeated,
-    Rows,
-    fold,
-    invert_distances,
-    policy_words,
-    sorted_distinct,
-)
+from .fold import fold, invert_distances, policy_words
 from .ids import NodeIds
+from .rows import Asymmetric, Floats, Ints, Kind, Number, Repeated, Rows, sorted_distinct
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -10,9 +10,9 @@ import numpy as np
 
 from .columns import fold_name
 from .errors import GraphError
-from .fold import Kind, Rows
 from .ids import NodeIds
 from .limits import DEPTH, ID
+from .rows import Kind, Rows
 
 _LABELS = ("name", "label")  # the later the better
 

@@ -8,8 +8,8 @@ from importlib.util import find_spec
 import numpy as np
 from numpy.typing import NDArray
 
-from .fold import Ints
 from .graph import Graph
+from .rows import Ints
 
 # Entries of the table that one search fills, edges that numpy follows at once, and what their arrays take at most.
 _ENTRIES = 1 << 21

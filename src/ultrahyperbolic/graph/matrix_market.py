@@ -12,9 +12,9 @@ import numpy as np
 
 from .encode import encode_ends
 from .errors import GraphError, need
-from .fold import Floats, Ints, Kind, Rows
 from .ids import NodeIds
 from .limits import MATRIX_ROWS, most_rows
+from .rows import Floats, Ints, Kind, Rows
 from .text import WHITESPACE, Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded
 
 _SAMPLE = 1 << 20  # bytes in which a file must come to its line of sizes

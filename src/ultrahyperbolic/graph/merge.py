@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .fold import Floats, Ints
+from .rows import Floats, Ints
 
 _BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
 

@@ -16,7 +16,6 @@ from .adapters import arrow_values, choose_arrow_columns, rows_of_arrow
 from .columns import SAMPLE_ROWS, Column, Columns, choose_columns, columns_taken
 from .encode import encode_ends
 from .errors import GraphError, need
-from .fold import Asymmetric, Ints, Repeated, Rows, check_option
 from .graph import Graph
 from .graphml import read_graphml
 from .ids import NodeIds
@@ -24,6 +23,7 @@ from .limits import ID
 from .matrix_market import read_matrix_market
 from .networkx_files import Format, format_of, label_attribute, read_networkx_file, weight_attribute
 from .parquet import FirstRows, longest_text, read_parquet
+from .rows import Asymmetric, Ints, Repeated, Rows, check_option
 from .text import Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded, sniff
 
 Path = str | os.PathLike[str]

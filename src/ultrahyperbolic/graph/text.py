@@ -15,8 +15,8 @@ import numpy as np
 from .columns import ENDS, SAMPLE_ROWS, find_ends, fold_name, holds_quantities
 from .encode import Block, Texts, encode_blocks, texts_of_arrow
 from .errors import GraphError, compiled_loops, need
-from .fold import Floats, Ints
 from .limits import COLUMNS, LINE, most_bytes
+from .rows import Floats, Ints
 
 WHITESPACE = "whitespace"
 

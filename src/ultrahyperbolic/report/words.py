@@ -15,7 +15,6 @@ from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..loop import INTERRUPTED, unfinished
-from .again import again
 from .choice import MOST_EDGES
 from .contents import Contents
 from .distances import KINDS
@@ -281,7 +280,7 @@ def selection(run: Mapping[str, Any]) -> str:
 def once_more(contents: Contents) -> str:
     """The command, the seed, and what else a result depends on."""
     run = contents.embedding.run
-    call = again(run)
+    call = next((text for key in ("command", "call") if isinstance(text := run.get(key), str)), None)
     parts = [
         f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The record does not say how.</p>'
     ]

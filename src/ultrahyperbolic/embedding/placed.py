@@ -1,0 +1,56 @@
+"""What is shown, drawn and written of an embedding, as a type that does not import it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..geometry import Geometry, Manifold
+from ..graph import Graph
+from .record import RunRecord
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Placed(Protocol):
+    """Nodes as points of a manifold: the part of :class:`Embedding` that viewers use."""
+
+    @property
+    def ids(self) -> Sequence[Hashable]:
+        """In the order of the graph."""
+
+    @property
+    def points(self) -> Floats:
+        """[n, d], time coordinates first."""
+
+    @property
+    def manifold(self) -> Manifold:
+        """Where the points live."""
+
+    @property
+    def record(self) -> RunRecord:
+        """How it was made."""
+
+    @property
+    def geometry(self) -> Geometry | None:
+        """Q^{p,q}_β or R^d; None on a manifold of another kind."""
+
+    @property
+    def graph(self) -> Graph | None:
+        """The graph it was trained on, when at hand."""
+
+    @property
+    def delta(self) -> Floats:
+        """[n] the sums of distances to all others."""
+
+    @property
+    def rank(self) -> Ints:
+        """[n] from 1 for the smallest δ."""
+
+    def __len__(self) -> int: ...
+    def nearest(self, k: int = 1) -> tuple[Ints, Floats]:
+        """The k nearest nodes of every node: positions [n, k] and distances [n, k]."""

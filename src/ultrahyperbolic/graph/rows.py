@@ -1,0 +1,50 @@
+"""Edges as they were given, before repeated and reversed rows become one edge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Literal, TypeVar, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .errors import GraphError
+from .ids import NodeIds
+
+Number = TypeVar("Number", np.int64, np.float64)
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+Repeated = Literal["sum", "max", "first", "error"]
+Asymmetric = Literal["sum", "error"]
+# "list": rows of an edge list, where a reversed row is one more row. "matrix": the entries of a matrix or of a directed
+# graph, where the two directions are C and its transpose. "undirected": rows whose direction means nothing.
+Kind = Literal["list", "matrix", "undirected"]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Edges as they were given: the two ends as positions in ``ids``, and the weights, or ``None`` where all are 1."""
+
+    first: Ints
+    second: Ints
+    weights: Floats | None
+    ids: NodeIds
+    place: Callable[[int], str]  # where a row stands, for messages
+    counts: dict[str, int] = field(default_factory=dict)  # policies applied while reading
+
+
+def check_option(name: str, value: object, allowed: object) -> None:
+    """Refuse a value of an option that is not one of the words of ``allowed``, a ``Literal``."""
+    words = get_args(allowed)
+    if value not in words:
+        raise GraphError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}")
+
+
+def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:
+    """The distinct values, ascending: ``np.unique`` without its table of hashes, which some keys make very slow."""
+    values = np.sort(values)
+    fresh = np.ones(len(values), dtype=bool)
+    np.not_equal(values[1:], values[:-1], out=fresh[1:])
+    return values[fresh]

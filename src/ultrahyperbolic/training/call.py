@@ -1,0 +1,41 @@
+"""The call in Python that does a training again: ``run.json`` keeps it as text, and the report shows it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Collection, Mapping
+
+from ..datasets import names
+from .config import TrainingConfig
+
+
+def python_call(config: TrainingConfig, source: str | None, parameters: Collection[str]) -> str:
+    """``embed`` where its ``parameters`` say everything, else ``embed_many``; a data set is loaded by its name.
+
+    >>> print(python_call(TrainingConfig(p=2, q=2, seed=7), "karate", ("p", "q", "seed")))
+    import ultrahyperbolic as uh
+    <BLANKLINE>
+    graph = uh.datasets.load('karate')
+    uh.embed(graph, p=2, q=2, seed=7)
+    """
+    graph = f"graph = uh.datasets.load({source!r})\n" if source in names() else ""
+    return f"import ultrahyperbolic as uh\n\n{graph}{_call(config, parameters)}"
+
+
+def _call(config: TrainingConfig, parameters: Collection[str]) -> str:
+    chosen: dict[str, object] = {
+        field.name: getattr(config, field.name)
+        for field in dataclasses.fields(config)
+        if getattr(config, field.name) != field.default
+    }
+    if chosen.keys() <= set(parameters) and config.preset is None:
+        where: dict[str, object] = {"p": config.p, "q": config.q}
+        if config.flat is not None:
+            where = {"dim": chosen.pop("flat"), "flat": True}
+        others = {name: value for name, value in chosen.items() if name not in ("p", "q")}
+        return f"uh.embed(graph, {_arguments(where | {'seed': config.seed} | others)})"
+    return f"config = uh.TrainingConfig({_arguments(chosen)})\n(embedding,) = uh.training.embed_many(graph, [config])"
+
+
+def _arguments(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
