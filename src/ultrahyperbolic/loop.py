@@ -61,10 +61,6 @@ class SoFar:
     state: BatchState
     losses: Floats
     """[B, iterations performed]"""
-    steps_back: NDArray[np.int64]
-    """[B]"""
-    nonfinite: NDArray[np.int64]
-    """[B]"""
     seconds: float
 
 
@@ -81,13 +77,11 @@ class Progress:
     """Where the batch stands; not to be modified."""
     chunks: Sequence[Floats]
     """The losses of the chunks so far."""
-    steps_back: NDArray[np.int64]
-    nonfinite: NDArray[np.int64]
 
     def so_far(self) -> SoFar:
         """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
         losses = np.concatenate(self.chunks, axis=1)
-        return SoFar(self.state, losses, self.steps_back, self.nonfinite, self.seconds)
+        return SoFar(self.state, losses, self.seconds)
 
 
 @dataclass(frozen=True)
@@ -98,10 +92,6 @@ class Outcome:
     """[B, iterations performed], NaN after a run was done."""
     ending: Ending
     seconds: float
-    steps_back: NDArray[np.int64]
-    """[B] how often a run was taken back to its best points and its step halved."""
-    nonfinite: NDArray[np.int64]
-    """[B] how often of these because something was not finite."""
 
 
 Callback = Callable[[Progress], Any]
@@ -129,7 +119,6 @@ def run(
         started -= so_far.seconds
         state.take(so_far.state)
         chunks.append(so_far.losses)
-        guard.steps_back[:], guard.nonfinite[:] = so_far.steps_back, so_far.nonfinite
     size = 1
     try:
         while not (ending := _ended(state, iterations, time.monotonic() - started if chunks else 0.0, time_limit)):
@@ -143,17 +132,14 @@ def run(
             performed = chunks[-1].shape[1]
             size = max(1, min(4 * performed, int(performed * _CHUNK_SECONDS / max(spent, 1e-6))))
             seconds = time.monotonic() - started
-            now = Progress(
-                state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks, guard.steps_back,
-                guard.nonfinite,
-            )  # fmt: skip
+            now = Progress(state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks)
             if callback is not None and callback(now):
                 ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
                 break
     except KeyboardInterrupt:
         ending = Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value)
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((len(state.points), 0))
-    return Outcome(losses, ending, time.monotonic() - started, guard.steps_back, guard.nonfinite)
+    return Outcome(losses, ending, time.monotonic() - started)
 
 
 def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float | None) -> Ending | None:
@@ -172,22 +158,21 @@ class _Guard:
 
     def __init__(self, engine: Engine, state: BatchState, *, compare: bool) -> None:
         self.settled = np.array([spec.settled for spec in engine.specs])
-        self.steps_back = np.zeros(len(state.points), dtype=np.int64)
-        self.nonfinite = self.steps_back.copy()
         self.start, self.compare = state.points.copy(), compare
 
     def look(self, state: BatchState, loss: Floats) -> None:
         """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
         sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
-        best = state.record[:, 0]
+        best = state.record["best_loss"]
         comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
         for run in np.flatnonzero(~state.done & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
             if not np.isfinite(state.best[run]).all():
-                state.best[run], state.record[run, :2] = self.start[run], (np.inf, -1.0)
+                state.best[run] = self.start[run]
+                state.record["best_loss"][run], state.record["best_iteration"][run] = np.inf, -1.0
             state.points[run] = state.free[run] = state.best[run]
-            state.record[run, 6] *= 0.5
-            self.steps_back[run] += 1
-            self.nonfinite[run] += not sound[run]
+            state.record["step_scale"][run] *= 0.5
+            state.steps_back[run] += 1
+            state.nonfinite[run] += not sound[run]
 
 
 def _finite(points: Floats) -> NDArray[np.bool_]:

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
-from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines import base
+from ultrahyperbolic.engines.base import RECORD, BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.geometry.words import DISSIMILARITIES
@@ -25,6 +26,10 @@ def spec(manifold, dissimilarity="smoothed", way="descent", iterations=400, tau=
 
 def start(manifold, n, seed):
     return manifold.random_near_pole(n, epsilon=0.05, generator=torch.Generator().manual_seed(seed)).numpy()
+
+
+def best_of(state):
+    return state.record["best_loss"][0], state.record["best_iteration"][0]
 
 
 CURVED = [PseudoHyperboloid(p, q, beta) for p, q in ((4, 0), (3, 1), (2, 2), (0, 4)) for beta in (-0.25, -1.0, -4.0)]
@@ -47,7 +52,7 @@ def test_compiled_iterations_equal_the_reference(manifold, way, options):
         for engine, state in zip((NumbaEngine, ReferenceEngine), states, strict=True)
     ]
     np.testing.assert_allclose(*losses, rtol=1e-10)
-    for field in ("points", "free", "best", "record"):
+    for field in ("points", "free", "best", "rows"):
         np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
 
 
@@ -113,7 +118,7 @@ def test_the_distance_of_hyperbolic_and_spherical_space(manifold, generator):
     assert found.loss[0] == pytest.approx(expected.item(), rel=1e-10)
     i, j = KARATE.edges.T
     assert found.longest[0] == pytest.approx(manifold.dist(x[i], x[j]).max().item(), rel=1e-10)
-    with pytest.raises(ValueError, match=r"which on Q\^\{2,1\} does not join every pair: use 'dissimilarity'"):
+    with pytest.raises(ValueError, match=r"which does not join every pair of .*: use 'geodesic'"):
         spec(PseudoHyperboloid(2, 1), "distance")
 
 
@@ -140,9 +145,9 @@ def test_chunks_do_not_change_the_result(engine):
     pieces = np.concatenate([cut.advance(parts, k) for k in (1, 4, 10, 15)], axis=1)
     assert np.array_equal(losses, pieces)
     assert np.array_equal(whole.points, parts.points)
-    assert np.array_equal(whole.record, parts.record)
-    assert whole.record[0, 1] % 7 == 0
-    assert whole.record[0, 0] == losses[0, ::7].min()
+    assert np.array_equal(whole.rows, parts.rows)
+    assert whole.record["best_iteration"][0] % 7 == 0
+    assert whole.record["best_loss"][0] == losses[0, ::7].min()
 
 
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
@@ -155,7 +160,7 @@ def test_steps_drop_once_the_loss_is_low(engine):
     first = int(np.argmax(losses[0] < threshold))
     assert np.array_equal(losses[0, : first + 1], changed[0, : first + 1])
     assert changed[0, first + 1] > losses[0, first + 1]
-    assert dropped.record[0, 2] == 1.0
+    assert dropped.record["dropped"][0] == 1.0
 
 
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
@@ -165,9 +170,9 @@ def test_a_run_stops_when_every_constraint_holds(engine):
     specs = [spec(M, tau=0.1, clip=0.02, step=1.0, iterations=500)]
     state = BatchState.start([start(M, 4, 0)])
     outcome = run(engine(path, specs, stop_when_ordered=True), state, 500)
-    assert outcome.reason == "every connected pair is closer than every unconnected one"
+    assert outcome.ending.text == "every connected pair is closer than every unconnected one"
     assert state.done.all()
-    at = int(state.record[0, 3])
+    at = int(state.record["done_at"][0])
     assert np.isfinite(outcome.losses[0, : at + 1]).all()
     assert np.isnan(outcome.losses[0, at + 1 :]).all()
     x = torch.from_numpy(state.best[0])
@@ -183,10 +188,10 @@ def test_the_outer_loop_stops_for_its_reasons():
     def fresh():
         return ReferenceEngine(KARATE, [spec(M, iterations=50)]), BatchState.start([start(M, 34, 0)])
 
-    assert run(*fresh(), 5).reason == "reached 5 iterations"
-    assert run(*fresh(), 50, time_limit=1e-9).reason == "reached the time limit of 1e-09 s"
+    assert run(*fresh(), 5).ending.text == "reached 5 iterations"
+    assert run(*fresh(), 50, time_limit=1e-9).ending.text == "reached the time limit of 1e-09 s"
     outcome = run(*fresh(), 50, callback=lambda progress: seen.append(progress) or progress.iteration >= 3)
-    assert outcome.reason == "a callback asked to stop"
+    assert outcome.ending.text == "a callback asked to stop"
     assert seen[-1].total == 50
     assert seen[-1].loss[0] == outcome.losses[0, -1]
 
@@ -195,8 +200,21 @@ def test_the_outer_loop_stops_for_its_reasons():
 
     engine, state = fresh()
     outcome = run(engine, state, 50, callback=interrupt)
-    assert outcome.reason == "interrupted"
-    assert np.isfinite(state.record[0, 0]), "the best so far is kept"
+    assert outcome.ending.text == "interrupted"
+    assert np.isfinite(state.record["best_loss"][0]), "the best so far is kept"
+
+
+def test_the_columns_of_kernels_are_the_fields_of_the_record():
+    state = BatchState.start([np.zeros((3, 2)), np.zeros((3, 1))])
+    for number, name in enumerate(RECORD.names):
+        assert getattr(base, name.upper()) == number
+        state.rows[1, number] = 10.0 + number
+        assert state.record[name][1] == 10.0 + number
+    other = BatchState.start([np.ones((3, 2)), np.ones((3, 1))])
+    other.steps_back[0], other.iteration = 4, 7
+    other.take(state)
+    assert np.array_equal(other.rows, state.rows, equal_nan=True)
+    assert (other.steps_back.tolist(), other.iteration) == ([0, 0], 0)
 
 
 def test_specs_and_schedules_are_checked():
@@ -220,11 +238,11 @@ def test_losses_at_different_temperatures_are_not_compared(engine):
     cooling = engine(KARATE, [spec_of_it])
     state = BatchState.start([start(M, 34, 0)])
     cooling.advance(state, 5)
-    assert state.record[0, 0] == np.inf
-    assert state.record[0, 1] == 4, "before the schedule settles the latest points are kept"
+    assert state.record["best_loss"][0] == np.inf
+    assert state.record["best_iteration"][0] == 4, "before the schedule settles the latest points are kept"
     losses = cooling.advance(state, 15)
-    assert state.record[0, 0] == losses[0, 4:].min()
-    assert state.record[0, 1] == 9 + np.argmin(losses[0, 4:])
+    assert state.record["best_loss"][0] == losses[0, 4:].min()
+    assert state.record["best_iteration"][0] == 9 + np.argmin(losses[0, 4:])
 
 
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
@@ -238,8 +256,8 @@ def test_epsilon_is_part_of_the_loss_only_where_it_is_read(engine):
     state = BatchState.start([start(M, 34, 0)] * 2)
     losses = engine(KARATE, specs).advance(state, 20)
     assert np.argmin(losses[0]) < 14, "the lowest loss is not one of the last"
-    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), np.argmin(losses[0]))
-    assert state.record[1, 1] == 19
+    assert best_of(state) == (losses[0].min(), np.argmin(losses[0]))
+    assert state.record["best_iteration"][1] == 19
     assert not np.array_equal(state.best[0], state.best[1])
 
 
@@ -250,9 +268,9 @@ def test_a_state_without_a_best_loss_goes_on(engine):
     state = BatchState.start([start(M, 34, 0)])
     going = engine(KARATE, [spec(M, "geodesic", iterations=20)])
     going.advance(state, 5)
-    state.best[:], state.record[0, :2] = state.points, (np.inf, 4.0)
+    state.best[:], state.record["best_loss"], state.record["best_iteration"] = state.points, np.inf, 4.0
     losses = going.advance(state, 15)
-    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), 5 + np.argmin(losses[0]))
+    assert best_of(state) == (losses[0].min(), 5 + np.argmin(losses[0]))
 
 
 def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():
@@ -263,10 +281,10 @@ def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():
     free, guarded = BatchState.start(starts), BatchState.start(starts)
     wild = run(NumbaEngine(KARATE, specs), free, 1000)
     tamed = run(NumbaEngine(KARATE, specs), guarded, 1000, step_back=True)
-    assert tamed.steps_back[0] > 0
-    assert guarded.record[0, 6] == 0.5 ** tamed.steps_back[0]
+    assert guarded.steps_back[0] > 0
+    assert guarded.record["step_scale"][0] == 0.5 ** guarded.steps_back[0]
     assert tamed.losses[0, -1] < wild.losses[0, -1]
-    assert tamed.steps_back[1] == 0, "a run that behaves is left alone"
+    assert guarded.steps_back[1] == 0, "a run that behaves is left alone"
     assert np.array_equal(wild.losses[1], tamed.losses[1])
 
 

@@ -106,7 +106,7 @@ def test_the_same_bits_for_any_number_of_threads(tau):
         state = BatchState.start([points.numpy()])
         engine = NumbaEngine(pairs, [spec_of(manifold, "smoothed", tau)], threads=threads)
         losses = engine.advance(state, 3)
-        results.append((losses, state.points, state.record))
+        results.append((losses, state.points, state.rows))
     for other in results[1:]:
         for mine, theirs in zip(results[0], other, strict=True):
             assert np.array_equal(mine, theirs, equal_nan=True)

@@ -113,7 +113,7 @@ def test_iterations_equal_the_reference(way):
         e(KARATE, specs, best_every=2).advance(s, 4) for e, s in zip((DOUBLE, ReferenceEngine), states, strict=True)
     ]
     np.testing.assert_allclose(*losses, rtol=1e-10)
-    for field in ("points", "free", "best", "record"):
+    for field in ("points", "free", "best", "rows"):
         np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
 
 
@@ -125,8 +125,8 @@ def test_the_lowest_loss_is_kept_though_epsilon_changes_that_nothing_reads():
     state = BatchState.start([start, start])
     losses = DOUBLE(KARATE, specs).advance(state, 6)
     assert np.argmin(losses[0]) < 5, "the lowest loss is not the last"
-    assert (state.record[0, 0], state.record[0, 1]) == (losses[0].min(), np.argmin(losses[0]))
-    assert state.record[1, 1] == 5
+    assert state.record["best_loss"][0] == losses[0].min()
+    assert state.record["best_iteration"].tolist() == [np.argmin(losses[0]), 5]
 
 
 def test_no_point_moves_before_all_gradients_are_known():
@@ -162,7 +162,7 @@ def test_a_run_stops_once_every_edge_is_shorter():
     state = BatchState.start([points])
     specs = [spec_of(manifold, "geodesic", 0.1)]
     losses = DOUBLE(pairs, specs, stop_when_ordered=True).advance(state, 3)
-    assert state.record[0, 3] == 0
+    assert state.record["done_at"][0] == 0
     assert np.isnan(losses[0, 1:]).all()
     assert np.array_equal(state.points[0], points)
 

@@ -31,7 +31,7 @@ def spec_of(manifold, iterations):
 
 
 def states_equal(a, b):
-    names = ("points", "free", "best", "record")
+    names = ("points", "free", "best", "rows")
     return all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in names)
 
 

@@ -38,6 +38,17 @@ WAYS: tuple[Way, ...] = get_args(Way)
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
+RECORD = np.dtype(
+    [
+        (name, np.float64)
+        for name in ("best_loss", "best_iteration", "dropped", "done_at", "longest", "shortest", "step_scale")
+    ]
+)
+"""What is kept of a run: the best loss and its iteration, whether its step was dropped (0 or 1), the iteration at which
+it was done (or -1), the longest edge and the shortest other pair, and what its steps are multiplied by."""
+# Kernels are given a record as a row of numbers: the column of each field.
+BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(len(RECORD))
+
 
 @dataclass(frozen=True)
 class Schedule:
@@ -124,8 +135,12 @@ class BatchState:
     """[B, n, d] the parameters of runs through φ; equal to the start elsewhere."""
     best: Floats
     """[B, n, d] the best points seen since the run's loss has settled; before that the latest."""
-    record: Floats
-    """[B, 7] best loss, best iteration, step dropped, done at (or -1), longest edge, shortest non-edge, step scale."""
+    record: NDArray[np.void]
+    """[B] of type ``RECORD``."""
+    steps_back: NDArray[np.int64]
+    """[B] how often a run was taken back to its best points and its step halved."""
+    nonfinite: NDArray[np.int64]
+    """[B] how often of these because something was not finite."""
     iteration: int = 0
 
     @classmethod
@@ -133,19 +148,27 @@ class BatchState:
         """A batch from the starting points [n, d_b] of its runs."""
         width = max(points.shape[1] for points in starts)
         stacked = np.stack([np.pad(points, ((0, 0), (0, width - points.shape[1]))) for points in starts])
-        record = np.tile(np.array([np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0]), (len(starts), 1))
-        return cls(stacked.copy(), stacked.copy(), stacked.copy(), record)
+        fresh = np.array((np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0), dtype=RECORD)
+        none = np.zeros(len(starts), dtype=np.int64)
+        record = np.repeat(fresh, len(starts))
+        return cls(stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy())
 
     def take(self, other: BatchState) -> None:
         """Stand where another batch of the same shape stands."""
-        for name in ("points", "free", "best", "record"):
+        for name in ("points", "free", "best", "record", "steps_back", "nonfinite"):
             getattr(self, name)[:] = getattr(other, name)
         self.iteration = other.iteration
 
     @property
     def done(self) -> NDArray[np.bool_]:
         """[B] which runs have met every constraint."""
-        return self.record[:, 3] >= 0
+        done: NDArray[np.bool_] = self.record["done_at"] >= 0
+        return done
+
+    @property
+    def rows(self) -> Floats:
+        """[B, fields] the record as plain numbers, in the same memory: what kernels and files are given."""
+        return self.record.view(np.float64).reshape(len(self.record), len(RECORD))
 
 
 class Evaluation(NamedTuple):

@@ -58,7 +58,7 @@ class ReferenceEngine:
         with _threads(self.threads):
             for run, spec in enumerate(self.specs):
                 for step in range(iterations):
-                    if state.record[run, 3] >= 0:
+                    if state.record["done_at"][run] >= 0:
                         break
                     losses[run, step] = self._iterate(state, run, spec, state.iteration + step)
         state.iteration += iterations
@@ -96,18 +96,21 @@ class ReferenceEngine:
         points = manifold.phi(variable) if spec.way == "phi" else variable
         loss, edges, nonedges = self.objective(run, spec, points, iteration)
         value = float(loss.detach())
-        longest, shortest = record[4:6] = _ends_of(edges, nonedges)
+        longest, shortest = _ends_of(edges, nonedges)
+        record["longest"], record["shortest"] = longest, shortest
         ordered = self.stop_when_ordered and longest < shortest
         hot = iteration < spec.settled
-        if ordered or hot or (iteration % self.best_every == 0 and value < record[0]):
-            record[0:2] = math.inf if hot and not ordered else value, iteration
+        if ordered or hot or (iteration % self.best_every == 0 and value < record["best_loss"]):
+            record["best_loss"] = math.inf if hot and not ordered else value
+            record["best_iteration"] = iteration
             state.best[run, :, :width] = points.detach().cpu().numpy()
         if ordered:
-            record[3] = iteration
+            record["done_at"] = iteration
             return value
         if value < schedule.drop_below:
-            record[2] = 1.0
-        step = float(schedule.step[iteration]) * (schedule.drop_factor if record[2] else 1.0) * record[6]
+            record["dropped"] = 1.0
+        factor = schedule.drop_factor if record["dropped"] else 1.0
+        step = float(schedule.step[iteration]) * factor * record["step_scale"]
         clip = float(schedule.clip[iteration])
         (gradient,) = torch.autograd.grad(loss, variable)
         where = Euclidean(width) if spec.way == "phi" else manifold

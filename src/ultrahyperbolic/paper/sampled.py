@@ -109,8 +109,8 @@ def embed_sampled(
     state = BatchState.start([config.starting_points(graph)])
     outcome = run(engine, state, config.iterations, callback=tell, step_back=config.step_back)
     record = {
-        "best_loss": float(state.record[0, 0]),
-        "steps_back": int(outcome.steps_back[0]),
+        "best_loss": float(state.record["best_loss"][0]),
+        "steps_back": int(state.steps_back[0]),
         "timing": {"seconds": outcome.seconds, "backend": f"{engine.name}, {place.type}"},
     }
     manifold = config.manifold()

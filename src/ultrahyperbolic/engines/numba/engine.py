@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...objective import RankedPairs
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
-from ..base import BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
+from ..base import DONE_AT, RECORD, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
 from . import iterate, streaming
 from .kind import SMALL_NODES
 from .loss import loss_and_gradient, scale_of, small_loss_and_gradient
@@ -97,7 +97,7 @@ class NumbaEngine:
     def _advance_together(self, run: _CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor) -> None:
         """The slabs of each iteration on all threads."""
         for index in range(len(losses)):
-            if run.record[iterate.DONE_AT] >= 0:
+            if run.record[DONE_AT] >= 0:
                 return
             tau, epsilon, step, clip = run.schedule[:, first + index].tolist()
             losses[index], longest, least = self._loss(run, tau, epsilon, pool)
@@ -157,7 +157,7 @@ class _CompiledRun:
         self.slabs = len(self.work.sums)
         self.points, self.free, self.best = (np.empty((self.width, n)) for _ in range(3))
         self.pairs_points: NDArray[Any] = np.empty((self.width, n), dtype)
-        self.record = np.empty(7)
+        self.record = np.empty(len(RECORD))
         self.scratch = (np.empty((6, scratch)), np.empty((self.width, n)))
 
     def take(self, state: BatchState, number: int) -> None:
@@ -165,10 +165,10 @@ class _CompiledRun:
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             mine[:] = theirs[number, :, : self.width].T
         self.pairs_points[:] = self.points
-        self.record[:] = state.record[number]
+        self.record[:] = state.rows[number]
 
     def give(self, state: BatchState, number: int) -> None:
         """Write it back."""
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             theirs[number, :, : self.width] = mine.T
-        state.record[number] = self.record
+        state.rows[number] = self.record

@@ -11,15 +11,12 @@ import math
 import numpy as np
 
 from ...pairs.numba.functions import jit
-from ..base import FARTHEST
+from ..base import BEST_ITERATION, BEST_LOSS, DONE_AT, DROPPED, FARTHEST, LONGEST, SHORTEST, STEP_SCALE
 from .loss import loss_and_gradient, scale_of, small_loss_and_gradient
 from .streaming import prepare, slab
 
 # How points move: along χ, along Df, through φ, or along Df or its reverse, whichever descends.
 ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI, ALONG_SIGNED = range(4)
-
-# Columns of a run's record.
-BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(7)
 
 
 @jit

@@ -17,7 +17,7 @@ import triton
 
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
-from ..base import FARTHEST, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
+from ..base import FARTHEST, RECORD, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
 from .iterate_kernels import (
     ALONG_CHI,
     ALONG_GRADIENT,
@@ -156,14 +156,14 @@ class _Group:
             array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width].swapaxes(1, 2))
             mine.copy_(torch.from_numpy(array))
         self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
-        self.record[:, :7] = torch.from_numpy(state.record[self.numbers]).to(self.device)
+        self.record[:, : len(RECORD)] = torch.from_numpy(state.rows[self.numbers]).to(self.device)
         self.iterations.fill_(state.iteration)
 
     def give(self, state: BatchState) -> None:
         """Write them back."""
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             theirs[self.numbers, :, : self.width] = mine.cpu().numpy().swapaxes(1, 2)
-        state.record[self.numbers] = self.record[:, :7].cpu().numpy()
+        state.rows[self.numbers] = self.record[:, : len(RECORD)].cpu().numpy()
 
     def advance(self, iterations: int) -> Floats:
         """Iterations on the device; their losses [runs, iterations]."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
+from .. import base
 from .pair_kernels import log_add
 
 ALONG_CHI = tl.constexpr(0)
@@ -12,17 +13,17 @@ ALONG_GRADIENT = tl.constexpr(1)
 THROUGH_PHI = tl.constexpr(2)
 ALONG_SIGNED = tl.constexpr(3)
 
-# Columns of a run's record, as in BatchState; the last two: whether these points are kept, and whether they move.
-_BEST_LOSS = tl.constexpr(0)
-_BEST_ITERATION = tl.constexpr(1)
-_DROPPED = tl.constexpr(2)
-_DONE_AT = tl.constexpr(3)
-_LONGEST = tl.constexpr(4)
-_SHORTEST = tl.constexpr(5)
-_STEP_SCALE = tl.constexpr(6)
-_KEEP = tl.constexpr(7)
-_MOVES = tl.constexpr(8)
-RECORD_WIDTH = tl.constexpr(9)
+# Columns of a run's record; the last two are of the device alone: whether these points are kept, and whether they move.
+_BEST_LOSS = tl.constexpr(base.BEST_LOSS)
+_BEST_ITERATION = tl.constexpr(base.BEST_ITERATION)
+_DROPPED = tl.constexpr(base.DROPPED)
+_DONE_AT = tl.constexpr(base.DONE_AT)
+_LONGEST = tl.constexpr(base.LONGEST)
+_SHORTEST = tl.constexpr(base.SHORTEST)
+_STEP_SCALE = tl.constexpr(base.STEP_SCALE)
+_KEEP = tl.constexpr(len(base.RECORD))
+_MOVES = tl.constexpr(len(base.RECORD) + 1)
+RECORD_WIDTH = tl.constexpr(len(base.RECORD) + 2)
 
 
 @triton.jit
