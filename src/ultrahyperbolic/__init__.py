@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     load = Embedding.load
 
-from .version import __version__
+from .version import __version__ as __version__
 
 __all__ = [
     "Check",

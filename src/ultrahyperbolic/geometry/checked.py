@@ -36,6 +36,9 @@ _RETURN_TANGENTS = frozenset(
         "wick_rotation", "precondition_root", "surrogate_direction",
     }
 )  # fmt: skip
+_INTERFACE = frozenset(
+    name for part in Manifold.__mro__ if part.__module__.startswith(__package__) for name in vars(part)
+)
 _UNCHECKED = frozenset({"check_point", "check_tangent", "check_phi", "check_projectable"})
 
 
@@ -85,7 +88,7 @@ def _checked_class(base: type[Manifold]) -> Any:
         if name.startswith(("_", "assert_")) or name in _UNCHECKED or not inspect.isfunction(method):
             continue
         # What the interface declares, wherever a subclass overrides it, and what our own classes add to it.
-        if name in vars(Manifold) or method.__module__.startswith(__package__):
+        if name in _INTERFACE or method.__module__.startswith(__package__):
             namespace[name] = _checking(name, method)
     return type(f"Checked{base.__name__}", (base,), namespace)
 

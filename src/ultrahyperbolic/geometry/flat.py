@@ -6,7 +6,6 @@ import torch
 from torch import Tensor
 
 from ..checks import check_count, check_positive
-from . import dissimilarity as _dissimilarity
 from .arguments import Check, as_constant, check_dtype, check_finite, check_size, validate, validate_scalars
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, Quadric, default_tolerance, noise
@@ -117,15 +116,6 @@ class Euclidean(Manifold):
         """‖x - y‖², the paper's flat baseline."""
         return self.sqdist(x, y)
 
-    def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """‖x - y‖: no geodesic is ever missing."""
-        return self.dist(x, y)
-
-    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
-        """(‖x-y‖⁴ + ε²)^¼ - √ε, the smoothed distance."""
-        check_positive("epsilon", epsilon)
-        return _dissimilarity.smooth(self.sqdist(x, y), epsilon)
-
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
         """‖x - y‖."""
         return self.dist(x, y)
@@ -168,6 +158,11 @@ class Euclidean(Manifold):
     def include_sphere(self, point: Tensor) -> Tensor:
         """None: no subspace of flat space is curved."""
         raise ValueError("flat space contains no sphere with its geodesics: use PseudoHyperboloid(p, q)")
+
+    def raise_index(self, z: Tensor) -> Tensor:
+        """z."""
+        validate(self.ambient_dim, z=z)
+        return z.clone()
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """The gradient itself."""

@@ -1,4 +1,4 @@
-"""The checks of points and vectors on {x : ⟨x, x⟩ = β}, for both signs of β; each names the first row that fails."""
+"""The checks of points and vectors, most of them on {x : ⟨x, x⟩ = β}; each names the first row that fails."""
 
 from __future__ import annotations
 
@@ -58,6 +58,43 @@ def tangent(x: Tensor, u: Tensor, product: Tensor, tolerance: float | Tensor) ->
         False,
         f"{row_name('u', row)} is not tangent: |⟨x, u⟩| = {residual[row].item():.3g} instead of 0 "
         f"(tolerance {_at(tolerance, residual, row):.3g}·‖x‖‖u‖); proju projects it",
+    )
+
+
+def mapped(z: Tensor, image: Tensor) -> Check:
+    """Whether φ(z) is finite in every row, with image = φ(z)."""
+    finite = image.isfinite().all(-1)
+    if finite.all():
+        return _OK
+    row = first_row(~finite)
+    return Check(False, f"{row_name('z', row)} is where phi is not defined: {format_row(z[row])}")
+
+
+def unmoved(x: Tensor, mapped: Tensor, tolerance: float | Tensor) -> Check:
+    """|φ(x) - x| <= tolerance · ‖x‖, with mapped = φ(x): what a manifold is known by that says nothing more."""
+    residual = (mapped - x).norm(dim=-1)
+    off = ~(residual <= tolerance * x.norm(dim=-1))  # NaN is off
+    if not off.any():
+        return _OK
+    row = first_row(off)
+    return Check(
+        False,
+        f"{row_name('x', row)} is off the manifold: phi moves it by {residual[row].item():.3g} instead of 0 "
+        f"(tolerance {_at(tolerance, residual, row):.3g}·‖x‖); phi maps it back",
+    )
+
+
+def unprojected(x: Tensor, u: Tensor, projected: Tensor, tolerance: float | Tensor) -> Check:
+    """|Π_x(u) - u| <= tolerance · ‖u‖ + 8 u ‖x‖, with projected = Π_x(u)."""
+    residual = (projected - u).norm(dim=-1)
+    off = ~(residual <= tolerance * u.norm(dim=-1) + 4.0 * torch.finfo(x.dtype).eps * x.norm(dim=-1))
+    if not off.any():
+        return _OK
+    row = first_row(off)
+    return Check(
+        False,
+        f"{row_name('u', row)} is not tangent: proju moves it by {residual[row].item():.3g} instead of 0 "
+        f"(tolerance {_at(tolerance, residual, row):.3g}·‖u‖); proju projects it",
     )
 
 

@@ -207,7 +207,8 @@ class PseudoHyperboloid(Manifold):
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether the time part of every row is nonzero, as :meth:`phi` needs for q >= 1."""
-        check = super().check_phi(z)
+        validate(self.ambient_dim, z=z)
+        check = membership.all_finite(z=z)
         if not check.ok or self.q == 0:
             return check
         which = f"time part (its first {self.q + 1} coordinates)"
@@ -497,6 +498,11 @@ class PseudoHyperboloid(Manifold):
         return torch.cat((point, point.new_zeros(*point.shape[:-1], self.p)), dim=-1)
 
     # --- gradients ----------------------------------------------------------------------------------------------
+
+    def raise_index(self, z: Tensor) -> Tensor:
+        """G z: the time coordinates with their sign turned."""
+        validate(self.ambient_dim, z=z)
+        return self._flip(z)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """Df(x) = Π_x(G ∇f) (Eq. 11), the pseudo-Riemannian gradient; -Df is **not** a descent direction."""

@@ -100,7 +100,8 @@ class PseudoSphere(Manifold):
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether the space part of every row is nonzero, as :meth:`phi` needs for p >= 2."""
-        check = super().check_phi(z)
+        validate(self.ambient_dim, z=z)
+        check = membership.all_finite(z=z)
         if not check.ok or self.p == 1:
             return check
         return membership.part_nonzero(z, z[..., self.q + 1 :], f"space part (its last {self.p} coordinates)")
@@ -157,6 +158,15 @@ class PseudoSphere(Manifold):
         """√|⟨x-y, x-y⟩| (Eq. 4)."""
         return self.image.extrinsic_dist(*self._turn(x=x, y=y))
 
+    @property
+    def joins_all_pairs(self) -> bool:
+        """Whether a geodesic joins every pair of points, as in the image."""
+        return self.image.joins_all_pairs
+
+    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
+        """The rule of the authors' scripts for the images."""
+        return self.image.cone_rule(*self._turn(x=x, y=y))
+
     def psi(self, x: Tensor) -> Tensor:
         """σ ψ(σ(x)) = (t/√β, s/‖s‖) ∈ R^{q+1} × S^{p-1} of x = (t, s); for p = 1 the last coordinate is 1."""
         return self.image.psi(*self._turn(x=x)).flip(-1)
@@ -194,6 +204,10 @@ class PseudoSphere(Manifold):
             raise ValueError("hyperbolic space contains no sphere of its own β: include_sphere needs p >= 2, got p = 1")
         validate(self.p, point=point)
         return self.image.include_sphere(point.flip(-1)).flip(-1)
+
+    def raise_index(self, z: Tensor) -> Tensor:
+        """G z: the time coordinates with their sign turned."""
+        return -self.image.raise_index(*self._turn(z=z)).flip(-1)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """Π_x(G ∇f) (Eq. 11); -Df is **not** a descent direction."""

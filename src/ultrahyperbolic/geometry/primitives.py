@@ -1,0 +1,54 @@
+"""What a manifold must say of itself; everything else follows from it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Logarithm(NamedTuple):
+    """What :meth:`Manifold.logmap` returns."""
+
+    vector: Tensor
+    """Tangent vectors [..., d]; NaN where no geodesic joins the points."""
+    exists: Tensor
+    """Booleans [...]: whether a geodesic joins the points."""
+
+
+class Primitives(nn.Module, ABC):
+    """The seven methods that a manifold cannot do without, and its dimensions."""
+
+    ambient_dim: int
+    """How many coordinates a point has."""
+    dim: int
+
+    @abstractmethod
+    def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
+        """Scalar product ⟨u, v⟩ of two ambient vectors, signed."""
+
+    @abstractmethod
+    def proju(self, x: Tensor, z: Tensor) -> Tensor:
+        """Orthogonal projection of the ambient vector z onto the tangent space at x."""
+
+    @abstractmethod
+    def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
+        """The point at time t [...] on the geodesic that leaves x with velocity u."""
+
+    @abstractmethod
+    def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
+        """Logarithm map: the velocity of the geodesic from x to y, and whether there is one."""
+
+    @abstractmethod
+    def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
+        """Parallel transport of v from x to ``expmap(x, u)`` along that geodesic, however long it is."""
+
+    @abstractmethod
+    def phi(self, z: Tensor) -> Tensor:
+        """A differentiable map of ambient vectors onto the manifold that leaves its points where they are."""
+
+    @abstractmethod
+    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+        """The distinguished point, repeated to [*size, d]."""

@@ -1,0 +1,53 @@
+"""Functions of symmetric matrices through their eigenvalues, with first derivatives."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+from torch.autograd.function import FunctionCtx, once_differentiable
+
+
+def matrix_sign(matrix: Tensor, rank: int) -> Tensor:
+    """sgn(P) of symmetric matrices P [..., d, d] of a known rank."""
+    return _apply(matrix, rank, False)
+
+
+def matrix_root(matrix: Tensor, rank: int) -> Tensor:
+    """|P|^½ of symmetric matrices P [..., d, d] of a known rank."""
+    return _apply(matrix, rank, True)
+
+
+def _apply(matrix: Tensor, rank: int, root: bool) -> Tensor:
+    applied: Tensor = _Spectral.apply(matrix, rank, root)  # type: ignore[no-untyped-call]
+    return applied
+
+
+class _Spectral(torch.autograd.Function):
+    """V f(Λ) Vᵀ; its derivative holds divided differences of f, and is finite where eigenvalues coincide.
+
+    The rank says how many eigenvalues are not 0: rounding leaves something of the others whose sign means nothing and
+    whose root is no longer small.
+    """
+
+    @staticmethod
+    def forward(ctx: FunctionCtx, matrix: Tensor, rank: int, root: bool) -> Tensor:
+        values, vectors = torch.linalg.eigh(matrix)
+        largest = values.abs().argsort(-1, descending=True)[..., :rank]
+        kept = torch.zeros_like(values, dtype=torch.bool).scatter(-1, largest, True)
+        signs = torch.where(kept, values.sign(), 0.0)
+        images = torch.where(kept, values.abs().sqrt(), 0.0) if root else signs
+        slopes = torch.where(kept, 0.5 * signs / torch.where(kept, images, 1.0), 0.0) if root else 0.0 * signs
+        ctx.save_for_backward(values, vectors, images, slopes)
+        applied: Tensor = (vectors * images.unsqueeze(-2)) @ vectors.mT
+        return applied
+
+    @staticmethod
+    @once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, None, None]:
+        values, vectors, images, slopes = ctx.saved_tensors
+        gap = values.unsqueeze(-1) - values.unsqueeze(-2)
+        equal = gap.abs() <= torch.finfo(values.dtype).eps ** 0.5 * values.abs().amax(-1)[..., None, None]
+        mean = 0.5 * (slopes.unsqueeze(-1) + slopes.unsqueeze(-2))
+        rise = images.unsqueeze(-1) - images.unsqueeze(-2)
+        ratio = torch.where(equal, mean, rise / torch.where(equal, 1.0, gap))
+        return vectors @ (ratio * (vectors.mT @ gradient @ vectors)) @ vectors.mT, None, None
