@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -73,10 +75,10 @@ def select(
             pyplot()  # said before the work if it is not installed
             output.mkdir(parents=True, exist_ok=True)
     data = find_graph(graph, reading, quiet=quiet)
-    from ..training.select import select_signature
+    from ..training.select import select as compare
 
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
-        found = select_signature(
+        found = compare(
             data, dim=dims, seeds=seeds, iterations=iterations, held_out=held_out, seed=seed, quiet=quiet,
             device=device, backend=backend, threads=threads,
         )  # fmt: skip
@@ -103,11 +105,9 @@ def _dims(text: str) -> list[int]:
 
 
 def _print(found: Selection) -> None:
-    rows = []
-    for row in (line.to_json() for line in found.rows):
-        cells = [_cell(row["held_out"], row["held_out_spread"])]
-        cells.append(_cell(row["violated_orders"], row["violated_orders_spread"]))
-        rows.append((row["geometry"], *cells, str(row["iterations"])))
+    rows = [
+        (row.geometry.name, _cell(row.held_out), _cell(row.violated_orders), str(row.iterations)) for row in found.rows
+    ]
     heads = ("geometry", "held-out ties farther", "violated orders", "iterations")
     print_table(heads, rows, right=heads[1:])
     print(f"\n{verdict(found)}")
@@ -131,10 +131,12 @@ def verdict(found: Selection) -> str:
     return f"{best} fits best; within two standard errors over the {seeds} seeds: {near}"
 
 
-def _cell(mean: float | None, spread: float | None) -> str:
-    if mean is None:
+def _cell(shares: Sequence[float]) -> str:
+    """The mean in percent, and the deviation over the seeds."""
+    if not shares:
         return "-"
-    return f"{100 * mean:.2f} %" + ("" if spread is None else f" ± {100 * spread:.2f}")
+    spread = f" ± {100 * stdev(shares):.2f}" if len(shares) > 1 else ""
+    return f"{100 * fmean(shares):.2f} %{spread}"
 
 
 def _plot(found: Selection, path: Path) -> None:

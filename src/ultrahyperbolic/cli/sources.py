@@ -176,7 +176,7 @@ def graph_name(name: str) -> str:
 def open_embedding(folder: Path) -> Embedding:
     """The embedding of a folder, or one line that says what is wrong with it."""
     from ..embedding import Embedding
-    from ..embedding.embedding import RECORD, TABLE
+    from ..embedding.store import RECORD, TABLE
 
     if not folder.is_dir():
         raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")

@@ -11,14 +11,13 @@ from .output import json_rows, number, percent, print_table, shown
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
-    from ..embedding.record import Json
     from ..graph import Graph
     from ..loop import Ending
 
 _TOP = 10
 
 
-def as_json(embedding: Embedding, folder: Path) -> dict[str, Json]:
+def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
     """What a script wants to know."""
     run = embedding.run
     timing = run.get("timing")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from ..training.config import TrainingConfig
+from ..geometry import Geometry
+from ..training.config import TrainingConfig, configured
 from ..training.presets import coauthor_settings
 
 ROWS = ("rho_all", "rho10", "rho20", "recall_at_1")
@@ -22,40 +22,40 @@ Rung = tuple[float, float | None]
 
 
 @dataclass(frozen=True)
-class Geometry:
+class Column:
     """A column of a table, or what stands beside it."""
 
     key: str
-    p: int | None = None
-    q: int | None = None
-    flat: int | None = None
+    geometry: Geometry
     perturb_first: bool = False
 
     @property
     def ladder(self) -> Sequence[Rung]:
         """The steps to try."""
-        if self.flat is not None:
-            return _LADDERS["flat"]
-        return _LADDERS["ultrahyperbolic" if self.p and self.q else "curved"]
+        geometry = self.geometry
+        return _LADDERS["flat" if geometry.is_flat else "ultrahyperbolic" if geometry.p and geometry.q else "curved"]
 
     @property
     def label(self) -> str:
         """R4 as R⁴, Q3_1 as Q^{3,1}."""
-        if self.flat is not None:
-            return f"R{'⁰¹²³⁴⁵⁶⁷⁸⁹'[self.flat]} (flat)"
-        return f"Q^{{{self.p},{self.q}}}"
+        if self.geometry.is_flat:
+            return f"R{'⁰¹²³⁴⁵⁶⁷⁸⁹'[self.geometry.dim]} (flat)"
+        return self.geometry.name
 
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""
         step, longest = rung
-        recipe: dict[str, Any] = {
-            **coauthor_settings(q=self.q),
-            "iterations": iterations,
-            "step": step,
-            "max_step": None if longest is None else (longest, longest),
-            "perturb_first": self.perturb_first,
-        }
-        return TrainingConfig(p=self.p, q=self.q, flat=self.flat, seed=seed, **recipe)
+        return configured(
+            coauthor_settings(q=self.geometry.q),
+            p=self.geometry.p,
+            q=self.geometry.q,
+            flat=self.geometry.flat,
+            seed=seed,
+            iterations=iterations,
+            step=step,
+            max_step=None if longest is None else (longest, longest),
+            perturb_first=self.perturb_first,
+        )
 
 
 @dataclass(frozen=True)
@@ -72,18 +72,18 @@ class Table:
     """The norm on Q^{d,0} in place of δ."""
 
     @property
-    def columns(self) -> list[Geometry]:
+    def columns(self) -> list[Column]:
         """Flat space, then the signatures from hyperbolic to spherical."""
         d = self.dimension
         return [
-            Geometry(f"R{d}", flat=d),
-            *(Geometry(f"Q{p}_{d - p}", p, d - p) for p in range(d, -1, -1)),
+            Column(geometry.file_name, geometry)
+            for geometry in (Geometry(flat=d), *(Geometry(p, d - p) for p in range(d, -1, -1)))
         ]
 
     @property
-    def beside(self) -> Geometry:
+    def beside(self) -> Column:
         """Flat space with all coordinates started at random."""
-        return Geometry(f"R{self.dimension}_all_coordinates", flat=self.dimension, perturb_first=True)
+        return Column(f"R{self.dimension}_all_coordinates", Geometry(flat=self.dimension), perturb_first=True)
 
 
 TABLE2 = Table(
@@ -117,6 +117,6 @@ TABLE3 = Table(
 class Job:
     """A geometry at a step from a start."""
 
-    geometry: Geometry
+    geometry: Column
     rung: Rung
     config: TrainingConfig

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -12,9 +11,11 @@ from ..datasets import karate
 from ..embedding import Embedding
 from ..graph import Graph
 from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
-from ..training.config import TrainingConfig
+from ..engines.base import Optimizer
+from ..training.config import Settings, configured
 from ..training.defaults import tries
-from ..training.embed import embed, embed_many
+from ..training.embed import embed
+from ..training.train import embed_many
 from ..training.presets import DIFFERENCES, settings
 from . import Figures
 from .console import Console, progress, write_figure
@@ -24,10 +25,15 @@ SIGNATURES = [(10 - times, times - 1) for times in range(2, 10)]
 SMALL = [(4, 1), (4, 2)]
 ITERATIONS = 20_000
 # Steps clipped and shortened over time, on the paper's own objective.
-CLIPPED: dict[str, Any] = {
-    "dissimilarity": "geodesic", "temperature": (0.01, 0.01), "step": 1e-2, "max_step": (0.05, 1e-3),
-    "start": "pole", "iterations": 10_000, "step_back": False,
-}  # fmt: skip
+CLIPPED = Settings(
+    dissimilarity="geodesic",
+    temperature=(0.01, 0.01),
+    step=1e-2,
+    max_step=(0.05, 1e-3),
+    start="pole",
+    iterations=10_000,
+    step_back=False,
+)
 
 
 def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
@@ -38,15 +44,16 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     console = Console(quiet)
     console.differences(DIFFERENCES)
     graph = karate().unweighted()
-    paper = {**settings(weighted=False, q=1), "iterations": ITERATIONS}
-    arms: dict[str, tuple[str, dict[str, Any] | None]] = {
+    paper = settings(weighted=False, q=1)
+    paper["iterations"] = ITERATIONS
+    arms: dict[str, tuple[str, Settings | None]] = {
         "chi_paper": ("χ, the paper's recipe", paper),
-        "phi_paper": ("φ, the paper's recipe", {**paper, "optimizer": "phi"}),
-        "gradient_paper": ("-Df, the paper's recipe", {**paper, "optimizer": "gradient"}),
-        "signed_paper": ("∓Df, whichever descends, the paper's recipe", {**paper, "optimizer": "signed-gradient"}),
+        "phi_paper": ("φ, the paper's recipe", _with_optimizer(paper, "phi")),
+        "gradient_paper": ("-Df, the paper's recipe", _with_optimizer(paper, "gradient")),
+        "signed_paper": ("∓Df, whichever descends, the paper's recipe", _with_optimizer(paper, "signed-gradient")),
         "chi_clipped": ("χ, clipped steps, the paper's objective", CLIPPED),
-        "phi_clipped": ("φ, the same clipped steps", {**CLIPPED, "optimizer": "phi"}),
-        "signed_clipped": ("∓Df, the same clipped steps", {**CLIPPED, "optimizer": "signed-gradient"}),
+        "phi_clipped": ("φ, the same clipped steps", _with_optimizer(CLIPPED, "phi")),
+        "signed_clipped": ("∓Df, the same clipped steps", _with_optimizer(CLIPPED, "signed-gradient")),
         "chi_controlled": ("χ, clipped steps, cone smoothed (the default)", None),
     }
     figures: Figures = {}
@@ -60,7 +67,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
         shares = []
         for k, (p, q) in enumerate(SIGNATURES + SMALL):
             mine = runs[k * count : (k + 1) * count]
-            share = float(np.mean([run.run["ordered_at"] is not None for run in mine]))
+            share = float(np.mean([_is_ordered(run) for run in mine]))
             figures[f"{key}_Q{p}_{q}_satisfied"] = share
             figures[f"{key}_Q{p}_{q}_final_loss_mean"] = float(np.mean([last_loss(run) for run in mine]))
             shares.append(f"{share:.2f}")
@@ -79,26 +86,38 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     return figures
 
 
+def _with_optimizer(recipe: Settings, optimizer: Optimizer) -> Settings:
+    found = recipe.copy()
+    found["optimizer"] = optimizer
+    return found
+
+
 def last_loss(embedding: Embedding) -> float:
     """The last loss that is a number."""
-    return float(next(loss for loss in reversed(embedding.run["loss"]) if loss is not None))
+    return float(next(loss for loss in reversed(embedding.record.loss) if loss is not None))
 
 
-def _run(graph: Graph, count: int, recipe: dict[str, Any] | None, title: str, quiet: bool) -> list[Embedding]:
+def _run(graph: Graph, count: int, recipe: Settings | None, title: str, quiet: bool) -> list[Embedding]:
     """A run for each signature and seed; without a recipe the default's ways, of which one that is ordered is kept."""
     groups = []
     for p, q in SIGNATURES + SMALL:
         for seed in range(count):
-            config = TrainingConfig(p=p, q=q, seed=seed, stop="ordered", **(recipe or {}))
+            config = configured(recipe or Settings(), p=p, q=q, seed=seed, stop="ordered")
             groups.append([config] if recipe else tries(config, graph.n_nodes))
     with progress(title, groups[0][0].iterations, quiet) as callback:
-        found = iter(embed_many(graph, [c for group in groups for c in group], measures=False, callback=callback))
+        found = iter(embed_many(graph, [c for group in groups for c in group], measures=False, callbacks=[callback]))
     kept = []
     for group in groups:
         runs = [next(found) for _ in group]
-        losses = [run.run["final_loss"] or 0.0 for run in runs]
-        kept.append(next((run for run in runs if run.run["ordered_at"] is not None), runs[int(np.argmin(losses))]))
+        results = [run.record.result for run in runs]
+        losses = [0.0 if result is None else result.final_loss or 0.0 for result in results]
+        kept.append(next((run for run in runs if _is_ordered(run)), runs[int(np.argmin(losses))]))
     return kept
+
+
+def _is_ordered(embedding: Embedding) -> bool:
+    """Whether every connected pair came to be closer than every other."""
+    return embedding.record.result is not None and embedding.record.result.ordered_at is not None
 
 
 def _panels(curves: dict[str, list[Embedding]], count: int) -> list[Drawing]:

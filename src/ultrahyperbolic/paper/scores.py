@@ -7,16 +7,18 @@ import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
 
 from ..embedding import Embedding
 from ..evaluation import norm_proxy, recall_at_1, strength_spearman
 from ..graph import Graph
 from . import Figures, write_figures
-from .coauthors import ROWS, SCRIPTS, Geometry, Job, Rung, Table
+from .coauthors import ROWS, SCRIPTS, Column, Job, Rung, Table
 from .console import pyplot
 from .sampled import SAMPLES
 
@@ -56,27 +58,28 @@ class Results:
         """Measure a training."""
         points = torch.from_numpy(np.array(embedding.points))
         recall = 100.0 * recall_at_1(self.graph, points, embedding.manifold)
-        best = embedding.run["best_loss"]
+        result = embedding.record.result
+        best = None if result is None else result.best_loss
         score = Score(
             (*self._correlations(embedding.delta), recall),
             math.inf if best is None else best,
-            embedding.run["steps_back"],
+            0 if result is None else result.steps_back,
             self._correlations(norm_proxy(points)),
         )
         self.scores.setdefault((job.geometry.key, job.rung), []).append(score)
-        self.backend = embedding.run["timing"]["backend"]
+        self.backend = embedding.record.timing.backend or ""
 
-    def _correlations(self, values: Any) -> tuple[float, ...]:
+    def _correlations(self, values: Tensor | NDArray[np.float64]) -> tuple[float, ...]:
         return tuple(strength_spearman(self.graph, values, at_least=least) for least in AT_LEAST.values())
 
-    def kept(self, geometry: Geometry) -> Rung | None:
+    def kept(self, geometry: Column) -> Rung | None:
         """The step of the lowest mean loss; None while some step is not finished."""
         tried = {rung: self.scores.get((geometry.key, rung), []) for rung in geometry.ladder}
         if not all(tried.values()):
             return None
         return min(tried, key=lambda rung: float(np.mean([score.loss for score in tried[rung]])))
 
-    def columns(self) -> list[Geometry]:
+    def columns(self) -> list[Column]:
         """The finished columns."""
         return [geometry for geometry in self.table.columns if self.kept(geometry) is not None]
 
@@ -102,7 +105,7 @@ class Results:
             self._describe(figures, free.key, free, self.kept(free))
         return figures
 
-    def _describe(self, figures: Figures, name: str, geometry: Geometry, rung: Rung | None) -> None:
+    def _describe(self, figures: Figures, name: str, geometry: Column, rung: Rung | None) -> None:
         if rung is None:
             return
         scores = self.scores[geometry.key, rung]
@@ -138,7 +141,7 @@ class Results:
 
     def _remarks(self, figures: Figures) -> list[str]:
         flat, free, hyperbolic = self.table.columns[0], self.table.beside, self.table.columns[1]
-        lines = ["", *_HOW]
+        lines = ["", *_REMARKS]
         if self.kept(hyperbolic) is not None:
             values = []
             for row in AT_LEAST:
@@ -157,7 +160,7 @@ class Results:
         return lines
 
 
-_HOW = (
+_REMARKS = (
     "Signatures with p and q above 0 have the scripts' step. Flat, hyperbolic and spherical space have the step that",
     "reached the lowest loss of a few, with moves of at most 1e-3 (flat space's 1e-8 has no bound): with the scripts'",
     "own they diverge or are far from done. A training whose loss is 1.5 times its best goes back to its best points",
@@ -165,7 +168,7 @@ _HOW = (
 )
 
 
-def _spread(figures: Figures, name: str, values: Any) -> None:
+def _spread(figures: Figures, name: str, values: NDArray[np.float64]) -> None:
     if len(values) == 1:
         figures[name] = float(values[0])
         return
@@ -235,5 +238,5 @@ def draw(path: Path, table: Table, figures: Figures) -> None:
     plt.close(figure)
 
 
-def _short(geometry: Geometry) -> str:
-    return geometry.label.split(" ")[0] if geometry.flat is not None else f"Q {geometry.p},{geometry.q}"
+def _short(geometry: Column) -> str:
+    return geometry.label.split(" ")[0] if geometry.geometry.is_flat else f"Q {geometry.geometry.p},{geometry.geometry.q}"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 import torch
@@ -15,8 +15,8 @@ from ..datasets import karate
 from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
 from ..graph import Graph
-from ..training.config import TrainingConfig
-from ..training.embed import embed_many
+from ..training.config import Settings, TrainingConfig, configured
+from ..training.train import embed_many
 from ..training.presets import DIFFERENCES, settings, text_settings
 from . import Figures
 from .console import Console, progress
@@ -42,6 +42,13 @@ PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
 }
 NORM_PUBLISHED = {"first_leader": (8.6, 2.3), "second_leader": (18.6, 4.9)}
 LEADERS = ("1", "34")
+Floats = NDArray[np.float64]
+
+
+class Recipe(Protocol):
+    """Settings for a graph with weights or without, and a signature; q is None for flat space."""
+
+    def __call__(self, *, weighted: bool, q: int | None) -> Settings: ...
 
 
 def label(key: str) -> str:
@@ -62,7 +69,7 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     leaders = [graph.index(node) for node in LEADERS]
     norms = [norm_proxy(torch.from_numpy(np.array(e.points))) for e in embeddings[count : 2 * count]]
     proxy = np.array([leader_ranks(norm, leaders) for norm in norms])
-    flat = [TrainingConfig(p=None, q=None, flat=4, seed=seed, **_all_coordinates()) for seed in range(count)]
+    flat = [_free_coordinates(seed) for seed in range(count)]
     free = np.array([_scores(graph, e) for e in _train(graph, flat, "R⁴, all coordinates", quiet)])
     warm = _temperature_note(graph, min(count, 12), quiet)
     beside = {f"{key}_text": values for key, values in text.items()}
@@ -81,11 +88,11 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
 
 
 def _columns(
-    graph: Graph, recipe: Callable[..., dict[str, Any]], count: int, title: str, quiet: bool
+    graph: Graph, recipe: Recipe, count: int, title: str, quiet: bool
 ) -> tuple[list[Embedding], dict[str, NDArray[np.float64]]]:
     """The trainings of a recipe, geometry after geometry, and the scores [seeds, rows] of each geometry."""
     configs = [
-        TrainingConfig(p=p, q=q, flat=4 if p is None else None, seed=seed, **recipe(weighted=True, q=q))
+        configured(recipe(weighted=True, q=q), p=p, q=q, flat=4 if p is None else None, seed=seed)
         for _, p, q in GEOMETRIES
         for seed in range(count)
     ]
@@ -96,22 +103,24 @@ def _columns(
 
 def _train(graph: Graph, configs: Sequence[TrainingConfig], title: str, quiet: bool) -> list[Embedding]:
     with progress(title, configs[0].iterations, quiet) as callback:
-        return embed_many(graph, configs, measures=False, callback=callback)
+        return embed_many(graph, configs, measures=False, callbacks=[callback])
 
 
-def _lowest_of_text(**options: Any) -> dict[str, Any]:
+def _lowest_of_text(*, weighted: bool, q: int | None) -> Settings:
     """The text's recipe with the lowest loss kept: the text does not say which points are, only when to stop."""
-    return {**text_settings(**options), "keep": "best"}
+    found = text_settings(weighted=weighted, q=q)
+    found["keep"] = "best"
+    return found
 
 
-def _all_coordinates() -> dict[str, Any]:
+def _free_coordinates(seed: int) -> TrainingConfig:
     """The recipe for flat space, with the first coordinate started at random like the others."""
-    return {**settings(weighted=True, q=None), "perturb_first": True}
+    return configured(settings(weighted=True, q=None), flat=4, seed=seed, perturb_first=True)
 
 
 def _scores(graph: Graph, embedding: Embedding) -> list[float]:
     # The text sums the distance that it trains with, which in flat space is not the one that embeddings answer with.
-    plain = embedding.run["config"]["dissimilarity"] == "distance"
+    plain = (embedding.record.config or {}).get("dissimilarity") == "distance"
     points = torch.from_numpy(np.array(embedding.points))
     sums = delta(points, embedding.manifold, dissimilarity="distance") if plain else embedding.delta
     first, second = leader_ranks(sums, [graph.index(node) for node in LEADERS])
@@ -122,20 +131,19 @@ def _scores(graph: Graph, embedding: Embedding) -> list[float]:
 
 def _thrown_off(embedding: Embedding) -> bool:
     """Whether a training ended more than 2 % above the lowest loss that it saw."""
-    losses: list[float] = embedding.run["loss"]
+    losses = [loss for loss in embedding.record.loss if loss is not None]
     return losses[-1] > 1.02 * min(losses)
 
 
 def _temperature_note(graph: Graph, count: int, quiet: bool) -> NDArray[np.float64]:
     """Q^{4,0} at temperature 1 instead of 0.01, with a step that suits it: the table depends on τ as much as on q."""
-    recipe: dict[str, Any] = {
-        **settings(weighted=True, q=0), "temperature": (1.0, 1.0), "step": 3e-3, "drop_below": None, "iterations": 3000,
-    }  # fmt: skip
-    configs = [TrainingConfig(p=4, q=0, seed=seed, **recipe) for seed in range(count)]
+    recipe = settings(weighted=True, q=0)
+    recipe.update(temperature=(1.0, 1.0), step=3e-3, drop_below=None, iterations=3000)
+    configs = [configured(recipe, p=4, q=0, seed=seed) for seed in range(count)]
     return np.array([_scores(graph, e) for e in _train(graph, configs, "Q^{4,0} at temperature 1", quiet)])
 
 
-def _figures(scores: dict[str, Any], proxy: NDArray[np.float64], beside: dict[str, Any]) -> Figures:
+def _figures(scores: dict[str, Floats], proxy: NDArray[np.float64], beside: dict[str, Floats]) -> Figures:
     figures: Figures = {}
 
     def add(name: str, values: NDArray[np.float64]) -> None:
@@ -211,7 +219,7 @@ def _write_csv(path: Path, figures: Figures) -> None:
                 writer.writerow([key, row, *scripts, *PUBLISHED[key][row], *text])
 
 
-def _plot(path: Path, scores: dict[str, Any], text: dict[str, Any]) -> None:
+def _plot(path: Path, scores: dict[str, Floats], text: dict[str, Floats]) -> None:
     from .console import pyplot
 
     plt = pyplot()

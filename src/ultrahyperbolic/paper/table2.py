@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Required, TypedDict, Unpack
 
 from .. import datasets
 from ..embedding import Embedding
 from ..graph import Graph
-from ..training.embed import embed_many
+from ..engines.base import Place
+from ..training.train import embed_many
 from ..training.presets import COAUTHOR_DIFFERENCES
 from . import Figures
 from .coauthors import TABLE2, TABLE3, Job, Table
@@ -21,12 +22,24 @@ from .scores import Loss, Results, write
 Batches = Iterator[tuple[Sequence[Job], Sequence[Embedding]]]
 
 
-def table2(**options: Any) -> Figures:
+class Options(TypedDict, total=False):
+    """What :func:`reproduce_table` takes beside the table."""
+
+    seeds: int | None
+    output: Required[Path]
+    quiet: bool
+    loss: Loss
+    iterations: int | None
+    device: str | None
+    threads: int | None
+
+
+def table2(**options: Unpack[Options]) -> Figures:
     """Four dimensions; see :func:`reproduce_table`."""
     return reproduce_table(TABLE2, **options)
 
 
-def table3(**options: Any) -> Figures:
+def table3(**options: Unpack[Options]) -> Figures:
     """Six dimensions; see :func:`reproduce_table`."""
     return reproduce_table(TABLE3, **options)
 
@@ -60,7 +73,7 @@ def reproduce_table(
     ]
     train = _exact if loss == "exact" else _sampled
     output.mkdir(parents=True, exist_ok=True)
-    for batch, embeddings in train(graph, jobs, table.title, quiet, device=device, threads=threads):
+    for batch, embeddings in train(graph, jobs, table.title, quiet, Place(device, threads=threads)):
         for job, embedding in zip(batch, embeddings, strict=True):
             results.add(job, embedding)
         names = write(output, results)
@@ -69,20 +82,20 @@ def reproduce_table(
     return results.figures()
 
 
-def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, **options: Any) -> Batches:
+def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Place) -> Batches:
     """The steps of a geometry at a time."""
     for (geometry, seed), group in groupby(jobs, key=lambda job: (job.geometry, job.config.seed)):
         batch = list(group)
         configs = [job.config for job in batch]
         with progress(f"{title}, {geometry.label}, seed {seed}", configs[0].iterations, quiet) as callback:
-            embeddings = embed_many(graph, configs, measures=False, callback=callback, **options)
+            embeddings = embed_many(graph, configs, place, measures=False, callbacks=[callback])
         yield batch, embeddings
 
 
-def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, **options: Any) -> Batches:
+def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Place) -> Batches:
     """A training at a time: each takes hours."""
     for job in jobs:
         name = f"{title}, {job.geometry.label}, step {job.rung[0]:g}, seed {job.config.seed}"
         with progress(name, job.config.iterations, quiet) as callback:
-            embedding = embed_sampled(graph, job.config, callback=callback, quiet=quiet, **options)
+            embedding = embed_sampled(graph, job.config, callback=callback, quiet=quiet, device=place.device, threads=place.threads)
         yield [job], [embedding]

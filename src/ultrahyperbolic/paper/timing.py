@@ -6,18 +6,17 @@ import os
 import platform
 import time
 from pathlib import Path
-from typing import Any
 
 import torch
 
 from .. import datasets
-from ..engines.base import BatchState, Engine
-from ..engines.registry import Backend, choose_backend, make_engine
+from ..engines.base import Backend, BatchState, Engine, Optimizer, Place
+from ..engines.registry import make_engine, settle
 from ..graph import Graph, GraphError
-from ..objective import RankedPairs
 from ..pairs import usable_threads
-from ..training.config import TrainingConfig
+from ..training.config import TrainingConfig, configured
 from ..training.presets import coauthor_settings, settings
+from ..training.train import problem_of
 from . import Figures
 from .console import Console
 from .sampled import SAMPLES, SampledEngine
@@ -58,11 +57,11 @@ def _club(figures: Figures, repeats: int) -> list[str]:
         "": ("numba", ITERATIONS, repeats),
         "_reference": ("reference", _REFERENCE_ITERATIONS, 1),
     }
-    for way, name in (("descent", "chi"), ("phi", "phi")):
-        recipe: dict[str, Any] = {**settings(weighted=True, q=1), "optimizer": way}
-        config = TrainingConfig(p=3, q=1, **recipe)
+    ways: tuple[tuple[Optimizer, str], ...] = (("descent", "chi"), ("phi", "phi"))
+    for way, name in ways:
+        config = configured(settings(weighted=True, q=1), p=3, q=1, optimizer=way)
         for suffix, (backend, iterations, times) in backends.items():
-            engine = make_engine(RankedPairs.of(graph), [config], backend=backend, threads=1)
+            engine = make_engine(problem_of(graph, [config]), Place(backend=backend, threads=1))
             found = min(_seconds(engine, graph, config, iterations) for _ in range(times))
             figures[f"{name}{suffix}_seconds"] = found * ITERATIONS / iterations
     figures["phi_over_chi"] = figures["phi_seconds"] / figures["chi_seconds"]
@@ -90,18 +89,18 @@ def _coauthors(figures: Figures) -> list[str]:
     except GraphError as error:
         return [f"The co-authors of NIPS are not timed: {error}."]
     figures["published_nips_seconds"] = NIPS_PUBLISHED
-    config = TrainingConfig(p=3, q=1, **coauthor_settings(q=1))
-    pairs = RankedPairs.of(graph)
+    config = configured(coauthor_settings(q=1), p=3, q=1)
+    problem = problem_of(graph, [config])
     rows = [("paper: 42,000 non-edges an edge drawn anew each iteration, NVIDIA TITAN V", NIPS_PUBLISHED)]
 
     def add(key: str, label: str, engine: Engine, iterations: int) -> None:
         figures[key] = _seconds(engine, graph, config, iterations) * ITERATIONS / iterations
         rows.append((label if iterations == ITERATIONS else f"{label} (from {iterations})", figures[key]))
 
-    backend, _ = choose_backend(graph.n_nodes, device="cpu")
+    backend = settle(Place("cpu"), graph.n_nodes).backend
     add(
         "nips_exact_cpu_seconds", f"the exact loss, {backend}, {usable_threads()} threads",
-        make_engine(pairs, [config], device="cpu"), _NIPS_ITERATIONS,
+        make_engine(problem, Place("cpu")), _NIPS_ITERATIONS,
     )  # fmt: skip
     place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     where = torch.cuda.get_device_name(place) if place.type == "cuda" else f"{usable_threads()} threads"
@@ -109,10 +108,10 @@ def _coauthors(figures: Figures) -> list[str]:
         add(
             "nips_exact_cuda_seconds",
             f"the exact loss, {where}",
-            make_engine(pairs, [config], device="cuda"),
+            make_engine(problem, Place("cuda")),
             ITERATIONS,
         )
-    sampled = SampledEngine(pairs, [config.spec()], device=place, seeds=[config.seed])
+    sampled = SampledEngine(problem.pairs, problem.specs, device=place, seeds=[config.seed])
     add(f"nips_sampled_{place.type}_seconds", f"{SAMPLES:,} drawn as in the paper, torch, {where}", sampled, 1)
     return [
         "10,000 iterations on the co-authors of NIPS, Q^{3,1}:",

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..embedding import Embedding
-from ..embedding.embedding import REPORT
+from ..embedding.store import REPORT
 from ..files import replace_files
 from ..graph import Graph
 from . import words

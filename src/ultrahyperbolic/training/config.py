@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -200,3 +200,10 @@ class TrainingConfig:
             for name in ("p", "q", "beta"):
                 found.pop(name, None)
         return cls(**found)  # type: ignore[arg-type]  # what is wrong is refused when it is made
+
+
+def configured(settings: Settings, **more: Unpack[Settings]) -> TrainingConfig:
+    """A training with the settings of a recipe and others, which win."""
+    both = settings.copy()
+    both.update(more)
+    return TrainingConfig(**both)

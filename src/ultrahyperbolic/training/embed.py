@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import torch
 
@@ -138,7 +138,7 @@ def embed(
 def _as_list(callback: Callback | Sequence[Callback] | None) -> list[Callback]:
     if callback is None:
         return []
-    callbacks = [callback] if isinstance(callback, Callable) or not isinstance(callback, Sequence) else list(callback)
+    callbacks = list(callback) if isinstance(callback, Sequence) else [callback]
     for each in callbacks:
         check_callable("callback", each)
     return callbacks

@@ -17,7 +17,7 @@ from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback
-from .config import Settings, Stop, TrainingConfig
+from .config import Settings, Stop, TrainingConfig, configured
 from .defaults import at_temperature, in_units_of_radius, tries
 from .presets import PRESETS, Preset, preset_settings
 from .select import Selection, choose_geometry
@@ -124,15 +124,18 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
     recipe, temperature = Settings(), plan.wishes.temperature
     if plan.preset is not None:
         recipe = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
-    where = Settings(p=plan.where.p, q=plan.where.q, flat=plan.where.flat, beta=plan.where.beta, seed=plan.seed)
-    config = TrainingConfig(**{**recipe, **plan.wishes.frame, **where})
+    recipe.update(plan.wishes.frame)
+    where = plan.where
+    config = configured(recipe, p=where.p, q=where.q, flat=where.flat, beta=where.beta, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
     how = plan.wishes.way_to_train
     if plan.preset is None and not how and temperature is None:
         return tries(config, graph.n_nodes)
     if temperature is not None and not isinstance(temperature, tuple):
         if plan.preset is None:
-            how = {**at_temperature(temperature, config), **how}
+            units = at_temperature(temperature, config)
+            units.update(how)
+            how = units
         else:
             how["temperature"] = (temperature, temperature)
     return [replace(in_units_of_radius(config), **how)]

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from ..checks import as_integer
 from ..graph import Graph
 from .embed import embed
+from .presets import Preset
 
 
 class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -53,7 +54,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         beta: float = -1.0,
         iterations: int = 2000,
         temperature: float | None = None,
-        preset: str | None = None,
+        preset: Preset | None = None,
         random_state: Any = None,
     ) -> None:
         self.p = p
