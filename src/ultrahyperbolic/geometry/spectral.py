@@ -42,9 +42,9 @@ class _Spectral(torch.autograd.Function):
         return applied
 
     @staticmethod
-    @once_differentiable  # type: ignore[untyped-decorator]
+    @once_differentiable
     def backward(ctx: FunctionCtx, gradient: Tensor) -> tuple[Tensor, None, None]:
-        values, vectors, images, slopes = ctx.saved_tensors
+        values, vectors, images, slopes = ctx.saved_tensors  # type: ignore[attr-defined]
         gap = values.unsqueeze(-1) - values.unsqueeze(-2)
         equal = gap.abs() <= torch.finfo(values.dtype).eps ** 0.5 * values.abs().amax(-1)[..., None, None]
         mean = 0.5 * (slopes.unsqueeze(-1) + slopes.unsqueeze(-2))

@@ -9,14 +9,14 @@ import numpy as np
 from .. import plot
 from ..datasets import karate
 from ..embedding import Embedding
+from ..engines.base import Optimizer
 from ..graph import Graph
 from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
-from ..engines.base import Optimizer
 from ..training.config import Settings, configured
 from ..training.defaults import tries
 from ..training.embed import embed
-from ..training.train import embed_many
 from ..training.presets import DIFFERENCES, settings
+from ..training.train import embed_many
 from . import Figures
 from .console import Console, progress, write_figure
 

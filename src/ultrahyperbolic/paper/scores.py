@@ -239,4 +239,6 @@ def draw(path: Path, table: Table, figures: Figures) -> None:
 
 
 def _short(geometry: Column) -> str:
-    return geometry.label.split(" ")[0] if geometry.geometry.is_flat else f"Q {geometry.geometry.p},{geometry.geometry.q}"
+    return (
+        geometry.label.split(" ")[0] if geometry.geometry.is_flat else f"Q {geometry.geometry.p},{geometry.geometry.q}"
+    )

@@ -16,8 +16,8 @@ from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
 from ..graph import Graph
 from ..training.config import Settings, TrainingConfig, configured
-from ..training.train import embed_many
 from ..training.presets import DIFFERENCES, settings, text_settings
+from ..training.train import embed_many
 from . import Figures
 from .console import Console, progress
 

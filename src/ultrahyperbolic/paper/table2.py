@@ -9,10 +9,10 @@ from typing import Required, TypedDict, Unpack
 
 from .. import datasets
 from ..embedding import Embedding
-from ..graph import Graph
 from ..engines.base import Place
-from ..training.train import embed_many
+from ..graph import Graph
 from ..training.presets import COAUTHOR_DIFFERENCES
+from ..training.train import embed_many
 from . import Figures
 from .coauthors import TABLE2, TABLE3, Job, Table
 from .console import Console, progress
@@ -97,5 +97,7 @@ def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: 
     for job in jobs:
         name = f"{title}, {job.geometry.label}, step {job.rung[0]:g}, seed {job.config.seed}"
         with progress(name, job.config.iterations, quiet) as callback:
-            embedding = embed_sampled(graph, job.config, callback=callback, quiet=quiet, device=place.device, threads=place.threads)
+            embedding = embed_sampled(
+                graph, job.config, callback=callback, quiet=quiet, device=place.device, threads=place.threads
+            )
         yield [job], [embedding]

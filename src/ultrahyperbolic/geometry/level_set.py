@@ -1,0 +1,276 @@
+"""The level set ⟨x, x⟩ = β < 0 in its ambient space: parameters, metric, normals, maps onto it and points of it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import torch
+from torch import Tensor
+
+from ..checks import check_count, check_positive, format_number
+from . import membership
+from .arguments import Check, as_constant, check_dtype, check_size, validate
+from .manifold import Manifold, default_tolerance, noise
+
+_REDRAWS = 100
+
+
+class LevelSet(Manifold):
+    """{x ∈ R^{p,q+1} : ⟨x, x⟩_q = β} with β < 0, time coordinates first; of two sheets (q = 0) the upper one."""
+
+    beta: Tensor
+
+    def __init__(self, p: int, q: int, beta: float = -1.0) -> None:
+        super().__init__()
+        p, q = check_count("p", p, 0), check_count("q", q, 0)
+        if p + q == 0:
+            raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
+        beta = as_constant("beta", beta)
+        if not -math.inf < beta < 0:
+            raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")
+        self.p, self.q = p, q
+        self.dim, self.ambient_dim = p + q, p + q + 1
+        # What is known of the sign of ⟨u, u⟩ on tangent vectors: the metric is definite for q = 0 and for p = 0 only.
+        self._sign = 1 if q == 0 else -1 if p == 0 else 0
+        self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
+
+    def extra_repr(self) -> str:
+        """The parameters, for ``repr``."""
+        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}"
+
+    # --- β as a buffer ------------------------------------------------------------------------------------------
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
+        """β follows the device and keeps its digits: ``.float()`` is about the points, whose dtype results have."""
+        beta = self.beta
+        super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
+        if not beta.is_meta:
+            self.beta = beta.to(self.beta.device)
+        return self
+
+    def _save_to_state_dict(self, destination: dict[str, object], prefix: str, keep_vars: bool) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        getattr(destination, "_metadata", {}).setdefault(prefix[:-1], {})["signature"] = (self.p, self.q)
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, object],
+        prefix: str,
+        metadata: Mapping[str, Any],
+        strict: bool,
+        missing: list[str],
+        unexpected: list[str],
+        errors: list[str],
+    ) -> None:
+        """Refuse β >= 0 and, where the state says which it was of, another signature."""
+        found, beta = metadata.get("signature", (self.p, self.q)), state_dict.get(f"{prefix}beta", self.beta)
+        if tuple(found) != (self.p, self.q):
+            errors.append(f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, {found[1]}")
+        elif isinstance(beta, Tensor) and beta.numel() == 1 and not -math.inf < beta.item() < 0:
+            errors.append(f"{prefix}beta must be finite and negative, got {beta.item()}")
+        else:
+            super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
+            self.beta = self.beta.double()
+
+    # --- curvature ----------------------------------------------------------------------------------------------
+
+    @property
+    def sectional_curvature(self) -> Tensor:
+        """1/β."""
+        return 1.0 / self.beta
+
+    @property
+    def mean_curvature(self) -> Tensor:
+        """|β|^(-1/2), with respect to the unit normal field -x/√|β|."""
+        return self.beta.abs().rsqrt()
+
+    def unit_normal(self, x: Tensor) -> Tensor:
+        """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = -1."""
+        validate(self.ambient_dim, x=x)
+        return -x / self._scale(x).sqrt()
+
+    def projn(self, x: Tensor, z: Tensor) -> Tensor:
+        """⟨z, x⟩ x / β, the part of z in the normal space {λx}; :meth:`proju` gives the rest."""
+        validate(self.ambient_dim, x=x, z=z)
+        return (self._inner(z, x) / -self._scale(x)) * x
+
+    def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
+        """S(u) = -D_u 𝒩 = u/√|β|, how the unit normal turns along u: a multiple of u, so every point is umbilic.
+
+        The Gauss equation makes of it the sectional curvature ⟨𝒩, 𝒩⟩ |β|^-1 = 1/β of every plane.
+        """
+        validate(self.ambient_dim, x=x, u=u)
+        shape = torch.broadcast_shapes(x.shape, u.shape)  # type: ignore[no-untyped-call]
+        return u.expand(shape) / self._scale(x).sqrt()
+
+    def _scale(self, like: Tensor) -> Tensor:
+        """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and where it is."""
+        return self.beta.to(like).abs()
+
+    # --- the metric ---------------------------------------------------------------------------------------------
+
+    def _inner(self, u: Tensor, v: Tensor) -> Tensor:
+        product = u * v
+        total = product.sum(-1, keepdim=True)
+        return -total if self.p == 0 else torch.sub(total, self._time_sum(product), alpha=2)
+
+    def _time_sum(self, z: Tensor) -> Tensor:
+        """The sum over the time coordinates."""
+        return z[..., :1] if self.q == 0 else z[..., : self.q + 1].sum(-1, keepdim=True)
+
+    def _flip(self, z: Tensor) -> Tensor:
+        """G z: the time coordinates with their sign turned."""
+        return torch.cat((-z[..., : self.q + 1], z[..., self.q + 1 :]), dim=-1)
+
+    def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
+        """⟨u, v⟩_q = -Σ_{i<=q} u_i v_i + Σ_{j>q} u_j v_j (Eq. 1), with no base point."""
+        validate(self.ambient_dim, u=u, v=v)
+        product = self._inner(u, v)
+        return product if keepdim else product.squeeze(-1)
+
+    # --- membership ---------------------------------------------------------------------------------------------
+
+    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_0 > 0 for q = 0 (default 1e-10, float32 2e-5)."""
+        validate(self.ambient_dim, x=x)
+        tolerance = default_tolerance(x.dtype, tolerance)
+        check = membership.all_finite(x=x)
+        if check.ok:
+            check = membership.on_quadric(x, self._inner(x, x).squeeze(-1), self.beta.item(), tolerance)
+        if check.ok and self.q == 0:
+            check = membership.on_sheet(x, 0, "for q = 0 the manifold is the upper sheet")
+        return check
+
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
+        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked.
+
+        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be all there is of u.
+        """
+        validate(self.ambient_dim, x=x, u=u)
+        tolerance = default_tolerance(x.dtype, tolerance)
+        check = membership.all_finite(x=x, u=u)
+        return membership.tangent(x, u, self._inner(x, u).squeeze(-1), tolerance) if check.ok else check
+
+    def check_phi(self, z: Tensor) -> Check:
+        """Whether the time part of every row is nonzero, as :meth:`phi` needs for q >= 1."""
+        validate(self.ambient_dim, z=z)
+        check = membership.all_finite(z=z)
+        if not check.ok or self.q == 0:
+            return check
+        which = f"time part (its first {self.q + 1} coordinates)"
+        return membership.part_nonzero(z, z[..., : self.q + 1], which)
+
+    def check_projectable(self, z: Tensor) -> Check:
+        """Whether every row is time-like, ⟨z, z⟩ < 0, as :meth:`projx` needs."""
+        check = self.check_phi(z)
+        return membership.rescalable(z, self._inner(z, z).squeeze(-1), self.beta.to(z)) if check.ok else check
+
+    # --- projections ---------------------------------------------------------------------------------------------
+
+    def proju(self, x: Tensor, z: Tensor) -> Tensor:
+        """Π_x(z) = z - ⟨z, x⟩ x / β (Eq. 3)."""
+        validate(self.ambient_dim, x=x, z=z)
+        return self._proju(x, z)
+
+    def _proju(self, x: Tensor, z: Tensor) -> Tensor:
+        return z + (self._inner(z, x) / self._scale(x)) * x
+
+    def psi(self, x: Tensor) -> Tensor:
+        """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p of x = (t, s) (Theorem 4.1); for q = 0 the first coordinate is 1."""
+        validate(self.ambient_dim, x=x)
+        time, space = x[..., : self.q + 1], x[..., self.q + 1 :]
+        unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
+        return torch.cat((unit, space / self._scale(x).sqrt()), dim=-1)
+
+    def psi_inverse(self, z: Tensor) -> Tensor:
+        """ψ⁻¹(u, v) = √|β| (√(1 + ‖v‖²) u, v) for u ∈ S^q and v ∈ R^p (Theorem 4.1)."""
+        validate(self.ambient_dim, z=z)
+        unit, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        stretch = (1.0 + space.square().sum(-1, keepdim=True)).sqrt()
+        return torch.cat((stretch * unit, space), dim=-1) * self._scale(z).sqrt()
+
+    def phi(self, z: Tensor) -> Tensor:
+        """φ = ψ⁻¹∘ψ: the space part is kept, the time part rescaled; φ(x) = x on the manifold.
+
+        Not defined where the time part vanishes (q >= 1). For q = 0 every vector goes to the upper sheet.
+        """
+        validate(self.ambient_dim, z=z)
+        time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        radius = (self._scale(z) + space.square().sum(-1, keepdim=True)).sqrt()
+        if self.q > 0:
+            radius = time * (radius / time.norm(dim=-1, keepdim=True))
+        return torch.cat((radius, space), dim=-1)
+
+    def projx(self, z: Tensor) -> Tensor:
+        """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0.
+
+        Most vectors far from it are not time-like: :meth:`check_projectable` tells which, and :meth:`phi` maps them.
+        """
+        validate(self.ambient_dim, z=z)
+        scale = (-self._scale(z) / self._inner(z, z)).sqrt()
+        if self.q == 0:
+            scale = torch.where(z[..., :1] < 0, -scale, scale)
+        return scale * z
+
+    # --- points -------------------------------------------------------------------------------------------------
+
+    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+        """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""
+        check_size(size)
+        check_dtype(dtype)
+        pole = torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device or self.beta.device)
+        pole[..., 0] = self._scale(pole).sqrt()
+        return pole
+
+    def random(
+        self,
+        *size: int,
+        scale: float = 1.0,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
+        """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
+        check_size(size)
+        check_positive("scale", scale, zero=True)
+        z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device or self.beta.device)
+        time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
+        unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
+        return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
+
+    def random_near_pole(
+        self,
+        *size: int,
+        epsilon: float = 0.1,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+        perturb_first: bool = True,
+    ) -> Tensor:
+        """The paper's start: the pole with every coordinate moved uniformly in ±ε√|β|, rescaled onto the manifold.
+
+        ε is relative to the radius √|β|: points of every β are equally near their pole. ``perturb_first=False`` keeps
+        x_0 at √|β| before rescaling, as the authors' scripts do. Draws with ⟨z, z⟩ >= 0, which nothing rescales onto
+        the manifold, are drawn again; ε must be small enough that few are.
+        """
+        check_size(size)
+        check_positive("epsilon", epsilon)
+        device = device or self.beta.device
+        reach = epsilon * math.sqrt(-self.beta.item())
+
+        def draw(*shape: int) -> Tensor:
+            z = reach * noise(*shape, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+            if not perturb_first:
+                z[..., 0] = 0.0
+            z[..., 0] += self._scale(z).sqrt()
+            return z
+
+        z = draw(*size)
+        for _ in range(_REDRAWS):
+            bad = self._inner(z, z).squeeze(-1) >= 0
+            if not bad.any():
+                return self.projx(z)
+            z[bad] = draw(int(bad.sum()))
+        raise ValueError(f"epsilon must be so small that ⟨z, z⟩ < 0 for most draws, got {epsilon}")
