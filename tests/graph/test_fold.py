@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, compiled, fold
+from ultrahyperbolic.graph import Graph, GraphError, NodeIds, compiled, fold
 from ultrahyperbolic.graph.merge import merge_rows
+from ultrahyperbolic.graph.rows import Rows, sorted_distinct
 
 N = 6
 WEIGHTS = st.integers(1, 4)
@@ -17,11 +18,11 @@ ROWS = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, N - 1), WEIGHTS)
 
 def graph_of(rows, kind="list", **options):
     first, second, weights = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
-    made = fold.Rows(
+    made = Rows(
         np.array(first, dtype=np.int64),
         np.array(second, dtype=np.int64),
         np.array(weights, dtype=np.float64),
-        fold.NodeIds(range(N)),
+        NodeIds(range(N)),
         lambda row: f"row {row}",
     )
     return Graph.from_rows(made, kind=kind, **options)
@@ -166,13 +167,13 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
     if layout == "a star":
         first[:] = 3
     if layout in ("once", "both ways"):
-        pairs = fold.sorted_distinct(1000 * np.minimum(first, second) + np.maximum(first, second))
+        pairs = sorted_distinct(1000 * np.minimum(first, second) + np.maximum(first, second))
         first, second = np.divmod(pairs[pairs // 1000 != pairs % 1000], 1000)
         weights = weights[: len(first)]
     if layout == "both ways":
         first, second = np.concatenate((first, second)), np.concatenate((second, first))
         weights = np.tile(weights, 2)
-    rows = fold.Rows(first, second, weights, fold.NodeIds(range(700)), lambda row: f"row {row}", {"seen": 1})
+    rows = Rows(first, second, weights, NodeIds(range(700)), lambda row: f"row {row}", {"seen": 1})
 
     def result(many):
         monkeypatch.setattr(fold, "_MANY", many)
@@ -186,9 +187,9 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
 
 
 def test_rows_that_do_not_fit_into_64_bits_are_merged_without_the_loops(monkeypatch):
-    ids = fold.NodeIds(range(2**31))
+    ids = NodeIds(range(2**31))
     ends = np.array([2**31 - 1, 5, 2**31 - 1]), np.array([5, 2**31 - 1, 7])
-    rows = fold.Rows(*ends, None, ids, str)
+    rows = Rows(*ends, None, ids, str)
     monkeypatch.setattr(fold, "_MANY", 1)
     assert merge_rows(compiled, *ends, np.ones(3), len(ids), "sum") is None
     edges, weights, _ = fold.fold(rows, kind="list")
@@ -198,8 +199,8 @@ def test_rows_that_do_not_fit_into_64_bits_are_merged_without_the_loops(monkeypa
 
 def test_distinct_values():
     values = np.array([3, 1, 3, 2, 1])
-    assert fold.sorted_distinct(values).tolist() == [1, 2, 3]
-    assert fold.sorted_distinct(values[:0]).tolist() == []
+    assert sorted_distinct(values).tolist() == [1, 2, 3]
+    assert sorted_distinct(values[:0]).tolist() == []
 
 
 def test_what_is_said_of_policies():
