@@ -14,17 +14,17 @@ from typing import Any
 import numpy as np
 from graphs import GRAPHS, Known
 
-from ultrahyperbolic.training.select import Geometry
+from ultrahyperbolic.geometry import Geometry
 
 Figures = dict[str, Any]
-GEOMETRIES = [Geometry(p, 4 - p) for p in range(4, -1, -1)] + [Geometry(None, None, 4)]
+GEOMETRIES = [Geometry(p, 4 - p) for p in range(4, -1, -1)] + [Geometry(flat=4)]
 # Those that are neither hyperbolic nor a sphere nor flat.
 MIXED = {geometry.name for geometry in GEOMETRIES if geometry.p and geometry.q}
 MARKS = ("<!-- table: written by benchmarks/defaults.py table -->", "<!-- end of table -->")
 
 
 def key_of(geometry: Geometry) -> str:
-    return f"R{geometry.flat}" if geometry.flat is not None else f"Q{geometry.p}_{geometry.q}"
+    return geometry.file_name
 
 
 KEYS = {key_of(geometry): geometry.name for geometry in GEOMETRIES}

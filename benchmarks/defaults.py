@@ -43,6 +43,7 @@ from graphs import ADVERSARIAL, GRAPHS
 
 from ultrahyperbolic import datasets, select_signature
 from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.evaluation import (
     delta,
     leader_ranks,
@@ -51,13 +52,14 @@ from ultrahyperbolic.evaluation import (
     strength_spearman,
     violated_orders,
 )
+from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.paper.coauthors import TABLE2, Rung
-from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.config import TrainingConfig, configured
 from ultrahyperbolic.training.defaults import choose
-from ultrahyperbolic.training.embed import configure, embed_many
+from ultrahyperbolic.training.plan import Plan, configure
 from ultrahyperbolic.training.presets import settings
-from ultrahyperbolic.training.select import Geometry
+from ultrahyperbolic.training.train import embed_many
 
 STEPS = (1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9)
 
@@ -74,9 +76,9 @@ def violated(graph: Graph, embedding: Embedding, device: str | None) -> float:
 
 def ours(graph: Graph, geometry: Geometry, seeds: Sequence[int], device: str | None) -> list[Embedding]:
     """What ``embed`` returns for each seed; all tries of all seeds as one batch."""
-    configs = configure(graph, **geometry.arguments)
+    configs = configure(Plan(geometry), graph)
     batch = [replace(config, seed=seed) for seed in seeds for config in configs]
-    found = embed_many(graph, batch, measures=False, device=device)
+    found = embed_many(graph, batch, Place(device), measures=False)
     kept = []
     for start in range(0, len(batch), len(configs)):
         group = found[start : start + len(configs)]
@@ -97,8 +99,7 @@ def recipe(name: str, graph: Graph, geometry: Geometry) -> tuple[str, list[tuple
         return "NIPS", [(rung, column.config(rung, 0, TABLE2.iterations)) for rung in rungs]
     fixed = settings(weighted=len(graph.capacities) > 1, q=geometry.q)
     return "club", [
-        (rung, TrainingConfig(p=geometry.p, q=geometry.q, flat=geometry.flat, **{**fixed, "step": rung[0]}))
-        for rung in plain
+        (rung, configured(fixed, p=geometry.p, q=geometry.q, flat=geometry.flat, step=rung[0])) for rung in plain
     ]
 
 
@@ -107,7 +108,7 @@ def papers(
 ) -> list[Attempt]:
     """The share of violated orders that the recipe reaches from each seed at each step; all as one batch."""
     configs = [replace(config, seed=seed) for _, config in trainings for seed in seeds]
-    found = [violated(graph, e, device) for e in embed_many(graph, configs, measures=False, device=device)]
+    found = [violated(graph, e, device) for e in embed_many(graph, configs, Place(device), measures=False)]
     shares = np.array(found).reshape(len(trainings), len(seeds)).tolist()
     return [Attempt(*rung, share) for (rung, _), share in zip(trainings, shares, strict=True)]
 

@@ -22,14 +22,15 @@ import torch
 
 from ultrahyperbolic import datasets
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.engines.base import BatchState
+from ultrahyperbolic.engines.base import BatchState, Place
 from ultrahyperbolic.engines.registry import make_engine
+from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.pairs import usable_threads
-from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import configure, embed_many
+from ultrahyperbolic.training.config import TrainingConfig, configured
+from ultrahyperbolic.training.plan import Plan, Wishes, configure
 from ultrahyperbolic.training.presets import coauthor_settings, settings
+from ultrahyperbolic.training.train import embed_many, problem_of
 
 ITERATIONS = 10_000
 LADDER = (25, 50, 100, 200, 400, 800, 1600)
@@ -42,31 +43,31 @@ CASES = {"karate": (0.01, ((3, 1), (2, 2))), "nips": (1e-4, ((3, 1), (2, 2), (3,
 def loss_of(graph: Graph, embedding: Embedding, tau: float, device: str | None) -> float:
     """D_γ's loss at τ."""
     trained = embedding.run["config"]
-    geometry = {"p": trained["p"], "q": trained["q"]}
-    plain = TrainingConfig(**geometry, temperature=(tau, tau), dissimilarity="geodesic", iterations=1)
-    engine = make_engine(RankedPairs.of(graph), [plain], device=device)
+    plain = TrainingConfig(
+        p=trained["p"], q=trained["q"], temperature=(tau, tau), dissimilarity="geodesic", iterations=1
+    )
+    engine = make_engine(problem_of(graph, [plain]), Place(device))
     return float(engine.evaluate(BatchState.start([np.array(embedding.points)])).loss[0])
 
 
 def timed(graph: Graph, config: TrainingConfig, device: str | None) -> tuple[Embedding, float]:
     start = time.perf_counter()
-    (embedding,) = embed_many(graph, [config], measures=False, device=device)
+    (embedding,) = embed_many(graph, [config], Place(device), measures=False)
     return embedding, time.perf_counter() - start
 
 
 def case(name: str, graph: Graph, tau: float, p: int, q: int, seeds: int, device: str | None) -> dict[str, float]:
     recipe = settings(weighted=True, q=q) if name == "karate" else coauthor_settings(q=q)
     rows = []
-    timed(graph, TrainingConfig(p=p, q=q, **{**recipe, "iterations": 20}), device)  # compile
-    timed(graph, configure(graph, p=p, q=q, temperature=tau, iterations=20)[0], device)
+    timed(graph, configured(recipe, p=p, q=q, iterations=20), device)  # compile
+    timed(graph, configure(Plan(Geometry(p, q), Wishes(temperature=tau, iterations=20)), graph)[0], device)
     for seed in range(seeds):
-        paper, paper_time = timed(
-            graph, TrainingConfig(p=p, q=q, seed=seed, **{**recipe, "iterations": ITERATIONS}), device
-        )
+        paper, paper_time = timed(graph, configured(recipe, p=p, q=q, seed=seed, iterations=ITERATIONS), device)
         target = min(paper.run["best_loss"], loss_of(graph, paper, tau, device))
         evaluations, spent, reached = 0, 0.0, np.inf
         for length in LADDER:
-            (config,) = configure(graph, p=p, q=q, temperature=tau, iterations=length, seed=seed)
+            wishes = Wishes(temperature=tau, iterations=length)
+            (config,) = configure(Plan(Geometry(p, q), wishes, seed), graph)
             ours, seconds = timed(graph, config, device)
             began = time.perf_counter()
             reached = loss_of(graph, ours, tau, device)

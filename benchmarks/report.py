@@ -51,7 +51,7 @@ def generated(n: int) -> Embedding:
     graph = Graph.from_arrays(tails, heads, weights, ids=[f"node {k}" for k in range(n)], name="generated")
     manifold = PseudoHyperboloid(3, 1)
     points = manifold.random(n, generator=torch.Generator().manual_seed(0))
-    embedding = Embedding(graph.ids, points.numpy(), manifold, {"seed": 0}, graph)
+    embedding = Embedding(graph.ids, points.numpy(), manifold, RunRecord(seed=0), graph)
     # A folder holds δ, and minutes of sums over all pairs are no part of a page.
     few = points[torch.from_numpy(rng.integers(n, size=200))]
     vars(embedding)["delta"] = n * manifold.cdist(points, few, dissimilarity="geodesic").mean(1).numpy()

@@ -5,7 +5,7 @@
 
 ``ultrahyperbolic select karate --dim 4 --seeds 10`` (6 geometries) over ``ultrahyperbolic embed karate``, each a
 process of its own with an empty cache of compiled loops; and, in this process and after a first of each,
-``embed(dim=4)`` over ``embed(p=, q=)`` of the signature that it chose. On a GPU: the seconds that ``select_signature``
+``embed(dim=4)`` over ``embed(p=, q=)`` of the signature that it chose. On a GPU: the seconds that ``select``
 takes on the NIPS co-authors, kernels compiled and not.
 """
 
@@ -23,9 +23,8 @@ from typing import Any
 
 from graphs import GRAPHS
 
-from ultrahyperbolic import datasets, embed, select_signature
+from ultrahyperbolic import datasets, embed, select
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.training.select import Geometry
 
 AGAIN = 3
 
@@ -61,7 +60,7 @@ def main() -> None:
         graph = datasets.nips()
         for key in ("nips_select_seconds_first", "nips_select_seconds"):
             start = time.perf_counter()
-            found = select_signature(graph, dim=4, quiet=True, device="cuda")
+            found = select(graph, dim=4, quiet=True, device="cuda")
             figures[key] = time.perf_counter() - start
         print(f"  NIPS: {found!r}")
     else:
@@ -70,8 +69,8 @@ def main() -> None:
         for name in ("karate", "les Misérables", "blocks 4x40"):
             graph = GRAPHS[name].make()
             best = embed(graph, dim=4, quiet=True).run["config"]
-            geometry = Geometry(best["p"], best["q"], best["flat"]).arguments
-            alone = seconds(graph, **geometry)
+            flat = {"dim": best["flat"], "flat": True}
+            alone = seconds(graph, **(flat if best["flat"] else {"p": best["p"], "q": best["q"]}))
             figures[f"{name.lower().replace(' ', '_')}_dim_over_single"] = seconds(graph, dim=4) / alone
     bars = {"select_over_cold_embed": 10, "nips_select_seconds": 60}
     for key, value in figures.items():

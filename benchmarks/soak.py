@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from ultrahyperbolic import datasets
+from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.loop import Progress
 from ultrahyperbolic.progress import bar
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import embed_many
+from ultrahyperbolic.training.train import embed_many
 
 ITERATIONS = {"karate": 1_000_000, "nips": 10_000}
 
@@ -53,7 +54,7 @@ def soak(name: str, iterations: int, threads: int | None) -> dict[str, Any]:
             update(progress.iteration, f"drift {worst:.1e}")
 
         started = time.monotonic()
-        (found,) = embed_many(graph, [config], measures=False, threads=threads, callback=look)
+        (found,) = embed_many(graph, [config], Place(threads=threads), measures=False, callbacks=[look])
         seconds = time.monotonic() - started
     return {
         "graph": name,

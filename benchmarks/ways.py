@@ -34,14 +34,13 @@ from graphs import GRAPHS
 from torch import nn
 
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.engines.base import BatchState
+from ultrahyperbolic.engines.base import BatchState, Place
 from ultrahyperbolic.engines.registry import make_engine
+from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import embed_many
-from ultrahyperbolic.training.select import Geometry
+from ultrahyperbolic.training.train import embed_many, problem_of
 
 BASE = TrainingConfig(start="spectral", temperature=(0.03, 0.003))
 WAYS: dict[str, dict[str, Any]] = {
@@ -88,7 +87,7 @@ def shares(graph: Graph, configs: list[TrainingConfig], seeds: int, device: str 
     for length in sorted({config.iterations for config in configs}):
         which = [k for k, config in enumerate(configs) if config.iterations == length]
         batch = [replace(configs[k], seed=seed) for k in which for seed in range(seeds)]
-        trained = embed_many(graph, batch, measures=False, device=device)
+        trained = embed_many(graph, batch, Place(device), measures=False)
         mine = np.array([violated(graph, embedding, device) for embedding in trained])
         found[which] = mine.reshape(len(which), seeds).mean(1)
     return found.tolist()
@@ -98,7 +97,7 @@ def with_optimiser(graph: Graph, config: TrainingConfig, seeds: int, make: Any) 
     """Violated orders of each seed after the same schedule with another optimiser, which sees the same gradients."""
     manifold, plan, settled = config.manifold(), config.schedule(), config.spec().settled
     configs = [replace(config, seed=seed) for seed in range(seeds)]
-    engine = make_engine(RankedPairs.of(graph), configs, device="cpu")
+    engine = make_engine(problem_of(graph, configs), Place("cpu"))
     state = BatchState.start([each.starting_points(graph) for each in configs])
     points = nn.Parameter(torch.from_numpy(state.points.copy()))  # [seeds, n, d]: no move depends on another seed's
     optimiser = make(points, manifold)
@@ -110,10 +109,10 @@ def with_optimiser(graph: Graph, config: TrainingConfig, seeds: int, make: Any) 
             lower = found.loss < least
             least[lower], best[lower] = found.loss[lower], state.points[lower]
         for group in optimiser.param_groups:
-            group["max_step"] = float(plan.clip[t])
+            group["max_step"] = float(plan.max_step[t])
         points.grad = torch.from_numpy(found.gradient)
         optimiser.step()
-    return [violated(graph, Embedding(graph.ids, kept, manifold, {}, graph), None) for kept in best]
+    return [violated(graph, Embedding(graph.ids, kept, manifold, graph=graph), None) for kept in best]
 
 
 def by_optimiser(name: str, geometry: Geometry, seeds: int) -> dict[str, float]:
