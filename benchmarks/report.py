@@ -23,6 +23,7 @@ import numpy as np
 import torch
 
 from ultrahyperbolic import Embedding, Graph, PseudoHyperboloid, datasets, embed
+from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.report import write_report
 
 Figures = dict[str, float]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -33,19 +34,12 @@ def test_the_tour_is_run_as_the_pages_say():
             assert (ROOT / name).exists()
 
 
-def test_imports_that_point_upward_are_named():
-    page = (ROOT / "docs" / "architecture.md").read_text()
-    before, drawing, _ = page.split("```", 2)
+def test_the_drawing_of_the_rooms_is_the_contract():
+    drawing = (ROOT / "docs" / "architecture.md").read_text().split("```")[1]
     rows = [re.split(r" +", line[:36].strip()) for line in drawing.strip().splitlines()]
-    height = {room: len(rows) - number for number, row in enumerate(rows) for room in row}
-    source, upward = ROOT / "src" / "ultrahyperbolic", set()
-    for path in source.glob("*/**/*.py"):
-        room, *inner = path.relative_to(source).parts
-        for dots, other in re.findall(r"^ *from (\.\.+)(\w+)[\w.]* import", path.read_text(), re.M):
-            if len(dots) == len(inner) + 1 and height.get(other, 0) >= height[room]:
-                upward.add((room, other))
-    assert upward == {("embedding", "paper"), ("cli", "report"), ("cli", "paper")}
-    assert {name for pair in upward for name in pair} <= set(re.findall(r"`(\w+)", before))
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"][0]
+    layers = [sorted(room.strip() for room in layer.split(":")) for layer in contract["layers"]]
+    assert [sorted(room.removesuffix(".py") for room in row) for row in rows] == layers
 
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from importlib import import_module
 
+from .version import __version__ as __version__
+
 TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from typing import Any
@@ -20,8 +22,6 @@ if TYPE_CHECKING:
     from .training.sklearn import UltrahyperbolicEmbedding
 
     load = Embedding.load
-
-from .version import __version__ as __version__
 
 __all__ = [
     "Check",

@@ -11,16 +11,17 @@ from machines import ON_LINUX
 
 from ultrahyperbolic import Graph
 from ultrahyperbolic.engines import memory
+from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.engines.memory import estimate, free_bytes, require_memory
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import embed_many
+from ultrahyperbolic.training.train import embed_many
 
 MEASURE = """
 import json, sys
 from pathlib import Path
 import numpy as np
 from ultrahyperbolic import Graph
-from ultrahyperbolic.embedding import TrainingConfig, embed_many
+from ultrahyperbolic.training import TrainingConfig, embed_many
 
 backend, n, p, runs, precision, ties, without = json.loads(sys.argv[1])
 sys.modules.update(dict.fromkeys(without))
@@ -33,7 +34,7 @@ graph = Graph.from_arrays(*ends, ids=n)
 Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
 before = bytes_of("VmRSS:")
 configs = [TrainingConfig(p=p, q=1, seed=seed, iterations=1) for seed in range(runs)]
-embed_many(graph, configs, backend=backend, precision=precision, measures=False)
+embed_many(graph, configs, measures=False, place=Place(backend=backend, precision=precision))
 print(json.dumps([bytes_of("VmHWM:") - before, graph.n_edges]))
 """
 
@@ -66,7 +67,9 @@ def graph_of(n):
 def test_what_no_machine_holds_is_refused_before_it_starts():
     begun = []
     with pytest.raises(MemoryError, match=r"^10000000 nodes and 3 edges in 302 coordinates, 1 at once, need about \d+"):
-        embed_many(graph_of(10_000_000), [TrainingConfig(p=300, q=1)], backend="numba", callback=begun.append)
+        embed_many(
+            graph_of(10_000_000), [TrainingConfig(p=300, q=1)], callbacks=[begun.append], place=Place(backend="numba")
+        )
     assert begun == []
 
 
@@ -93,7 +96,7 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
 
 def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
     with pytest.raises(MemoryError, match=r"10001 nodes have too many pairs to list.*: use backend 'numba'"):
-        embed_many(graph_of(10_001), [TrainingConfig()], backend="reference")
+        embed_many(graph_of(10_001), [TrainingConfig()], place=Place(backend="reference"))
 
 
 @ON_LINUX

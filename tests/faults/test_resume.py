@@ -16,14 +16,16 @@ import numpy as np
 import pytest
 from faults.conftest import contents
 from faults.kill import content
+from plans import configure
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding.embedding import write_record
+from ultrahyperbolic.embedding.store import write_record
+from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.files import read_sealed_json
 from ultrahyperbolic.training import embed as estimator
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import configure, embed_many
+from ultrahyperbolic.training.train import embed_many
 
 KARATE = uh.datasets.karate()
 THROWN_OFF = TrainingConfig(
@@ -37,15 +39,15 @@ def stopped_at(folder, configs, iteration, **options):
 
     def stop(progress):
         if progress.iteration >= iteration:
-            write_checkpoint(folder, progress.so_far(), {"seed": 1})
+            write_checkpoint(folder, progress.checkpoint(), {"seed": 1})
             return True
         return False
 
-    embed_many(KARATE, configs, measures=False, callback=stop, **options)
+    embed_many(KARATE, configs, measures=False, callbacks=[stop], **options)
     so_far, record = read_checkpoint(folder)
     assert record == {"seed": 1}
     assert so_far.losses.shape == (len(configs), so_far.state.iteration)
-    return embed_many(KARATE, configs, measures=False, so_far=so_far, **options)
+    return embed_many(KARATE, configs, measures=False, checkpoint=so_far, **options)
 
 
 @pytest.mark.parametrize(
@@ -61,7 +63,7 @@ def stopped_at(folder, configs, iteration, **options):
     ids=["tries", "phi", "thrown off", "ordered", "reference"],
 )
 def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations):
-    expected = embed_many(KARATE, configs, measures=False, backend=backend)
+    expected = embed_many(KARATE, configs, measures=False, place=Place(backend=backend))
     for iteration in iterations:
         found = stopped_at(tmp_path, configs, iteration, backend=backend)
         for a, b in zip(expected, found, strict=True):
@@ -291,10 +293,10 @@ def checkpoint(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checkpoint")
 
     def stop(progress):
-        write_checkpoint(folder, progress.so_far(), {"graph": {"nodes": 34}, "stopped": None})
+        write_checkpoint(folder, progress.checkpoint(), {"graph": {"nodes": 34}, "stopped": None})
         return progress.iteration > 10
 
-    embed_many(KARATE, [TrainingConfig(iterations=50)], measures=False, callback=stop)
+    embed_many(KARATE, [TrainingConfig(iterations=50)], measures=False, callbacks=[stop])
     return folder, read_checkpoint(folder), (folder / CHECKPOINT).read_bytes()
 
 

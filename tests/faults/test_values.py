@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.engines.base import BatchState
+from ultrahyperbolic.engines.base import BatchState, Place
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.files import read_sealed_json
-from ultrahyperbolic.loop import SoFar
+from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.paper.figure3 import last_loss
 from ultrahyperbolic.plot.graphs import losses_drawing
 from ultrahyperbolic.training import embed as estimator
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import embed_many
+from ultrahyperbolic.training.train import embed_many
 
 KARATE = uh.datasets.karate()
 
@@ -64,7 +64,7 @@ def test_they_are_taken_back(poison, names, iteration, value):
 
 def test_without_step_back_and_with_the_reference_too(poison):
     poison(20, "points", engine=ReferenceEngine)
-    (found,) = embed_many(KARATE, [TrainingConfig(iterations=120, step_back=False)], backend="reference")
+    (found,) = embed_many(KARATE, [TrainingConfig(iterations=120, step_back=False)], place=Place(backend="reference"))
     assert np.isfinite(found.points).all()
     assert found.run["nonfinite"] == 1
     losses = found.run["loss"]
@@ -73,7 +73,9 @@ def test_without_step_back_and_with_the_reference_too(poison):
 
 
 def train(iterations):
-    (found,) = embed_many(KARATE, [TrainingConfig(iterations=iterations)], measures=False, backend="reference")
+    (found,) = embed_many(
+        KARATE, [TrainingConfig(iterations=iterations)], measures=False, place=Place(backend="reference")
+    )
     return found.run
 
 
@@ -94,7 +96,7 @@ def test_the_loss_stays_where_it_was(poison, monkeypatch):
 
 def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
     poison(60, "points", engine=ReferenceEngine)  # and not taken back before it ends
-    (trained,) = embed_many(KARATE, [TrainingConfig(iterations=90)], measures=False, backend="reference")
+    (trained,) = embed_many(KARATE, [TrainingConfig(iterations=90)], measures=False, place=Place(backend="reference"))
     trained.save(tmp_path)
     loaded = uh.load(tmp_path)
     losses = loaded.run["loss"]
@@ -118,7 +120,7 @@ def test_the_command_tells_and_writes_what_is_finite(call, poison):
 
 def test_they_are_never_in_a_checkpoint(tmp_path):
     start = TrainingConfig().starting_points(KARATE)
-    so_far = SoFar(BatchState.start([start]), np.zeros((1, 3)), *np.zeros((2, 1), dtype=np.int64), 1.0)
+    so_far = Checkpoint(BatchState.start([start]), np.zeros((1, 3)), *np.zeros((2, 1), dtype=np.int64), 1.0)
     write_checkpoint(tmp_path, so_far, {})
     before = (tmp_path / CHECKPOINT).read_bytes()
     for name in ("points", "free", "best"):

@@ -15,7 +15,7 @@ from ultrahyperbolic.graph import GraphError
 from ultrahyperbolic.paper import TARGETS, figure3, table1, timing
 from ultrahyperbolic.training import presets as recipe
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import embed_many
+from ultrahyperbolic.training.train import embed_many
 
 for library in ("matplotlib", "plotly"):
     pytest.importorskip(library, reason=f"drawing needs {library}, which is not installed")

@@ -7,10 +7,11 @@ import math
 
 import numpy as np
 import pytest
+from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import configure, embed_many
+from ultrahyperbolic.training.train import embed_many
 
 KARATE = uh.datasets.karate()
 

@@ -9,6 +9,7 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
@@ -16,8 +17,8 @@ from ultrahyperbolic.evaluation import violated_orders
 from ultrahyperbolic.graph.hops import hops_from
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.defaults import at_temperature, choose, tries
-from ultrahyperbolic.training.embed import configure, embed_many
 from ultrahyperbolic.training.start import SpectralStart
+from ultrahyperbolic.training.train import embed_many
 
 MANIFOLDS = [
     PseudoHyperboloid(4, 0),

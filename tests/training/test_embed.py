@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import configure, embed_many
+from ultrahyperbolic.training.train import embed_many
 
 
 @pytest.fixture(scope="module")
@@ -407,7 +408,7 @@ def test_ctrl_c_ends_a_loop_over_seeds():
 def test_ctrl_c_gives_what_each_training_of_a_batch_had_reached():
     configs = [TrainingConfig(seed=seed, iterations=400) for seed in (0, 1)]
     with pytest.raises(uh.Interrupted) as raised:
-        embed_many(uh.datasets.karate(), configs, callback=pressed_at(30))
+        embed_many(uh.datasets.karate(), configs, callbacks=[pressed_at(30)])
     assert [e.run["seed"] for e in raised.value.embeddings] == [0, 1]
     assert {e.run["stopped"] for e in raised.value.embeddings} == {"interrupted"}
 
@@ -425,7 +426,7 @@ def test_ctrl_c_in_measuring_gives_the_points(monkeypatch):
 
 
 def test_records_hold_no_infinities(club, tmp_path):
-    from ultrahyperbolic.embedding.embedding import write_record
+    from ultrahyperbolic.embedding.store import write_record
 
     write_record(tmp_path, {"loss": [1.0, float("inf"), float("nan")], "n": {"x": np.float64(2.0)}})
     record = json.loads((tmp_path / "run.json").read_text())

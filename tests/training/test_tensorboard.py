@@ -11,7 +11,7 @@ import torch
 from ultrahyperbolic import Interrupted, PseudoHyperboloid, TrainingConfig, datasets, embed
 from ultrahyperbolic.evaluation import violated_orders
 from ultrahyperbolic.training import tensorboard as board
-from ultrahyperbolic.training.embed import embed_many
+from ultrahyperbolic.training.train import embed_many
 
 NAMES = {"loss", "temperature", "epsilon", "longest_edge", "shortest_nonedge", "violated_orders"}
 
@@ -66,7 +66,7 @@ def test_each_run_has_its_folder(tmp_path):
     geometries = [{"p": 2, "q": 1}, {"p": 1, "q": 2}, {"p": None, "q": None, "flat": 3}, {"p": 2, "q": 1, "beta": -2.0}]
     configs = [TrainingConfig(**geometry, iterations=100) for geometry in geometries]
     with board.with_tensorboard(tmp_path, graph, configs, None) as callback:
-        runs = embed_many(graph, configs, callback=callback, measures=False)
+        runs = embed_many(graph, configs, callbacks=[callback], measures=False)
     folders = ["Q2_1_seed0", "Q1_2_seed0", "R3_seed0", "Q2_1_seed0_3"]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(folders)
     for folder, run in zip(folders, runs, strict=True):

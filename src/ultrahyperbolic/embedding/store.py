@@ -1,4 +1,4 @@
-"""The folder of an embedding: ``embedding.parquet`` and ``run.json``, both or none, each with the sha256 of its content."""
+"""The folder of an embedding: ``embedding.parquet`` and ``run.json``, both or none, each with its sha256."""
 
 from __future__ import annotations
 

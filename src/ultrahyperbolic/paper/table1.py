@@ -48,7 +48,8 @@ Floats = NDArray[np.float64]
 class Recipe(Protocol):
     """Settings for a graph with weights or without, and a signature; q is None for flat space."""
 
-    def __call__(self, *, weighted: bool, q: int | None) -> Settings: ...
+    def __call__(self, *, weighted: bool, q: int | None) -> Settings:
+        """The settings."""
 
 
 def label(key: str) -> str:
@@ -138,8 +139,8 @@ def _thrown_off(embedding: Embedding) -> bool:
 def _temperature_note(graph: Graph, count: int, quiet: bool) -> NDArray[np.float64]:
     """Q^{4,0} at temperature 1 instead of 0.01, with a step that suits it: the table depends on τ as much as on q."""
     recipe = settings(weighted=True, q=0)
-    warm = Settings(temperature=(1.0, 1.0), step=3e-3, drop_below=None, iterations=3000)
-    configs = [configured(recipe, p=4, q=0, seed=seed, **warm) for seed in range(count)]
+    recipe.update(Settings(temperature=(1.0, 1.0), step=3e-3, drop_below=None, iterations=3000))
+    configs = [configured(recipe, p=4, q=0, seed=seed) for seed in range(count)]
     return np.array([_scores(graph, e) for e in _train(graph, configs, "Q^{4,0} at temperature 1", quiet)])
 
 

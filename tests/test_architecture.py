@@ -1,0 +1,111 @@
+"""The rooms: what may import what, and how large things may grow."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "ultrahyperbolic"
+FILES = sorted(PACKAGE.rglob("*.py"))
+# Compiled code: loops of numba, kernels of Triton.
+KERNELS = {
+    "engines/numba/iterate.py", "engines/numba/loss.py", "engines/numba/streaming.py", "pairs/numba/functions.py",
+    "pairs/numba/reducers.py", "graph/compiled.py", "engines/triton/pair_kernels.py",
+    "engines/triton/iterate_kernels.py",
+}  # fmt: skip
+MOST_LINES, MOST_PARAMETERS, MOST_ANY = 400, 10, 120
+# Functions of many settings that people call by name; commands are told by where they are.
+MANY_PARAMETERS = {"embed", "read_graph", "minimize"}
+
+
+def name_of(path):
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def lint_imports(folder):
+    """What ``make lint`` runs, on the package below a folder."""
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
+    environment = {"PYTHONPATH": str(folder), "PATH": "/usr/bin:/bin", "NO_COLOR": "1"}
+    command += ["--config", str(ROOT / "pyproject.toml")]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+
+
+@pytest.fixture
+def copied(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "ultrahyperbolic", ignore=shutil.ignore_patterns("__pycache__", "*.nb?"))
+    return tmp_path
+
+
+def test_the_contract_is_kept(copied):
+    found = lint_imports(copied)
+    assert found.returncode == 0, found.stdout + found.stderr
+    assert "2 kept, 0 broken" in found.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "line", "said"),
+    [
+        ("geometry/flat.py", "from ..training import config", "geometry is not allowed to import ultrahyperbolic.training"),
+        ("pairs/reference.py", "def f():\n    from ..cli import embed", "not allowed to import ultrahyperbolic.cli"),
+        ("graph/ids.py", "from . import graph", "No cycles are allowed in ultrahyperbolic.graph"),
+        ("checks.py", "from .files import SEAL\n", "not allowed to import"),
+    ],
+    ids=["upward", "upward, when it is called", "a circle of files", "at the bottom"],
+)  # fmt: skip
+def test_a_planted_import_is_found(copied, file, line, said):
+    path = copied / "ultrahyperbolic" / file
+    path.write_text(path.read_text(encoding="utf-8") + f"\n\n{line}\n", encoding="utf-8")
+    found = lint_imports(copied)
+    assert found.returncode != 0
+    assert said in " ".join(found.stdout.split())
+
+
+def test_lint_checks_the_imports():
+    assert "lint-imports" in (ROOT / "Makefile").read_text(encoding="utf-8").partition("\nlint:")[2].split("\n\n")[0]
+    rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
+    assert rooms <= {room.strip() for layer in contract["layers"] for room in layer.split(":")}
+
+
+def functions():
+    for path in FILES:
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef):
+                yield path, node
+
+
+def test_no_function_takes_many_parameters():
+    for path, node in functions():
+        exempt = name_of(path) in KERNELS or name_of(path).startswith("cli/") or node.name in MANY_PARAMETERS
+        if exempt or "sklearn" in path.name:
+            continue
+        arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs, node.args.vararg, node.args.kwarg]
+        count = sum(argument is not None and argument.arg not in ("self", "cls") for argument in arguments)
+        assert count <= MOST_PARAMETERS, f"{name_of(path)}: {node.name} takes {count}"
+
+
+def test_few_lines_say_any():
+    lines = [
+        f"{name_of(path)}:{number}"
+        for path in FILES
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if re.search(r"\bAny\b", line)
+    ]
+    assert len(lines) <= MOST_ANY, lines
+
+
+def test_no_file_is_long():
+    for path in FILES:
+        if name_of(path) not in KERNELS and path.name != "testing.py":
+            count = len(path.read_text(encoding="utf-8").splitlines())
+            assert count <= MOST_LINES, f"{name_of(path)} has {count} lines"
