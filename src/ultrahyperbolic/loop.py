@@ -117,7 +117,7 @@ def run(
     guard = _Guard(engine, state, compare=step_back)
     if so_far is not None:
         started -= so_far.seconds
-        state.take(so_far.state)
+        state.copy_from(so_far.state)
         chunks.append(so_far.losses)
     size = 1
     try:

@@ -102,11 +102,11 @@ def test_graphs_without_non_edges_or_with_one_edge(pairs, why):
     assert max(compare(DOUBLE, ranked, manifold, "smoothed", 0.1, spread_points(manifold, n))) <= 1e-10
 
 
-@pytest.mark.parametrize("way", ["descent", "gradient", "phi", "signed-gradient"])
-def test_iterations_equal_the_reference(way):
+@pytest.mark.parametrize("optimizer", ["descent", "gradient", "phi", "signed-gradient"])
+def test_iterations_equal_the_reference(optimizer):
     manifold = PseudoHyperboloid(3, 1, -4.0)
-    schedule = Schedule.constant(10, temperature=0.05, step=1e-2, clip=0.01, epsilon=0.1)
-    specs = [RunSpec(manifold, schedule, "smoothed", way)]
+    schedule = Schedule.constant(10, temperature=0.05, step=1e-2, max_step=0.01, epsilon=0.1)
+    specs = [RunSpec(manifold, schedule, "smoothed", optimizer)]
     start = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
     states = [BatchState.start([start]) for _ in range(2)]
     losses = [
@@ -133,7 +133,7 @@ def test_no_point_moves_before_all_gradients_are_known():
     # More nodes than one program takes: a moved neighbour would show in the gradient of an edge.
     manifold = PseudoHyperboloid(3, 1)
     pairs, points = random_pairs(150, "tied"), spread_points(manifold, 150)
-    schedule = Schedule.constant(3, temperature=0.1, step=0.1, clip=0.05, epsilon=0.1)
+    schedule = Schedule.constant(3, temperature=0.1, step=0.1, max_step=0.05, epsilon=0.1)
     specs = [RunSpec(manifold, schedule, "smoothed")]
     states = [BatchState.start([points.numpy()]) for _ in range(2)]
     for engine, state in zip((DOUBLE, ReferenceEngine), states, strict=True):

@@ -26,7 +26,7 @@ def large_graph(n=700, seed=0):
 
 
 def spec_of(manifold, iterations):
-    schedule = Schedule.constant(iterations, temperature=0.1, step=1e-2, clip=0.05)
+    schedule = Schedule.constant(iterations, temperature=0.1, step=1e-2, max_step=0.05)
     return RunSpec(manifold, schedule, "smoothed")
 
 

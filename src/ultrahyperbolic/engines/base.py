@@ -1,6 +1,6 @@
 """Engines: what advances a batch of runs by many iterations at once.
 
-A batch is points [B, n, d] with, for each run, a geometry, a dissimilarity, a way to move and a schedule. Run k of a
+A batch is points [B, n, d] with, for each run, a geometry, a dissimilarity, an optimizer and a schedule. Run k of a
 batch is that run alone, bit for bit. A schedule is data, so better schedules never touch an engine.
 """
 
@@ -28,13 +28,15 @@ FARTHEST = 1e16
 
 LIBRARY_BYTES = 192 << 20  # that compilers and kernels take whatever is trained
 EDGE_BYTES = 8 * 8  # of a sorted edge: ends, class, order, neighbours
-Way = Literal["descent", "gradient", "phi", "signed-gradient"]
+Optimizer = Literal["descent", "gradient", "phi", "signed-gradient"]
 Keep = Literal["best", "last"]
 Precision = Literal["float64", "float32"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 Backend = Literal["auto", "numba", "triton", "reference"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
-WAYS: tuple[Way, ...] = get_args(Way)
+OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
+# Kernels are given the number of an optimizer.
+DESCENT, GRADIENT, PHI, SIGNED_GRADIENT = range(len(OPTIMIZERS))
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
@@ -58,23 +60,28 @@ class Schedule:
     epsilon: Floats
     """Smoothing of the light cone, read by the smoothed dissimilarity alone."""
     step: Floats
-    clip: Floats
+    max_step: Floats
     """Longest move of a point in one iteration; infinite for none."""
     drop_below: float = -math.inf
     """Once the loss is below this, steps are multiplied by ``drop_factor``."""
     drop_factor: float = 1.0
 
     def __post_init__(self) -> None:
-        lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.clip)}
+        lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.max_step)}
         if len(lengths) != 1:
             raise ValueError(f"the arrays of a schedule must have one length, got {sorted(lengths)}")
 
     def __len__(self) -> int:
         return len(self.temperature)
 
+    @property
+    def rows(self) -> Floats:
+        """[4, T] temperature, ε, step and longest move: what kernels are given."""
+        return np.stack([self.temperature, self.epsilon, self.step, self.max_step])
+
     @classmethod
     def constant(
-        cls, iterations: int, *, temperature: float, step: float, clip: float = math.inf, epsilon: float = 0.1,
+        cls, iterations: int, *, temperature: float, step: float, max_step: float = math.inf, epsilon: float = 0.1,
         drop_below: float = -math.inf, drop_factor: float = 1.0,
     ) -> Schedule:  # fmt: skip
         """The same values at every iteration."""
@@ -82,7 +89,7 @@ class Schedule:
         def full(value: float) -> Floats:
             return np.full(iterations, value, dtype=np.float64)
 
-        return cls(full(temperature), full(epsilon), full(step), full(clip), drop_below, drop_factor)
+        return cls(full(temperature), full(epsilon), full(step), full(max_step), drop_below, drop_factor)
 
 
 @dataclass(frozen=True)
@@ -92,7 +99,8 @@ class RunSpec:
     manifold: Manifold
     schedule: Schedule
     dissimilarity: Dissimilarity = "geodesic"
-    way: Way = "descent"
+    optimizer: Optimizer = "descent"
+    """Along -χ, along -Df, freely through φ, or along whichever of ∓Df descends."""
     keep: Keep = "best"
     """The points of the lowest loss, or the last."""
 
@@ -104,8 +112,8 @@ class RunSpec:
                 f"dissimilarity 'distance' is the length of a geodesic, which does not join every pair of "
                 f"{self.manifold}: use 'geodesic' (D_γ), 'broken' or 'extrinsic'"
             )
-        if self.way not in WAYS:
-            raise ValueError(f"the way to move must be one of {', '.join(WAYS)}, got {self.way!r}")
+        if self.optimizer not in OPTIMIZERS:
+            raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         if self.keep not in KEPT:
             raise ValueError(f"keep must be one of {', '.join(KEPT)}, got {self.keep!r}")
 
@@ -153,7 +161,7 @@ class BatchState:
         record = np.repeat(fresh, len(starts))
         return cls(stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy())
 
-    def take(self, other: BatchState) -> None:
+    def copy_from(self, other: BatchState) -> None:
         """Stand where another batch of the same shape stands."""
         for name in ("points", "free", "best", "record", "steps_back", "nonfinite"):
             getattr(self, name)[:] = getattr(other, name)

@@ -91,9 +91,9 @@ class ReferenceEngine:
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
         schedule, record, manifold = spec.schedule, state.record[run], spec.manifold
         width = manifold.ambient_dim
-        held = state.free if spec.way == "phi" else state.points
+        held = state.free if spec.optimizer == "phi" else state.points
         variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
-        points = manifold.phi(variable) if spec.way == "phi" else variable
+        points = manifold.phi(variable) if spec.optimizer == "phi" else variable
         loss, edges, nonedges = self.objective(run, spec, points, iteration)
         value = float(loss.detach())
         longest, shortest = _ends_of(edges, nonedges)
@@ -111,21 +111,21 @@ class ReferenceEngine:
             record["dropped"] = 1.0
         factor = schedule.drop_factor if record["dropped"] else 1.0
         step = float(schedule.step[iteration]) * factor * record["step_scale"]
-        clip = float(schedule.clip[iteration])
+        max_step = float(schedule.max_step[iteration])
         (gradient,) = torch.autograd.grad(loss, variable)
-        where = Euclidean(width) if spec.way == "phi" else manifold
+        where = Euclidean(width) if spec.optimizer == "phi" else manifold
         settings = DescentSettings(
             where.to(self.device),
             lr=step,
-            direction="descent" if spec.way == "phi" else spec.way,
-            max_step=clip if math.isfinite(clip) else None,
+            direction="descent" if spec.optimizer == "phi" else spec.optimizer,
+            max_step=max_step if math.isfinite(max_step) else None,
         )
         moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)
         radius = 1.0 if manifold.quadric is None else manifold.quadric.radius
         near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
         moved = torch.where(near, moved, variable.detach())
         held[run, :, :width] = moved.cpu().numpy()
-        if spec.way == "phi":
+        if spec.optimizer == "phi":
             state.points[run, :, :width] = manifold.phi(moved).cpu().numpy()
         return value
 

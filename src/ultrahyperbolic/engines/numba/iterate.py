@@ -1,7 +1,7 @@
 """Iterations compiled for the CPU: loss, direction, exponential map, bookkeeping.
 
 Points are [d, n] here, coordinate after coordinate, which is what the pass over the pairs streams through. Everything a
-run needs is an argument, so one compilation serves every dimension, signature, dissimilarity and way to move.
+run needs is an argument, so one compilation serves every dimension, signature, dissimilarity and optimizer.
 """
 
 from __future__ import annotations
@@ -11,86 +11,89 @@ import math
 import numpy as np
 
 from ...pairs.numba.functions import jit
-from ..base import BEST_ITERATION, BEST_LOSS, DONE_AT, DROPPED, FARTHEST, LONGEST, SHORTEST, STEP_SCALE
-from .loss import loss_and_gradient, scale_of, small_loss_and_gradient
+from ..base import (
+    BEST_ITERATION,
+    BEST_LOSS,
+    DESCENT,
+    DONE_AT,
+    DROPPED,
+    FARTHEST,
+    LONGEST,
+    PHI,
+    SHORTEST,
+    SIGNED_GRADIENT,
+    STEP_SCALE,
+)
+from .arguments import Moment
+from .loss import loss_and_gradient, small_loss_and_gradient
 from .streaming import prepare, slab
-
-# How points move: along χ, along Df, through φ, or along Df or its reverse, whichever descends.
-ALONG_CHI, ALONG_GRADIENT, THROUGH_PHI, ALONG_SIGNED = range(4)
 
 
 @jit
-def finish(
-    points, pairs_points, free, best, record, time, radius, flat, way, step, clip, drop_below, drop_factor,
-    settled, best_every, stop_when_ordered, iteration, loss, longest, least, gradient,
-):  # fmt: skip
-    """What follows the loss and its gradient: the record, and the move of every point."""
+def finish(run, space, rules, now, iteration, found):
+    """What follows the loss and its gradient: the record, and the move of every point.
+
+    ``found`` are the loss, the longest edge and the nearest other pair.
+    """
+    points, free, record, gradient = run.points, run.free, run.record, run.gradient
+    time, radius, max_step = space.time, space.radius, now.max_step
+    loss, longest, least = found
     record[LONGEST], record[SHORTEST] = longest, least
-    if iteration < settled:
+    if iteration < rules.settled:
         record[BEST_ITERATION] = iteration
-        _copy(points, best)
-    elif iteration % best_every == 0 and loss < record[BEST_LOSS]:
+        _copy(points, run.best)
+    elif iteration % rules.best_every == 0 and loss < record[BEST_LOSS]:
         record[BEST_LOSS], record[BEST_ITERATION] = loss, iteration
-        _copy(points, best)
-    if stop_when_ordered and longest < least:
+        _copy(points, run.best)
+    if rules.stop_when_ordered and longest < least:
         record[BEST_LOSS], record[BEST_ITERATION], record[DONE_AT] = loss, iteration, iteration
-        _copy(points, best)
+        _copy(points, run.best)
         return
-    if loss < drop_below:
+    if loss < rules.drop_below:
         record[DROPPED] = 1.0
+    step = now.step
     if record[DROPPED] > 0.0:
-        step *= drop_factor
+        step *= rules.drop_factor
     step *= record[STEP_SCALE]
     for i in range(points.shape[1]):
         # The gradient of a point becomes its next place; where that would be nowhere, the point stays.
-        if flat:
-            _move_flat(points, gradient, i, step, clip)
-        elif way == THROUGH_PHI:
+        if time == 0:
+            _move_flat(points, gradient, i, step, max_step)
+        elif rules.optimizer == PHI:
             _pull_back(free, gradient, i, time, radius)
-            _move_flat(free, gradient, i, step, clip)
+            _move_flat(free, gradient, i, step, max_step)
             if _is_somewhere(gradient, i, time, radius):
                 for k in range(len(points)):
                     free[k, i] = gradient[k, i]
                 _onto(gradient, i, time, radius)
         else:
-            _move(points, gradient, i, time, radius, step, clip, way)
+            _move(points, gradient, i, time, radius, step, max_step, rules.optimizer)
         if _is_somewhere(gradient, i, time, radius):
             for k in range(len(points)):
                 points[k, i] = gradient[k, i]
-    _copy(points, pairs_points)
+    _copy(points, run.pair_points)
 
 
 @jit
-def advance(
-    points, pairs_points, free, best, record, time, radius, flat, kind, way, schedule, drop_below, drop_factor, settled,
-    best_every, stop_when_ordered, first, losses, edges, weaker, offsets, neighbors, places, work, scratch, gradient,
-):  # fmt: skip
+def advance(run, space, rules, schedule, first, losses, edges, work):
     """``len(losses)`` iterations of one run on one thread; losses are NaN from when it was done.
 
-    ``places`` are the edges' places among all pairs of a small graph, and empty for a large one.
+    ``schedule`` [4, …] begins at the iteration ``first``.
     """
-    scale = scale_of(radius, flat)
     for index in range(len(losses)):
-        if record[DONE_AT] >= 0.0:
+        if run.record[DONE_AT] >= 0.0:
             losses[index] = np.nan
             continue
-        tau, epsilon, step, clip = schedule[:, index]
-        prepared = prepare(points, time, scale, kind, radius, epsilon, tau, stop_when_ordered, offsets, neighbors, work)
-        if len(places) > 0:
-            loss, longest, least = small_loss_and_gradient(
-                points, time, radius, flat, kind, epsilon, tau, prepared, places, weaker, work, scratch, gradient,
-            )  # fmt: skip
+        now = Moment(schedule[0, index], schedule[1, index], schedule[2, index], schedule[3, index])
+        prepared = prepare(run.points, space, now, rules.stop_when_ordered, edges, work)
+        if len(edges.places) > 0:
+            found = small_loss_and_gradient(run, space, now, prepared, edges, work)
         else:
             for s in range(len(work.sums)):
-                slab(points, pairs_points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s)
-            loss, longest, least = loss_and_gradient(
-                points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient
-            )
-        losses[index] = loss
-        finish(
-            points, pairs_points, free, best, record, time, radius, flat, way, step, clip, drop_below, drop_factor,
-            settled, best_every, stop_when_ordered, first + index, loss, longest, least, gradient,
-        )  # fmt: skip
+                slab(run, space, now, prepared, edges, work, s)
+            found = loss_and_gradient(run, space, now, prepared, edges, work)
+        losses[index] = found[0]
+        finish(run, space, rules, now, first + index, found)
 
 
 @jit
@@ -115,11 +118,11 @@ def _onto(points, i, time, radius):
 
 
 @jit
-def _move(points, g, i, time, radius, step, clip, way):
+def _move(points, g, i, time, radius, step, max_step, optimizer):
     """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
     d = len(points)
     curvature = 1.0 / (radius * radius)
-    for _ in range(2 if way == ALONG_CHI else 1):
+    for _ in range(2 if optimizer == DESCENT else 1):
         # Π_x(G g) = G g + (g · x / |β|) x.
         along = 0.0
         for k in range(d):
@@ -127,13 +130,13 @@ def _move(points, g, i, time, radius, step, clip, way):
         along *= curvature
         for k in range(d):
             g[k, i] = (-g[k, i] if k < time else g[k, i]) + along * points[k, i]
-    factor = _step(g, i, step, clip)
+    factor = _step(g, i, step, max_step)
     square = 0.0
     for k in range(d):
         g[k, i] *= factor
         square += (-g[k, i] if k < time else g[k, i]) * g[k, i]
     # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, and where it is 0 neither does.
-    turn = 1.0 if way != ALONG_SIGNED or square > 0.0 else -1.0 if square < 0.0 else 0.0
+    turn = 1.0 if optimizer != SIGNED_GRADIENT or square > 0.0 else -1.0 if square < 0.0 else 0.0
     z = square * curvature
     if abs(z) < 1e-3:
         # cosh √z and sinh √z / √z; the next terms are z⁵/10! and z⁵/11!.
@@ -162,18 +165,18 @@ def _is_somewhere(points, i, time, radius):
 
 
 @jit
-def _step(g, i, step, clip):
-    """The factor of the gradient of point i: -step, or what makes the move ``clip`` long if that is less."""
+def _step(g, i, step, max_step):
+    """The factor of the gradient of point i: -step, or what makes the move ``max_step`` long if that is less."""
     length = 0.0
     for k in range(len(g)):
         length += g[k, i] * g[k, i]
     length = math.sqrt(length) * step
-    return -step if length <= clip else -step * clip / length
+    return -step if length <= max_step else -step * max_step / length
 
 
 @jit
-def _move_flat(points, g, i, step, clip):
-    factor = _step(g, i, step, clip)
+def _move_flat(points, g, i, step, max_step):
+    factor = _step(g, i, step, max_step)
     for k in range(len(points)):
         g[k, i] = points[k, i] + factor * g[k, i]
 

@@ -7,55 +7,59 @@ import math
 import numpy as np
 
 from ...pairs.numba.functions import exponentials, jit, smooth
-from .streaming import combine, evaluate, half_chord, half_chords, kind_of_table, push_row, smallest, sum_of, weigh
+from .arguments import Prepared
+from .streaming import (
+    combine,
+    evaluate,
+    half_chord,
+    half_chords,
+    kind_of_table,
+    push_row,
+    scale_of,
+    smallest,
+    sum_of,
+    weigh,
+)
 
 # Farther than any pair, and a number: the compiler is told that there is no infinity.
 _BEYOND = 1e300
 
 
 @jit
-def scale_of(radius, flat):
-    """What makes w of a squared chord."""
-    return 1.0 if flat else 0.25 / (radius * radius)
-
-
-@jit
-def loss_and_gradient(points, time, radius, flat, kind, epsilon, tau, prepared, edges, weaker, work, scratch, gradient):
-    """The loss from a finished pass, and its Euclidean gradient [d, n].
+def loss_and_gradient(run, space, now, prepared, edges, work):
+    """The loss from a finished pass; its Euclidean gradient is written to the run's.
 
     Also the dissimilarity of the longest edge and of the nearest other pair (NaN after a pass that was not asked for
-    it). ``scratch`` is [6, m].
+    it).
     """
-    scale = scale_of(radius, flat)
+    points, gradient, scratch, ends = run.points, run.gradient, run.scratch, edges.ends
+    time, tau, scale = space.time, now.tau, scale_of(space)
     least, total = combine(tau, work, gradient)
     values, slopes, pulls = scratch[0], scratch[1], scratch[2]
-    longest = edge_terms(
-        points, work.factors, time, kind, radius, epsilon, prepared, work.table, edges, scratch[3], values, slopes
-    )
-    loss, rest = rank(values, weaker, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
-    for e in range(len(edges)):
+    longest = edge_terms(points, space, now, prepared, ends, work, scratch[3], values, slopes)
+    loss, rest = rank(values, edges.weaker, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
+    for e in range(len(ends)):
         pulls[e] *= slopes[e]
     for k in range(len(points)):
         factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
         for j in range(points.shape[1]):
             gradient[k, j] *= -rest * factor
-        for e in range(len(edges)):
-            i, j = edges[e]
+        for e in range(len(ends)):
+            i, j = ends[e]
             part = factor * pulls[e] * (points[k, i] - points[k, j])
             gradient[k, i] += part
             gradient[k, j] -= part
-    return loss, longest, (np.nan if prepared[0] or prepared[1] > 0.0 else least)
+    return loss, longest, (np.nan if prepared.hot or prepared.slack > 0.0 else least)
 
 
 @jit
-def small_loss_and_gradient(
-    points, time, radius, flat, kind, epsilon, tau, prepared, places, weaker, work, scratch, gradient
-):
+def small_loss_and_gradient(run, space, now, prepared, edges, work):
     """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), ….
 
-    ``places`` [m] are the edges' places among them; ``scratch`` is [6, pairs]. The nearest other pair is always found.
+    The nearest other pair is always found.
     """
-    _, _, reach, above, below = prepared
+    points, gradient, scratch, places, weaker = run.points, run.gradient, run.scratch, edges.places, edges.weaker
+    time, kind, tau = space.time, space.kind, now.tau
     m, n = len(weaker), points.shape[1]
     count = n * (n - 1) // 2
     w, values, slopes, weights = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -68,16 +72,16 @@ def small_loss_and_gradient(
             half_chords(points, work.factors, time, i, i + 1, n - i - 1, w, row)
         row += n - i - 1
     tabled = kind_of_table(kind, n)
-    evaluate(w, count, tabled, radius, epsilon, tau, False, work.table, reach, above, below, 0, values, slopes)
+    evaluate(w, count, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
     if tabled != kind:
-        smooth(values, slopes, count, epsilon, time == 0)
-    edges, pulls, longest = scratch[4], scratch[5], -np.inf
+        smooth(values, slopes, count, now.epsilon, time == 0)
+    edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
     for pair in range(count):
         w[pair] = values[pair]
     for e in range(m):
-        edges[e] = values[places[e]]
-        longest = max(longest, edges[e])
+        edge_values[e] = values[places[e]]
+        longest = max(longest, edge_values[e])
         w[places[e]] = _BEYOND
     least, total = smallest(w, count), 0.0
     if count > m:
@@ -85,7 +89,8 @@ def small_loss_and_gradient(
         for e in range(m):
             weights[places[e]] = 0.0
         total = sum_of(weights, count)
-    loss, rest = rank(edges, weaker, tau, least, total, w, pulls, values, w[m:] if count >= 2 * m else np.empty(m))
+    references = w[m:] if count >= 2 * m else np.empty(m)
+    loss, rest = rank(edge_values, weaker, tau, least, total, w, pulls, values, references)
     weigh(slopes, weights, count, -rest)
     for e in range(m):
         weights[places[e]] = pulls[e] * slopes[places[e]]
@@ -96,7 +101,7 @@ def small_loss_and_gradient(
     for i in range(n - 1):
         push_row(points, i, n - i - 1, weights, row, gradient)
         row += n - i - 1
-    scale = scale_of(radius, flat)
+    scale = scale_of(space)
     for k in range(len(points)):
         factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
         for j in range(n):
@@ -105,20 +110,19 @@ def small_loss_and_gradient(
 
 
 @jit
-def edge_terms(points, factors, time, kind, radius, epsilon, prepared, table, edges, w, values, slopes):
+def edge_terms(points, space, now, prepared, ends, work, w, values, slopes):
     """Dissimilarities of the edges and their slopes in w, into values and slopes [m]; the longest."""
-    hot, _, reach, above, below = prepared
-    m = len(edges)
+    kind, m = space.kind, len(ends)
     for e in range(m):
-        w[e] = half_chord(points, factors, time, edges[e, 0], edges[e, 1])
+        w[e] = half_chord(points, work.factors, space.time, ends[e, 0], ends[e, 1])
     tabled = kind_of_table(kind, points.shape[1])
-    # The table of a hot pass holds exponentials: nothing is read from it here.
-    evaluate(
-        w, m, kind if hot else tabled, radius, epsilon, 0.0, False, table, 0.0 if hot else reach, 0 if hot else above,
-        0 if hot else below, 0, values, slopes,
-    )  # fmt: skip
-    if tabled != kind and not hot:
-        smooth(values, slopes, m, epsilon, time == 0)
+    if prepared.hot:
+        # The table of a hot pass holds exponentials: nothing is read from it here.
+        evaluate(w, m, kind, space.radius, now, Prepared(False, 0.0, 0.0, 0, 0), work.table, 0, values, slopes)
+    else:
+        evaluate(w, m, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
+        if tabled != kind:
+            smooth(values, slopes, m, now.epsilon, space.time == 0)
     longest = -np.inf
     for e in range(m):
         longest = max(longest, values[e])

@@ -42,6 +42,8 @@ from ...pairs.numba.functions import (
     table_octaves,
     vectorized,
 )
+from ..base import Floats
+from .arguments import Prepared
 
 ROWS = 4
 TILE = 256
@@ -56,8 +58,6 @@ _TABLE_PAIRS = 50_000
 _HOT_RATE, _HOT_NEAREST = 2.0, 8.0
 # Sums are relative to the least dissimilarity seen so far, or to one that exceeds it by less than this, in units of τ.
 _SLACK = 8.0
-
-Floats = NDArray[np.float64]
 
 
 class Workspace(NamedTuple):
@@ -81,6 +81,24 @@ class Workspace(NamedTuple):
     """[d] ±1/4|β|, the metric's signs times what makes w of a squared chord."""
     cut: Floats
     """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
+
+
+class _Slab(NamedTuple):
+    """What the tiles of a slab write to."""
+
+    first: int
+    """Its first row."""
+    state: Floats
+    """[least, total, low, high, lower, higher]: w outside [low, high] does not count, and w within [lower, higher] may
+    be nearer than the least."""
+    cursor: NDArray[np.int64]
+    """[ROWS] where the neighbours of each row pass the tile's last column."""
+    wide: Floats | None
+    w: NDArray[np.floating]
+    values: NDArray[np.floating]
+    pull: NDArray[np.floating]
+    weights: NDArray[np.floating]
+    gradient: NDArray[np.floating]
 
 
 def slabs_of(n: int) -> NDArray[np.int64]:
@@ -160,6 +178,18 @@ def _narrow(wide, count, w):
 
 
 @jit
+def _chords(points, factors, time, i, rows, start, count, wide, w):
+    """w of a tile; by way of ``wide``, where there is that."""
+    if wide is None:
+        for r in range(rows):
+            half_chords(points, factors, time, i + r, start, count, w, r * count)
+    else:
+        for r in range(rows):
+            half_chords(points, factors, time, i + r, start, count, wide, r * count)
+        _narrow(wide, rows * count, w)
+
+
+@jit
 def half_chord(points, factors, time, i, j):
     """w of one pair. With one time coordinate its difference is that of the space coordinates, which lose no digits."""
     total, time_difference = 0.0, 0.0
@@ -191,7 +221,7 @@ def _far(w):
 
 
 @jit
-def _nearest(w, count, kind, radius, epsilon):
+def _nearest(w, count, space, epsilon):
     above, below = np.inf, -np.inf
     for j in range(count):
         if w[j] >= 0.0:
@@ -200,9 +230,9 @@ def _nearest(w, count, kind, radius, epsilon):
             below = max(below, w[j])
     nearest = np.inf
     if above < _far(w):
-        nearest = dissimilarity(above, kind, radius, epsilon)[0]
+        nearest = dissimilarity(above, space.kind, space.radius, epsilon)[0]
     if below > -np.inf:
-        nearest = min(nearest, dissimilarity(below, kind, radius, epsilon)[0])
+        nearest = min(nearest, dissimilarity(below, space.kind, space.radius, epsilon)[0])
     return nearest
 
 
@@ -226,20 +256,21 @@ def _weigh(weights, pull, count):
 
 
 @jit
-def evaluate(w, count, kind, radius, epsilon, tau, hot, table, reach, above, below, masked, values, slopes):
+def evaluate(w, count, kind, radius, now, prepared, table, masked, values, slopes):
     """Dissimilarities and their slopes at w[:count] (in a hot pass, exp(-d/τ) and its product with the slope).
 
     ``masked`` of them stand for no pair, are beyond the table, and get any number.
     """
+    hot, _, reach, above, below = prepared
     lowest = lowest_octave(kind)
     if look_up(table, lowest, above, below, w, count, values, slopes) > masked:
         start = math.ldexp(1.0, lowest)
         for j in range(count):
             size = abs(w[j])
             if size < start or (size >= reach and size < _far(w)) or (kind == BROKEN and w[j] <= -0.5):
-                value, slope = dissimilarity(w[j], kind, radius, epsilon)
+                value, slope = dissimilarity(w[j], kind, radius, now.epsilon)
                 if hot:
-                    value = math.exp(-value / tau)
+                    value = math.exp(-value / now.tau)
                     slope *= value
                 values[j], slopes[j] = value, slope
 
@@ -328,11 +359,12 @@ def kind_of_table(kind, n):
 
 
 @jit
-def _mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
+def _mask(array, value, i, rows, start, count, cursor, edges):
     """Write a value where a tile holds no pair of this pass: at columns up to the row itself, and at edges.
 
     ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many places that are.
     """
+    offsets, neighbors = edges.offsets, edges.neighbors
     masked = 0
     for r in range(rows):
         shift = r * count - start
@@ -348,110 +380,69 @@ def _mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
 
 
 @jit
-def _tile(
-    exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below, offsets,
-    neighbors, cursor, i, rows, start, count, state, wide, w, values, pull, weights, gradient, first,
-):  # fmt: skip
-    """The pairs of ``rows`` rows from i on with ``count`` columns from ``start`` > i on.
-
-    ``state`` holds [least, total, low, high, lower, higher] of the slab, whose rows begin at ``first``: w outside
-    [low, high] does not count, and w within [lower, higher] may be nearer than the least.
-    """
+def _tile(run, space, now, prepared, edges, work, slab, i, rows, start, count):
+    """The pairs of ``rows`` rows from i on with ``count`` columns from ``start`` > i on."""
+    time, radius, kind = space.time, space.radius, space.kind
+    epsilon, tau, hot, slack = now.epsilon, now.tau, prepared.hot, prepared.slack
+    points, factors, offsets, neighbors = run.pair_points, work.factors, edges.offsets, edges.neighbors
+    state, cursor, w, gradient = slab.state, slab.cursor, slab.w, slab.gradient
     size = rows * count
+    _chords(run.points, factors, time, i, rows, start, count, slab.wide, w)
     for r in range(rows):
-        if wide is None:
-            half_chords(exact, factors, time, i + r, start, count, w, r * count)
-        else:
-            half_chords(exact, factors, time, i + r, start, count, wide, r * count)
         while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
             cursor[r] += 1
-    if wide is not None:
-        _narrow(wide, size, w)
-    masked = _mask(w, _far(w), i, rows, start, count, cursor, offsets, neighbors)
+    masked = _mask(w, _far(w), i, rows, start, count, cursor, edges)
     alive = size if hot else _count_between(w, size, state[2], state[3])
     if alive == 0:
         return
     if not hot and _count_between(w, size, state[4], state[5]) > 0:
-        nearest = _nearest(w, size, kind, radius, epsilon)
+        nearest = _nearest(w, size, space, epsilon)
         if nearest < state[0] - slack:
             if state[1] > 0.0:
                 shrink = math.exp((nearest - state[0]) / tau)
                 state[1] *= shrink
-                _scale(gradient, first, shrink)
+                _scale(gradient, slab.first, shrink)
             state[0] = nearest
-            state[2], state[3] = bounds(nearest + cut * tau, kind, radius, epsilon)
+            state[2], state[3] = bounds(nearest + work.cut[0] * tau, kind, radius, epsilon)
             state[4], state[5] = bounds(max(nearest - slack, 0.0), kind, radius, epsilon)
             alive = _count_between(w, size, state[2], state[3])
     if alive * _FEW < size or rows < ROWS:
         for r in range(rows):
             for j in range(count):
                 if w[r * count + j] >= state[2] and w[r * count + j] <= state[3]:
-                    chord = half_chord(exact, factors, time, i + r, start + j)
+                    chord = half_chord(run.points, factors, time, i + r, start + j)
                     value, slope = dissimilarity(chord, kind, radius, epsilon)
                     weight = math.exp((state[0] - value) / tau)
                     state[1] += weight
                     _add_pair(points, i + r, start + j, weight * slope, gradient)
         return
     tabled = kind_of_table(kind, points.shape[1])
-    evaluate(w, size, tabled, radius, epsilon, tau, hot, table, reach, above, below, masked, values, pull)
+    values, pull, weights = slab.values, slab.pull, slab.weights
+    evaluate(w, size, tabled, radius, now, prepared, work.table, masked, values, pull)
     if hot:
-        _mask(values, 0.0, i, rows, start, count, cursor, offsets, neighbors)
-        _mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+        _mask(values, 0.0, i, rows, start, count, cursor, edges)
+        _mask(pull, 0.0, i, rows, start, count, cursor, edges)
         state[1] += sum_of(values, size)
     else:
         if tabled != kind:
             smooth(values, pull, size, epsilon, time == 0)
         exponentials(values, size, state[0], 1.0 / tau, weights)
-        _mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+        _mask(weights, 0.0, i, rows, start, count, cursor, edges)
         state[1] += _weigh(weights, pull, size)
     _push(points, i, start, count, pull, gradient)
 
 
 @jit
-def _rows(
-    exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below, offsets,
-    neighbors, first, last, sums, wide, tiles, gradient,
-):  # fmt: skip
-    """The pairs of the rows from ``first`` to ``last`` with all later nodes, into ``sums`` and ``gradient``."""
-    n = points.shape[1]
-    for k in range(len(gradient)):
-        for j in range(first, n):
-            gradient[k, j] = 0.0
-    state = np.empty(6)
-    state[0], state[1] = (0.0, 0.0) if hot else (np.inf, 0.0)
-    state[2] = state[4] = -np.inf
-    state[3] = state[5] = 0.5 * _far(points)
-    w, values, pull, weights = tiles[0], tiles[1], tiles[2], tiles[3]
-    cursor = np.zeros(ROWS, np.int64)
-    i = first
-    while i < last:
-        rows = min(ROWS, last - i)
-        for r in range(rows):
-            cursor[r] = offsets[i + r]
-        start = i + 1
-        while start < n:
-            count = min(TILE, n - start)
-            _tile(
-                exact, points, factors, time, kind, radius, epsilon, tau, cut, slack, hot, table, reach, above, below,
-                offsets, neighbors, cursor, i, rows, start, count, state, wide, w, values, pull, weights, gradient,
-                first,
-            )  # fmt: skip
-            start += count
-        i += rows
-    sums[0], sums[1] = state[0], state[1]
-
-
-@jit
-def _is_hot(points, factors, time, kind, radius, epsilon, tau, offsets, neighbors):
+def _is_hot(points, factors, space, now, edges):
     """Whether exp(-d/τ) can be a table: τ is large, and some of 64 pairs without an edge are not far in units of τ."""
-    if radius > _HOT_RATE * tau:
+    if space.radius > _HOT_RATE * now.tau:
         return False
-    n = points.shape[1]
+    n, offsets, neighbors = points.shape[1], edges.offsets, edges.neighbors
     for i in range(0, n - 1, max(1, n // 64)):
         if offsets[i + 1] > offsets[i] and neighbors[offsets[i]] == i + 1:
             continue
-        w = half_chord(points, factors, time, i, i + 1)
-        if dissimilarity(w, kind, radius, epsilon)[0] <= _HOT_NEAREST * tau:
+        w = half_chord(points, factors, space.time, i, i + 1)
+        if dissimilarity(w, space.kind, space.radius, now.epsilon)[0] <= _HOT_NEAREST * now.tau:
             return True
     return False
 
@@ -469,15 +460,20 @@ def _reach(points, scale):
 
 
 @jit
-def prepare(points, time, scale, kind, radius, epsilon, tau, compare, offsets, neighbors, work):
-    """What all slabs of a pass share: whether it is hot, by how much their reference may exceed the least
-    dissimilarity (not at all where that is asked for), and the table's reach and octaves above and below w = 0.
-    """
-    table, made_of, n = work.table, work.made_of, points.shape[1]
+def scale_of(space):
+    """What makes w of a squared chord."""
+    return 1.0 if space.time == 0 else 0.25 / (space.radius * space.radius)
+
+
+@jit
+def prepare(points, space, now, compare, edges, work):
+    """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself."""
+    time, radius, kind, epsilon, tau = space.time, space.radius, space.kind, now.epsilon, now.tau
+    table, made_of, n, scale = work.table, work.made_of, points.shape[1], scale_of(space)
     for k in range(len(points)):
         work.factors[k] = -scale if k < time else scale
     hot = n * (n - 1) // 2 >= _TABLE_PAIRS and not compare
-    hot = hot and _is_hot(points, work.factors, time, kind, radius, epsilon, tau, offsets, neighbors)
+    hot = hot and _is_hot(points, work.factors, space, now, edges)
     slack = 0.0 if compare else _SLACK * tau
     tabled = kind_of_table(kind, n)
     smoothed = tabled in (SMOOTHED, FLAT_SMOOTHED)
@@ -493,7 +489,7 @@ def prepare(points, time, scale, kind, radius, epsilon, tau, compare, offsets, n
             fill_octave(table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3])
         for k in range(6):
             made_of[k] = wanted[k]
-    return hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below
+    return Prepared(hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below)
 
 
 @jit
@@ -517,20 +513,35 @@ def combine(tau, work, gradient):
 
 
 @jit
-def slab(exact, points, time, kind, radius, epsilon, tau, prepared, offsets, neighbors, work, s):
+def slab(run, space, now, prepared, edges, work, s):
     """The pairs of slab ``s``: the rows of the slab with all later nodes, into the workspace.
 
     Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the gradient [d, n]. The
-    ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass. ``exact`` points are [d, n],
-    the first ``time`` of their coordinates time, and ``points`` the same in the precision of pairs; the neighbours
-    j > i of each node i are sorted.
+    ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass.
     """
-    hot, slack, reach, above, below = prepared
-    _rows(
-        exact, points, work.factors, time, kind, radius, epsilon, tau, work.cut[0], slack, hot, work.table, reach,
-        above, below, offsets, neighbors, work.slabs[s], work.slabs[s + 1], work.sums[s], _slab_of(work.wide, s),
-        work.tiles[s], work.gradients[s],
-    )  # fmt: skip
+    n, first, last = run.points.shape[1], work.slabs[s], work.slabs[s + 1]
+    gradient, tiles = work.gradients[s], work.tiles[s]
+    for k in range(len(gradient)):
+        for j in range(first, n):
+            gradient[k, j] = 0.0
+    state = np.empty(6)
+    state[0], state[1] = (0.0, 0.0) if prepared.hot else (np.inf, 0.0)
+    state[2] = state[4] = -np.inf
+    state[3] = state[5] = 0.5 * _far(gradient)
+    cursor = np.zeros(ROWS, np.int64)
+    here = _Slab(first, state, cursor, _slab_of(work.wide, s), tiles[0], tiles[1], tiles[2], tiles[3], gradient)
+    i = first
+    while i < last:
+        rows = min(ROWS, last - i)
+        for r in range(rows):
+            cursor[r] = edges.offsets[i + r]
+        start = i + 1
+        while start < n:
+            count = min(TILE, n - start)
+            _tile(run, space, now, prepared, edges, work, here, i, rows, start, count)
+            start += count
+        i += rows
+    work.sums[s, 0], work.sums[s, 1] = state[0], state[1]
 
 
 @jit

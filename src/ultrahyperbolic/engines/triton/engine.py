@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -17,13 +17,9 @@ import triton
 
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
-from ..base import FARTHEST, RECORD, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
+from ..base import FARTHEST, OPTIMIZERS, RECORD, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
 from .iterate_kernels import (
-    ALONG_CHI,
-    ALONG_GRADIENT,
-    ALONG_SIGNED,
     RECORD_WIDTH,
-    THROUGH_PHI,
     backward_kernel,
     denominators_kernel,
     forward_kernel,
@@ -42,7 +38,7 @@ _CHUNK, _SCAN = 128, 1024
 
 @dataclass
 class TritonEngine:
-    """A batch on a CUDA device. Runs that share a signature, a dissimilarity and a way to move advance together."""
+    """A batch on a CUDA device. Runs that share a signature, a dissimilarity and an optimizer advance together."""
 
     pairs: RankedPairs
     specs: Sequence[RunSpec]
@@ -56,20 +52,18 @@ class TritonEngine:
 
     def __post_init__(self) -> None:
         device = self.device or torch.device("cuda")
-        groups: dict[tuple[int, int, int, int], list[int]] = {}
+        groups: dict[_Shared, list[int]] = {}
         for number, spec in enumerate(self.specs):
-            space = kernel_space(spec.manifold, spec.dissimilarity)
-            key = (space.kind, _way(spec), spec.manifold.ambient_dim, space.time)
-            groups.setdefault(key, []).append(number)
-        self._groups = [_Group(self, numbers, *key, device) for key, numbers in groups.items()]
+            groups.setdefault(_Shared.of(spec), []).append(number)
+        self._groups = [_Group(self, numbers, shared, device) for shared, numbers in groups.items()]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
         losses = np.full((len(self.specs), iterations), np.nan)
         for group in self._groups:
-            group.take(state)
+            group.read_from(state)
             losses[group.numbers] = group.advance(iterations)
-            group.give(state)
+            group.write_to(state)
         state.iteration += iterations
         return losses
 
@@ -77,26 +71,38 @@ class TritonEngine:
         """The objective where the batch stands, without moving it."""
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         for group in self._groups:
-            group.take(state)
+            group.read_from(state)
             group.evaluate(found)
         return found
 
 
-class _Group:
-    """Runs of one signature, one dissimilarity and one way to move, on the device."""
+class _Shared(NamedTuple):
+    """What runs that advance together have in common: kernels are compiled for it."""
 
-    def __init__(
-        self, engine: TritonEngine, numbers: list[int], kind: int, way: int, width: int, time: int, device: torch.device
-    ) -> None:
+    kind: int
+    optimizer: int
+    width: int
+    time: int
+
+    @classmethod
+    def of(cls, spec: RunSpec) -> _Shared:
+        space = kernel_space(spec.manifold, spec.dissimilarity)
+        return cls(space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time)
+
+
+class _Group:
+    """Runs of one signature, one dissimilarity and one optimizer, on the device."""
+
+    def __init__(self, engine: TritonEngine, numbers: list[int], shared: _Shared, device: torch.device) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
-        self.numbers, self.way, self.device = numbers, way, device
+        self.numbers, self.device = numbers, device
+        kind, self.optimizer, self.width, self.time = shared
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
-        self.width, self.time = width, time
         dtype = getattr(torch, engine.precision)
-        self.passes = Passes(n, pairs.edges, runs, width, time, kind, dtype, device)
-        self.flat = time == 0
+        self.passes = Passes(n, pairs.edges, runs, self.width, self.time, kind, dtype, device)
+        self.flat = self.time == 0
 
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
@@ -104,10 +110,7 @@ class _Group:
         self.points, self.free, self.best, self.gradient = (double(runs, self.width, n) for _ in range(4))
         self.record = double(runs, RECORD_WIDTH.value)
         self.iterations = torch.zeros(runs, dtype=torch.int64, device=device)
-        schedules = [spec.schedule for spec in specs]
-        self.schedule = torch.from_numpy(
-            np.stack([np.stack([s.temperature, s.epsilon, s.step, s.clip]) for s in schedules])
-        ).to(device)
+        self.schedule = torch.from_numpy(np.stack([spec.schedule.rows for spec in specs])).to(device)
         self.rules = torch.tensor(
             [[s.schedule.drop_below, s.schedule.drop_factor, s.settled] for s in specs],
             dtype=torch.float64,
@@ -118,7 +121,7 @@ class _Group:
         self.pair_points = self.passes.pair_points(self.points, self.radius)
         self.spacing = self.passes.spacing(self.radius)
         scale = torch.ones_like(self.radius) if self.flat else 0.25 / self.radius**2
-        sign = torch.where(torch.arange(width, device=device) < time, -1.0, 1.0)
+        sign = torch.where(torch.arange(self.width, device=device) < self.time, -1.0, 1.0)
         self.factors = (scale[:, None] * sign[None, :]).contiguous()
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
@@ -150,8 +153,8 @@ class _Group:
         self.incident = integers(order % m if m else order)
         self.others = integers(pairs.edges[:, ::-1].T.reshape(-1)[order])
 
-    def take(self, state: BatchState) -> None:
-        """Read the runs from a batch."""
+    def read_from(self, state: BatchState) -> None:
+        """Take the runs' points and record from a batch."""
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width].swapaxes(1, 2))
             mine.copy_(torch.from_numpy(array))
@@ -159,8 +162,8 @@ class _Group:
         self.record[:, : len(RECORD)] = torch.from_numpy(state.rows[self.numbers]).to(self.device)
         self.iterations.fill_(state.iteration)
 
-    def give(self, state: BatchState) -> None:
-        """Write them back."""
+    def write_to(self, state: BatchState) -> None:
+        """Put them back."""
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             theirs[self.numbers, :, : self.width] = mine.cpu().numpy().swapaxes(1, 2)
         state.rows[self.numbers] = self.record[:, : len(RECORD)].cpu().numpy()
@@ -260,7 +263,7 @@ class _Group:
         move_kernel[(triton.cdiv(self.passes.n, nodes), self.passes.runs)](
             self.points, self.pair_points, self.spacing, self.free, self.best, self.gradient, self.time, self.radius,
             self.rules, self.record, self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST,
-            D=self.width, NODES=nodes, FLAT=self.flat, WAY=self.way, SPLIT=self.passes.split, num_warps=1,
+            D=self.width, NODES=nodes, FLAT=self.flat, OPTIMIZER=self.optimizer, SPLIT=self.passes.split, num_warps=1,
         )  # fmt: skip
 
     def evaluate(self, found: Evaluation) -> None:
@@ -272,10 +275,3 @@ class _Group:
         found.longest[self.numbers] = self.longest.cpu().numpy()
         found.shortest[self.numbers] = self.passes.least.cpu().numpy()
         found.gradient[self.numbers, :, : self.width] = self.gradient.cpu().numpy().swapaxes(1, 2)
-
-
-def _way(spec: RunSpec) -> int:
-    ways = {
-        "descent": ALONG_CHI, "gradient": ALONG_GRADIENT, "phi": THROUGH_PHI, "signed-gradient": ALONG_SIGNED,
-    }  # fmt: skip
-    return int(ways[spec.way].value)

@@ -8,10 +8,9 @@ import triton.language as tl
 from .. import base
 from .pair_kernels import log_add
 
-ALONG_CHI = tl.constexpr(0)
-ALONG_GRADIENT = tl.constexpr(1)
-THROUGH_PHI = tl.constexpr(2)
-ALONG_SIGNED = tl.constexpr(3)
+_DESCENT = tl.constexpr(base.DESCENT)
+_PHI = tl.constexpr(base.PHI)
+_SIGNED_GRADIENT = tl.constexpr(base.SIGNED_GRADIENT)
 
 # Columns of a run's record; the last two are of the device alone: whether these points are kept, and whether they move.
 _BEST_LOSS = tl.constexpr(base.BEST_LOSS)
@@ -187,13 +186,13 @@ def _is_somewhere(x, time, radius, farthest, D: tl.constexpr):
 
 
 @triton.jit
-def _clipped(g, step, clip, D: tl.constexpr):
-    """What to multiply a direction by: -step, or less where the move would be longer than ``clip``."""
+def _bounded(g, step, max_step, D: tl.constexpr):
+    """What to multiply a direction by: -step, or less where the move would be longer than ``max_step``."""
     square = tl.zeros_like(g[0])
     for k in tl.static_range(D):
         square += g[k] * g[k]
     length = tl.sqrt(square) * step
-    return tl.where(length <= clip, -step, -step * clip / tl.where(length > 0.0, length, 1.0))
+    return tl.where(length <= max_step, -step, -step * max_step / tl.where(length > 0.0, length, 1.0))
 
 
 @triton.jit
@@ -269,7 +268,7 @@ def gradient_kernel(
 def move_kernel(
     points, pair_points, spacing, free, best, gradient, time, radius, rules, record, schedule, total_iterations,
     iterations, n, farthest,
-    D: tl.constexpr, NODES: tl.constexpr, FLAT: tl.constexpr, WAY: tl.constexpr, SPLIT: tl.constexpr,
+    D: tl.constexpr, NODES: tl.constexpr, FLAT: tl.constexpr, OPTIMIZER: tl.constexpr, SPLIT: tl.constexpr,
 ):  # fmt: skip
     """The next points of a program's nodes. Not before all gradients are known: those of edges look at other nodes."""
     run = tl.program_id(1)
@@ -289,15 +288,15 @@ def move_kernel(
         tl.store(best + base + k * n + nodes, x[k], mask=keep)
     drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
     step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
-    clip = tl.load(schedule + (run * 4 + 3) * total_iterations + at)
+    max_step = tl.load(schedule + (run * 4 + 3) * total_iterations + at)
     r = tl.load(radius + run)
     moved = x
     if FLAT:
-        factor = _clipped(g, step, clip, D)
+        factor = _bounded(g, step, max_step, D)
         moved = ()
         for k in tl.static_range(D):
             moved = moved + (x[k] + factor * g[k],)
-    elif WAY == THROUGH_PHI:
+    elif OPTIMIZER == _PHI:
         # The gradient in z of f(φ(z)).
         z = ()
         time_square = tl.zeros([NODES], tl.float64)
@@ -315,7 +314,7 @@ def move_kernel(
             back = back + (
                 tl.where(k < time, stretch / length * (g[k] - along * z[k] / length), g[k] + along * z[k] / stretch),
             )
-        factor = _clipped(back, step, clip, D)
+        factor = _bounded(back, step, max_step, D)
         moved = ()
         for k in tl.static_range(D):
             moved = moved + (z[k] + factor * back[k],)
@@ -325,7 +324,7 @@ def move_kernel(
         moved = _onto(moved, time, r, D)
     else:
         # Π_x(G g) = G g + (g · x / |β|) x, twice for χ.
-        for _ in tl.static_range(2 if WAY == ALONG_CHI else 1):
+        for _ in tl.static_range(2 if OPTIMIZER == _DESCENT else 1):
             along = tl.zeros([NODES], tl.float64)
             for k in tl.static_range(D):
                 along += g[k] * x[k]
@@ -334,8 +333,8 @@ def move_kernel(
             for k in tl.static_range(D):
                 turned = turned + (tl.where(k < time, -g[k], g[k]) + along * x[k],)
             g = turned
-        factor = _clipped(g, step, clip, D)
-        if WAY == ALONG_SIGNED:
+        factor = _bounded(g, step, max_step, D)
+        if OPTIMIZER == _SIGNED_GRADIENT:
             # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, where it is 0 neither.
             square = tl.zeros([NODES], tl.float64)
             for k in tl.static_range(D):
