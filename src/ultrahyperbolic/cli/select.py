@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -51,7 +51,7 @@ def select(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
-    reading: dict[str, Any],
+    reading: opt.Reading,
 ) -> None:
     """Which geometry does a graph want? Flat space and all signatures, compared.
 

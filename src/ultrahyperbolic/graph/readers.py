@@ -281,6 +281,7 @@ def _attribute(path: str, format: str, weight: Column | Literal[False] | None) -
 
 def _read_nodes(nodes: Nodes, comments: str) -> Iterable[Hashable] | Mapping[Hashable, object]:
     """Ids, or a mapping from id to label, from whatever a list of nodes may be given as."""
+    columns: list[list[Hashable]]
     if isinstance(nodes, (str, os.PathLike)):
         columns = [column.to_pylist() for column in _node_columns(os.fspath(nodes), comments)]
     elif hasattr(nodes, "to_pandas"):
@@ -289,8 +290,7 @@ def _read_nodes(nodes: Nodes, comments: str) -> Iterable[Hashable] | Mapping[Has
         frame = cast("pandas.DataFrame", nodes)
         columns = [frame.iloc[:, k].tolist() for k in range(min(frame.shape[1], 2))]
     else:
-        given: Iterable[Hashable] = nodes
-        return given
+        return nodes
     if len(columns) < 2:
         return columns[0] if columns else []
     try:
