@@ -167,7 +167,7 @@ def check_writable(folder: Path) -> None:
         probe.unlink(missing_ok=True)
 
 
-def digest_of(about: Mapping[str, object], arrays: Sequence[NDArray[Any]]) -> str:
+def digest_of(about: Mapping[str, object], arrays: Sequence[NDArray[np.generic]]) -> str:
     """The sha256 over a description, as plain data, and arrays: the same on every machine.
 
     >>> digest_of({"kind": "flat"}, [np.arange(3.0)])[:16]
@@ -181,7 +181,7 @@ def digest_of(about: Mapping[str, object], arrays: Sequence[NDArray[Any]]) -> st
     return digest.hexdigest()
 
 
-def texts_as_arrays(texts: Sequence[str]) -> list[NDArray[Any]]:
+def texts_as_arrays(texts: Sequence[str]) -> list[NDArray[np.generic]]:
     """The lengths and the letters of texts, for :func:`digest_of`."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     lengths = np.array([len(text) for text in encoded], dtype=np.int64)

@@ -116,7 +116,7 @@ def test_options_that_make_no_sense(refuse, options, reason):
     [
         ("--weight calls", "no column 'calls'"),
         ("--source 7", "no column 7"),
-        ("--delimiter abc", "delimiter must be one letter"),
+        ("--delimiter abc", "delimiter must be one character"),
         ("--nodes nodes.csv", "nodes.csv: no such file"),
         ("--repeated error", "ties.csv, line 2"),
     ],

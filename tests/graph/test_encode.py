@@ -59,8 +59,8 @@ def test_ids_of_any_length_are_encoded(monkeypatch, size):
 def test_long_ids_that_share_a_hash_are_told_apart(monkeypatch):
     make_keys = compiled.make_keys
 
-    def collide(letters, words, starts, ends, column, keys):
-        is_hashed = make_keys(letters, words, starts, ends, column, keys)
+    def collide(text, words, starts, ends, column, keys):
+        is_hashed = make_keys(text, words, starts, ends, column, keys)
         keys[ends - starts > 15, column] = 1
         return is_hashed
 
@@ -68,7 +68,7 @@ def test_long_ids_that_share_a_hash_are_told_apart(monkeypatch):
     rows = [("a", "b" * 16), ("b" * 16, "c" * 16), ("a", "c" * 15 + "d")]
     first, second = columns(rows)
     blocks = encode.encode_blocks(
-        [0], lambda _: encode.Block(*map(encode.texts_of_arrow, (first.chunk(0), second.chunk(0))), None)
+        compiled, [0], lambda _: encode.Block(*map(encode.texts_of_arrow, (first.chunk(0), second.chunk(0))), None)
     )
     assert blocks is None
     assert encode_all(monkeypatch, first, second, few=0) == by_hand(rows)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ultrahyperbolic.graph import Graph, GraphError, NodeIds, compiled, fold
 from ultrahyperbolic.graph.merge import merge_rows
-from ultrahyperbolic.graph.rows import Rows, sorted_distinct
+from ultrahyperbolic.graph.rows import Rows, Rules, sorted_distinct
 
 N = 6
 WEIGHTS = st.integers(1, 4)
@@ -25,7 +25,7 @@ def graph_of(rows, kind="list", **options):
         NodeIds(range(N)),
         lambda row: f"row {row}",
     )
-    return Graph.from_rows(made, kind=kind, **options)
+    return Graph.from_rows(made, kind=kind, rules=Rules(**options))
 
 
 def as_dict(graph):
@@ -178,7 +178,7 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
     def result(many):
         monkeypatch.setattr(fold, "_MANY", many)
         try:
-            edges, weights, counts = fold.fold(rows, kind=kind, repeated=rule, asymmetric="sum")
+            edges, weights, counts = fold.fold(rows, kind, Rules(rule))
             return edges.tolist(), weights.tolist(), counts
         except GraphError as error:
             return str(error)
@@ -192,7 +192,7 @@ def test_rows_that_do_not_fit_into_64_bits_are_merged_without_the_loops(monkeypa
     rows = Rows(*ends, None, ids, str)
     monkeypatch.setattr(fold, "_MANY", 1)
     assert merge_rows(compiled, *ends, np.ones(3), len(ids), "sum") is None
-    edges, weights, _ = fold.fold(rows, kind="list")
+    edges, weights, _ = fold.fold(rows, "list", Rules())
     assert edges.tolist() == [[5, 2**31 - 1], [7, 2**31 - 1]]
     assert weights.tolist() == [2, 1]
 

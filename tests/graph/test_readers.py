@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import sys
+import time
 
 import networkx as nx
 import numpy as np
@@ -16,7 +17,7 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, encode, errors, fold, read_graph, readers, text
+from ultrahyperbolic.graph import Graph, GraphError, dialect, encode, errors, fold, read_graph, readers, text
 
 EDGES = [("ann", "bob", 2.0), ("bob", "cid", 1.5), ("ann", "dot", 3.0)]
 GRAPH = Graph.from_edges(EDGES)
@@ -155,7 +156,7 @@ def test_columns_by_name_and_by_position(write):
         ({"source": 1}, "the same column"),
         ({"weight": True}, "no column True"),
         ({"header": False, "source": "a"}, "no column 'a', for there is no header"),
-        ({"delimiter": "::"}, "one letter or 'whitespace'"),
+        ({"delimiter": "::"}, "one character or 'whitespace'"),
         ({"delimiter": ";"}, "one column; an edge needs two"),
         ({"repeated": "mean"}, "repeated must be one of"),
         ({"asymmetric": "max"}, "asymmetric must be one of"),
@@ -194,7 +195,7 @@ def test_quoted_fields_hold_anything(write):
 
 def test_a_quote_far_down_is_found(write):
     plain = "".join(f"a{k},b{k},1\n" for k in range(40_000))
-    assert len(plain) > text._SAMPLE
+    assert len(plain) > dialect._SAMPLE
     graph = read_graph(write(plain + '"x, y","z\nz",2\n'))
     assert graph.n_edges == 40_001
     assert graph.ids[-2:] == ["x, y", "z\nz"]
@@ -582,16 +583,26 @@ def test_options_that_do_not_apply_are_refused(write, content, options):
         read_graph(write(content), **options)
 
 
-def test_progress_is_shown_on_a_terminal_only(write, monkeypatch):
-    class Terminal(io.StringIO):
-        def isatty(self):
-            return True
+@pytest.mark.parametrize("compressed", [False, True])
+def test_progress_is_shown_on_a_terminal(write, terminal, monkeypatch, compressed):
+    stderr, choose = terminal(), readers.choose_columns
 
-    for name in (write(LAYOUTS["tabs"]), write(gzip.compress(LAYOUTS["tabs"].encode()), "graph.gz")):
-        for stream, shown in ((Terminal(), True), (io.StringIO(), False)):
-            monkeypatch.setattr(sys, "stderr", stream)
-            assert read_graph(name, progress=True) == GRAPH
-            assert ("Reading" in stream.getvalue()) == shown
+    def slowly(*arguments):
+        """Reading a small file is over before anything is shown: it waits for that here."""
+        deadline = time.monotonic() + 10
+        while "Reading graph" not in stderr.getvalue() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return choose(*arguments)
+
+    monkeypatch.setattr(readers, "choose_columns", slowly)
+    content = LAYOUTS["tabs"].encode()
+    assert read_graph(write(gzip.compress(content) if compressed else content), progress=True) == GRAPH
+    assert "Reading graph" in stderr.getvalue()
+
+
+def test_without_a_terminal_no_progress_is_shown(write, capsys):
+    assert read_graph(write(LAYOUTS["tabs"]), progress=True) == GRAPH
+    assert capsys.readouterr().err == ""
 
 
 def test_networkx_reads_and_writes_the_same(write):

@@ -208,9 +208,9 @@ def test_ids_of_any_kind_are_shown():
 
 
 def test_too_many_letters_are_cut(monkeypatch):
-    monkeypatch.setattr(contents, "_LETTERS", 1000)
+    monkeypatch.setattr(contents, "_CHARACTERS", 1000)
     long, short = contents.names(["x" * 999, "short"])
-    assert (long, short) == (f"{'x' * 300}… (999 letters)", "short")
+    assert (long, short) == (f"{'x' * 300}… (999 characters)", "short")
     assert contents.names(["x" * 995, "short"]) == ["x" * 995, "short"]
 
 

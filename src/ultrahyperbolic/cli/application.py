@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -33,16 +34,19 @@ class _OneLineErrors(TyperGroup):
 
     def main(
         self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
-        standalone_mode: bool = True, windows_expand_args: bool = True, **extra: Any,
-    ) -> Any:  # fmt: skip
+        standalone_mode: bool = True, windows_expand_args: bool = True, **extra: object,
+    ) -> object:  # fmt: skip
         """Run a command and leave with its exit code; not ``standalone_mode`` leaves errors to the caller."""
-        options: dict[str, Any] = {"complete_var": complete_var, "windows_expand_args": windows_expand_args, **extra}
         # What was asked for, word by word: an embedding remembers it.
-        options.setdefault("obj", ("ultrahyperbolic", *(sys.argv[1:] if args is None else args)))
+        extra.setdefault("obj", ("ultrahyperbolic", *(sys.argv[1:] if args is None else args)))
+        run = functools.partial(
+            super().main, args, prog_name, complete_var=complete_var, standalone_mode=False,
+            windows_expand_args=windows_expand_args, **extra,
+        )  # fmt: skip
         if not standalone_mode:
-            return super().main(args, prog_name, standalone_mode=False, **options)
+            return run()
         try:
-            result = super().main(args, prog_name, standalone_mode=False, **options)
+            result = run()
             sys.stdout.flush()
         except typer.TyperException as error:
             print(f"error: {_one_line(error)}", file=sys.stderr)

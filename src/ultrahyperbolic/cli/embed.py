@@ -150,7 +150,7 @@ def embed(
     quiet: Annotated[bool, _option(_RESULT, "--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
-    reading: dict[str, Any],
+    reading: opt.Reading,
 ) -> None:
     """Embed a graph: stronger ties shorter than weaker ones.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 
@@ -49,7 +49,7 @@ def export(
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: opt.Json = False,
     *,
-    reading: dict[str, Any],
+    reading: opt.Reading,
 ) -> None:
     """Write an embedding for another viewer.
 

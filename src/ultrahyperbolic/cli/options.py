@@ -6,8 +6,9 @@ import functools
 import inspect
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypedDict, cast
 
 import typer
 
@@ -38,12 +39,12 @@ Csv = Annotated[
 _READING = "Reading a file (else found from its content; docs/graphs.md)"
 
 
-def _reading(*names: str, metavar: str | None = None, help: str) -> Any:
+def _reading(*names: str, metavar: str | None = None, help: str) -> object:
     return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=_READING, show_default=False)
 
 
 Delimiter = Annotated[
-    str | None, _reading("--delimiter", metavar="LETTER", help="Between columns: one letter, tab or whitespace.")
+    str | None, _reading("--delimiter", metavar="CHARACTER", help="Between columns: one character, tab or whitespace.")
 ]
 Header = Annotated[bool | None, _reading("--header/--no-header", help="Whether the first row names the columns.")]
 Source = Annotated[str | None, _reading("--source", metavar="COLUMN", help="One end: a name, or a position from 0.")]
@@ -54,7 +55,7 @@ Weight = Annotated[
 ]
 Unweighted = Annotated[bool, _reading("--unweighted", help="Every weight is 1, whatever the third column holds.")]
 Comments = Annotated[
-    str | None, _reading("--comments", metavar="LETTERS", help="Lines that begin with one are skipped (#%).")
+    str | None, _reading("--comments", metavar="CHARACTERS", help="Lines that begin with one are skipped (#%).")
 ]
 Nodes = Annotated[
     Path | None, _reading("--nodes", metavar="FILE", help="All nodes in the order wanted; labels in a second column.")
@@ -73,48 +74,71 @@ Distances = Annotated[
 ]
 
 
-def reading(
-    delimiter: Delimiter = None,
-    header: Header = None,
-    source: Source = None,
-    target: Target = None,
-    weight: Weight = None,
-    unweighted: Unweighted = False,
-    comments: Comments = None,
-    nodes: Nodes = None,
-    repeated: Repeated = None,
-    asymmetric: Asymmetric = None,
-    weights_are_distances: Distances = False,
-) -> dict[str, Any]:
+class Reading(TypedDict, total=False):
     """The options of ``read_graph`` that were given."""
-    if unweighted and weights_are_distances:
-        raise Refused("--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them")
-    if unweighted and weight is not None:
-        raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
-    given: dict[str, Any] = {
-        "delimiter": {"tab": "\t", "\\t": "\t"}.get(delimiter or "", delimiter),
-        "header": header,
-        "source": _column(source),
-        "target": _column(target),
-        "weight": False if unweighted else _column(weight),
-        "comments": comments,
-        "nodes": nodes,
-        "repeated": repeated,
-        "asymmetric": asymmetric,
-        "weights_are_distances": weights_are_distances or None,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+
+    delimiter: str
+    header: bool
+    source: str | int
+    target: str | int
+    weight: str | int | Literal[False]
+    comments: str
+    nodes: Path
+    repeated: Literal["sum", "max", "first", "error"]
+    asymmetric: Literal["sum", "error"]
+    weights_are_distances: bool
+
+
+@dataclass(frozen=True)
+class _ReadingOptions:
+    """What a command can be told of reading a file."""
+
+    delimiter: Delimiter = None
+    header: Header = None
+    source: Source = None
+    target: Target = None
+    weight: Weight = None
+    unweighted: Unweighted = False
+    comments: Comments = None
+    nodes: Nodes = None
+    repeated: Repeated = None
+    asymmetric: Asymmetric = None
+    weights_are_distances: Distances = False
+
+    def given(self) -> Reading:
+        """What was said, as ``read_graph`` takes it."""
+        if self.unweighted and self.weights_are_distances:
+            raise Refused(
+                "--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them"
+            )
+        if self.unweighted and self.weight is not None:
+            raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
+        options = {
+            "delimiter": {"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter),
+            "header": self.header,
+            "source": _column(self.source),
+            "target": _column(self.target),
+            "weight": False if self.unweighted else _column(self.weight),
+            "comments": self.comments,
+            "nodes": self.nodes,
+            "repeated": self.repeated,
+            "asymmetric": self.asymmetric,
+            "weights_are_distances": self.weights_are_distances or None,
+        }
+        return cast("Reading", {name: value for name, value in options.items() if value is not None})
 
 
 def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of :func:`reading`, whose result becomes its parameter ``reading``."""
-    options = inspect.signature(reading, eval_str=True).parameters
+    """Give a command the options of reading a file; those that are given become its parameter ``reading``."""
+    options = inspect.signature(_ReadingOptions, eval_str=True).parameters
     own = dict(inspect.signature(command, eval_str=True).parameters)
     del own["reading"]
+    read: Callable[..., _ReadingOptions] = _ReadingOptions
 
     @functools.wraps(command)
-    def with_options(**given: Any) -> None:
-        command(**{name: given[name] for name in own}, reading=reading(**{name: given[name] for name in options}))
+    def with_options(**given: object) -> None:
+        reading = read(**{name: given[name] for name in options}).given()
+        command(**{name: given[name] for name in own}, reading=reading)
 
     parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (own | dict(options)).values()]
     with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]

@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -16,6 +16,8 @@ from .output import json_id, json_rows, number, percent, print_json, print_table
 from .sources import aligned, check_unread, find_again, find_graph, open_embedding
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..embedding import Embedding
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
@@ -84,7 +86,7 @@ def neighbors(
     print_table(("node", "distance"), [(shown(near), number(far)) for near, far in rows], right=("distance",))
 
 
-def _write_csv(path: Path | None, table: Any) -> None:
+def _write_csv(path: Path | None, table: pandas.DataFrame) -> None:
     if path is None:
         return
     from ..export.tables import write_table
@@ -131,7 +133,7 @@ def evaluate(
     ] = None,
     as_json: opt.Json = False,
     *,
-    reading: dict[str, Any],
+    reading: opt.Reading,
 ) -> None:
     """Measure an embedding by a graph, with cheap baselines beside it.
 

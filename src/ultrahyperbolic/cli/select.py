@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -53,7 +53,7 @@ def select(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
-    reading: dict[str, Any],
+    reading: opt.Reading,
 ) -> None:
     """Which geometry does a graph want? Flat space and all signatures, compared.
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 TYPE_CHECKING = False  # typing takes longer to import than all of the above
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import Any, NoReturn
+    from typing import NoReturn
 
 _ours = False  # whether this process does nothing but run the command
 
@@ -36,7 +36,7 @@ def on_interrupt(act: Callable[[], object], which: signal.Signals = signal.SIGIN
         yield
         return
 
-    def handle(number: int, frame: Any) -> None:
+    def handle(number: int, frame: object) -> None:
         act()
 
     signal.signal(which, handle)

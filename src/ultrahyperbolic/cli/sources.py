@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import typer
 
 from ..progress import bar
 from .errors import Refused, reason, refusing, suggestion
+from .options import Reading
 from .output import note
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 
-def find_graph(name: str, options: Mapping[str, Any], *, quiet: bool) -> Graph:
+def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
     """The graph of a file, else the data set of that name; ``options`` are those of ``read_graph``."""
     from ..datasets import names
     from ..graph import GraphError, read_graph
@@ -50,7 +51,7 @@ def find_graph(name: str, options: Mapping[str, Any], *, quiet: bool) -> Graph:
     raise Refused(f"{name}: no such file, and no data set of that name{near or '; there are ' + ', '.join(names())}")
 
 
-def where_from(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
+def where_from(name: str, options: Reading) -> dict[str, object]:
     """What :func:`find_again` finds a graph again by, from any folder, as plain data."""
     file = str(Path(name).resolve()) if Path(name).is_file() else None
     nodes = {"nodes": str(Path(options["nodes"]).resolve())} if "nodes" in options else {}
@@ -80,10 +81,11 @@ def find_again(run: Mapping[str, Any], folder: Path, *, quiet: bool, download: b
     if not isinstance(source, str):
         return Found(None, "the record does not say where it came from")
     given = _mapping(run.get("reading"))
-    options = {**given, **_mapping(about.get("reading"))}
-    if "nodes" in options:
-        nodes = str(options["nodes"])
-        options["nodes"] = next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes)
+    recorded = {**given, **_mapping(about.get("reading"))}
+    if "nodes" in recorded:
+        nodes = str(recorded["nodes"])
+        recorded["nodes"] = next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes)
+    options = cast("Reading", recorded)
     readers: list[Callable[[], Graph]] = [
         partial(find_graph, str(path), options, quiet=quiet) for path in _files(source, file, folder)
     ]
@@ -103,7 +105,7 @@ def find_again(run: Mapping[str, Any], folder: Path, *, quiet: bool, download: b
     return first or Found(None, f"{source} is not here")
 
 
-def _files(given: str, then: Any, folder: Path) -> list[Path]:
+def _files(given: str, then: object, folder: Path) -> list[Path]:
     """The files that a path which was given may mean now, each once; ``then`` is where it was."""
     places = [Path(given), *([Path(then)] if isinstance(then, str) else [])]
     if not places[0].is_absolute():
@@ -116,11 +118,11 @@ def _files(given: str, then: Any, folder: Path) -> list[Path]:
     return list(found.values())
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
+def _mapping(value: object) -> Mapping[str, object]:
     return value if isinstance(value, Mapping) else {}
 
 
-def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Mapping[str, Any], *, quiet: bool) -> Found:
+def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool) -> Found:
     """The graph of ``--graph``, else the one that was embedded, with the nodes of the embedding in their order."""
     if name is not None:
         return Found(aligned(find_graph(name, options, quiet=quiet), embedding, folder), "")
@@ -129,7 +131,7 @@ def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Mapp
     return found if found.graph is None or found.why else Found(aligned(found.graph, embedding, folder), "")
 
 
-def check_unread(options: Mapping[str, Any]) -> None:
+def check_unread(options: Reading) -> None:
     """Refuse options of reading where ``--graph`` names nothing to read."""
     if options:
         option, value = next(iter(options.items()))
@@ -147,7 +149,7 @@ def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
     return graph.with_nodes(embedding.ids)
 
 
-def _load(name: str, options: Mapping[str, Any]) -> Graph:
+def _load(name: str, options: Reading) -> Graph:
     from ..datasets import load
     from ..graph import GraphError
 

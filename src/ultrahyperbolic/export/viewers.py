@@ -8,10 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..checks import check_count
 from ..embedding.placed import Floats, Placed
@@ -19,6 +20,9 @@ from ..embedding.plane import plane
 from ..files import id_as_json, unique_beside
 from ..graph import Graph
 from ..progress import bar
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Format = Literal["atlas", "projector", "graphml", "gexf"]
 FORMATS: tuple[Format, ...] = get_args(Format)
@@ -161,7 +165,7 @@ def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, ove
     indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
     offsets = np.arange(0, n * k + 1, k, dtype=np.int32) if k else np.zeros(n + 1, dtype=np.int32)
     places = plane(embedding)
-    columns: dict[str, Any] = {"node": _text_column(id_texts(embedding.ids))}
+    columns: dict[str, pyarrow.Array | NDArray[np.generic]] = {"node": _text_column(id_texts(embedding.ids))}
     if (labels := _labels(graph)) is not None:
         columns["label"] = _text_column(labels)
     columns |= {"x": places[:, 0], "y": places[:, 1]}
@@ -180,7 +184,7 @@ def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, ove
     return Exported([path], [])
 
 
-def _text_column(texts: list[str]) -> Any:
+def _text_column(texts: list[str]) -> pyarrow.StringArray:
     import pyarrow as pa
 
     try:
@@ -259,9 +263,9 @@ def _content(text: str) -> str:
     return escape(text, {"\r": "&#13;"})
 
 
-def _numbers(embedding: Placed) -> dict[str, tuple[str, list[Any]]]:
+def _numbers(embedding: Placed) -> dict[str, tuple[str, list[float]]]:
     """The attributes of nodes: a type and a value for each."""
-    found: dict[str, tuple[str, list[Any]]] = {
+    found: dict[str, tuple[str, list[float]]] = {
         "rank": ("long", embedding.rank.tolist()),
         "delta": ("double", embedding.delta.tolist()),
     }

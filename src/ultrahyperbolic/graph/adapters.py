@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Self
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
-from .columns import SAMPLE_ROWS, Column, Columns, choose_columns, columns_taken
-from .encode import encode_ends
+from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
+from .columns import SAMPLE_ROWS, Column, Columns, Wanted, choose_columns, columns_taken
 from .errors import GraphError, need
 from .ids import NodeIds
-from .rows import Asymmetric, Floats, Kind, Repeated, Rows
+from .rows import Asymmetric, Floats, Kind, Repeated, Rows, Rules
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx
+    import pandas
+    import pyarrow
+    import scipy
+    import torch_geometric
 
 
 class Adapters(ABC):
@@ -30,24 +39,22 @@ class Adapters(ABC):
         rows: Rows,
         *,
         kind: Kind,
-        repeated: Repeated = "sum",
-        asymmetric: Asymmetric = "sum",
-        weights_are_distances: bool = False,
+        rules: Rules = Rules(),  # noqa: B008 (it is immutable)
         weight_name: Column | None = None,
-        labels: Mapping[Hashable, Any] | None = None,
+        labels: Mapping[Hashable, object] | None = None,
         columns: Columns | None = None,
         name: str | None = None,
     ) -> Self:
         """A graph from rows as a reader gathers them."""
 
     @abstractmethod
-    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, Any]) -> Self:
+    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, object]) -> Self:
         """The same edges over the given nodes."""
 
     @classmethod
     def from_networkx(
         cls,
-        graph: Any,
+        graph: networkx.Graph,
         *,
         weight: str | Literal[False] = "weight",
         label: str | None = None,
@@ -68,14 +75,14 @@ class Adapters(ABC):
         rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "networkx graph", counts)
         kind: Kind = "matrix" if graph.is_directed() else "undirected"
         return cls.from_rows(
-            rows, kind=kind, repeated=repeated, asymmetric=asymmetric, weights_are_distances=weights_are_distances,
-            weight_name=weight, labels=labels, name=name,
+            rows, kind=kind, rules=Rules(repeated, asymmetric, weights_are_distances), weight_name=weight,
+            labels=labels, name=name,
         )  # fmt: skip
 
     @classmethod
     def from_igraph(
         cls,
-        graph: Any,
+        graph: igraph.Graph,
         *,
         weight: str | Literal[False] = "weight",
         label: str | None = None,
@@ -97,14 +104,14 @@ class Adapters(ABC):
         rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "igraph graph", counts)
         kind: Kind = "matrix" if graph.is_directed() else "undirected"
         return cls.from_rows(
-            rows, kind=kind, repeated=repeated, asymmetric=asymmetric, weights_are_distances=weights_are_distances,
-            weight_name=weight, labels=labels, name=name,
+            rows, kind=kind, rules=Rules(repeated, asymmetric, weights_are_distances), weight_name=weight,
+            labels=labels, name=name,
         )  # fmt: skip
 
     @classmethod
     def from_pyg(
         cls,
-        data: Any,
+        data: torch_geometric.data.Data,
         *,
         weight: str | Literal[False] | None = None,
         ids: Sequence[Hashable] | None = None,
@@ -116,7 +123,7 @@ class Adapters(ABC):
         if getattr(data, "edge_index", None) is None:
             raise GraphError(f"{name or 'PyG data'}: no edge_index; a Data with edges is needed")
         first, second = data.edge_index.cpu().numpy().astype(np.int64)
-        weights: Any = None
+        weights = None
         if weight is None:
             weights = getattr(data, "edge_weight", None)
             attributes = getattr(data, "edge_attr", None)
@@ -129,15 +136,13 @@ class Adapters(ABC):
         floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
         node_ids = _ids_of_matrix(ids, int(data.num_nodes), name or "PyG data")
         rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'PyG data'}, edge {row} (from 0)")
-        return cls.from_rows(
-            rows, kind="matrix", asymmetric=asymmetric, weights_are_distances=weights_are_distances,
-            weight_name=weight, name=name,
-        )  # fmt: skip
+        rules = Rules(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        return cls.from_rows(rows, kind="matrix", rules=rules, weight_name=weight, name=name)
 
     @classmethod
     def from_scipy(
         cls,
-        matrix: Any,
+        matrix: scipy.sparse.sparray | scipy.sparse.spmatrix,
         *,
         ids: Sequence[Hashable] | None = None,
         asymmetric: Asymmetric = "sum",
@@ -148,15 +153,14 @@ class Adapters(ABC):
 
         A zero that is stored is refused: ``matrix.eliminate_zeros()`` says that you meant no tie.
         """
-        rows = rows_of_sparse(matrix, ids, name or "sparse matrix")
-        return cls.from_rows(
-            rows, kind="matrix", asymmetric=asymmetric, weights_are_distances=weights_are_distances, name=name
-        )
+        rows = _rows_of_sparse(matrix, ids, name or "sparse matrix")
+        rules = Rules(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
     @classmethod
     def from_numpy(
         cls,
-        matrix: Any,
+        matrix: ArrayLike,
         *,
         ids: Sequence[Hashable] | None = None,
         asymmetric: Asymmetric = "sum",
@@ -172,24 +176,23 @@ class Adapters(ABC):
         ([5.0, 2.0], {'asymmetric_pairs_summed': 1})
         """
         where = name or "matrix"
-        matrix = np.asarray(matrix)
-        _check_square(matrix.shape, matrix.dtype, where)
-        first, second = np.nonzero(matrix)
-        weights = matrix[first, second].astype(np.float64)
-        rows = Rows(first, second, weights, _ids_of_matrix(ids, len(matrix), where), lambda row: where)
-        return cls.from_rows(
-            rows, kind="matrix", asymmetric=asymmetric, weights_are_distances=weights_are_distances, name=name
-        )
+        array = np.asarray(matrix)
+        _check_square(array.shape, array.dtype, where)
+        first, second = np.nonzero(array)
+        weights = array[first, second].astype(np.float64)
+        rows = Rows(first, second, weights, _ids_of_matrix(ids, len(array), where), lambda row: where)
+        rules = Rules(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
     @classmethod
     def from_pandas(
         cls,
-        frame: Any,
+        frame: pandas.DataFrame,
         *,
         source: Column | None = None,
         target: Column | None = None,
         weight: Column | Literal[False] | None = None,
-        nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
+        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
         name: str | None = None,
@@ -203,10 +206,8 @@ class Adapters(ABC):
             frame.shape[1],
             is_numeric.__getitem__,
             lambda k: frame.iloc[:SAMPLE_ROWS, k].dropna().map(_comparable).unique().tolist(),
-            source=source,
-            target=target,
-            weight=weight,
-            where=where,
+            Wanted(source, target, weight),
+            where,
         )
         first, second = frame.iloc[:, chosen[0]], frame.iloc[:, chosen[1]]
         weights = None
@@ -226,7 +227,7 @@ class Adapters(ABC):
         codes = codes.astype(np.int64).reshape(-1, 2)
         rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")
         graph = cls.from_rows(
-            rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances,
+            rows, kind="list", rules=Rules(repeated, weights_are_distances=weights_are_distances),
             columns=columns_taken(list(frame.columns), chosen), name=name,
         )  # fmt: skip
         return graph if nodes is None else graph.with_nodes(nodes)
@@ -234,12 +235,12 @@ class Adapters(ABC):
     @classmethod
     def from_arrow(
         cls,
-        table: Any,
+        table: pyarrow.Table,
         *,
         source: Column | None = None,
         target: Column | None = None,
         weight: Column | Literal[False] | None = None,
-        nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
+        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
         name: str | None = None,
@@ -249,75 +250,20 @@ class Adapters(ABC):
         chosen = choose_arrow_columns(
             table.schema,
             lambda k: arrow_values(table.column(k)[:SAMPLE_ROWS]),
-            source=source,
-            target=target,
-            weight=weight,
-            where=where,
+            Wanted(source, target, weight),
+            where,
         )
         rows = rows_of_arrow(*(None if k is None else table.column(k) for k in chosen), where=where)
         graph = cls.from_rows(
-            rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances,
+            rows, kind="list", rules=Rules(repeated, weights_are_distances=weights_are_distances),
             columns=columns_taken(table.schema.names, chosen), name=name,
         )  # fmt: skip
         return graph if nodes is None else graph.with_nodes(nodes)
 
 
-def choose_arrow_columns(
-    schema: Any,
-    values: Callable[[int], Sequence[object]],
-    *,
-    source: Column | None,
-    target: Column | None,
-    weight: Column | Literal[False] | None,
-    where: str,
-) -> tuple[int, int, int | None]:
-    """Positions of source, target and weight in an Arrow schema; ``values`` are those of :func:`choose_columns`."""
-    types = need("pyarrow", "reading a table").types
-
-    def is_numeric(k: int) -> bool:
-        kind = schema.field(k).type
-        return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
-
-    return choose_columns(
-        schema.names, len(schema), is_numeric, values, source=source, target=target, weight=weight, where=where
-    )
-
-
-def arrow_values(column: Any) -> list[object]:
-    """The distinct values of an Arrow column, as far as they can be compared."""
-    types = need("pyarrow", "reading a table").types
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    if not (types.is_primitive(kind) or types.is_string(kind) or types.is_large_string(kind)):
-        return []
-    return [value for value in column.unique().to_pylist() if value is not None]
-
-
-def rows_of_arrow(first: Any, second: Any, weights: Any, *, where: str) -> Rows:
-    """Rows from Arrow columns of ids and, or ``None``, of weights."""
-    pa = need("pyarrow", "reading a table")
-    for column in (first, second):
-        if column.null_count:
-            row = int(np.flatnonzero(column.is_null().to_numpy())[0])
-            raise GraphError(f"{where}, row {row} (from 0): an id is missing (null)")
-    first, second = _plain(pa, first), _plain(pa, second)
-    if pa.types.is_floating(first.type):
-        for column in (first, second):
-            if np.isnan(values := column.to_numpy()).any():
-                row = int(np.flatnonzero(np.isnan(values))[0])
-                raise GraphError(f"{where}, row {row} (from 0): an id is missing (NaN)")
-    if first.type != second.type:
-        raise GraphError(f"{where}: source ids are {first.type}, target ids {second.type}: give both one type")
-    if weights is not None:
-        try:
-            weights = weights.cast(pa.float64()).to_numpy()
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # values, or a type, that Arrow makes no numbers of
-            raise GraphError(f"{where}: the weights are {weights.type}, no numbers") from None
-    i, j, ids = encode_ends(first, second)
-    node_ids = NodeIds(ids if pa.types.is_string(ids.type) else ids.to_pylist())
-    return Rows(i, j, weights, node_ids, lambda row: f"{where}, row {row} (from 0)")
-
-
-def rows_of_sparse(matrix: Any, ids: Sequence[Hashable] | None, where: str) -> Rows:
+def _rows_of_sparse(
+    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, ids: Sequence[Hashable] | None, where: str
+) -> Rows:
     """Rows from the stored entries of a sparse matrix."""
     entries = matrix.tocoo()
     _check_square(entries.shape, entries.dtype, where)
@@ -326,19 +272,7 @@ def rows_of_sparse(matrix: Any, ids: Sequence[Hashable] | None, where: str) -> R
     return Rows(first, second, weights, _ids_of_matrix(ids, entries.shape[0], where), lambda row: where)
 
 
-def _plain(pa: Any, column: Any) -> Any:
-    """A column without dictionaries, and with one type for all text and one for all whole numbers."""
-    kind = column.type
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        kind = pa.string()
-    elif pa.types.is_integer(kind) and kind != pa.uint64():
-        kind = pa.int64()
-    return column if column.type == kind else column.cast(kind)
-
-
-def _fill_missing(weights: Sequence[Any], name: str | None) -> tuple[Floats | None, dict[str, int]]:
+def _fill_missing(weights: Sequence[ArrayLike | None], name: str | None) -> tuple[Floats | None, dict[str, int]]:
     """Weights as numbers, 1 where there is none, and how many had none; ``None`` where all have none."""
     missing = sum(weight is None for weight in weights)
     if missing == len(weights):
@@ -352,7 +286,7 @@ def _fill_missing(weights: Sequence[Any], name: str | None) -> tuple[Floats | No
     return floats, {"missing_weights_set_to_1": missing} if missing else {}
 
 
-def _check_square(shape: tuple[int, ...], dtype: Any, where: str) -> None:
+def _check_square(shape: tuple[int, ...], dtype: DTypeLike, where: str) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphError(f"{where}: a square matrix is needed, with a row and a column a node; this one is {shape}")
     if np.dtype(dtype).kind not in "biuf":

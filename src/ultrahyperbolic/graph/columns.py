@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from itertools import combinations
 from numbers import Integral
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from .errors import GraphError
 
@@ -40,7 +40,7 @@ _QUANTITY = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _COMPARED = 50  # columns at most that are compared with each other
-_LONGEST = 60  # letters of a name that is shown
+_LONGEST = 60  # characters of a name that is shown
 
 
 class Columns(NamedTuple):
@@ -63,6 +63,15 @@ class Columns(NamedTuple):
         return f"columns: {source} – {target}, {weight}{counted}"
 
 
+class Wanted(NamedTuple):
+    """The columns that were asked for, by name or by position from 0; ``None`` for those that are to be found."""
+
+    source: Column | None = None
+    target: Column | None = None
+    weight: Column | Literal[False] | None = None
+    """``False``: every weight is 1."""
+
+
 def fold_name(name: object) -> str:
     """A column name without case and outer spaces."""
     return str(name).strip().casefold()
@@ -73,10 +82,7 @@ def choose_columns(
     width: int,
     is_numeric: Callable[[int], bool],
     values: Callable[[int], Sequence[object]],
-    *,
-    source: Column | None,
-    target: Column | None,
-    weight: Column | Literal[False] | None,
+    wanted: Wanted,
     where: str,
 ) -> tuple[int, int, int | None]:
     """Positions of source, target and weight: as told, else by a known name, else by what the columns hold.
@@ -85,6 +91,7 @@ def choose_columns(
     were found elsewhere, the column that follows the first of them, past the other. ``names`` is ``None`` for a table
     without a header, and ``values`` gives the distinct values of a column in the first rows.
     """
+    source, target, weight = wanted
     if width < 2:
         raise GraphError(f"{where}: one column; an edge needs two, the ids of its ends (is the delimiter right?)")
     known = [fold_name(name) for name in names or ()]
@@ -181,11 +188,11 @@ def _find(column: Column, names: Sequence[object] | None, width: int, where: str
     if names is None:
         raise GraphError(f"{where}: no column {column!r}, for there is no header: give positions, counted from 0")
     if column in names:
-        return _only(column, list(names), where)
+        return _only(column, names, where)
     raise GraphError(f"{where}: no column {column!r}; it has {', '.join(repr(name) for name in names)}")
 
 
-def _only(name: object, names: list[Any], where: str) -> int:
+def _only(name: object, names: Sequence[object], where: str) -> int:
     """The position of a name that must occur once."""
     if names.count(name) > 1:
         raise GraphError(f"{where}: {names.count(name)} columns are named {name!r}: give positions, counted from 0")

@@ -14,7 +14,7 @@ SUM, MAX, FIRST = range(3)
 
 _jit = numba.njit(cache=True, nogil=True, error_model="numpy")
 
-_NEWLINE, _ZERO, _NINE = (ord(letter) for letter in "\n09")
+_NEWLINE, _ZERO, _NINE = (ord(character) for character in "\n09")
 _SHORT = 15  # bytes of an id that is its own key
 _EXACT_DIGITS = np.uint64(15)  # of a decimal number that is one exact division of two floats
 _DIGIT_BITS = 10  # of a key, sorted by in one pass
@@ -31,12 +31,12 @@ def _decimal(text, start, end, point):
         return np.nan
     digits, decimals, points = np.int64(0), 0, 0
     while start < end:
-        letter = np.int64(text[start])
+        byte = np.int64(text[start])
         start += _ONE
-        if _ZERO <= letter <= _NINE:
-            digits = 10 * digits + (letter - _ZERO)
+        if _ZERO <= byte <= _NINE:
+            digits = 10 * digits + (byte - _ZERO)
             decimals += points
-        elif letter == point and points == 0:
+        elif byte == point and points == 0:
             points = 1
         else:
             return np.nan
@@ -132,17 +132,17 @@ def number_keys(keys, table, used, codes, fresh):
 
 
 @_jit
-def copy_ids(letters0, starts0, letters1, starts1, positions, offsets, out):
+def copy_ids(text0, starts0, text1, starts1, positions, offsets, out):
     """The bytes of the ids at ``positions``, which count both ends of the first row, of the second, and so on."""
     for k in range(len(positions)):
         row, is_second = positions[k] >> 1, positions[k] & 1
-        letters, start = (letters1, starts1[row]) if is_second else (letters0, starts0[row])
+        text, start = (text1, starts1[row]) if is_second else (text0, starts0[row])
         for at in range(offsets[k + 1] - offsets[k]):
-            out[offsets[k] + at] = letters[start + at]
+            out[offsets[k] + at] = text[start + at]
 
 
 @_jit
-def same_ids(letters, starts, ends, column, codes, known_letters, known_starts, known_ends):
+def same_ids(text, starts, ends, column, codes, known_text, known_starts, known_ends):
     """Whether every id of a column is, byte by byte, the known one of its code."""
     for row in range(len(starts)):
         start, known = starts[row], known_starts[codes[row, column]]
@@ -150,7 +150,7 @@ def same_ids(letters, starts, ends, column, codes, known_letters, known_starts, 
         if known_ends[codes[row, column]] - known != length:
             return False
         for at in range(length):
-            if letters[start + at] != known_letters[known + at]:
+            if text[start + at] != known_text[known + at]:
                 return False
     return True
 

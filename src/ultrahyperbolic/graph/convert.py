@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ _ADAPTERS: dict[str, Callable[..., Graph]] = {
 }
 
 
-def as_graph(data: Any, **options: Any) -> Graph:
+def as_graph(data: object, **options: object) -> Graph:
     """A :class:`Graph` from a file name, a networkx, igraph or PyG graph, a matrix, or a table with a row an edge.
 
     ``options`` go to the reader or constructor that the object needs; a ``Graph`` is returned as it is and takes none.
@@ -35,15 +34,20 @@ def as_graph(data: Any, **options: Any) -> Graph:
         if options:
             raise GraphError(f"a Graph takes no options, got {', '.join(options)}")
         return data
+    make = _constructor(data)
+    if make is None:
+        raise GraphError(
+            f"cannot make a graph of {type(data).__name__}: give a file, a networkx, igraph or PyG graph, a matrix, a "
+            "table of edges, or use Graph.from_edges"
+        )
+    return make(data, **options)
+
+
+def _constructor(data: object) -> Callable[..., Graph] | None:
+    """What makes a graph of such an object."""
     if isinstance(data, (str, os.PathLike)):
-        return read_graph(data, **options)
+        return read_graph
     if isinstance(data, np.ndarray):
-        return Graph.from_numpy(data, **options)
-    for kind in type(data).__mro__:
-        adapter = _ADAPTERS.get(kind.__module__.partition(".")[0])
-        if adapter is not None:
-            return adapter(data, **options)
-    raise GraphError(
-        f"cannot make a graph of {type(data).__name__}: give a file, a networkx, igraph or PyG graph, a matrix, a "
-        "table of edges, or use Graph.from_edges"
-    )
+        return Graph.from_numpy
+    libraries = (kind.__module__.partition(".")[0] for kind in type(data).__mro__)
+    return next((_ADAPTERS[library] for library in libraries if library in _ADAPTERS), None)

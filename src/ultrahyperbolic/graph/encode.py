@@ -5,13 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from types import ModuleType
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .errors import compiled_loops, need
 from .rows import Floats, Ints
+
+if TYPE_CHECKING:
+    import pyarrow
 
 Raw = TypeVar("Raw")
 
@@ -21,7 +25,7 @@ _FEW = 500_000  # rows below which loading the compiled loops takes longer than 
 class Texts(NamedTuple):
     """Ids of some rows: bytes, and where in them each id begins and ends."""
 
-    letters: NDArray[np.uint8]
+    text: NDArray[np.uint8]
     starts: NDArray[np.int32]
     ends: NDArray[np.int32]
 
@@ -46,21 +50,23 @@ class _Numbered(NamedTuple):
     hashed: Block | None  # the ids, where they are still to be compared
 
 
-def encode_ends(first: Any, second: Any) -> tuple[Ints, Ints, Any]:
-    """Positions of both ends [m], and the Arrow array of the distinct ids in order of appearance, row by row.
+def encode_ends(first: pyarrow.ChunkedArray, second: pyarrow.ChunkedArray) -> tuple[Ints, Ints, pyarrow.Array]:
+    """Positions of both ends [m], and the distinct ids in order of appearance, row by row.
 
-    ``first`` and ``second`` are ``pyarrow.ChunkedArray`` of one type and without nulls.
+    ``first`` and ``second`` are of one type and without nulls.
     """
     pa = need("pyarrow", "reading a table")
-    if pa.types.is_string(first.type) and len(first) > _FEW and compiled_loops() is not None:
+    if pa.types.is_string(first.type) and len(first) > _FEW and (loops := compiled_loops()) is not None:
         batches = pa.table([first, second], names=["first", "second"]).to_batches()
-        encoded = encode_blocks(batches, _block_of_arrow)
+        encoded = encode_blocks(loops, batches, _block_of_arrow)
         if encoded is not None:
             return encoded[0], encoded[1], encoded[3]
     return _encode_any(pa, first, second)
 
 
-def _encode_any(pa: Any, first: Any, second: Any) -> tuple[Ints, Ints, Any]:
+def _encode_any(
+    pa: ModuleType, first: pyarrow.ChunkedArray, second: pyarrow.ChunkedArray
+) -> tuple[Ints, Ints, pyarrow.Array]:
     """The same for ids of any type, by Arrow's dictionary."""
     both = pa.chunked_array([*first.chunks, *second.chunks], type=first.type).dictionary_encode()
     both = both.unify_dictionaries()
@@ -76,25 +82,26 @@ def _encode_any(pa: Any, first: Any, second: Any) -> tuple[Ints, Ints, Any]:
     return rank[codes[0]], rank[codes[1]], ids.take(pa.array(order))
 
 
-def encode_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> tuple[Ints, Ints, Floats | None, Any] | None:
+def encode_blocks(
+    loops: ModuleType, blocks: Iterable[Raw], load: Callable[[Raw], Block]
+) -> tuple[Ints, Ints, Floats | None, pyarrow.StringArray] | None:
     """Positions of both ends, the weights, and the ids, of a large table that comes in blocks.
 
-    Blocks are loaded on all cores and numbered one after the other, while more are read. Returns ``None`` where two ids
-    share a hash.
+    Blocks are loaded on all cores and numbered one after the other, while more are read. ``loops`` is the module of
+    compiled loops. Returns ``None`` where two ids share a hash.
     """
-    loops = compiled_loops()
     numbering = _Numbering(loops)
 
     def prepare(raw: Raw) -> _Keyed:
         block = load(raw)
         keys = np.empty((len(block.first.starts), 2, 2), dtype=np.uint64)
         is_hashed = False
-        for column, (letters, starts, ends) in enumerate((block.first, block.second)):
-            if len(letters) < 16:
-                letters = np.frombuffer(letters.tobytes().ljust(16, b"\0"), dtype=np.uint8)
+        for column, (text, starts, ends) in enumerate((block.first, block.second)):
+            if len(text) < 16:
+                text = np.frombuffer(text.tobytes().ljust(16, b"\0"), dtype=np.uint8)
             # An overlapping view with an element at every byte: the eight bytes from there on.
-            words = np.ndarray(len(letters) - 7, dtype="<u8", buffer=letters, strides=(1,))
-            is_hashed |= loops.make_keys(letters, words, starts, ends, column, keys)
+            words = np.ndarray(len(text) - 7, dtype="<u8", buffer=text, strides=(1,))
+            is_hashed |= loops.make_keys(text, words, starts, ends, column, keys)
         return _Keyed(block, keys.reshape(-1, 2), is_hashed)
 
     def number(prepared: Future[_Keyed]) -> _Numbered:
@@ -132,28 +139,28 @@ def encode_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> tuple[
     return first, second, np.concatenate(weights) if weights else None, ids
 
 
-def texts_of_arrow(strings: Any) -> Texts:
+def texts_of_arrow(strings: pyarrow.StringArray) -> Texts:
     """The ids in an Arrow array of strings without nulls."""
-    _, offset_buffer, letters = strings.buffers()
+    _, offset_buffer, text = strings.buffers()
     offsets = np.frombuffer(offset_buffer or bytes(4), dtype=np.int32)[strings.offset :][: len(strings) + 1]
-    texts = Texts(np.frombuffer(letters or b"", dtype=np.uint8), offsets[:-1], offsets[1:])
+    texts = Texts(np.frombuffer(text or b"", dtype=np.uint8), offsets[:-1], offsets[1:])
     for part in texts:
         part.flags.writeable = False
     return texts
 
 
-def _block_of_arrow(batch: Any) -> Block:
+def _block_of_arrow(batch: pyarrow.RecordBatch) -> Block:
     return Block(texts_of_arrow(batch.column(0)), texts_of_arrow(batch.column(1)), None)
 
 
 class _Numbering:
     """Ids and their numbers, in the order in which they appear."""
 
-    def __init__(self, loops: Any) -> None:
+    def __init__(self, loops: ModuleType) -> None:
         self._loops = loops
         self._used = 0
         self._table = np.zeros((1 << 19, 3), dtype=np.uint64)
-        self._ids: list[Any] = []
+        self._ids: list[pyarrow.StringArray] = []
 
     def number(self, block: Block, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
         """The numbers [rows, 2] of the ids of a block."""
@@ -165,13 +172,13 @@ class _Numbering:
         rows, is_second = np.divmod(fresh, 2)
         lengths = np.where(is_second, *(texts.ends[rows] - texts.starts[rows] for texts in (block.second, block.first)))
         offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-        letters = np.empty(offsets[-1], dtype=np.uint8)
-        self._loops.copy_ids(*block.first[:2], *block.second[:2], fresh, offsets, letters)
-        self._ids.append(pa.StringArray.from_buffers(len(fresh), pa.py_buffer(offsets), pa.py_buffer(letters)))
+        text = np.empty(offsets[-1], dtype=np.uint8)
+        self._loops.copy_ids(*block.first[:2], *block.second[:2], fresh, offsets, text)
+        self._ids.append(pa.StringArray.from_buffers(len(fresh), pa.py_buffer(offsets), pa.py_buffer(text)))
         return codes.reshape(-1, 2)
 
-    def ids(self) -> Any:
-        """The Arrow array of the ids."""
+    def ids(self) -> pyarrow.StringArray:
+        """The ids."""
         pa = need("pyarrow", "reading a table")
         return pa.concat_arrays([pa.array([], pa.string()), *self._ids])
 

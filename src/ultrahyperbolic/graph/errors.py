@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 from importlib.util import find_spec
-from typing import Any
+from types import ModuleType
 
-_LONGEST = 1000  # letters of a message
+_LONGEST = 1000  # characters of a message
 
 
 class GraphError(ValueError):
@@ -23,7 +23,7 @@ class GraphError(ValueError):
         super().__init__(line)
 
 
-def need(module: str, purpose: str) -> Any:
+def need(module: str, purpose: str) -> ModuleType:
     """The optional ``module``, imported now; where it is missing, an ``ImportError`` that says what needs it.
 
     >>> need("json", "this example").dumps([1])
@@ -42,6 +42,6 @@ def need(module: str, purpose: str) -> Any:
         raise ImportError(f"{purpose} needs {package}, which is not installed: pip install {package}") from None
 
 
-def compiled_loops() -> Any:
+def compiled_loops() -> ModuleType | None:
     """The module of compiled loops, imported now; ``None`` where numba is missing."""
     return None if find_spec("numba") is None else importlib.import_module(f"{__package__}.compiled")

@@ -10,7 +10,7 @@ import numpy as np
 
 from .errors import GraphError, compiled_loops
 from .merge import merge_rows
-from .rows import Asymmetric, Floats, Ints, Kind, Repeated, Rows, check_option
+from .rows import Asymmetric, Floats, Ints, Kind, Repeated, Rows, Rules, check_option
 
 _MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
@@ -39,10 +39,12 @@ def policy_words(policy: str) -> str:
     return _WORDS.get(policy, policy.replace("_", " "))
 
 
-def fold(
-    rows: Rows, *, kind: Kind, repeated: Repeated = "sum", asymmetric: Asymmetric = "sum"
-) -> tuple[Ints, Floats, dict[str, int]]:
-    """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied."""
+def fold(rows: Rows, kind: Kind, rules: Rules) -> tuple[Ints, Floats, dict[str, int]]:
+    """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied.
+
+    ``rules.weights_are_distances`` is not looked at: :func:`invert_distances` comes before.
+    """
+    repeated, asymmetric, _ = rules
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
     _check_weights(rows)
@@ -52,7 +54,7 @@ def fold(
     n = len(rows.ids)
     if same := int((rows.first == rows.second).sum()):
         counts["self_loops_dropped"] = same
-        rows = _take(rows, np.flatnonzero(rows.first != rows.second))
+        rows = _chosen_rows(rows, np.flatnonzero(rows.first != rows.second))
     first, second = rows.first, rows.second
     weights = np.ones(len(first)) if rows.weights is None else rows.weights
     keys = np.minimum(first, second)
@@ -117,7 +119,7 @@ def _check_weights(rows: Rows) -> None:
     )
 
 
-def _take(rows: Rows, kept: Ints) -> Rows:
+def _chosen_rows(rows: Rows, kept: Ints) -> Rows:
     weights = None if rows.weights is None else rows.weights[kept]
     return Rows(rows.first[kept], rows.second[kept], weights, rows.ids, lambda row: rows.place(int(kept[row])))
 

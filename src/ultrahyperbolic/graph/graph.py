@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
 from operator import itemgetter
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,14 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 from .adapters import Adapters
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError, need
+from .fingerprint import fingerprint_of
 from .fold import fold, invert_distances, policy_words
-from .ids import NodeIds
-from .rows import Asymmetric, Floats, Ints, Kind, Number, Repeated, Rows, sorted_distinct
+from .ids import NodeIds, distinct_ids
+from .rows import Floats, Ints, Kind, Number, Repeated, Rows, Rules, sorted_distinct
+
+if TYPE_CHECKING:
+    import networkx
+    import scipy
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Graph(Adapters):
-    """An undirected weighted graph, immutable. Any hashable ids go in, and the same ids come out.
+    """An undirected weighted graph, immutable. Ids of every hashable type go in, and the same ids come out.
 
     A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite number above 0, and
     1 where none is given. Graphs come from :func:`read_graph`, from :meth:`from_edges` and the other ``from_*``
@@ -59,7 +63,7 @@ class Graph(Adapters):
     ids: NodeIds
     edges: Ints
     weights: Floats
-    labels: Mapping[Hashable, Any] | None = None
+    labels: Mapping[Hashable, object] | None = None
     policies: Mapping[str, int] = field(default_factory=dict)
     source: str | None = None
     columns: Columns | None = None
@@ -77,10 +81,10 @@ class Graph(Adapters):
     @classmethod
     def from_edges(
         cls,
-        edges: Iterable[Sequence[Any]],
+        edges: Iterable[Sequence[Hashable]],
         weights: Iterable[float] | None = None,
         *,
-        nodes: Iterable[Hashable] | Mapping[Hashable, Any] | None = None,
+        nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
         name: str | None = None,
@@ -111,7 +115,7 @@ class Graph(Adapters):
         if sizes == {3}:
             weights = list(map(itemgetter(2), edges))
         ends = list(chain.from_iterable(map(itemgetter(0, 1), edges)))
-        ids = _distinct(ends, name)
+        ids = distinct_ids(ends, name)
         codes = np.fromiter(map(ids.__getitem__, ends), dtype=np.int64, count=len(ends))
         graph = cls.from_arrays(
             codes[::2],
@@ -146,7 +150,7 @@ class Graph(Adapters):
             ids = range(used if ids is None else int(ids))
         node_ids = NodeIds(ids)
         if not isinstance(ids, range):
-            _distinct(list(node_ids), name, once=True)
+            distinct_ids(list(node_ids), name, once=True)
         if first.shape != second.shape:
             raise GraphError(f"first and second must have one length, got {len(first)} and {len(second)}")
         if min(first.min(initial=0), second.min(initial=0)) < 0 or used > len(node_ids):
@@ -155,9 +159,8 @@ class Graph(Adapters):
         if floats is not None and floats.shape != first.shape:
             raise GraphError(f"{name or 'the edges'}: {len(first)} edges and {len(floats)} weights")
         rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'the edges'}, row {row} (from 0)")
-        return cls.from_rows(
-            rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances, name=name
-        )
+        rules = Rules(repeated, weights_are_distances=weights_are_distances)
+        return cls.from_rows(rows, kind="list", rules=rules, name=name)
 
     @classmethod
     def from_rows(
@@ -165,11 +168,9 @@ class Graph(Adapters):
         rows: Rows,
         *,
         kind: Kind,
-        repeated: Repeated = "sum",
-        asymmetric: Asymmetric = "sum",
-        weights_are_distances: bool = False,
+        rules: Rules = Rules(),  # noqa: B008 (it is immutable)
         weight_name: Column | None = None,
-        labels: Mapping[Hashable, Any] | None = None,
+        labels: Mapping[Hashable, object] | None = None,
         columns: Columns | None = None,
         name: str | None = None,
     ) -> Self:
@@ -177,20 +178,20 @@ class Graph(Adapters):
 
         ``weight_name`` is what the weights are called, where ``columns`` do not say it.
         """
-        if weights_are_distances:
+        if rules.weights_are_distances:
             rows = invert_distances(rows, name or "the graph")
         elif rows.weights is not None:
             warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
-        edges, weights, counts = fold(rows, kind=kind, repeated=repeated, asymmetric=asymmetric)
+        edges, weights, counts = fold(rows, kind, rules)
         return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name, columns)
 
-    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, Any]) -> Self:
+    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, object]) -> Self:
         """The same edges over the given nodes, in their order; those without an edge are isolated.
 
         A mapping gives labels too. Every node of the graph must be among them: an id that is in the edges and not in
         the list is more often a slip than a node.
         """
-        ids = _distinct(list(nodes), "the node list", once=True)
+        ids = distinct_ids(list(nodes), "the node list", once=True)
         missing = [node for node in self.ids if node not in ids]
         if missing:
             raise GraphError(
@@ -279,24 +280,18 @@ class Graph(Adapters):
 
         Ids that are no text, number, bytes, tuple or frozenset enter by their type and ``repr``.
         """
-        digest = hashlib.sha256()
-        for start in range(0, self.n_nodes, 65536):
-            encoded = list(map(_encode, self.ids[start : start + 65536]))
-            digest.update(np.array([len(code) for code in encoded], dtype="<i8").tobytes() + b"".join(encoded))
-        digest.update(b"|" + self.edges.astype("<i8", copy=False).tobytes())
-        digest.update(b"|" + self.weights.astype("<f8", copy=False).tobytes())
-        return digest.hexdigest()
+        return fingerprint_of(self.ids, self.edges, self.weights)
 
-    def adjacency(self) -> Any:
-        """The symmetric matrix of weights, ``scipy.sparse.csr_array`` [n, n] with sorted indices."""
+    def adjacency(self) -> scipy.sparse.csr_array:
+        """The symmetric matrix of weights [n, n], with sorted indices."""
         sparse = need("scipy.sparse", "Graph.adjacency")
         i, j = self.edges.T
         entries = np.concatenate((self.weights, self.weights))
         where = np.concatenate((i, j)), np.concatenate((j, i))
         return sparse.coo_array((entries, where), shape=(self.n_nodes, self.n_nodes)).tocsr()
 
-    def to_networkx(self) -> Any:
-        """The same graph as a ``networkx.Graph``, weights as ``weight`` and labels as ``label``."""
+    def to_networkx(self) -> networkx.Graph:
+        """The same graph in networkx, weights as ``weight`` and labels as ``label``."""
         graph = need("networkx", "Graph.to_networkx").Graph()
         nodes = list(self.ids)
         graph.add_nodes_from(nodes)
@@ -363,21 +358,6 @@ def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> di
     return counts | {"isolated_nodes": int(alone.sum())} if alone.any() else counts
 
 
-def _distinct(ids: list[Any], name: str | None, *, once: bool = False) -> dict[Hashable, int]:
-    """The distinct ids with their positions, in order of appearance; ``once`` refuses a second appearance."""
-    try:
-        order = dict.fromkeys(ids)
-    except TypeError:
-        raise GraphError(f"{name or 'the edges'}: ids must be hashable") from None
-    if any(node is None or node != node for node in order):
-        raise GraphError(f"{name or 'the edges'}: an id is missing (None or NaN)")
-    if once and len(order) < len(ids):
-        seen: set[Hashable] = set()
-        again = next(node for node in ids if node in seen or seen.add(node))  # type: ignore[func-returns-value]
-        raise GraphError(f"{name or 'the ids'}: id {again!r} is given more than once: keep one of them")
-    return {node: k for k, node in enumerate(order)}
-
-
 def _as_positions(what: str, values: ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
@@ -387,27 +367,9 @@ def _as_positions(what: str, values: ArrayLike) -> Ints:
     return array.astype(np.int64)
 
 
-def _as_floats(values: Any, name: str | None) -> Floats:
+def _as_floats(values: ArrayLike, name: str | None) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise GraphError(f"{name or 'the edges'}: the weights must be numbers") from None
     return array
-
-
-def _encode(node: Hashable) -> bytes:
-    """An id as bytes, the same on every machine and different for different ids of the common types."""
-    if isinstance(node, str):
-        return b"s" + node.encode("utf-8", "surrogatepass")
-    if isinstance(node, bytes):
-        return b"b" + node
-    if isinstance(node, (int, np.integer)):
-        return b"n" + str(int(node)).encode()
-    if isinstance(node, (float, np.floating)):
-        return b"n" + (str(int(node)) if float(node).is_integer() else repr(float(node))).encode()
-    if isinstance(node, (tuple, frozenset)):
-        parts = [_encode(part) for part in node]
-        parts = parts if isinstance(node, tuple) else sorted(parts)
-        return b"t" + b"".join(str(len(part)).encode() + b":" + part for part in parts)
-    kind = type(node)
-    return b"o" + f"{kind.__module__}.{kind.__qualname__} {'' if kind.__repr__ is object.__repr__ else node!r}".encode()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, Literal
+from typing import Literal
 from xml.parsers import expat
 
 import numpy as np
@@ -13,12 +13,13 @@ from .errors import GraphError
 from .ids import NodeIds
 from .limits import DEPTH, ID
 from .rows import Kind, Rows
+from .streams import Stream
 
 _LABELS = ("name", "label")  # the later the better
 
 
 def read_graphml(
-    stream: Any, where: str, weight: str | Literal[False] | None
+    stream: Stream, where: str, weight: str | Literal[False] | None
 ) -> tuple[Rows, Kind, dict[Hashable, str] | None]:
     """Rows, what their direction means, and the labels of the nodes.
 
@@ -95,7 +96,7 @@ class _Handler:
     def _fail(self, reason: str) -> GraphError:
         return GraphError(f"{self._where}, line {self.parser.CurrentLineNumber}: {reason}")
 
-    def _refuse_doctype(self, *_: Any) -> None:
+    def _refuse_doctype(self, *_: object) -> None:
         raise self._fail("a document type is declared, which GraphML does not need: remove the <!DOCTYPE ...>")
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, overload
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
+
+from .errors import GraphError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class NodeIds(Sequence[Hashable]):
     """Node ids in the graph's order: what went in, as plain Python objects, equal to the originals.
 
-    Text ids of a large file stay in their Arrow array, where a node costs its letters and four bytes; the table that
+    Text ids of a large file stay in their Arrow array, where a node costs its bytes and four bytes; the table that
     ``index`` and ``in`` look ids up in is built when one of them is first used.
 
     >>> ids = NodeIds(("b", "a", 7))
@@ -21,11 +26,12 @@ class NodeIds(Sequence[Hashable]):
 
     __slots__ = ("_positions", "_values")
 
-    def __init__(self, values: Any) -> None:
+    def __init__(self, values: Iterable[Hashable] | pa.StringArray) -> None:
         """Take a sequence of ids, or an Arrow array of strings."""
         is_lazy = isinstance(values, range) or hasattr(values, "to_pylist")
         # numpy's and pandas' own scalars become plain numbers.
-        self._values: Any = values if is_lazy else tuple(values.tolist() if hasattr(values, "tolist") else values)
+        plain = values.tolist() if hasattr(values, "tolist") else values
+        self._values: tuple[Hashable, ...] | range | pa.StringArray = values if is_lazy else tuple(plain)
         self._positions: dict[Hashable, int] | range | None = values if isinstance(values, range) else None
 
     def __len__(self) -> int:
@@ -35,20 +41,22 @@ class NodeIds(Sequence[Hashable]):
     def __getitem__(self, index: int) -> Hashable: ...
     @overload
     def __getitem__(self, index: slice) -> NodeIds: ...
-    def __getitem__(self, index: int | slice) -> Any:
+    def __getitem__(self, index: int | slice) -> Hashable | NodeIds:
         if isinstance(index, slice):
             if isinstance(self._values, (tuple, range)):
                 return NodeIds(self._values[index])
             return NodeIds(self._values.take(np.arange(*index.indices(len(self)))))
-        value = self._values[index]
-        return value if isinstance(self._values, (tuple, range)) else value.as_py()
+        if isinstance(self._values, (tuple, range)):
+            return self._values[index]
+        node: Hashable = self._values[index].as_py()
+        return node
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Hashable]:
         if isinstance(self._values, (tuple, range)):
             return iter(self._values)
         return iter(self._values.to_numpy(zero_copy_only=False).tolist())
 
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
+    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """The position of ``value``; ``ValueError`` where it is not a node."""
         position = self._find(value)
         if position is None or position not in range(len(self))[start:stop]:
@@ -58,10 +66,10 @@ class NodeIds(Sequence[Hashable]):
     def __contains__(self, value: object) -> bool:
         return self._find(value) is not None
 
-    def _find(self, value: Any) -> int | None:
+    def _find(self, value: object) -> int | None:
         if isinstance(self._positions, range):
             try:
-                number = int(value)  # range.index compares one by one where it is not given an int
+                number = int(value)  # type: ignore[call-overload]  # range.index compares one by one where it is not given an int
                 return self._positions.index(number) if number == value else None
             except (TypeError, ValueError, OverflowError):
                 return None
@@ -82,3 +90,18 @@ class NodeIds(Sequence[Hashable]):
     def __repr__(self) -> str:
         shown = ", ".join(repr(value) for value in self[:6])
         return f"NodeIds([{shown}{', ...' if len(self) > 6 else ''}])"
+
+
+def distinct_ids(ids: Sequence[Hashable], name: str | None, *, once: bool = False) -> dict[Hashable, int]:
+    """The distinct ids with their positions, in order of appearance; ``once`` refuses a second appearance."""
+    try:
+        order = dict.fromkeys(ids)
+    except TypeError:
+        raise GraphError(f"{name or 'the edges'}: ids must be hashable") from None
+    if any(node is None or node != node for node in order):
+        raise GraphError(f"{name or 'the edges'}: an id is missing (None or NaN)")
+    if once and len(order) < len(ids):
+        seen: set[Hashable] = set()
+        again = next(node for node in ids if node in seen or seen.add(node))  # type: ignore[func-returns-value]
+        raise GraphError(f"{name or 'the ids'}: id {again!r} is given more than once: keep one of them")
+    return {node: k for k, node in enumerate(order)}

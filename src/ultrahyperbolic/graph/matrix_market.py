@@ -10,12 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from .dialect import WHITESPACE, Dialect, place_of_row
 from .encode import encode_ends
 from .errors import GraphError, need
 from .ids import NodeIds
 from .limits import MATRIX_ROWS, most_rows
 from .rows import Floats, Ints, Kind, Rows
-from .text import WHITESPACE, Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded
+from .streams import compression, open_bytes
+from .text import read_columns, read_encoded
 
 _SAMPLE = 1 << 20  # bytes in which a file must come to its line of sizes
 _WIDTHS = {"real": 3, "double": 3, "integer": 3, "unsigned-integer": 3, "pattern": 2}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -29,7 +29,7 @@ class Merged:
     both_equal: int  # pairs given both ways with one weight
 
 
-def merge_rows(loops: Any, first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str) -> Merged | None:
+def merge_rows(loops: ModuleType, first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str) -> Merged | None:
     """Merge rows by ``rule``, which is ``"sum"``, ``"max"`` or (anything else) the first of them.
 
     They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is sorted and merged apart.

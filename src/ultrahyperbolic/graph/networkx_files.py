@@ -8,13 +8,17 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, Literal, NoReturn
+from types import ModuleType
+from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
 from .columns import fold_name
 from .errors import GraphError, need
 from .limits import DEPTH, ID, OBJECTS
-from .text import open_bytes
+from .streams import open_bytes
+
+if TYPE_CHECKING:
+    import networkx
 
 Format = Literal["GML", "GEXF", "JSON"]
 
@@ -39,8 +43,8 @@ def format_of(path: str, start: bytes) -> Format | None:
     return "GEXF" if b"<gexf" in start and _root(start) == "gexf" else None
 
 
-def read_networkx_file(path: str, format: Format) -> Any:
-    """The ``networkx`` graph of a file, directed where the file says so, with an edge for each of its edges."""
+def read_networkx_file(path: str, format: Format) -> networkx.Graph:
+    """The graph of a file, directed where the file says so, with an edge for each of its edges."""
     nx = need("networkx", f"{path}: reading {format}")
     with open_bytes(path, part=OBJECTS) as stream:
         data: bytes = stream.read()
@@ -51,7 +55,7 @@ def read_networkx_file(path: str, format: Format) -> Any:
     return graph
 
 
-def weight_attribute(graph: Any, path: str, wanted: str | None) -> str | Literal[False]:
+def weight_attribute(graph: networkx.Graph, path: str, wanted: str | None) -> str | Literal[False]:
     """The attribute of edges that is their weight: the one wanted, else that named weight; ``False`` for none."""
     names = list(dict.fromkeys(name for *_, attributes in graph.edges(data=True) for name in attributes))
     found = next((name for name in names if fold_name(name) == fold_name(wanted or "weight")), None)
@@ -61,7 +65,7 @@ def weight_attribute(graph: Any, path: str, wanted: str | None) -> str | Literal
     return False if found is None else str(found)
 
 
-def label_attribute(graph: Any) -> str | None:
+def label_attribute(graph: networkx.Graph) -> str | None:
     """The attribute that labels nodes."""
     found = {name for _, attributes in graph.nodes(data=True) for name in _LABELS if attributes.get(name) is not None}
     return next((name for name in _LABELS if name in found), None)
@@ -79,7 +83,7 @@ def _named(path: str, format: Format) -> Iterator[None]:
         raise GraphError(f"{path}: the {format} file is damaged: {reason or type(error).__name__}") from None
 
 
-def _read_gml(nx: Any, path: str, data: bytes) -> Any:
+def _read_gml(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -89,7 +93,7 @@ def _read_gml(nx: Any, path: str, data: bytes) -> Any:
     return nx.parse_gml((line.removesuffix("\r") for line in text.split("\n")), label="id")
 
 
-def _read_gexf(nx: Any, path: str, data: bytes) -> Any:
+def _read_gexf(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
     _check_xml(path, data)
     graph = nx.read_gexf(io.BytesIO(data))
     # Every node of the file has a label there, if only None; one that an edge brought has nothing.
@@ -99,7 +103,7 @@ def _read_gexf(nx: Any, path: str, data: bytes) -> Any:
     return graph
 
 
-def _read_node_link(nx: Any, path: str, data: bytes) -> Any:
+def _read_node_link(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
     content = json.loads(data)
     nodes, links = None, None
     if isinstance(content, dict):

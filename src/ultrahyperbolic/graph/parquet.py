@@ -10,12 +10,18 @@ import mmap
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from .errors import GraphError, need
 from .limits import COLUMNS, most_bytes, most_rows
 
+if TYPE_CHECKING:
+    import pyarrow
+
 T = TypeVar("T")
+# A value of Thrift's compact protocol; a structure is {field: value}.
+Thrift = int | bytes | None | list["Thrift"] | dict[int, "Thrift"]
+Structure = dict[int, Thrift]
 
 _DELTA_BYTE_ARRAY = 7  # the encoding in which a value repeats the beginning of the one before
 _DEEPEST = 16  # structures and lists within each other
@@ -30,8 +36,8 @@ class _DamagedError(Exception):
     """Bytes that no Parquet file has."""
 
 
-def read_parquet(path: str, choose: Callable[[Any], Sequence[str]]) -> Any:
-    """The ``pyarrow.Table`` of the columns that ``choose`` names when it is shown the Arrow schema."""
+def read_parquet(path: str, choose: Callable[[pyarrow.Schema], Sequence[str]]) -> pyarrow.Table:
+    """The columns that ``choose`` names when it is shown the schema."""
     parquet = need("pyarrow.parquet", "reading Parquet")
     with _named(path), parquet.ParquetFile(path) as file:
         schema, columns, rows = file.schema_arrow, file.metadata.num_columns, file.metadata.num_rows
@@ -59,12 +65,12 @@ def read_parquet(path: str, choose: Callable[[Any], Sequence[str]]) -> Any:
 class FirstRows:
     """The first rows of columns of a file, looked at one by one: enough to tell what they hold."""
 
-    def __init__(self, path: str, schema: Any, rows: int) -> None:
+    def __init__(self, path: str, schema: pyarrow.Schema, rows: int) -> None:
         self._path, self._schema, self._rows = path, schema, rows
-        self._footer: list[dict[int, Any]] | None = None  # long in a file of many columns, so it is read once
+        self._footer: list[Structure] | None = None  # long in a file of many columns, so it is read once
 
-    def __call__(self, name: str) -> Any:
-        """The ``pyarrow.ChunkedArray`` of a column, of fewer rows where more might not fit into memory."""
+    def __call__(self, name: str) -> pyarrow.ChunkedArray:
+        """A column, of fewer rows where more might not fit into memory."""
         pa, parquet = need("pyarrow", "reading Parquet"), need("pyarrow.parquet", "reading Parquet")
         kind = _type(self._path, self._schema, name, most_bytes(os.path.getsize(self._path)) // self._rows)
         with _named(self._path):
@@ -93,7 +99,7 @@ def _named(path: str) -> Iterator[None]:
         raise GraphError(f"{path}: the Parquet file is damaged: {reason}") from None
 
 
-def _type(path: str, schema: Any, name: str, longest: int) -> Any:
+def _type(path: str, schema: pyarrow.Schema, name: str, longest: int) -> pyarrow.DataType:
     """The type of a column that can be read."""
     types = need("pyarrow", "reading Parquet").types
     if schema.names.count(name) > 1:
@@ -112,7 +118,7 @@ def _mapped(path: str) -> Iterator[mmap.mmap]:
         yield data
 
 
-def _unpacked(path: str, names: Sequence[str], footer: Iterable[dict[int, Any]] | None = None) -> tuple[int, int, bool]:
+def _unpacked(path: str, names: Sequence[str], footer: Iterable[Structure] | None = None) -> tuple[int, int, bool]:
     """How many bytes may be unpacked, how many the largest page has, and whether values repeat the one before.
 
     The footer is read here and not by pyarrow, whose view of a damaged one can end the process.
@@ -135,7 +141,7 @@ def _unpacked(path: str, names: Sequence[str], footer: Iterable[dict[int, Any]] 
     return most, largest, repeats
 
 
-def _chunks(data: mmap.mmap) -> Iterator[dict[int, Any]]:
+def _chunks(data: mmap.mmap) -> Iterator[Structure]:
     """What the footer says of each column in each group of rows."""
     begin = len(data) - 8 - int.from_bytes(data[-8:-4], "little")
     if begin < 4:
@@ -143,23 +149,22 @@ def _chunks(data: mmap.mmap) -> Iterator[dict[int, Any]]:
     footer, _ = _structure(data, begin)
     for group in _items(footer.get(4), dict):
         for column in _items(group.get(1), dict):
-            if not isinstance(column.get(3), dict):
+            if not isinstance(described := column.get(3), dict):
                 raise _DamagedError("the footer does not describe a column")
-            yield column[3]
+            yield described
 
 
-def _items(values: Any, kind: type[T]) -> list[T]:
+def _items(values: Thrift, kind: type[T]) -> list[T]:
     if not isinstance(values, list) or not all(isinstance(value, kind) for value in values):
         raise _DamagedError("the footer holds what no footer does")
-    return values
+    return [value for value in values if isinstance(value, kind)]
 
 
-def _pages(data: mmap.mmap, chunk: dict[int, Any]) -> Iterator[_Page]:
+def _pages(data: mmap.mmap, chunk: Structure) -> Iterator[_Page]:
     """The pages of a column chunk, from their headers."""
-    numbers = [chunk.get(field, 0) for field in (9, 11, 7)]
-    if not all(isinstance(number, int) for number in numbers):
+    at, dictionary, length = (chunk.get(field, 0) for field in (9, 11, 7))
+    if not (isinstance(at, int) and isinstance(dictionary, int) and isinstance(length, int)):
         raise _DamagedError("the footer does not say where a column lies")
-    at, dictionary, length = numbers
     at = dictionary if 0 < dictionary < at else at
     end = at + length
     if at < 4 or length < 0 or end > len(data):
@@ -177,11 +182,11 @@ def _pages(data: mmap.mmap, chunk: dict[int, Any]) -> Iterator[_Page]:
         at += packed
 
 
-def _structure(data: mmap.mmap, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+def _structure(data: mmap.mmap, at: int, depth: int = 0) -> tuple[Structure, int]:
     """A structure of Thrift's compact protocol as {field: value}, and where it ends."""
     if depth > _DEEPEST:
         raise _DamagedError("its structures are nested too deeply")
-    fields: dict[int, Any] = {}
+    fields: Structure = {}
     field = 0
     while True:
         mark, at = _byte(data, at)
@@ -197,7 +202,7 @@ def _structure(data: mmap.mmap, at: int, depth: int = 0) -> tuple[dict[int, Any]
             fields[field], at = _value(data, at, mark & 15, depth)
 
 
-def _value(data: mmap.mmap, at: int, kind: int, depth: int) -> tuple[Any, int]:
+def _value(data: mmap.mmap, at: int, kind: int, depth: int) -> tuple[Thrift, int]:
     if kind in (1, 2, 3):  # a truth value in a list, a byte
         return _byte(data, at)
     if kind in (4, 5, 6):
@@ -212,7 +217,7 @@ def _value(data: mmap.mmap, at: int, kind: int, depth: int) -> tuple[Any, int]:
         count = mark >> 4
         if count == 15:
             count, at = _unsigned(data, at)
-        values = []
+        values: list[Thrift] = []
         for _ in range(count):
             value, at = _value(data, at, mark & 15, depth + 1)
             values.append(value)
@@ -245,12 +250,14 @@ def _byte(data: mmap.mmap, at: int) -> tuple[int, int]:
     return data[at], at + 1
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: pyarrow.DataType) -> bool:
     types = need("pyarrow", "reading Parquet").types
     return bool(types.is_string(kind) or types.is_binary(kind) or types.is_large_string(kind))
 
 
-def _read_some(path: str, file: Any, names: Sequence[str], most: int, rows: int) -> Any:
+def _read_some(
+    path: str, file: pyarrow.parquet.ParquetFile, names: Sequence[str], most: int, rows: int
+) -> pyarrow.Table:
     """The columns, a few rows at a time, as long as they are not too large together."""
     pa = need("pyarrow", "reading Parquet")
     batches, total = [], 0
@@ -265,7 +272,7 @@ def _read_some(path: str, file: Any, names: Sequence[str], most: int, rows: int)
     return pa.Table.from_batches(batches, file.schema_arrow.empty_table().select(names).schema)
 
 
-def _check_texts(path: str, table: Any, most: int) -> None:
+def _check_texts(path: str, table: pyarrow.Table, most: int) -> None:
     """Refuse texts that are too large together once each row has its own."""
     pc = need("pyarrow.compute", "reading Parquet")
     for name, column in zip(table.column_names, table.columns, strict=True):
@@ -277,7 +284,7 @@ def _check_texts(path: str, table: Any, most: int) -> None:
             )
 
 
-def longest_text(column: Any) -> int:
+def longest_text(column: pyarrow.ChunkedArray) -> int:
     """The bytes of the longest text of a column; 0 where it holds none."""
     pc = need("pyarrow.compute", "reading Parquet")
     plain = _text_chunks(column, False)
@@ -285,7 +292,7 @@ def longest_text(column: Any) -> int:
     return max((pc.max(pc.binary_length(texts)).as_py() or 0 for texts in plain), default=0)
 
 
-def _text_chunks(column: Any, is_dictionary: bool) -> list[Any]:
+def _text_chunks(column: pyarrow.ChunkedArray, is_dictionary: bool) -> list[pyarrow.Array]:
     """The chunks of a column of texts that have a dictionary, or have none; of another column none at all."""
     types = need("pyarrow", "reading Parquet").types
     if types.is_dictionary(column.type) != is_dictionary:

@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import re
 import stat
-import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
-from .adapters import arrow_values, choose_arrow_columns, rows_of_arrow
-from .columns import SAMPLE_ROWS, Column, Columns, choose_columns, columns_taken
+from ..progress import bar
+from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
+from .columns import SAMPLE_ROWS, Column, Columns, Wanted, choose_columns, columns_taken
+from .dialect import Dialect, place_of_row, sniff
 from .encode import encode_ends
 from .errors import GraphError, need
 from .graph import Graph
@@ -23,11 +24,16 @@ from .limits import ID
 from .matrix_market import read_matrix_market
 from .networkx_files import Format, format_of, label_attribute, read_networkx_file, weight_attribute
 from .parquet import FirstRows, longest_text, read_parquet
-from .rows import Asymmetric, Ints, Repeated, Rows, check_option
-from .text import Dialect, compression, open_bytes, place_of_row, read_columns, read_encoded, sniff
+from .rows import Asymmetric, Ints, Repeated, Rows, Rules, check_option
+from .streams import compression, open_bytes
+from .text import read_columns, read_encoded
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
 
 Path = str | os.PathLike[str]
-Nodes = Path | Iterable[Hashable] | Mapping[Hashable, Any]
+Nodes = Path | Iterable[Hashable] | Mapping[Hashable, object]
 
 _START = 4 << 10  # bytes in which a file must show its format
 _LARGE = 16 << 20  # bytes of text from which loading the compiled loops pays
@@ -68,7 +74,7 @@ def read_graph(
     path
         The file.
     delimiter
-        Of text: one letter, or ``"whitespace"`` for runs of spaces and tabs. Found where not given.
+        Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Found where not given.
     header
         Of text: whether the first row names the columns. Found where not given.
     source, target
@@ -80,7 +86,7 @@ def read_graph(
         weight, else the third if it holds numbers; after ends that were found elsewhere, the one that follows the first
         of them, past the other. ``False``: every weight is 1.
     comments
-        Of text: lines that begin with one of these letters are skipped. ``""`` where ids begin with them.
+        Of text: lines that begin with one of these characters are skipped. ``""`` where ids begin with them.
     nodes
         All nodes in the order wanted: a file with ids, and labels in a second column, a table, a mapping from id to
         label, or a list of ids. Those without an edge keep their row and are counted as isolated.
@@ -110,8 +116,9 @@ def read_graph(
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
     file = os.fspath(path)
-    columns = {"source": source, "target": target}
-    layout: dict[str, Any] = {"delimiter": delimiter, "header": header}
+    wanted, rules = Wanted(source, target, weight), Rules(repeated, asymmetric, weights_are_distances)
+    columns: dict[str, object] = {"source": source, "target": target}
+    layout: dict[str, object] = {"delimiter": delimiter, "header": header}
     try:
         _check_file(file)
         start = _first_bytes(file)
@@ -121,20 +128,20 @@ def read_graph(
             if compression(file) is not None:
                 raise GraphError(f"{file}: a Parquet file that is compressed once more: decompress it first")
             _refuse_options(file, "Parquet", layout)
-            graph = _read_parquet(file, source, target, weight, repeated, weights_are_distances)
+            graph = _read_parquet(file, wanted, rules)
         elif start.startswith(b"%%MatrixMarket"):
             _refuse_options(file, "Matrix Market", layout | columns)
-            graph = _read_matrix_market(file, weight, asymmetric, weights_are_distances)
+            graph = _read_matrix_market(file, weight, rules)
         elif (format := format_of(file, start)) is not None:
             _refuse_options(file, format, layout | columns)
-            graph = _read_by_networkx(file, format, weight, repeated, asymmetric, weights_are_distances)
+            graph = _read_by_networkx(file, format, weight, rules)
         elif _GRAPHML.match(start) or (_XML_SUFFIX.search(file) and start.lstrip().startswith(b"<")):
             _refuse_options(file, "GraphML", layout | columns)
-            graph = _read_graphml(file, weight, repeated, asymmetric, weights_are_distances)
+            graph = _read_graphml(file, weight, rules)
         else:
             dialect = sniff(file, delimiter=delimiter, header=header, comments=comments)
-            with _bar(file, progress) as advance:
-                graph = _read_text(dialect, source, target, weight, repeated, weights_are_distances, advance)
+            with _progress(file, progress) as advance:
+                graph = _read_text(dialect, wanted, rules, advance)
         return graph if nodes is None else graph.with_nodes(_read_nodes(nodes, comments))
     except FileNotFoundError as error:
         raise GraphError(f"{error.filename or file}: no such file") from None
@@ -167,24 +174,9 @@ def _refuse_options(path: str, format: str, options: Mapping[str, object]) -> No
         raise GraphError(f"{path}: {given[0]} does not apply to {format}: leave it out")
 
 
-def _read_text(
-    dialect: Dialect,
-    source: Column | None,
-    target: Column | None,
-    weight: Column | Literal[False] | None,
-    repeated: Repeated,
-    weights_are_distances: bool,
-    advance: Callable[[int], object],
-) -> Graph:
+def _read_text(dialect: Dialect, wanted: Wanted, rules: Rules, advance: Callable[[int], object]) -> Graph:
     chosen = first, second, third = choose_columns(
-        dialect.header,
-        dialect.width,
-        dialect.is_numeric,
-        dialect.values,
-        source=source,
-        target=target,
-        weight=weight,
-        where=dialect.path,
+        dialect.header, dialect.width, dialect.is_numeric, dialect.values, wanted, dialect.path
     )
     dialect = dialect.with_weight(third)
     is_large = os.path.getsize(dialect.path) >= _LARGE
@@ -200,13 +192,11 @@ def _read_text(
     counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
     rows = Rows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
     _check_ids(rows, ids)
-    return Graph.from_rows(
-        rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances,
-        columns=columns_taken(dialect.header, chosen), name=dialect.path,
-    )  # fmt: skip
+    columns_named = columns_taken(dialect.header, chosen)
+    return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
 
 
-def _check_ids(rows: Rows, ids: Any) -> None:
+def _check_ids(rows: Rows, ids: pyarrow.StringArray) -> None:
     """Refuse an id that is empty or far too long."""
     lengths = need("pyarrow.compute", "reading a text file").binary_length(ids).to_numpy()
     for wrong, why in ((lengths == 0, "empty: give both ends of the edge"), (lengths > ID, _TOO_LONG)):
@@ -215,7 +205,7 @@ def _check_ids(rows: Rows, ids: Any) -> None:
             raise GraphError(f"{rows.place(row)}: an id is {why}")
 
 
-def _trim(i: Ints, j: Ints, ids: Any) -> tuple[Ints, Ints, Any]:
+def _trim(i: Ints, j: Ints, ids: pyarrow.StringArray) -> tuple[Ints, Ints, pyarrow.StringArray]:
     """Ids without the blanks around them; those that are then equal become one."""
     pc = need("pyarrow.compute", "reading a text file")
     trimmed = pc.utf8_trim_whitespace(ids)
@@ -226,18 +216,11 @@ def _trim(i: Ints, j: Ints, ids: Any) -> tuple[Ints, Ints, Any]:
     return codes[i], codes[j], table.dictionary
 
 
-def _read_parquet(
-    path: str,
-    source: Column | None,
-    target: Column | None,
-    weight: Column | Literal[False] | None,
-    repeated: Repeated,
-    weights_are_distances: bool,
-) -> Graph:
+def _read_parquet(path: str, wanted: Wanted, rules: Rules) -> Graph:
     pa = need("pyarrow", "reading Parquet")
     taken: list[Columns] = []
 
-    def choose(schema: Any) -> list[str]:
+    def choose(schema: pyarrow.Schema) -> list[str]:
         first_rows = FirstRows(path, schema, SAMPLE_ROWS)
 
         def values(k: int) -> Sequence[object]:
@@ -246,7 +229,7 @@ def _read_parquet(
             except GraphError:
                 return []  # a column that cannot be read is looked at only if it is chosen
 
-        chosen = choose_arrow_columns(schema, values, source=source, target=target, weight=weight, where=path)
+        chosen = choose_arrow_columns(schema, values, wanted, path)
         taken.append(columns_taken(schema.names, chosen))
         return [schema.names[k] for k in dict.fromkeys(chosen) if k is not None]
 
@@ -259,56 +242,33 @@ def _read_parquet(
         rows = rows_of_arrow(*(None if name is None else table.column(name) for name in taken[0]), where=path)
     except (pa.ArrowException, OverflowError) as error:
         raise GraphError(f"{path}: the columns cannot be ids: {error}") from None
-    return Graph.from_rows(
-        rows, kind="list", repeated=repeated, weights_are_distances=weights_are_distances, columns=taken[0], name=path
-    )
+    return Graph.from_rows(rows, kind="list", rules=rules, columns=taken[0], name=path)
 
 
-def _read_matrix_market(
-    path: str, weight: Column | Literal[False] | None, asymmetric: Asymmetric, weights_are_distances: bool
-) -> Graph:
+def _read_matrix_market(path: str, weight: Column | Literal[False] | None, rules: Rules) -> Graph:
     if weight not in (None, False):
         raise GraphError(f"{path}: weight names no column of Matrix Market: leave it out, or say False")
     rows, kind = read_matrix_market(path, weighted=weight is None, is_large=os.path.getsize(path) >= _LARGE)
-    return Graph.from_rows(
-        rows, kind=kind, asymmetric=asymmetric, weights_are_distances=weights_are_distances, name=path
-    )
+    # A position that is given again is summed, as the format has it.
+    return Graph.from_rows(rows, kind=kind, rules=rules._replace(repeated="sum"), name=path)
 
 
-def _read_graphml(
-    path: str,
-    weight: Column | Literal[False] | None,
-    repeated: Repeated,
-    asymmetric: Asymmetric,
-    weights_are_distances: bool,
-) -> Graph:
+def _read_graphml(path: str, weight: Column | Literal[False] | None, rules: Rules) -> Graph:
     attribute = _attribute(path, "GraphML", weight)
     with open_bytes(path) as stream:
         rows, kind, labels = read_graphml(stream, path, attribute)
-    return Graph.from_rows(
-        rows, kind=kind, repeated=repeated, asymmetric=asymmetric, weights_are_distances=weights_are_distances,
-        weight_name=attribute or None, labels=labels, name=path,
-    )  # fmt: skip
+    return Graph.from_rows(rows, kind=kind, rules=rules, weight_name=attribute or None, labels=labels, name=path)
 
 
-def _read_by_networkx(
-    path: str,
-    format: Format,
-    weight: Column | Literal[False] | None,
-    repeated: Repeated,
-    asymmetric: Asymmetric,
-    weights_are_distances: bool,
-) -> Graph:
+def _read_by_networkx(path: str, format: Format, weight: Column | Literal[False] | None, rules: Rules) -> Graph:
     attribute = _attribute(path, format, weight)
     graph = read_networkx_file(path, format)
     return Graph.from_networkx(
         graph,
         weight=attribute if attribute is False else weight_attribute(graph, path, attribute),
         label=label_attribute(graph),
-        repeated=repeated,
-        asymmetric=asymmetric,
-        weights_are_distances=weights_are_distances,
         name=path,
+        **rules._asdict(),
     )
 
 
@@ -319,27 +279,18 @@ def _attribute(path: str, format: str, weight: Column | Literal[False] | None) -
     return weight
 
 
-def _read_nodes(nodes: Any, comments: str) -> Iterable[Hashable] | Mapping[Hashable, Any]:
+def _read_nodes(nodes: Nodes, comments: str) -> Iterable[Hashable] | Mapping[Hashable, object]:
     """Ids, or a mapping from id to label, from whatever a list of nodes may be given as."""
+    columns: list[list[Hashable]]
     if isinstance(nodes, (str, os.PathLike)):
-        path = os.fspath(nodes)
-        _check_file(path)
-        if _first_bytes(path).startswith(b"PAR1"):
-            nodes = read_parquet(path, lambda schema: schema.names[:2])
-        else:
-            dialect = sniff(path, delimiter=None, header=None, comments=comments, nodes=True)
-            texts, _ = read_columns(dialect, range(min(dialect.width, 2)))
-            nodes = need("pyarrow", "reading a file").table(
-                [need("pyarrow.compute", "reading a file").utf8_trim_whitespace(text) for text in texts],
-                names=["id", "label"][: len(texts)],
-            )
-    if hasattr(nodes, "to_pandas"):
-        columns: list[list[Any]] = [column.to_pylist() for column in nodes.columns[:2]]
+        columns = [column.to_pylist() for column in _node_columns(os.fspath(nodes), comments)]
+    elif hasattr(nodes, "to_pandas"):
+        columns = [column.to_pylist() for column in cast("pyarrow.Table", nodes).columns[:2]]
     elif hasattr(nodes, "iloc"):
-        columns = [nodes.iloc[:, k].tolist() for k in range(min(nodes.shape[1], 2))]
+        frame = cast("pandas.DataFrame", nodes)
+        columns = [frame.iloc[:, k].tolist() for k in range(min(frame.shape[1], 2))]
     else:
-        given: Iterable[Hashable] = nodes
-        return given
+        return nodes
     if len(columns) < 2:
         return columns[0] if columns else []
     try:
@@ -351,20 +302,27 @@ def _read_nodes(nodes: Any, comments: str) -> Iterable[Hashable] | Mapping[Hasha
     return dict(zip(*columns, strict=True))
 
 
+def _node_columns(path: str, comments: str) -> list[pyarrow.ChunkedArray]:
+    """The first two columns of a file of nodes, at most."""
+    _check_file(path)
+    if _first_bytes(path).startswith(b"PAR1"):
+        columns: list[pyarrow.ChunkedArray] = read_parquet(path, lambda schema: schema.names[:2]).columns
+        return columns
+    dialect = sniff(path, delimiter=None, header=None, comments=comments, nodes=True)
+    texts, _ = read_columns(dialect, range(min(dialect.width, 2)))
+    return [need("pyarrow.compute", "reading a file").utf8_trim_whitespace(text) for text in texts]
+
+
 @contextmanager
-def _bar(path: str, wanted: bool) -> Iterator[Callable[[int], object]]:
-    """A bar over the bytes of a file, on a terminal and where it is wanted."""
-    if not wanted or not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    rich, console = need("rich.progress", "progress=True"), need("rich.console", "progress=True")
-    bar = rich.Progress(
-        *rich.Progress.get_default_columns(),
-        rich.DownloadColumn(),
-        console=console.Console(stderr=True),
-        transient=True,
-    )
-    total = os.path.getsize(path) if compression(path) is None else None
-    with bar:
-        task = bar.add_task(f"Reading {os.path.basename(path)}", total=total)
-        yield lambda read: bar.advance(task, read)
+def _progress(path: str, show: bool) -> Iterator[Callable[[int], object]]:
+    """A bar over the MiB of a file; what it yields is told how many bytes more were read."""
+    size = os.path.getsize(path) / (1 << 20) if compression(path) is None else None
+    with bar(f"Reading {os.path.basename(path)}", size, show=show) as update:
+        done = 0
+
+        def advance(count: int) -> None:
+            nonlocal done
+            done += count
+            update(done / (1 << 20), "MiB")
+
+        yield advance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, TypeVar, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,17 @@ Asymmetric = Literal["sum", "error"]
 # "list": rows of an edge list, where a reversed row is one more row. "matrix": the entries of a matrix or of a directed
 # graph, where the two directions are C and its transpose. "undirected": rows whose direction means nothing.
 Kind = Literal["list", "matrix", "undirected"]
+
+
+class Rules(NamedTuple):
+    """What the rows of a graph become where they are not plain."""
+
+    repeated: Repeated = "sum"
+    """Rows that give an edge again."""
+    asymmetric: Asymmetric = "sum"
+    """A matrix or directed graph whose directions differ."""
+    weights_are_distances: bool = False
+    """Each tie gets the strength 1/d."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..embedding.plane import plane
@@ -23,52 +24,53 @@ if TYPE_CHECKING:
     from ..graph import Graph
 
 Library = Literal["plotly", "matplotlib"]
+Drawn = Any  # a figure of plotly, which has no types, or of matplotlib
 SUFFIXES = (".png", ".pdf", ".svg", ".html")
 
 __all__ = ["exp_log", "family", "figure2", "geodesics", "hierarchy", "losses", "map", "plane", "save"]
 
 
-def family(*, beta: float = -1.0, library: Library = "plotly") -> Any:
+def family(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
     """Figure 1: Q^{2,1}_β projected along x_0. The hyperboloids x_2² + x_3² - x_1² = x_0² + β, and one of each kind."""
     return _library(library).scenes(pieces.family(beta), columns=[1.3, 0.9, 0.9, 0.9])
 
 
-def geodesics(*, beta: float = -1.0, library: Library = "plotly") -> Any:
+def geodesics(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
     """Figure 2, left: the three kinds of geodesic of Q^{1,1}_β (Eq. 5)."""
     return _library(library).scenes(pieces.geodesics(beta))
 
 
-def exp_log(*, beta: float = -1.0, library: Library = "plotly") -> Any:
+def exp_log(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
     """Figure 2, right: exp and log with the tangent plane, and what no geodesic from x reaches."""
     return _library(library).scenes(pieces.exp_log(beta))
 
 
-def figure2(*, beta: float = -1.0, library: Library = "plotly") -> Any:
+def figure2(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
     """Figure 2, both halves."""
     return _library(library).scenes([*pieces.geodesics(beta), *pieces.exp_log(beta)], columns=[1.2, 1.2])
 
 
-def hierarchy(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Any:
+def hierarchy(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Drawn:
     """Figure 3, left: nodes by rank, the top of the hierarchy above, with the ties of the graph."""
     return draw([hierarchy_drawing(embedding, graph)], library=library)
 
 
-def losses(runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", library: Library = "plotly") -> Any:
+def losses(runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", library: Library = "plotly") -> Drawn:
     """Figure 3, right: the loss of trainings over their iterations, by name."""
     return draw([losses_drawing(runs, title)], library=library)
 
 
-def map(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Any:
+def map(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Drawn:
     """Nodes in the plane (see :func:`plane`), the higher in the hierarchy the larger."""
     return draw([map_drawing(embedding, graph)], library=library)
 
 
-def draw(panels: Sequence[Drawing], *, library: Library = "plotly") -> Any:
+def draw(panels: Sequence[Drawing], *, library: Library = "plotly") -> Drawn:
     """Flat panels side by side."""
     return _library(library).drawings(panels)
 
 
-def save(figure: Any, path: str | os.PathLike[str], *, dpi: float = 100) -> Path:
+def save(figure: Drawn, path: str | os.PathLike[str], *, dpi: float = 100) -> Path:
     """Write a figure by the suffix of its name: PNG, PDF and SVG by matplotlib, HTML by plotly.
 
     An HTML file holds all it needs and works without a network.
@@ -89,7 +91,7 @@ def save(figure: Any, path: str | os.PathLike[str], *, dpi: float = 100) -> Path
     return target
 
 
-def _library(name: Library) -> Any:
+def _library(name: Library) -> ModuleType:
     if name not in ("plotly", "matplotlib"):
         raise ValueError(f"library must be 'plotly' or 'matplotlib', got {name!r}")
     try:

@@ -10,6 +10,8 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
@@ -17,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
-from mpl_toolkits.mplot3d import proj3d
+from mpl_toolkits.mplot3d import Axes3D, proj3d
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from .graphs import Drawing, Nodes
@@ -68,7 +70,7 @@ def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -
     return drawn
 
 
-def _panel(axis: Any, panel: Scene) -> None:
+def _panel(axis: Axes3D, panel: Scene) -> None:
     axis.view_init(*panel.view)
     axis.set_proj_type("persp", focal_length=0.9)
     wide, deep, tall = panel.limits
@@ -96,7 +98,7 @@ def _panel(axis: Any, panel: Scene) -> None:
                       ha="center", va="center")  # fmt: skip
 
 
-def _directions(axis: Any, panel: Scene) -> None:
+def _directions(axis: Axes3D, panel: Scene) -> None:
     """Three short lines in the corner instead of a box of axes."""
     tips = project(axis, np.eye(3) * 0.3 * max(panel.limits)) - project(axis, np.zeros((1, 3)))
     scale = 0.07 / np.abs(tips).max()
@@ -108,15 +110,15 @@ def _directions(axis: Any, panel: Scene) -> None:
                     ha="center", va="center")  # fmt: skip
 
 
-def project(axis: Any, points: Floats) -> Floats:
+def project(axis: Axes3D, points: Floats) -> Floats:
     """Where points [n, 3] are on the page."""
     x, y, _ = proj3d.proj_transform(*points.T, axis.get_proj())
     flat: Floats = np.stack((x, y), axis=1)
     return flat
 
 
-def _legend(panel: Scene) -> list[Any]:
-    entries: list[Any] = []
+def _legend(panel: Scene) -> list[Artist]:
+    entries: list[Artist] = []
     for piece in panel.pieces:
         if isinstance(piece, Surface) and piece.name:
             entries.append(Patch(facecolor=to_rgba(piece.color, max(piece.opacity, 0.35)), label=piece.name))
@@ -233,14 +235,16 @@ def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
     return drawn
 
 
-def _draw_nodes(axis: Any, nodes: Nodes, *, by_rank: bool) -> None:
+def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
     if len(nodes.ties):
         paths = [_bow(*nodes.places[tie]) for tie in nodes.ties]
         widths = 0.35 + 2.0 * nodes.strengths
         many = np.clip(400.0 / len(paths), 0.08, 0.55)
         axis.add_collection(LineCollection(paths, colors="#8A94A3", linewidths=widths, alpha=many, zorder=1))
     colors = mpl.colormaps["cividis"]((nodes.ranks - 1) / max(1, len(nodes.ranks) - 1))
-    axis.scatter(*nodes.places.T, s=nodes.sizes**2, c=colors, edgecolors="white", linewidths=0.8, zorder=2)
+    axis.scatter(
+        nodes.places[:, 0], nodes.places[:, 1], s=nodes.sizes**2, c=colors, edgecolors="white", linewidths=0.8, zorder=2
+    )
     _draw_labels(axis, nodes, colors)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
@@ -254,7 +258,7 @@ def _draw_nodes(axis: Any, nodes: Nodes, *, by_rank: bool) -> None:
         axis.set_aspect("equal", adjustable="datalim")
 
 
-def _draw_labels(axis: Any, nodes: Nodes, colors: Floats) -> None:
+def _draw_labels(axis: Axes, nodes: Nodes, colors: Floats) -> None:
     """Short ids inside the dots of a small graph; else the ids of the top beside theirs."""
     if len(nodes.ids) <= _MOST_INSIDE and max(map(len, nodes.ids), default=0) <= 3:
         for place, text, color, size in zip(nodes.places, nodes.ids, colors, nodes.sizes, strict=True):
@@ -285,7 +289,7 @@ def _bow(first: Floats, last: Floats) -> Floats:
     return path
 
 
-def _draw_lines(axis: Any, panel: Drawing) -> None:
+def _draw_lines(axis: Axes, panel: Drawing) -> None:
     scale = mpl.colormaps["viridis"]
     for line in panel.lines:
         axis.plot(line.x, line.y, color=scale(0.93 * line.share), lw=1.5, label=_math(line.name))

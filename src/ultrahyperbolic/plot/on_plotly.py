@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import plotly.graph_objects as go
+from plotly.basedatatypes import BaseTraceType
 from plotly.colors import sample_colorscale
 from plotly.subplots import make_subplots
 
 from .graphs import Drawing
-from .scene import Arrow, Curve, Scene, Surface
+from .scene import Arrow, Curve, Floats, Piece, Scene, Surface
 
 _LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.15, "roughness": 0.6}
 
 
-def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -> Any:
+def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -> go.Figure:
     """Panels side by side, each to be turned with the mouse; a click on the legend hides a piece."""
     figure = make_subplots(
         rows=1, cols=len(panels), specs=[[{"type": "scene"}] * len(panels)], column_widths=columns,
@@ -36,7 +36,7 @@ def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -
     return figure
 
 
-def _view(panel: Scene) -> dict[str, Any]:
+def _view(panel: Scene) -> dict[str, object]:
     up, around = (math.radians(angle) for angle in panel.view)
     up, far = up + math.radians(8.0), 2.0  # nearer than matplotlib's eye, so looking down more shows as much
     eye = {"x": far * math.cos(up) * math.cos(around), "y": far * math.cos(up) * math.sin(around)}
@@ -49,7 +49,7 @@ def _view(panel: Scene) -> dict[str, Any]:
     return {"aspectmode": "data", "camera": camera, **axes}
 
 
-def _traces(piece: Any) -> list[Any]:
+def _traces(piece: Piece) -> list[BaseTraceType]:
     if isinstance(piece, Surface):
         x, y, z = np.moveaxis(piece.points, -1, 0)
         flat = [[0.0, piece.color], [1.0, piece.color]]
@@ -105,13 +105,13 @@ def _traces(piece: Any) -> list[Any]:
     ]
 
 
-def _line(x: Any, y: Any, z: Any, line: dict[str, Any], name: str) -> Any:
+def _line(x: Floats, y: Floats, z: Floats, line: Mapping[str, object], name: str) -> BaseTraceType:
     return go.Scatter3d(
         x=x, y=y, z=z, mode="lines", line=line, name=name, showlegend=bool(name), hoverinfo="name" if name else "skip"
     )
 
 
-def drawings(panels: Sequence[Drawing]) -> Any:
+def drawings(panels: Sequence[Drawing]) -> go.Figure:
     """Flat panels side by side; the mouse over a node names it."""
     figure = make_subplots(
         rows=1, cols=len(panels), horizontal_spacing=0.06,
@@ -121,8 +121,8 @@ def drawings(panels: Sequence[Drawing]) -> Any:
     for number, panel in enumerate(panels, start=1):
         for trace in _flat_traces(panel, known):
             figure.add_trace(trace, row=1, col=number)
-        x: dict[str, Any] = {"title": {"text": panel.x}}
-        y: dict[str, Any] = {"title": {"text": panel.y}}
+        x: dict[str, object] = {"title": {"text": panel.x}}
+        y: dict[str, object] = {"title": {"text": panel.y}}
         if panel.nodes is not None:
             x |= {"visible": False}
             y |= {"autorange": "reversed", "zeroline": False} if panel.by_rank else {"visible": False}
@@ -136,7 +136,7 @@ def drawings(panels: Sequence[Drawing]) -> Any:
     return figure
 
 
-def _flat_traces(panel: Drawing, known: set[str]) -> list[Any]:
+def _flat_traces(panel: Drawing, known: set[str]) -> list[BaseTraceType]:
     if panel.nodes is None:
         scale = sample_colorscale("Viridis", [0.93 * line.share for line in panel.lines])
         traces = []

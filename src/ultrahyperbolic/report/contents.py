@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 import torch
@@ -20,9 +20,33 @@ from .layout import SpaceView, across, in_space
 
 NEAREST = 5
 _BANDS = 4
-_LETTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
+_CHARACTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
 _ROW_NUMBERS = 1 << 22  # chords that are held at once
 _SPARE = 3  # chords more than are asked for, as rounding may change the order of the shortest
+
+
+class NodeData(TypedDict):
+    """The shown nodes, column by column."""
+
+    name: list[str]
+    rank: list[int]
+    delta: list[float]
+    strength: NotRequired[list[float]]
+    degree: NotRequired[list[int]]
+    label: NotRequired[list[str]]
+    across: NotRequired[list[float]]
+
+
+class PageData(TypedDict):
+    """What the script of the page draws."""
+
+    total: int
+    nodes: NodeData
+    near: dict[str, object]
+    edges: dict[str, object] | None
+    space: dict[str, object]
+    distances: dict[str, list[float]]
+    loss: dict[str, object] | None
 
 
 class Contents(NamedTuple):
@@ -35,7 +59,7 @@ class Contents(NamedTuple):
     space: SpaceView
     distances: Distances
     measures: dict[str, float]
-    data: dict[str, Any]
+    data: PageData
 
 
 def gather(embedding: Embedding, graph: Graph | None) -> Contents:
@@ -44,7 +68,7 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     edges = None if graph is None else choose_edges(graph, shown)
     space = in_space(embedding.points, embedding.manifold)
     seen = distances(embedding.points, embedding.manifold, graph)
-    data: dict[str, Any] = {
+    data: PageData = {
         "total": len(embedding),
         "nodes": _nodes(embedding, graph, shown),
         "near": _near(embedding, shown),
@@ -69,8 +93,8 @@ def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[s
     return evaluate(graph, torch.from_numpy(np.array(embedding.points)), embedding.manifold)
 
 
-def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown) -> NodeData:
+    found: NodeData = {
         "name": names([embedding.ids[int(row)] for row in shown.nodes]),
         "rank": embedding.rank[shown.nodes].tolist(),
         "delta": _short(embedding.delta[shown.nodes], digits=8),
@@ -83,24 +107,24 @@ def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str,
     return found
 
 
-def _label(labels: Mapping[Hashable, Any], node: Hashable) -> Any:
+def _label(labels: Mapping[Hashable, object], node: Hashable) -> object:
     label = labels.get(node)
     return "" if label is None else label
 
 
-def names(ids: Sequence[Any]) -> list[str]:
+def names(ids: Sequence[object]) -> list[str]:
     """Ids as text, whole; where that would be too much for a page, their beginnings.
 
     >>> names(["ann", 7, ("a", 1)])
     ['ann', '7', "('a', 1)"]
     """
     texts = [node if isinstance(node, str) else str(node) for node in ids]
-    if sum(map(len, texts)) <= _LETTERS:
+    if sum(map(len, texts)) <= _CHARACTERS:
         return texts
-    return [text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} letters)" for text in texts]
+    return [text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} characters)" for text in texts]
 
 
-def _near(embedding: Embedding, shown: Shown) -> dict[str, Any]:
+def _near(embedding: Embedding, shown: Shown) -> dict[str, object]:
     """The nearest nodes of each shown one among all: positions on the page, those that it does not show at the end."""
     k = min(NEAREST, len(embedding) - 1)
     indices, lengths = _nearest(embedding, shown, k)
@@ -148,7 +172,7 @@ def _nearest_of(rows: Tensor, points: Tensor, manifold: Manifold, k: int) -> tup
     return found.gather(1, nearby.indices).numpy(), nearby.values.numpy()
 
 
-def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, Any]:
+def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, object]:
     tensor = torch.from_numpy(np.array(embedding.points))
     lengths = pair_distances(tensor, embedding.manifold, torch.from_numpy(shown.nodes[edges.ends]))
     bands = _bands(edges.weights)
@@ -175,7 +199,7 @@ def _bands(weights: Floats) -> Ints:
     return np.unique(bands, return_inverse=True)[1].astype(np.int64)
 
 
-def _loss(run: Mapping[str, Any]) -> dict[str, Any] | None:
+def _loss(run: Mapping[str, Any]) -> dict[str, object] | None:
     """Iterations and losses, where at least two are numbers; what is none leaves a gap."""
     values, every = run.get("loss"), run.get("loss_every", 1)
     if not isinstance(values, list) or sum(isinstance(value, int | float) for value in values) < 2:
@@ -188,7 +212,7 @@ def _loss(run: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _short(values: Floats, digits: int = 5) -> list[float | int]:
+def _short(values: Floats, digits: int = 5) -> list[float]:
     """Numbers with as many digits as a drawing needs; whole ones without a point."""
     shortened = (float(f"{value:.{digits}g}") for value in values.tolist())
     return [int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -43,7 +43,7 @@ class Distances(NamedTuple):
     all_pairs: bool
     """Whether every pair was."""
 
-    def as_data(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, list[float]]:
         """For the page."""
         return {"bins": self.bins.tolist(), "edges": self.edges.tolist(), "others": self.others.tolist()}
 

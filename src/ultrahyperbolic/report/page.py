@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from ..embedding import Embedding
 from ..embedding.store import REPORT
@@ -93,7 +92,7 @@ def fill(template: str, parts: Mapping[str, str]) -> str:
     return re.sub(r"<!--(\w+)-->", lambda mark: parts[mark[1]], template)
 
 
-def as_script_data(data: Any) -> str:
+def as_script_data(data: object) -> str:
     r"""JSON that is no markup, whatever it holds, and no end of a script.
 
     >>> as_script_data(["</script>"])

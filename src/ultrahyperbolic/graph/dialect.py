@@ -1,0 +1,198 @@
+"""How a text file writes its table: delimiter and header are found, comments skipped."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from .cells import Table, decimal_point, distinct_values, has_decimal_commas, has_header, mostly_numbers
+from .columns import SAMPLE_ROWS, fold_name
+from .errors import GraphError
+from .limits import COLUMNS
+from .streams import open_bytes, raw_lines
+
+WHITESPACE = "whitespace"
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+_SAMPLE = 256 << 10  # bytes
+_DELIMITERS = ("\t", ",", ";", "|")
+_NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
+# What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run of blanks. The
+# first is matched too so that blanks in quotes are left alone, and at length, for each match takes time and memory.
+_BLANKS = re.compile(rb'((?:"[^"]*"|[^ \t\r\n"]+|\r?\n(?![ \t])| (?![ \t\r\n]))++)|[ \t]*(\r?\n)[ \t]*|[ \t]+')
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """How a text file writes its table."""
+
+    path: str
+    delimiter: str  # one character, or "whitespace": runs of spaces and tabs
+    comments: str  # a line that begins with one of these characters is skipped
+    quoted: bool  # whether quotes occur: then fields may hold delimiters and line breaks
+    header: Sequence[str] | None
+    width: int
+    sample: Table  # the first rows, without the header
+    start: tuple[int, int] = (0, 0)  # bytes and lines before the table
+    point: str = "."  # before the decimals of weights
+
+    @property
+    def separator(self) -> str:
+        """The delimiter of the cleaned lines."""
+        return " " if self.delimiter == WHITESPACE else self.delimiter
+
+    def is_numeric(self, column: int) -> bool:
+        """Whether a column holds numbers in most of the first rows."""
+        return mostly_numbers(self.sample, column)
+
+    def with_weight(self, column: int | None) -> Dialect:
+        """The same with a dot or a comma before decimals, as the column of weights has it."""
+        return self if column is None else replace(self, point=decimal_point(self.sample, column))
+
+    def values(self, column: int) -> Sequence[str]:
+        """The distinct values of a column in the first rows."""
+        return distinct_values(self.sample, column)
+
+
+def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: str, nodes: bool = False) -> Dialect:
+    """How the file writes its table, from its first lines and what the caller says.
+
+    In a list of ``nodes`` whitespace does not divide, and one column is enough.
+    """
+    is_character = delimiter is None or (len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0')
+    if not is_character and delimiter != WHITESPACE:
+        raise GraphError(
+            f"delimiter must be one character or {WHITESPACE!r}, got {delimiter!r}; one of ASCII, no quote"
+        )
+    with open_bytes(path) as stream:
+        sample = stream.read(_SAMPLE)
+        whole = not stream.read(1)
+    lines = _sample_lines(sample, whole, path, comments)
+    if not lines:
+        raise GraphError(f"{path}: nothing in it: the file is empty, or all of it is comments")
+    if len(lines) > SAMPLE_ROWS:
+        lines, whole = lines[:SAMPLE_ROWS], False
+    candidates = [delimiter] if delimiter else [*_DELIMITERS, *([] if nodes else [WHITESPACE])]
+    tables: dict[str, list[list[str]]] = {}
+    reason: Exception | None = None
+    for candidate in candidates:
+        try:
+            tables[candidate] = _split(lines, candidate)
+        except csv.Error as error:
+            reason = error
+            continue
+        if _regularity(candidate, tables[candidate])[:2] == (1, True):
+            break  # nothing is more regular than a tab in every line
+    if not tables:
+        raise GraphError(f"{path}: not a table of edges: {reason}")
+    delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
+    if delimiter == "," and has_decimal_commas(tables.get(WHITESPACE, [])):
+        delimiter = WHITESPACE
+    table = tables[delimiter]
+    if not whole and len(table) > 1:
+        table.pop()  # a quoted field may go on
+    if (widest := max(map(len, table))) > COLUMNS:
+        raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: no list of edges")
+    if header is None:
+        header = has_header(table) or (nodes and fold_name(table[0][0]) in _NODE_NAMES)
+    body = table[1:] if header else table
+    if not body:
+        raise GraphError(f"{path}: nothing in it but a header")
+    dialect = Dialect(
+        path,
+        delimiter,
+        comments,
+        quoted=b'"' in sample,
+        header=[name.strip() for name in table[0]] if header else None,
+        width=Counter(map(len, body)).most_common(1)[0][0],
+        sample=body,
+    )
+    if header and len(table[0]) != dialect.width:
+        line, names = next(records(dialect))
+        raise GraphError(f"{path}, line {line}: the header has {len(names)} columns, the rows have {dialect.width}")
+    return dialect
+
+
+def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:
+    """The lines of the sample that are no comments and not empty; the last only if it is complete."""
+    if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise GraphError(f"{path}: the text is UTF-16: convert it to UTF-8")
+    if b"\0" in sample:
+        raise GraphError(f"{path}: not a text file, nor Parquet, GraphML or Matrix Market")
+    lines = sample.removeprefix(BYTE_ORDER_MARK).split(b"\n")
+    if not whole and len(lines) > 1:
+        lines.pop()
+    pattern = comment_pattern(comments)
+    kept = [line.rstrip(b"\r") for line in lines if line.strip() and not pattern.match(line)]
+    return [line.decode(errors="replace") for line in kept]
+
+
+def _split(lines: Sequence[str], delimiter: str) -> list[list[str]]:
+    if delimiter == WHITESPACE:
+        lines = [squeeze_blanks(line.encode()).decode() for line in lines]
+    separator = " " if delimiter == WHITESPACE else delimiter
+    return [row for row in csv.reader(lines, delimiter=separator) if row]
+
+
+def _regularity(delimiter: str, table: Table) -> tuple[float, bool, bool, int]:
+    """What speaks for a delimiter: most lines have one number of columns; then a tab, then a sign, then columns."""
+    widths = Counter(len(row) for row in table if len(row) > 1)
+    if not widths:
+        return (0.0, False, False, 0)
+    width, count = widths.most_common(1)[0]
+    return (count / len(table), delimiter == "\t", delimiter != WHITESPACE, width)
+
+
+def place_of_row(dialect: Dialect, row: int) -> str:
+    """The file and the line, counted from 1, on which a row of the table begins. Slow, for messages."""
+    first = 0 if dialect.header is None else -1
+    line = next((line for k, (line, _) in enumerate(records(dialect), first) if k == row), None)
+    return dialect.path if line is None else f"{dialect.path}, line {line}"
+
+
+def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
+    """The rows of the file, header included, each with the line on which it begins. Slow, for messages."""
+    pulled: list[int] = []
+    pattern = comment_pattern(dialect.comments)
+
+    def lines() -> Iterator[str]:
+        for number, line in enumerate(raw_lines(dialect.path), 1):
+            if number <= dialect.start[1]:
+                continue
+            if number == 1:
+                line = line.removeprefix(BYTE_ORDER_MARK)
+            line = line.rstrip(b"\r\n")
+            if dialect.delimiter == WHITESPACE:
+                line = squeeze_blanks(line)
+            if line and not pattern.match(line):
+                pulled.append(number)
+                try:
+                    yield line.decode() + "\n"
+                except UnicodeDecodeError:
+                    raise GraphError(f"{dialect.path}, line {number}: not UTF-8: convert the file to UTF-8") from None
+
+    try:
+        for row in csv.reader(lines(), delimiter=dialect.separator):
+            yield pulled[0], row
+            pulled.clear()
+    except csv.Error as error:
+        raise GraphError(f"{dialect.path}, line {pulled[0]}: not a table of edges: {error}") from None
+
+
+def squeeze_blanks(data: bytes) -> bytes:
+    """One blank for each run of them, outside quotes, and none at the ends of lines."""
+    return _BLANKS.sub(lambda match: match[1] or match[2] or b" ", data).strip(b" ")
+
+
+def comment_begin(comments: str) -> bytes:
+    """The pattern of what begins a comment."""
+    characters = re.escape(comments.encode()) if comments else b"^\\w\\W"
+    return b"[ \t]*[" + characters + b"]"
+
+
+def comment_pattern(comments: str) -> re.Pattern[bytes]:
+    """Matches a line that is a comment, its end included."""
+    return re.compile(b"^" + comment_begin(comments) + b"[^\n]*\n?", re.MULTILINE)
