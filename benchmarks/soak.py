@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ultrahyperbolic import datasets
-from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.engines.base import BatchState, Place
 from ultrahyperbolic.loop import Progress
 from ultrahyperbolic.progress import bar
 from ultrahyperbolic.training.config import TrainingConfig
@@ -45,7 +45,7 @@ def soak(name: str, iterations: int, threads: int | None) -> dict[str, Any]:
     memory: list[float] = []
     with bar(f"soak {name}", iterations) as update:
 
-        def look(progress: Progress) -> None:
+        def look(progress: Progress[BatchState]) -> None:
             nonlocal worst, counted
             worst = max(worst, drift(progress.state.points, 2, -1.0), drift(progress.state.best, 2, -1.0))
             counted += 1

@@ -3,11 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .embedding import Embedding
-    from .optim.minimize import MinimizeResult
+from typing import Any
 
 
 class Interrupted(KeyboardInterrupt):
@@ -24,20 +20,11 @@ class Interrupted(KeyboardInterrupt):
     ...         raise
     """
 
-    embedding: Embedding | None
-    """Of :func:`embed`."""
-    embeddings: list[Embedding]
-    """Of :func:`embed_many`, one for each configuration."""
-    result: MinimizeResult | None
-    """Of :func:`minimize`."""
-
-    def __init__(
-        self,
-        message: str = "",
-        *,
-        embedding: Embedding | None = None,
-        embeddings: Sequence[Embedding] = (),
-        result: MinimizeResult | None = None,
-    ) -> None:
+    def __init__(self, message: str = "", *, embedding: Any = None, embeddings: Sequence[Any] = (), result: Any = None):
         super().__init__(message)
-        self.embedding, self.embeddings, self.result = embedding, list(embeddings), result
+        self.embedding = embedding
+        """An :class:`Embedding`, of :func:`embed`."""
+        self.embeddings = list(embeddings)
+        """Of :func:`embed_many`, one for each configuration."""
+        self.result = result
+        """A :class:`MinimizeResult`, of :func:`minimize`."""

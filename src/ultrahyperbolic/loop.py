@@ -1,24 +1,26 @@
-"""The one outer loop: stopping, bad steps taken back, progress, callbacks and Ctrl-C, between chunks of iterations."""
+"""The one outer loop: stopping, progress, callbacks, time limits and Ctrl-C, between chunks of iterations.
+
+It knows of an engine only that it advances a state by iterations, so that trainings of graphs run in it, and
+minimisations of any function do.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .engines.base import BatchState, Engine, Floats
+Floats = NDArray[np.float64]
 
 # A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once.
 _CHUNK_SECONDS = 0.2
-# Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
-_LOOK_EVERY = 100
-# A loss so much above the best has been thrown off: it goes back there, with half the step.
-_THROWN_OFF = 1.5
+# Chunks end at multiples of this, wherever else they do: what callbacks do there does not depend on the clock.
+LOOK_EVERY = 100
 
 
 class Stopped(Enum):
@@ -54,18 +56,45 @@ class Ending(NamedTuple):
         return cls(max(fitting, key=lambda why: len(why.value), default=Stopped.ITERATIONS), text)
 
 
-@dataclass(frozen=True)
-class SoFar:
-    """What a batch needs to go on as if it had never stopped; its starts follow from the seeds of its trainings."""
+class State(Protocol):
+    """Where an engine stands."""
 
-    state: BatchState
+    iteration: int
+
+    @property
+    def ending(self) -> Ending | None:
+        """Why there is nothing more to do; None where there is."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+S_contra = TypeVar("S_contra", bound=State, contravariant=True)
+
+
+class Advances(Protocol[S_contra]):
+    """An engine as the loop knows it."""
+
+    def advance(self, state: S_contra, iterations: int) -> Floats:
+        """Perform iterations, or as many as there are to do; the losses [B, performed]."""
+        ...
+
+    def agree(self, word: str) -> str:
+        """The word that all of several processes go by: the identity, except where several must decide as one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Checkpoint(Generic[S]):
+    """What is needed to go on as if nothing had stopped."""
+
+    state: S
     losses: Floats
     """[B, iterations performed]"""
     seconds: float
 
 
 @dataclass(frozen=True)
-class Progress:
+class Progress(Generic[S]):
     """What callbacks are told after each chunk."""
 
     iteration: int
@@ -73,20 +102,19 @@ class Progress:
     loss: Floats
     """[B] the last loss of each run."""
     seconds: float
-    state: BatchState
-    """Where the batch stands; not to be modified."""
-    chunks: Sequence[Floats]
+    state: S
+    """Where the engine stands; not to be modified, but by what takes bad steps back."""
+    chunks: Sequence[Floats] = field(repr=False)
     """The losses of the chunks so far."""
 
-    def so_far(self) -> SoFar:
-        """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
-        losses = np.concatenate(self.chunks, axis=1)
-        return SoFar(self.state, losses, self.seconds)
+    def checkpoint(self) -> Checkpoint[S]:
+        """What is needed to go on from here; its arrays are those of the training, which goes on with them."""
+        return Checkpoint(self.state, np.concatenate(self.chunks, axis=1), self.seconds)
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a batch ended."""
+    """How it ended."""
 
     losses: Floats
     """[B, iterations performed], NaN after a run was done."""
@@ -94,90 +122,64 @@ class Outcome:
     seconds: float
 
 
-Callback = Callable[[Progress], Any]
+Callback = Callable[[Progress[S]], object]
+"""Returning True stops."""
 
 
 def run(
-    engine: Engine,
-    state: BatchState,
+    engine: Advances[S],
+    state: S,
     iterations: int,
     *,
-    callback: Callback | None = None,
+    callbacks: Sequence[Callback[S]] = (),
     time_limit: float | None = None,
-    step_back: bool = False,
-    so_far: SoFar | None = None,
+    longest_chunk: int | None = None,
+    before: Checkpoint[S] | None = None,
 ) -> Outcome:
-    """Advance a batch to ``iterations``, or until all are done, time is up, a callback returns True, or Ctrl-C.
+    """Advance a state to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
 
-    With ``step_back`` a run that was thrown off goes back to the best points it has seen and on with half the step; a
-    run that is no longer finite always does. ``so_far`` goes on where an earlier call with the same start came to.
+    ``longest_chunk`` bounds the iterations between two calls of the callbacks. ``before`` says what was performed
+    before, from which the state goes on.
     """
-    started = time.monotonic()
-    chunks: list[Floats] = []
-    guard = _Guard(engine, state, compare=step_back)
-    if so_far is not None:
-        started -= so_far.seconds
-        state.copy_from(so_far.state)
-        chunks.append(so_far.losses)
+    started = time.monotonic() - (0.0 if before is None else before.seconds)
+    chunks: list[Floats] = [] if before is None else [before.losses]
     size = 1
+    ending: Ending | None = None
     try:
-        while not (ending := _ended(state, iterations, time.monotonic() - started if chunks else 0.0, time_limit)):
-            before = time.monotonic()
-            until_look = _LOOK_EVERY - state.iteration % _LOOK_EVERY
-            chunks.append(engine.advance(state, min(size, iterations - state.iteration, until_look)))
-            spent = time.monotonic() - before
-            if state.iteration % _LOOK_EVERY == 0:
-                guard.look(state, chunks[-1][:, -1])
-            # The first chunks may hold compilation: grow from what was measured, at most fourfold.
-            performed = chunks[-1].shape[1]
-            size = max(1, min(4 * performed, int(performed * _CHUNK_SECONDS / max(spent, 1e-6))))
-            seconds = time.monotonic() - started
-            now = Progress(state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks)
-            if callback is not None and callback(now):
-                ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
+        while ending is None:
+            spent = time.monotonic() - started if chunks else 0.0
+            ending = state.ending or _ended(engine, state.iteration, iterations, spent, time_limit)
+            if ending is not None:
                 break
+            began = time.monotonic()
+            until_look = LOOK_EVERY - state.iteration % LOOK_EVERY
+            chunks.append(engine.advance(state, min(size, iterations - state.iteration, until_look)))
+            performed = chunks[-1].shape[1]
+            # The first chunks may hold compilation: grow from what was measured, at most fourfold.
+            lasted = max(time.monotonic() - began, 1e-6)
+            size = max(1, min(4 * performed, int(performed * _CHUNK_SECONDS / lasted), longest_chunk or 1 << 30))
+            if performed:
+                loss, seconds = _last(chunks[-1]), time.monotonic() - started
+                now = Progress(state.iteration, iterations, loss, seconds, state, chunks)
+                said = [callback(now) for callback in callbacks]  # each is told, whatever another says
+                if any(said):
+                    ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
     except KeyboardInterrupt:
         ending = Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value)
-    losses = np.concatenate(chunks, axis=1) if chunks else np.empty((len(state.points), 0))
+    losses = np.concatenate(chunks, axis=1) if chunks else np.empty((0, 0))
     return Outcome(losses, ending, time.monotonic() - started)
 
 
-def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float | None) -> Ending | None:
+def _ended(
+    engine: Advances[S], iteration: int, iterations: int, seconds: float, time_limit: float | None
+) -> Ending | None:
     """Why there is nothing more to do; None where there is."""
-    if state.done.all():
-        return Ending(Stopped.ORDERED, f"{Stopped.ORDERED.value} than every unconnected one")
-    if state.iteration >= iterations:
+    if iteration >= iterations:
         return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
-    if time_limit is not None and seconds >= time_limit:
+    # Clocks differ between processes: they agree on one word.
+    if time_limit is not None and engine.agree("stop" if seconds >= time_limit else "go") == "stop":
         return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
     return None
-
-
-class _Guard:
-    """Takes bad steps back."""
-
-    def __init__(self, engine: Engine, state: BatchState, *, compare: bool) -> None:
-        self.settled = np.array([spec.settled for spec in engine.specs])
-        self.start, self.compare = state.points.copy(), compare
-
-    def look(self, state: BatchState, loss: Floats) -> None:
-        """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
-        sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
-        best = state.record["best_loss"]
-        comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
-        for run in np.flatnonzero(~state.done & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
-            if not np.isfinite(state.best[run]).all():
-                state.best[run] = self.start[run]
-                state.record["best_loss"][run], state.record["best_iteration"][run] = np.inf, -1.0
-            state.points[run] = state.free[run] = state.best[run]
-            state.record["step_scale"][run] *= 0.5
-            state.steps_back[run] += 1
-            state.nonfinite[run] += not sound[run]
-
-
-def _finite(points: Floats) -> NDArray[np.bool_]:
-    """[B] whether all coordinates of a run are finite."""
-    return np.array([np.isfinite(run).all() for run in points])
 
 
 def _last(losses: Floats) -> Floats:

@@ -14,7 +14,8 @@ from .training import Task, hold
 
 if TYPE_CHECKING:
     from ..embedding.record import Json, RunRecord
-    from ..engines.base import Checkpoint
+    from ..engines.base import BatchState
+    from ..loop import Checkpoint
 
 # What may be said beside --resume; everything else is in the folder.
 _WITH_RESUME = ("resume", "time_limit", "checkpoint_every", "threads", "tensorboard", "with_report", "quiet", "as_json")
@@ -69,7 +70,9 @@ def reopen(
     return Task(folder, execution, record, checkpoint)
 
 
-def _time_limit(folder: Path, before: float | None, more: float | None, checkpoint: Checkpoint | None) -> float | None:
+def _time_limit(
+    folder: Path, before: float | None, more: float | None, checkpoint: Checkpoint[BatchState] | None
+) -> float | None:
     """The seconds that all parts of a training may take together."""
     spent = 0.0 if checkpoint is None else checkpoint.seconds
     if more is not None:

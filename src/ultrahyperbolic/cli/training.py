@@ -20,8 +20,8 @@ from .signals import cut_short, end, on_interrupt
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..embedding.record import RunRecord
-    from ..engines.base import BatchState, Checkpoint
-    from ..loop import Progress
+    from ..engines.base import BatchState
+    from ..loop import Checkpoint, Progress
     from ..training.checkpoint import Checkpoints
     from ..training.plan import Execution
 
@@ -34,7 +34,7 @@ class Task:
     execution: Execution
     record: RunRecord
     """What ``run.json`` says before the first iteration."""
-    checkpoint: Checkpoint | None = None
+    checkpoint: Checkpoint[BatchState] | None = None
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
+from ..loop import Ending, Stopped
 from ..objective import RankedPairs
 from ..pairs.kinds import kernel_space
 
@@ -40,16 +41,12 @@ DESCENT, GRADIENT, PHI, SIGNED_GRADIENT = range(len(OPTIMIZERS))
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
-RECORD = np.dtype(
-    [
-        (name, np.float64)
-        for name in ("best_loss", "best_iteration", "dropped", "done_at", "longest", "shortest", "step_scale")
-    ]
-)
+FIELDS = ("best_loss", "best_iteration", "dropped", "done_at", "longest", "shortest", "step_scale")
+RECORD = np.dtype([(name, np.float64) for name in FIELDS])
 """What is kept of a run: the best loss and its iteration, whether its step was dropped (0 or 1), the iteration at which
 it was done (or -1), the longest edge and the shortest other pair, and what its steps are multiplied by."""
 # Kernels are given a record as a row of numbers: the column of each field.
-BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(len(RECORD))
+BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(len(FIELDS))
 
 
 @dataclass(frozen=True)
@@ -174,9 +171,16 @@ class BatchState:
         return done
 
     @property
+    def ending(self) -> Ending | None:
+        """Why there is nothing more to do, where every run is done."""
+        if not self.done.all():
+            return None
+        return Ending(Stopped.ORDERED, f"{Stopped.ORDERED.value} than every unconnected one")
+
+    @property
     def rows(self) -> Floats:
         """[B, fields] the record as plain numbers, in the same memory: what kernels and files are given."""
-        return self.record.view(np.float64).reshape(len(self.record), len(RECORD))
+        return self.record.view(np.float64).reshape(len(self.record), len(FIELDS))
 
 
 class Evaluation(NamedTuple):
@@ -267,6 +271,25 @@ class Engine(Protocol):
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations], NaN where a run was done before."""
         ...
+
+    def agree(self, word: str) -> str:
+        """The word that all of several processes go by."""
+        ...
+
+    def close(self) -> None:
+        """Let go of what the engine holds beyond memory."""
+        ...
+
+
+class OneProcess:
+    """What an engine of one process does where several would have to agree."""
+
+    def agree(self, word: str) -> str:
+        """The word itself."""
+        return word
+
+    def close(self) -> None:
+        """Nothing."""
 
 
 def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:

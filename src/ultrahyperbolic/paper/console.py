@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from ..engines.base import BatchState
 from ..loop import Progress
 from ..progress import bar
 
@@ -35,7 +36,7 @@ class Console:
 
 
 @contextmanager
-def progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[Progress], None]]:
+def progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[Progress[BatchState]], None]]:
     """A progress bar over the iterations of a batch, on a terminal."""
     with bar(title, total, show=not quiet) as update:
         yield lambda done: update(done.iteration, "")

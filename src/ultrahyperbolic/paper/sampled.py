@@ -5,14 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from ..checks import check_count
 from ..embedding import Embedding
-from ..engines.base import BatchState, RunSpec
+from ..embedding.record import Result, RunRecord, Timing
+from ..engines.base import BatchState, Place, RunSpec
+from ..engines.guard import Guard
 from ..engines.reference import ReferenceEngine, pair_function
 from ..engines.registry import find_device
 from ..graph import Graph
@@ -79,23 +80,27 @@ def sampled_loss(
 def embed_sampled(
     graph: Graph,
     config: TrainingConfig,
+    place: Place,
     *,
-    device: str | None = None,
-    threads: int | None = None,
     quiet: bool = False,
-    callback: Callable[[Progress], Any],
+    callback: Callable[[Progress[BatchState]], object],
 ) -> Embedding:
     """Train on the sampled loss; after the first iteration, how long all will take is said on standard error.
 
     On the CPU on one thread unless told otherwise: the last digits depend on how many there are.
     """
-    place = find_device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    device = find_device(place.device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    threads = 1 if place.threads is None else check_count("threads", place.threads, 1)
     engine = SampledEngine(
-        RankedPairs.of(graph), [config.spec()], best_every=config.best_every, device=place, seeds=[config.seed],
-        threads=1 if threads is None else check_count("threads", threads, 1),
-    )  # fmt: skip
+        RankedPairs.of(graph),
+        [config.spec()],
+        best_every=config.best_every,
+        device=device,
+        seeds=[config.seed],
+        threads=threads,
+    )
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: Progress[BatchState]) -> None:
         if progress.iteration == 1 and not quiet:
             minutes = progress.seconds * progress.total / 60
             whole = f"{minutes / 60:.0f} hours" if minutes > 120 else f"{minutes:.0f} minutes"
@@ -107,11 +112,12 @@ def embed_sampled(
         callback(progress)
 
     state = BatchState.start([config.starting_points(graph)])
-    outcome = run(engine, state, config.iterations, callback=tell, step_back=config.step_back)
-    record = {
-        "best_loss": float(state.record["best_loss"][0]),
-        "steps_back": int(state.steps_back[0]),
-        "timing": {"seconds": outcome.seconds, "backend": f"{engine.name}, {place.type}"},
-    }
+    guard = Guard(engine.specs, state, compare=config.step_back)
+    outcome = run(engine, state, config.iterations, callbacks=[guard, tell])
+    best = float(state.record["best_loss"][0])
+    record = RunRecord(
+        result=Result(outcome.losses.shape[1], best, steps_back=int(state.steps_back[0])),
+        timing=Timing(seconds=outcome.seconds, backend=f"{engine.name}, {device.type}"),
+    )
     manifold = config.manifold()
     return Embedding(graph.ids, state.best[0, :, : manifold.ambient_dim], manifold, record, graph)

@@ -97,7 +97,5 @@ def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: 
     for job in jobs:
         name = f"{title}, {job.geometry.label}, step {job.rung[0]:g}, seed {job.config.seed}"
         with progress(name, job.config.iterations, quiet) as callback:
-            embedding = embed_sampled(
-                graph, job.config, callback=callback, quiet=quiet, device=place.device, threads=place.threads
-            )
+            embedding = embed_sampled(graph, job.config, place, callback=callback, quiet=quiet)
         yield [job], [embedding]

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ..embedding.record import Json, RunRecord
 from ..embedding.store import RECORD, TABLE, finish_save
-from ..engines.base import BatchState, Checkpoint, as_floats, from_floats
+from ..engines.base import RECORD as FIELDS_OF_A_RUN
+from ..engines.base import BatchState
 from ..files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
-from ..loop import Progress
+from ..loop import Checkpoint, Progress
 
 CHECKPOINT = "checkpoint.safetensors"
 EVERY = 10.0
@@ -57,7 +58,7 @@ class Checkpoints:
             self.last = time.monotonic()
 
 
-def write_checkpoint(folder: Path, checkpoint: Checkpoint, record: RunRecord) -> None:
+def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: RunRecord) -> None:
     """Replace the checkpoint of a folder, whole or not at all; points that are not finite are not written."""
     from safetensors.numpy import save
 
@@ -68,7 +69,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, record: RunRecord) ->
         "points": state.points,
         "free": state.free,
         "best": state.best,
-        "record": as_floats(state.record),
+        "record": state.rows,
         "losses": checkpoint.losses,
         "steps_back": state.steps_back,
         "nonfinite": state.nonfinite,
@@ -81,7 +82,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint, record: RunRecord) ->
     replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})
 
 
-def read_checkpoint(folder: Path) -> tuple[Checkpoint, RunRecord]:
+def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
     """What :func:`write_checkpoint` wrote: the training so far and its record; ``ValueError`` where it is not that."""
     from safetensors import SafetensorError, safe_open
 
@@ -96,7 +97,7 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint, RunRecord]:
             arrays["points"],
             arrays["free"],
             arrays["best"],
-            from_floats(arrays["record"]),
+            np.ascontiguousarray(arrays["record"]).view(FIELDS_OF_A_RUN)[:, 0],
             arrays["steps_back"],
             arrays["nonfinite"],
             about["iteration"],

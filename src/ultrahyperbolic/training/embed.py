@@ -9,7 +9,7 @@ import torch
 
 from ..checks import check_callable
 from ..embedding import Embedding
-from ..engines.base import Backend, Optimizer, Place, Precision
+from ..engines.base import Backend, BatchState, Optimizer, Place, Precision
 from ..geometry.words import Dissimilarity
 from ..graph import as_graph
 from ..loop import Callback
@@ -43,7 +43,7 @@ def embed(
     threads: int | None = None,
     precision: Precision | None = None,
     quiet: bool = False,
-    callback: Callback | Sequence[Callback] | None = None,
+    callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None = None,
     tensorboard: str | os.PathLike[str] | None = None,
 ) -> Embedding:
     """Embed a weighted graph so that stronger ties are shorter than weaker ones.
@@ -135,7 +135,7 @@ def embed(
         return execution.train([*boards, *callbacks])
 
 
-def _as_list(callback: Callback | Sequence[Callback] | None) -> list[Callback]:
+def _as_list(callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None) -> list[Callback[BatchState]]:
     if callback is None:
         return []
     callbacks = list(callback) if isinstance(callback, Sequence) else [callback]

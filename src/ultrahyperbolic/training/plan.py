@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from ..checks import check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
-from ..engines.base import BACKENDS, PRECISIONS, Checkpoint, Optimizer, Place
+from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
 from ..engines.registry import settle
 from ..geometry import Geometry
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..loop import Callback
+from ..loop import Callback, Checkpoint
 from .config import Settings, Stop, TrainingConfig, configured
 from .defaults import at_temperature, in_units_of_radius, tries
 from .presets import PRESETS, Preset, preset_settings
@@ -230,7 +230,11 @@ class Execution:
         )
 
     def train(
-        self, callbacks: Sequence[Callback] = (), *, measures: bool = True, checkpoint: Checkpoint | None = None
+        self,
+        callbacks: Sequence[Callback[BatchState]] = (),
+        *,
+        measures: bool = True,
+        checkpoint: Checkpoint[BatchState] | None = None,
     ) -> Embedding:
         """The embedding; :class:`Interrupted` on Ctrl-C, with the best so far."""
         try:
@@ -256,7 +260,9 @@ class Execution:
         return embedding.with_record(replace(embedding.record, select=self.selection.to_json()))
 
 
-def execute(plan: Plan, graph: Graph, callbacks: Sequence[Callback] = (), *, quiet: bool = True) -> Embedding:
+def execute(
+    plan: Plan, graph: Graph, callbacks: Sequence[Callback[BatchState]] = (), *, quiet: bool = True
+) -> Embedding:
     """Carry out a plan from its first step to its last."""
     execution = Execution(plan, graph, quiet=quiet)
     execution.choose()

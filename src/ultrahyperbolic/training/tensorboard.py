@@ -15,6 +15,7 @@ import torch
 from ..evaluation import violated_orders
 
 if TYPE_CHECKING:
+    from ..engines.base import BatchState
     from ..graph import Graph
     from ..loop import Callback, Progress
     from .config import TrainingConfig
@@ -46,9 +47,9 @@ class TensorBoard:
         names = _names(configs)
         self.writers: list[Any] = [writer(os.fspath(Path(folder) / name)) for name in names]
         self.counting = 0.0  # seconds
-        self.unwritten: tuple[Progress, list[list[tuple[str, float]]]] | None = None
+        self.unwritten: tuple[Progress[BatchState], list[list[tuple[str, float]]]] | None = None
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: Progress[BatchState]) -> None:
         """Write what a chunk of iterations came to, where it is due."""
         last = progress.iteration == progress.total or bool(progress.state.done.all())
         # The state goes on, so that what may turn out to be the last is noted now.
@@ -67,7 +68,7 @@ class TensorBoard:
             for writer in self.writers:
                 writer.close()
 
-    def _write(self, progress: Progress, values: list[list[tuple[str, float]]], *, counted: bool) -> None:
+    def _write(self, progress: Progress[BatchState], values: list[list[tuple[str, float]]], *, counted: bool) -> None:
         self.unwritten = None
         for run, writer in enumerate(self.writers):
             for name, value in values[run] + ([self._violated(progress, run)] if counted else []):
@@ -75,7 +76,7 @@ class TensorBoard:
                     writer.add_scalar(name, value, progress.iteration)
             writer.flush()
 
-    def _values(self, progress: Progress, run: int) -> list[tuple[str, float]]:
+    def _values(self, progress: Progress[BatchState], run: int) -> list[tuple[str, float]]:
         schedule, at = self.schedules[run], progress.iteration - 1
         record = progress.state.record[run]
         return [
@@ -86,7 +87,7 @@ class TensorBoard:
             ("shortest_nonedge", float(record["shortest"])),
         ]
 
-    def _violated(self, progress: Progress, run: int) -> tuple[str, float]:
+    def _violated(self, progress: Progress[BatchState], run: int) -> tuple[str, float]:
         began, manifold = time.monotonic(), self.configs[run].manifold()
         points = torch.from_numpy(progress.state.points[run, :, : manifold.ambient_dim].copy())
         share = violated_orders(self.graph, points, manifold).edges_vs_nonedges
@@ -97,7 +98,7 @@ class TensorBoard:
 @contextmanager
 def with_tensorboard(
     folder: str | os.PathLike[str] | None, graph: Graph, configs: Sequence[TrainingConfig]
-) -> Iterator[list[Callback]]:
+) -> Iterator[list[Callback[BatchState]]]:
     """The callback that writes for TensorBoard until the training ends, or none without a folder.
 
     However it ends, where it stopped is written and the files are closed.

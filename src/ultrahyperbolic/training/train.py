@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from ..checks import check_positive
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
-from ..engines.base import BatchState, Checkpoint, Engine, Floats, Place, Problem
+from ..engines.base import BatchState, Engine, Floats, Place, Problem
 from ..engines.guard import Guard
 from ..engines.memory import require_memory
 from ..engines.registry import make_engine
 from ..evaluation import over_nodes, over_pairs, violated_orders
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..loop import Callback, Outcome, Progress, Stopped, run
+from ..loop import Callback, Checkpoint, Outcome, Progress, Stopped, run
 from ..objective import RankedPairs
 from ..progress import bar
 from ..version import __version__
@@ -67,9 +67,9 @@ def embed_best(
     *,
     quiet: bool = True,
     measures: bool = True,
-    callbacks: Sequence[Callback] = (),
+    callbacks: Sequence[Callback[BatchState]] = (),
     time_limit: float | None = None,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint[BatchState] | None = None,
 ) -> Embedding:
     """Train in several ways as one batch and keep one: the fewest violated orders, or the warm one if it is near.
 
@@ -124,8 +124,8 @@ def embed_many(
     time_limit: float | None = None,
     measures: bool = True,
     quiet: bool = True,
-    callbacks: Sequence[Callback] = (),
-    checkpoint: Checkpoint | None = None,
+    callbacks: Sequence[Callback[BatchState]] = (),
+    checkpoint: Checkpoint[BatchState] | None = None,
 ) -> list[Embedding]:
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
@@ -151,8 +151,8 @@ def _train(
     time_limit: float | None,
     measures: bool,
     quiet: bool,
-    callbacks: Sequence[Callback],
-    checkpoint: Checkpoint | None,
+    callbacks: Sequence[Callback[BatchState]],
+    checkpoint: Checkpoint[BatchState] | None,
 ) -> list[Embedding]:
     spectral = SpectralStart(graph)  # whose tables are large, and not kept
     state = BatchState.start([config.starting_points(graph, spectral) for config in configs])
@@ -164,7 +164,9 @@ def _train(
             if configs[0].preset == preset:
                 log.info("%s", "\n  ".join(differences(preset)))
     started, iterations = time.time(), configs[0].iterations
-    guard = Guard(engine, state, compare=configs[0].step_back)
+    guard = Guard(engine.specs, state, compare=configs[0].step_back)
+    if checkpoint is not None:
+        state.copy_from(checkpoint.state)
     with bar("training", iterations, show=not quiet) as update:
         update(0, "compiling")
 
@@ -172,7 +174,7 @@ def _train(
             update(progress.iteration, _text(progress))
 
         outcome = run(
-            engine, state, iterations, callbacks=[guard, show, *callbacks], time_limit=time_limit, checkpoint=checkpoint
+            engine, state, iterations, callbacks=[guard, show, *callbacks], time_limit=time_limit, before=checkpoint
         )
     # Whatever happened, nothing is worse than where it started.
     after = _final_objective(engine, state.best)
@@ -211,7 +213,8 @@ def _record(
     timing: Timing,
 ) -> RunRecord:
     """What is said of a training that has ended; ``ends`` are the losses of the start and of the result."""
-    losses, row = outcome.losses[number], state.record[number]
+    losses = outcome.losses[number] if outcome.losses.size else np.empty(0)  # empty before the first iteration
+    row = state.record[number]
     ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
     if ordered_at is not None:
         losses = losses[: ordered_at + 1]

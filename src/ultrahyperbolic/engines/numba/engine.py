@@ -12,16 +12,26 @@ from numpy.typing import NDArray
 from ...objective import RankedPairs
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
-from ..base import DONE_AT, OPTIMIZERS, RECORD, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
+from ..base import (
+    DONE_AT,
+    FIELDS,
+    OPTIMIZERS,
+    BatchState,
+    Evaluation,
+    Floats,
+    OneProcess,
+    Precision,
+    RunSpec,
+    evaluation_shapes,
+)
 from . import iterate, streaming
 from .arguments import Edges, Moment, Prepared, Rules, Run
-from .kind import SMALL_NODES
 from .loss import loss_and_gradient, small_loss_and_gradient
 from .streaming import prepare, slab
 
 
 @dataclass
-class NumbaEngine:
+class NumbaEngine(OneProcess):
     """The same compiled for the CPU.
 
     Runs of a batch are given to threads, each run to one; where there are fewer runs than threads and the graph is
@@ -42,7 +52,7 @@ class NumbaEngine:
         self._threads = self.threads or usable_threads()
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
         places, scratch = np.zeros(0, dtype=np.int64), self.pairs.n_edges
-        if n <= SMALL_NODES:
+        if n <= streaming.SMALL_NODES:
             i, j = self.pairs.edges.T
             places, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
         self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, places)
@@ -141,7 +151,7 @@ class _CompiledRun:
         self.slabs = len(self.work.sums)
         points, free, best, gradient = (np.empty((self.width, n)) for _ in range(4))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
-        self.arrays = Run(points, pair_points, free, best, np.empty(len(RECORD)), gradient, np.empty((6, scratch)))
+        self.arrays = Run(points, pair_points, free, best, np.empty(len(FIELDS)), gradient, np.empty((6, scratch)))
 
     def read_from(self, state: BatchState, number: int) -> None:
         """Take this run's points and record from a batch."""

@@ -45,6 +45,8 @@ from ...pairs.numba.functions import (
 from ..base import Floats
 from .arguments import Prepared
 
+# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
+SMALL_NODES = 96
 ROWS = 4
 TILE = 256
 # Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do more than they save.
