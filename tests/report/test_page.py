@@ -16,8 +16,9 @@ from ultrahyperbolic import Graph, PseudoHyperboloid, TrainingConfig, datasets
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.report import choice, contents, render, write_report
+from ultrahyperbolic.report.fit import by_chance
+from ultrahyperbolic.report.markup import percent
 from ultrahyperbolic.report.page import as_script_data
-from ultrahyperbolic.report.words import by_chance, percent
 
 
 class Page(HTMLParser):

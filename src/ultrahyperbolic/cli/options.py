@@ -44,7 +44,7 @@ def _reading(*names: str, metavar: str | None = None, help: str) -> object:
 
 
 Delimiter = Annotated[
-    str | None, _reading("--delimiter", metavar="CHARACTER", help="Between columns: one character, tab or whitespace.")
+    str | None, _reading("--delimiter", metavar="CHAR", help="Between columns: one character, tab or whitespace.")
 ]
 Header = Annotated[bool | None, _reading("--header/--no-header", help="Whether the first row names the columns.")]
 Source = Annotated[str | None, _reading("--source", metavar="COLUMN", help="One end: a name, or a position from 0.")]
@@ -55,7 +55,7 @@ Weight = Annotated[
 ]
 Unweighted = Annotated[bool, _reading("--unweighted", help="Every weight is 1, whatever the third column holds.")]
 Comments = Annotated[
-    str | None, _reading("--comments", metavar="CHARACTERS", help="Lines that begin with one are skipped (#%).")
+    str | None, _reading("--comments", metavar="CHARS", help="Lines that begin with one are skipped (#%).")
 ]
 Nodes = Annotated[
     Path | None, _reading("--nodes", metavar="FILE", help="All nodes in the order wanted; labels in a second column.")

@@ -16,10 +16,10 @@ from ..embedding import Embedding
 from ..embedding.store import REPORT
 from ..files import replace_files
 from ..graph import Graph
-from . import words
+from . import fit, words
 from .contents import Contents, gather
 
-_ESCAPES = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: Graph | None = None) -> Path:
@@ -37,7 +37,7 @@ def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: G
     """
     path = Path(file)
     path = path / REPORT if path.is_dir() else path
-    # Half a letter, which text from elsewhere may hold, has no UTF-8.
+    # Half a character, which text from elsewhere may hold, has no UTF-8.
     content = render(embedding, graph=graph).encode("utf-8", "backslashreplace")
     replace_files(path.parent, {path.name: lambda file: file.write(content)})
     return path
@@ -71,7 +71,7 @@ def assemble(contents: Contents) -> str:
         "heading": words.heading(contents),
         "lead": words.lead(contents),
         "about": words.about(contents),
-        "fit": words.fit(contents),
+        "fit": fit.tiles(contents),
         "graph": words.graph_note(contents),
         "space": escape(contents.space.explanation),
         "ranking": words.ranking_note(contents),

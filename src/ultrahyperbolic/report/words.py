@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from html import escape
-from itertools import count
 from typing import Any
-
-import numpy as np
 
 from ..geometry import Manifold, PseudoHyperboloid
 from ..graph import Graph
@@ -18,8 +14,9 @@ from ..loop import INTERRUPTED, unfinished
 from .choice import MOST_EDGES
 from .contents import Contents
 from .distances import KINDS
+from .markup import join_words, percent, table
 
-_TITLE_LETTERS = 80
+_TITLE_CHARACTERS = 80
 _KIND_WORDS = {
     "space-like": "joined by a geodesic that runs off as in hyperbolic space; any distance",
     "null": "on each other's light cone, to rounding, or at the same place: distance 0",
@@ -70,7 +67,7 @@ def lead(contents: Contents) -> str:
     top = [f"<bdi>{escape(_cut(name))}</bdi>" for name in contents.data["nodes"]["name"][:3]]
     return (
         f"{counts} became points, such that stronger ties are shorter. A node that is near to all others stands high: "
-        f"at the top {'are' if len(top) > 1 else 'is'} {_and(top)}."
+        f"at the top {'are' if len(top) > 1 else 'is'} {join_words(top)}."
     )
 
 
@@ -104,65 +101,6 @@ def about(contents: Contents) -> str:
     return "".join(
         f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>' for name, fact in facts
     )
-
-
-def fit(contents: Contents) -> str:
-    """How well it fits, in tiles of one number and a sentence each."""
-    measures = contents.measures
-    chance = by_chance(contents.graph) if contents.graph is not None else {}
-    tiles = []
-    if "violated_orders" in measures:
-        kept = percent(1 - measures["violated_orders"])
-        words = "of all comparisons of a tie with a non-tie find the tie shorter"
-        tiles.append((kept, words, f"Violated orders {percent(measures['violated_orders'])}; by guessing 50 %."))
-    elif "violated_orders_all" in measures:
-        kept = percent(1 - measures["violated_orders_all"])
-        words = "of all comparisons of a stronger tie with a weaker one find the stronger shorter"
-        tiles.append((kept, words, f"Violated orders {percent(measures['violated_orders_all'])}; by guessing 50 %."))
-    if "recall_at_1" in measures:
-        guess = f"; by guessing {percent(chance['recall_at_1'])}" if "recall_at_1" in chance else ""
-        words = "of nodes have a neighbour as their nearest node"
-        tiles.append((percent(measures["recall_at_1"]), words, f"Recall@1{guess}."))
-    if "map" in measures:
-        guess = f"; by guessing {chance['map']:.3f}" if "map" in chance else ""
-        words = "is the mean average precision of the neighbours: 1 if they all come before all others"
-        tiles.append((f"{measures['map']:.3f}", words, f"mAP{guess}."))
-    if "spearman_all" in measures:
-        words = "is Spearman's correlation of height and strength, the sum of a node's weights: 1 if they agree"
-        tiles.append((f"{measures['spearman_all']:.3f}", words, _beside(measures)))
-    if not tiles:
-        return (
-            '<p class="absent">The record of this training holds no measures; '
-            "<code>ultrahyperbolic evaluate</code> takes them.</p>"
-        )
-    cells = (f'<div class="tile"><strong>{a}</strong><span>{b}</span><small>{c}</small></div>' for a, b, c in tiles)
-    return f'<div class="tiles">{"".join(cells)}</div>'
-
-
-def by_chance(graph: Graph) -> dict[str, float]:
-    """What Recall@1 and mAP are on average if nodes are ranked at random.
-
-    With N others of which k are neighbours, a random node is one with chance k/N, and the mean average precision of a
-    random order is (k-1)/(N-1) + H_N/N · (1 - (k-1)/(N-1)).
-    """
-    others, degree = graph.n_nodes - 1, graph.degree[~graph.isolated].astype(np.float64)
-    if others < 2 or not len(degree):
-        return {}
-    harmonic = float((1.0 / np.arange(1, others + 1)).sum())
-    rest = (degree - 1.0) / (others - 1.0)
-    precision = rest + harmonic / others * (1.0 - rest)
-    return {"recall_at_1": float(degree.mean() / others), "map": float(precision.mean())}
-
-
-def _beside(measures: Mapping[str, float]) -> str:
-    others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness", "norm": "spearman_all_norm"}
-    found = {name: measures[key] for name, key in others.items() if key in measures}
-    if not found:
-        return "Strength itself has 1."
-    better = [name for name, value in found.items() if value > measures["spearman_all"]]
-    words = ", ".join(f"{name} {value:.3f}" for name, value in found.items())
-    end = f"{_and(better)} {'follow' if len(better) > 1 else 'follows'} strength more closely" if better else "all less"
-    return f"Without an embedding: {words}; {end}."
 
 
 def graph_note(contents: Contents) -> str:
@@ -234,7 +172,7 @@ def kinds(contents: Contents) -> str:
         remark = f"On this geometry every pair of different points is {kind}: there is one kind of geodesic."
     else:
         remark = "In flat space every pair of different points is space-like."
-    return f"<p>{remark}</p>{_table('kinds', heads, rows)}"
+    return f"<p>{remark}</p>{table('kinds', heads, rows)}"
 
 
 def selection(run: Mapping[str, Any]) -> str:
@@ -265,13 +203,13 @@ def selection(run: Mapping[str, Any]) -> str:
         chosen = next((row for row in rows if isinstance(row, dict) and row.get("geometry") == winner), {})
         alone = chosen.get("seeds") == 1
         told = "One seed cannot tell it from" if alone else "Within two standard errors of it over the seeds:"
-        words += f" {told} {_and(others) or 'another'}."
+        words += f" {told} {join_words(others) or 'another'}."
     prior = found.get("prior")
     if isinstance(prior, dict) and prior:
         words += " Before any training: " + ", ".join(f"{escape(str(k))} {_number(v)}" for k, v in prior.items()) + "."
     return (
         '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Which geometry the graph wants</h2>'
-        f"<p>{words}</p>{_table('choices', heads, lines, extra=(3, 4))}"
+        f"<p>{words}</p>{table('choices', heads, lines, extra=(3, 4))}"
         "<p>Held-out ties farther: how often a tie that the training did not see is farther than a pair without one. "
         "The chance level is 50 % for this and for violated orders; 0 % is best.</p></section>"
     )
@@ -297,29 +235,6 @@ def once_more(contents: Contents) -> str:
         facts.append(("Backend", escape(str(timing["backend"]))))
     listed = "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in facts)
     return f"{parts[0]}<dl>{listed}</dl>"
-
-
-def _table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[int, ...] = ()) -> str:
-    """A table of cells that are markup already; narrow screens leave the columns ``extra`` out."""
-
-    def cells(tag: str, contents: Iterable[str]) -> str:
-        kinds = ("extra" if k in extra else "cell" for k in count())
-        return "".join(f'<{tag} class="{kind}">{cell}</{tag}>' for kind, cell in zip(kinds, contents, strict=False))
-
-    body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f'<table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table>'
-
-
-def percent(share: float) -> str:
-    """A share in per cent, 100 and 0 only where it is so.
-
-    >>> percent(1.0), percent(0.999999), percent(0.25)
-    ('100 %', '99.99 %', '25.0 %')
-    """
-    if share in (0.0, 1.0) or not math.isfinite(share):
-        return f"{100 * share:.0f} %"
-    value = min(max(100 * share, 0.01), 99.99)
-    return f"{value:.2f} %" if value < 1 or value > 99 else f"{value:.1f} %"
 
 
 def _geometry_markup(manifold: Manifold) -> str:
@@ -374,7 +289,7 @@ def _source(contents: Contents) -> str:
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= _TITLE_LETTERS else f"{text[:_TITLE_LETTERS]}…"
+    return text if len(text) <= _TITLE_CHARACTERS else f"{text[:_TITLE_CHARACTERS]}…"
 
 
 def _seconds(run: Mapping[str, Any]) -> str:
@@ -396,7 +311,3 @@ def _number(value: Any) -> str:
     return (
         f"{value:,.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else escape(str(value or ""))
     )
-
-
-def _and(words: list[str]) -> str:
-    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
