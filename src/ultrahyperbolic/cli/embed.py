@@ -17,7 +17,7 @@ from .options import Dissimilarity
 from .output import print_json
 from .resume import reopen
 from .signals import leaving
-from .sources import find_graph, graph_name, open_embedding, where_from
+from .sources import as_given, find_graph, graph_name, open_embedding, where_from
 from .training import Keeping, Task, begin, claim, train_and_keep
 
 if TYPE_CHECKING:
@@ -203,9 +203,9 @@ def embed(
         record = execution.prepare()
     if execution.selection is None:
         claim(context, place, overwrite=overwrite)
-    options = {name: str(value) if isinstance(value, Path) else value for name, value in reading.items()}
-    about = None if record.graph is None else replace(record.graph, **where_from(graph, reading))
-    task = Task(place, execution, replace(record, graph=about, command=shlex.join(context.obj), reading=options))
+    about = None if record.graph is None else where_from(record.graph, graph, reading)
+    command = shlex.join(context.obj)
+    task = Task(place, execution, replace(record, graph=about, command=command, reading=as_given(reading)))
     begin(task)
     train_and_keep(task, keeping)
 

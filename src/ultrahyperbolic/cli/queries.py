@@ -146,7 +146,7 @@ def evaluate(
     embedding = open_embedding(folder)
     if graph is None:
         check_unread(reading)
-        read, why = find_again(embedding.run, folder, quiet=as_json)
+        read, why = find_again(embedding.record, folder, quiet=as_json)
         if read is None or why:
             raise Refused(f"evaluate needs the graph, and {why}: give it with --graph")
     else:
@@ -174,9 +174,7 @@ def evaluate(
 
 def trained_on(embedding: Embedding) -> str | None:
     """The fingerprint of the graph that was embedded, where the record has it."""
-    about = embedding.run.get("graph")
-    found = about.get("fingerprint") if isinstance(about, dict) else None
-    return found if isinstance(found, str) else None
+    return None if embedding.record.graph is None else embedding.record.graph.fingerprint
 
 
 def _print_measures(measures: dict[str, float]) -> None:

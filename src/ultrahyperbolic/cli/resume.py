@@ -58,7 +58,7 @@ def reopen(
     _refuse(folder, "other versions, whose bits may differ", differences({"versions": then}, {"versions": here}))
     with refusing(OSError, about="cannot write the embedding: "):
         check_writable(folder)
-    data, why = find_again(record.to_json(), folder, quiet=quiet, download=True)
+    data, why = find_again(record, folder, quiet=quiet, download=True)
     if data is None:
         raise Refused(f"{folder} cannot be gone on with, as {why}: put it back")
     kept: dict[str, Json] = {"fingerprint": record.graph.fingerprint, "nodes": record.graph.nodes}

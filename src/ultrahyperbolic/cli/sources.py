@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import typer
 
@@ -19,6 +19,7 @@ from .output import note
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
+    from ..embedding.record import GraphRecord, Json, RunRecord
     from ..graph import Graph
 
 
@@ -51,11 +52,18 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
     raise Refused(f"{name}: no such file, and no data set of that name{near or '; there are ' + ', '.join(names())}")
 
 
-def where_from(name: str, options: Reading) -> dict[str, object]:
-    """What :func:`find_again` finds a graph again by, from any folder, as plain data."""
+def where_from(about: GraphRecord, name: str, options: Reading) -> GraphRecord:
+    """What :func:`find_again` finds a graph again by, from any folder, beside what the graph says of itself."""
     file = str(Path(name).resolve()) if Path(name).is_file() else None
-    nodes = {"nodes": str(Path(options["nodes"]).resolve())} if "nodes" in options else {}
-    return {"file": file, "data_set": None if file else name, "reading": {**options, **nodes}}
+    reading = as_given(options)
+    if "nodes" in options:
+        reading["nodes"] = str(Path(options["nodes"]).resolve())
+    return replace(about, file=file, data_set=None if file else name, reading=reading)
+
+
+def as_given(options: Reading) -> dict[str, Json]:
+    """The options of reading as plain data."""
+    return {name: value if isinstance(value, str | int | float | bool) else str(value) for name, value in options.items()}
 
 
 class Found(NamedTuple):
@@ -67,7 +75,7 @@ class Found(NamedTuple):
     """Why it is not the graph that was embedded; empty where it is."""
 
 
-def find_again(run: Mapping[str, Any], folder: Path, *, quiet: bool, download: bool = False) -> Found:
+def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> Found:
     """The graph of the record of an embedding's folder, read as it was then.
 
     A file is looked for by the path that was given, from the working directory; where it was then; and by the path
@@ -76,12 +84,11 @@ def find_again(run: Mapping[str, Any], folder: Path, *, quiet: bool, download: b
     """
     from ..datasets import available, names
 
-    about = _mapping(run.get("graph"))
-    source, file = about.get("source"), about.get("file")
-    if not isinstance(source, str):
+    about = record.graph
+    if about is None or about.source is None:
         return Found(None, "the record does not say where it came from")
-    given = _mapping(run.get("reading"))
-    recorded = {**given, **_mapping(about.get("reading"))}
+    source, file, given = about.source, about.file, record.reading or {}
+    recorded = {**given, **(about.reading or {})}
     if "nodes" in recorded:
         nodes = str(recorded["nodes"])
         recorded["nodes"] = next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes)
@@ -98,7 +105,7 @@ def find_again(run: Mapping[str, Any], folder: Path, *, quiet: bool, download: b
         except (typer.TyperException, TypeError, ValueError) as error:
             found = Found(None, reason(error))
         else:
-            if graph.fingerprint == about.get("fingerprint"):
+            if graph.fingerprint == about.fingerprint:
                 return Found(graph, "")
             found = Found(graph, f"{source} has changed since")
         first = first or found
@@ -118,16 +125,12 @@ def _files(given: str, then: object, folder: Path) -> list[Path]:
     return list(found.values())
 
 
-def _mapping(value: object) -> Mapping[str, object]:
-    return value if isinstance(value, Mapping) else {}
-
-
 def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool) -> Found:
     """The graph of ``--graph``, else the one that was embedded, with the nodes of the embedding in their order."""
     if name is not None:
         return Found(aligned(find_graph(name, options, quiet=quiet), embedding, folder), "")
     check_unread(options)
-    found = find_again(embedding.run, folder, quiet=True)
+    found = find_again(embedding.record, folder, quiet=True)
     return found if found.graph is None or found.why else Found(aligned(found.graph, embedding, folder), "")
 
 

@@ -157,6 +157,9 @@ class RunRecord:
     select: Mapping[str, Json] | None = None
     """How the geometry was chosen, where it was."""
     command: str | None = None
+    """What was typed."""
+    call: str | None = None
+    """The call in Python that does the training again."""
     reading: Mapping[str, Json] | None = None
     """The options of reading the graph, as they were given."""
     other: Mapping[str, Json] = field(default_factory=dict)
@@ -196,8 +199,10 @@ class RunRecord:
             value: Mapping[str, Json] | None = getattr(self, name)
             if value is not None:
                 found[name] = dict(value)
-        if self.command is not None:
-            found["command"] = self.command
+        for name in ("command", "call"):
+            text: str | None = getattr(self, name)
+            if text is not None:
+                found[name] = text
         return found
 
     @classmethod
@@ -228,6 +233,7 @@ class RunRecord:
             tries=[each for each in _list(data.get("tries")) if isinstance(each, Mapping)],
             select=_mapping(data.get("select")),
             command=_text(data.get("command")),
+            call=_text(data.get("call")),
             reading=_mapping(data.get("reading")),
             other={name: value for name, value in data.items() if name not in _KNOWN},
         )

@@ -83,11 +83,12 @@ def losses_drawing(runs: Mapping[str, Embedding], title: str) -> Drawing:
         raise ValueError("losses needs at least one run")
     lines = []
     for number, (name, embedding) in enumerate(runs.items()):
-        loss = np.asarray(embedding.run.get("loss") or [], dtype=float)
+        record = embedding.record
+        loss = np.asarray(record.loss, dtype=float)
         if not len(loss):
             raise ValueError(f"the run {name!r} holds no loss: it was not trained here, or not yet")
-        iterations = np.arange(len(loss), dtype=float) * embedding.run["loss_every"]
-        ended = embedding.run.get("ordered_at") is not None
+        iterations = np.arange(len(loss), dtype=float) * record.loss_every
+        ended = record.result is not None and record.result.ordered_at is not None
         lines.append(Line(name, iterations, loss, number / max(1, len(runs) - 1), ended))
     return Drawing(title, "iteration", "loss", lines=lines, log=True)
 
@@ -107,9 +108,4 @@ def _nodes(embedding: Embedding, graph: Graph | None, places: Floats) -> Nodes:
 
 
 def _name(embedding: Embedding) -> str:
-    from ..geometry import PseudoHyperboloid
-
-    manifold = embedding.manifold
-    if isinstance(manifold, PseudoHyperboloid):
-        return f"Q^{{{manifold.p},{manifold.q}}}"
-    return f"R^{manifold.dim}"
+    return str(embedding.manifold) if embedding.geometry is None else embedding.geometry.name

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, NotRequired, TypedDict
+from typing import NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from ..embedding import Embedding
+from ..embedding.record import RunRecord
 from ..evaluation import evaluate
 from ..geometry import Manifold
 from ..graph import Graph
@@ -75,7 +76,7 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
         "edges": None if edges is None else _edges(embedding, shown, edges),
         "space": {"axes": space.axes, "points": [_short(column) for column in space.coordinates[shown.nodes].T]},
         "distances": seen.as_data(),
-        "loss": _loss(embedding.run),
+        "loss": _loss(embedding.record),
     }
     if edges is not None:
         place = across(space.coordinates[shown.nodes, 0], edges.ends, edges.weights)
@@ -85,9 +86,8 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
 
 def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str, float]:
     """The measures of the record; taken now where it has none and that is quickly done."""
-    found = embedding.run.get("measures")
-    if isinstance(found, dict) and found:
-        return {name: value for name, value in found.items() if isinstance(value, int | float)}
+    if embedding.record.measures:
+        return dict(embedding.record.measures)
     if graph is None or not shown.whole:
         return {}
     return evaluate(graph, torch.from_numpy(np.array(embedding.points)), embedding.manifold)
@@ -199,16 +199,15 @@ def _bands(weights: Floats) -> Ints:
     return np.unique(bands, return_inverse=True)[1].astype(np.int64)
 
 
-def _loss(run: Mapping[str, Any]) -> dict[str, object] | None:
+def _loss(record: RunRecord) -> dict[str, object] | None:
     """Iterations and losses, where at least two are numbers; what is none leaves a gap."""
-    values, every = run.get("loss"), run.get("loss_every", 1)
-    if not isinstance(values, list) or sum(isinstance(value, int | float) for value in values) < 2:
+    if sum(value is not None for value in record.loss) < 2:
         return None
-    best = run.get("best_iteration")
+    best = -1 if record.result is None else record.result.best_iteration
     return {
-        "values": [float(f"{value:.6g}") if isinstance(value, int | float) else None for value in values],
-        "every": every if isinstance(every, int) and every > 0 else 1,
-        "best": best if isinstance(best, int) and best >= 0 else None,
+        "values": [None if value is None else float(f"{value:.6g}") for value in record.loss],
+        "every": max(record.loss_every, 1),
+        "best": best if best >= 0 else None,
     }
 
 

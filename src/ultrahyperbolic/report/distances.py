@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..evaluation.inputs import are_edges
-from ..geometry import Manifold, PseudoHyperboloid
+from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..pairs import pair_distances
 from .choice import MOST_NODES
@@ -96,18 +96,19 @@ def _measured(points: Tensor, manifold: Manifold, chunks: Iterator[Ints]) -> tup
 
 def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
     """Positions in ``KINDS`` of pairs of points [m, d], from ⟨x, y⟩; null is what rounding cannot tell from it."""
-    if not isinstance(manifold, PseudoHyperboloid):
+    geometry = Geometry.of_manifold(manifold)
+    if geometry is None or geometry.is_flat:
         return (x == y).all(-1).to(torch.int8).numpy()
-    radius = -manifold.beta.item()
+    radius_square = -geometry.beta
     along = manifold.inner(x, y)
     rounding = 4 * manifold.ambient_dim * torch.finfo(x.dtype).eps * x.norm(dim=-1) * y.norm(dim=-1)
-    kind = torch.where(along < -radius, 0, torch.where(along < radius, 2, 3))
+    kind = torch.where(along < -radius_square, 0, torch.where(along < radius_square, 2, 3))
     # A definite metric has one kind of geodesic; antipodes of a sphere are joined by all of them.
-    if manifold.q == 0:
+    if geometry.q == 0:
         kind[:] = 0
-    elif manifold.p == 0:
+    elif geometry.p == 0:
         kind[:] = 2
-    kind[(along + radius).abs() <= rounding] = 1
+    kind[(along + radius_square).abs() <= rounding] = 1
     return kind.to(torch.int8).numpy()
 
 

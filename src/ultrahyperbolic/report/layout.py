@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..geometry import Manifold, PseudoHyperboloid
+from ..geometry import Geometry, Manifold, PseudoHyperboloid
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -53,10 +53,11 @@ def across(start: Floats, ends: Ints, weights: Floats) -> Floats:
 
 def in_space(points: Floats, manifold: Manifold) -> SpaceView:
     """Points [n, d] of any manifold as points of ordinary space."""
-    if not isinstance(manifold, PseudoHyperboloid):
+    geometry = Geometry.of_manifold(manifold)
+    if geometry is None or geometry.is_flat:
         return _flat(points)
-    p, q = manifold.p, manifold.q
-    image = manifold.psi(torch.from_numpy(np.array(points))).numpy()
+    p, q = geometry.space_dimensions, geometry.time_dimensions - 1
+    image = PseudoHyperboloid(p, q, geometry.beta).psi(torch.from_numpy(np.array(points))).numpy()
     time, space = image[:, : q + 1], image[:, q + 1 :]
     if p == 0:
         return _sphere(time, q)

@@ -67,7 +67,7 @@ def assemble(contents: Contents) -> str:
         "plotly": plotly,
         "data": as_script_data(contents.data),
         "title": escape(words.title(contents)),
-        "unfinished": words.unfinished_note(contents.embedding.run),
+        "unfinished": words.unfinished_note(contents.embedding.record),
         "heading": words.heading(contents),
         "lead": words.lead(contents),
         "about": words.about(contents),
@@ -77,7 +77,7 @@ def assemble(contents: Contents) -> str:
         "ranking": words.ranking_note(contents),
         "pairs": words.pairs_note(contents),
         "kinds": words.kinds(contents),
-        "select": words.selection(contents.embedding.run),
+        "select": words.selection(contents.embedding.record.select),
         "again": words.once_more(contents),
     }
     return fill(template, parts)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from html import escape
-from typing import Any
 
-from ..geometry import Manifold, PseudoHyperboloid
+from ..embedding import Embedding
+from ..embedding.record import GraphRecord, Json, RunRecord
 from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
-from ..loop import INTERRUPTED, unfinished
+from ..loop import Stopped
 from .choice import MOST_EDGES
 from .contents import Contents
 from .distances import KINDS
@@ -27,42 +28,33 @@ _KIND_WORDS = {
 
 def title(contents: Contents) -> str:
     """What and where, as text."""
-    return f"{_source(contents)} on {geometry_name(contents.embedding.manifold)}"
+    geometry = contents.embedding.geometry
+    return f"{_source(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
 
 
 def heading(contents: Contents) -> str:
     """The same, as a heading."""
-    return f"<bdi>{escape(_source(contents))}</bdi> on {_geometry_markup(contents.embedding.manifold)}"
+    return f"<bdi>{escape(_source(contents))}</bdi> on {_geometry_markup(contents.embedding)}"
 
 
-def geometry_name(manifold: Manifold) -> str:
-    """A geometry in a line of text.
-
-    >>> geometry_name(PseudoHyperboloid(3, 1))
-    'Q^(3,1)'
-    """
-    return f"Q^({manifold.p},{manifold.q})" if isinstance(manifold, PseudoHyperboloid) else f"R^{manifold.dim}"
-
-
-def unfinished_note(run: Mapping[str, Any]) -> str:
+def unfinished_note(record: RunRecord) -> str:
     """That the training stopped early, for the top of the page; nothing where it did not."""
-    stopped, iterations, config = run.get("stopped"), run.get("iterations"), run.get("config")
-    if not unfinished(stopped):
+    if record.stopped is None or not record.unfinished:
         return ""
-    total = config.get("iterations") if isinstance(config, dict) else None
-    words = f"This training is unfinished: {escape(str(stopped))}"
-    if isinstance(iterations, int) and isinstance(total, int):
-        words += f" after {iterations:,} of {total:,} iterations"
-    more = "" if stopped == INTERRUPTED else " --time-limit SECONDS"
-    command = f" To continue: <code>ultrahyperbolic embed --resume FOLDER{more}</code>." if "training" in run else ""
+    total = (record.config or {}).get("iterations")
+    words = f"This training is unfinished: {escape(record.stopped.text)}"
+    if record.result is not None and isinstance(total, int):
+        words += f" after {record.result.iterations:,} of {total:,} iterations"
+    more = "" if record.stopped.why is Stopped.INTERRUPTED else " --time-limit SECONDS"
+    command = f" To continue: <code>ultrahyperbolic embed --resume FOLDER{more}</code>." if record.training else ""
     return f'<p class="unfinished" role="note"><strong>{words}.</strong>{command}</p>'
 
 
 def lead(contents: Contents) -> str:
     """One sentence for those who have ten seconds."""
     counts = f"{len(contents.embedding):,} nodes"
-    edges = _recorded(contents).get("edges")
-    if isinstance(edges, int):
+    edges = _recorded(contents).edges
+    if edges is not None:
         counts += f" and {edges:,} {'ties' if edges != 1 else 'tie'}"
     top = [f"<bdi>{escape(_cut(name))}</bdi>" for name in contents.data["nodes"]["name"][:3]]
     return (
@@ -75,28 +67,24 @@ def about(contents: Contents) -> str:
     """What was embedded, and on which geometry: a list of facts."""
     graph = _recorded(contents)
     facts = [("Graph", f"<bdi>{escape(_source(contents))}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
-    if (
-        contents.graph is not None
-        and graph.get("fingerprint", contents.graph.fingerprint) != contents.graph.fingerprint
-    ):
+    if contents.graph is not None and graph.fingerprint not in (None, contents.graph.fingerprint):
         facts.append(
             ("Note", "the graph drawn here is not the one that was embedded, or its nodes come in another order")
         )
-    if isinstance(graph.get("edges"), int):
-        facts.append(("Edges", f"{graph['edges']:,}{_weights(contents.graph)}"))
-    if isinstance(graph.get("capacities"), int):
-        classes = graph["capacities"]
+    if graph.edges is not None:
+        facts.append(("Edges", f"{graph.edges:,}{_weights(contents.graph)}"))
+    if graph.capacities is not None:
+        classes = graph.capacities
         facts.append(("Classes", f"{classes:,} {'distinct weights' if classes != 1 else 'weight: all ties alike'}"))
-    if columns := _columns(graph.get("columns")):
+    if columns := _columns(graph.columns):
         facts.append(("Columns", escape(columns)))
-    stopped = contents.embedding.run.get("stopped")
-    if isinstance(stopped, str):
-        facts.append(("Training", f"{escape(stopped)}{_seconds(contents.embedding.run)}"))
-    policies = graph.get("policies")
-    if isinstance(policies, dict):
-        done = [f"{escape(policy_words(str(name)))}: {count:,}" for name, count in policies.items() if count]
+    record = contents.embedding.record
+    if record.stopped is not None:
+        facts.append(("Training", f"{escape(record.stopped.text)}{_seconds(record)}"))
+    if record.graph is not None or contents.graph is not None:
+        done = [f"{escape(policy_words(name))}: {count:,}" for name, count in graph.policies.items() if count]
         facts.append(("Policies applied", "; ".join(done) or "none was needed"))
-    facts.append(("Geometry", _geometry_words(contents.embedding.manifold)))
+    facts.append(("Geometry", _geometry_words(contents.embedding)))
     kinds = {"Note": "long", "Policies applied": "long", "Geometry": "long"}
     return "".join(
         f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>' for name, fact in facts
@@ -156,7 +144,7 @@ def pairs_note(contents: Contents) -> str:
 
 def kinds(contents: Contents) -> str:
     """The table of space-like, null and time-like pairs."""
-    seen, manifold = contents.distances, contents.embedding.manifold
+    seen = contents.distances
     with_graph = contents.graph is not None
     heads = ["kind of pair", "edges", "non-edges"] if with_graph else ["kind of pair", "pairs"]
     columns = [seen.edge_kinds, seen.other_kinds] if with_graph else [seen.other_kinds]
@@ -165,27 +153,27 @@ def kinds(contents: Contents) -> str:
         words = f"<span>{kind}</span><small>{_KIND_WORDS[kind]}</small>"
         cells = [f"{percent(counts[k] / max(1, counts.sum()))}<small>{counts[k]:,}</small>" for counts in columns]
         rows.append([words, *cells])
-    if isinstance(manifold, PseudoHyperboloid) and manifold.p and manifold.q:
+    geometry = contents.embedding.geometry
+    if geometry is not None and geometry.p and geometry.q:
         remark = "On this geometry a pair can be of each kind, and the distance D_γ is made for all of them."
-    elif isinstance(manifold, PseudoHyperboloid):
-        kind = "space-like" if manifold.q == 0 else "time-like"
+    elif geometry is not None and not geometry.is_flat:
+        kind = "space-like" if geometry.q == 0 else "time-like"
         remark = f"On this geometry every pair of different points is {kind}: there is one kind of geodesic."
     else:
         remark = "In flat space every pair of different points is space-like."
     return f"<p>{remark}</p>{table('kinds', heads, rows)}"
 
 
-def selection(run: Mapping[str, Any]) -> str:
+def selection(found: Mapping[str, Json] | None) -> str:
     """The table of ``select``, or nothing where it did not run."""
-    found = run.get("select")
-    rows = found.get("rows") if isinstance(found, dict) else None
-    if not isinstance(found, dict) or not isinstance(rows, list):
+    rows = None if found is None else found.get("rows")
+    if found is None or not isinstance(rows, list):
         return ""
     heads = ["geometry", "violated orders", "held-out ties farther", "seeds", "iterations", "trained"]
     winner = found.get("winner")
     lines = []
     for row in rows:
-        if not isinstance(row, dict):
+        if not isinstance(row, Mapping):
             continue
         name = escape(str(row.get("geometry", "")))
         name = f"<strong>{name}</strong> (chosen)" if row.get("geometry") == winner else name
@@ -200,12 +188,13 @@ def selection(run: Mapping[str, Any]) -> str:
     others = [escape(str(name)) for name in near if name != winner] if isinstance(near, list) else []
     words = f"Chosen was {escape(str(winner))}." if winner else ""
     if found.get("within_noise"):
-        chosen = next((row for row in rows if isinstance(row, dict) and row.get("geometry") == winner), {})
-        alone = chosen.get("seeds") == 1
+        alone = any(
+            isinstance(row, Mapping) and row.get("geometry") == winner and row.get("seeds") == 1 for row in rows
+        )
         told = "One seed cannot tell it from" if alone else "Within two standard errors of it over the seeds:"
         words += f" {told} {join_words(others) or 'another'}."
     prior = found.get("prior")
-    if isinstance(prior, dict) and prior:
+    if isinstance(prior, Mapping) and prior:
         words += " Before any training: " + ", ".join(f"{escape(str(k))} {_number(v)}" for k, v in prior.items()) + "."
     return (
         '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Which geometry the graph wants</h2>'
@@ -217,37 +206,36 @@ def selection(run: Mapping[str, Any]) -> str:
 
 def once_more(contents: Contents) -> str:
     """The command, the seed, and what else a result depends on."""
-    run = contents.embedding.run
-    call = next((text for key in ("command", "call") if isinstance(text := run.get(key), str)), None)
+    record = contents.embedding.record
+    call = record.command or record.call
     parts = [
         f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The record does not say how.</p>'
     ]
     facts = []
-    if "seed" in run:
-        facts.append(("Seed", escape(str(run["seed"]))))
-    fingerprint = _recorded(contents).get("fingerprint")
-    if isinstance(fingerprint, str):
+    if record.seed is not None:
+        facts.append(("Seed", escape(str(record.seed))))
+    fingerprint = _recorded(contents).fingerprint
+    if fingerprint is not None:
         facts.append(("Graph, sha256", f"<code>{escape(fingerprint)}</code>"))
-    versions, timing = run.get("versions"), run.get("timing")
-    if isinstance(versions, dict):
-        facts.append(("Versions", ", ".join(f"{escape(str(k))} {escape(str(v))}" for k, v in versions.items())))
-    if isinstance(timing, dict) and "backend" in timing:
-        facts.append(("Backend", escape(str(timing["backend"]))))
+    if record.versions:
+        facts.append(("Versions", ", ".join(f"{escape(k)} {escape(v)}" for k, v in record.versions.items())))
+    if record.timing.backend is not None:
+        facts.append(("Backend", escape(record.timing.backend)))
     listed = "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in facts)
     return f"{parts[0]}<dl>{listed}</dl>"
 
 
-def _geometry_markup(manifold: Manifold) -> str:
-    if isinstance(manifold, PseudoHyperboloid):
-        return f"<i>Q</i><sup>{manifold.p},{manifold.q}</sup>"
-    return f"<i>R</i><sup>{manifold.dim}</sup>"
+def _geometry_markup(embedding: Embedding) -> str:
+    return escape(str(embedding.manifold)) if embedding.geometry is None else embedding.geometry.markup
 
 
-def _geometry_words(manifold: Manifold) -> str:
-    name = _geometry_markup(manifold)
-    if not isinstance(manifold, PseudoHyperboloid):
-        return f"{name}, flat space of dimension {manifold.dim} with the squared distance"
-    p, q, beta = manifold.p, manifold.q, manifold.beta.item()
+def _geometry_words(embedding: Embedding) -> str:
+    name, geometry = _geometry_markup(embedding), embedding.geometry
+    if geometry is None:
+        return name
+    if geometry.is_flat:
+        return f"{name}, flat space of dimension {geometry.dim} with the squared distance"
+    p, q, beta = geometry.space_dimensions, geometry.time_dimensions - 1, geometry.beta
     if q == 0:
         kind = f"hyperbolic space of dimension {p}"
     elif p == 0:
@@ -264,41 +252,43 @@ def _weights(graph: Graph | None) -> str:
     return f", every weight {low:g}" if low == high else f", of weight {low:g} to {high:g}"
 
 
-def _recorded(contents: Contents) -> dict[str, Any]:
+def _recorded(contents: Contents) -> GraphRecord:
     """What is known of the graph: from the graph itself, else from the record."""
-    graph, record = contents.graph, contents.embedding.run.get("graph")
-    found = dict(record) if isinstance(record, dict) else {}
-    if graph is not None:
-        found |= {"nodes": graph.n_nodes, "edges": graph.n_edges, "capacities": len(graph.capacities)}
-        found.setdefault("policies", dict(graph.policies))
-        found.setdefault("source", graph.source)
-        found.setdefault("columns", None if graph.columns is None else graph.columns._asdict())
-    return found
+    graph, record = contents.graph, contents.embedding.record.graph
+    if graph is None:
+        return record or GraphRecord()
+    known = record or GraphRecord(
+        source=graph.source,
+        policies={str(name): count for name, count in graph.policies.items()},
+        columns=None if graph.columns is None else graph.columns._asdict(),
+    )
+    return replace(known, nodes=graph.n_nodes, edges=graph.n_edges, capacities=len(graph.capacities))
 
 
-def _columns(record: Any) -> str:
+def _columns(record: Mapping[str, Json] | None) -> str:
     """Which columns of a table were taken, where a record says so."""
-    names = list(record.values()) if isinstance(record, dict) and set(record) == set(Columns._fields) else []
-    if not names or not all(isinstance(name, str | int) for name in names if name is not None) or None in names[:2]:
+    if record is None or set(record) != set(Columns._fields):
         return ""
-    return str(Columns(**record)).removeprefix("columns: ")
+    source, target, weight = (
+        value if isinstance(value, str | int) and not isinstance(value, bool) else None
+        for value in (record[name] for name in Columns._fields)
+    )
+    return "" if source is None or target is None else str(Columns(source, target, weight)).removeprefix("columns: ")
 
 
 def _source(contents: Contents) -> str:
-    return _cut(str(_recorded(contents).get("source") or "A graph"))
+    return _cut(_recorded(contents).source or "A graph")
 
 
 def _cut(text: str) -> str:
     return text if len(text) <= _TITLE_CHARACTERS else f"{text[:_TITLE_CHARACTERS]}…"
 
 
-def _seconds(run: Mapping[str, Any]) -> str:
-    timing = run.get("timing")
-    seconds = timing.get("seconds") if isinstance(timing, dict) else None
-    return f", in {seconds:.1f} s" if isinstance(seconds, int | float) else ""
+def _seconds(record: RunRecord) -> str:
+    return "" if record.timing.seconds is None else f", in {record.timing.seconds:.1f} s"
 
 
-def _spread(row: Mapping[str, Any], key: str) -> str:
+def _spread(row: Mapping[str, Json], key: str) -> str:
     """A share with its spread over the seeds, in per cent."""
     mean, spread = row.get(key), row.get(f"{key}_spread")
     if not isinstance(mean, int | float):
@@ -307,7 +297,7 @@ def _spread(row: Mapping[str, Any], key: str) -> str:
     return f"{100 * mean:.4g}{around} %"
 
 
-def _number(value: Any) -> str:
+def _number(value: Json) -> str:
     return (
         f"{value:,.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else escape(str(value or ""))
     )
