@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from ..training.config import TrainingConfig
 
 # What may be said beside --resume; everything else is in the folder.
-_BESIDE = ("resume", "time_limit", "checkpoint_every", "threads", "tensorboard", "with_report", "quiet", "as_json")
+_ALLOWED_WITH_RESUME = (
+    "resume",
+    "time_limit",
+    "checkpoint_every",
+    "threads",
+    "tensorboard",
+    "with_report",
+    "quiet",
+    "as_json",
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +112,7 @@ def _time_limit(folder: Path, before: float | None, more: float | None, so_far: 
 def _refuse_others(context: typer.Context) -> None:
     for parameter in context.command.params:
         source = context.get_parameter_source(str(parameter.name))
-        if parameter.name not in _BESIDE and source is not None and source.name == "COMMANDLINE":
+        if parameter.name not in _ALLOWED_WITH_RESUME and source is not None and source.name == "COMMANDLINE":
             name = parameter.opts[0] if parameter.opts[0].startswith("-") else "GRAPH"
             raise Refused(f"--resume takes everything from the folder: leave {name} out")
 

@@ -13,6 +13,7 @@ import torch
 from .. import datasets
 from ..engines.base import BatchState, Engine
 from ..engines.registry import Backend, choose_backend, make_engine
+from ..files import replace_file
 from ..graph import Graph, GraphError
 from ..objective import RankedPairs
 from ..pairs import usable_threads
@@ -45,7 +46,7 @@ def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     console = Console(quiet)
     console.print("\n".join(lines))
     output.mkdir(parents=True, exist_ok=True)
-    (output / "timing.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    replace_file(output / "timing.md", "\n".join(lines) + "\n")
     console.files(output, ("timing.md",))
     return figures
 

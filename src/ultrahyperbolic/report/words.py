@@ -215,7 +215,7 @@ def selection(run: Mapping[str, Any]) -> str:
     )
 
 
-def once_more(contents: Contents) -> str:
+def how_to_repeat(contents: Contents) -> str:
     """The command, the seed, and what else a result depends on."""
     run = contents.embedding.run
     call = next((text for key in ("command", "call") if isinstance(text := run.get(key), str)), None)

@@ -52,8 +52,10 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
 def tries(config: TrainingConfig, n_nodes: int) -> list[TrainingConfig]:
     """The trainings of which the best is kept: one for a large graph, several for a small one."""
     if n_nodes > TRIES_NODES:
-        several_times = config.p and (config.q or 0) >= 2
-        settings = [_LARGE_TIMES if several_times else _LARGE_HYPERBOLIC if config.p and config.q == 0 else _LARGE]
+        several_time_dimensions = config.p and (config.q or 0) >= 2
+        settings = [
+            _LARGE_TIMES if several_time_dimensions else _LARGE_HYPERBOLIC if config.p and config.q == 0 else _LARGE
+        ]
     else:
         settings = [*([_WARM] if _has_warm(config) else []), *_TRIES]
     return [in_units_of_radius(replace(config, **setting)) for setting in settings]

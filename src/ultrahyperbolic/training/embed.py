@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 import platform
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
@@ -479,12 +479,12 @@ def _say_differences(preset: str) -> None:
     from ..paper.recipe import DIFFERENCES
 
     if preset == "paper":
-        print("preset paper follows the authors' scripts; their text differs:", file=sys.stderr)
+        first = "preset paper follows the authors' scripts; their text differs:"
         lines = [f"{subject}: {scripts} (text: {text})" for subject, text, scripts in DIFFERENCES]
     else:
-        print("preset paper-text follows the paper's text; the authors' scripts differ:", file=sys.stderr)
+        first = "preset paper-text follows the paper's text; the authors' scripts differ:"
         lines = [f"{subject}: {text} (scripts: {scripts})" for subject, text, scripts in DIFFERENCES]
-    print("\n".join(f"  {line}" for line in lines), file=sys.stderr)
+    logging.getLogger("ultrahyperbolic").warning("\n".join([first, *(f"  {line}" for line in lines)]))
 
 
 def _text(progress: Progress) -> str:
