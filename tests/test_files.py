@@ -22,7 +22,7 @@ import pytest
 from machines import ON_LINUX
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.files import replace_files, sealed_json
+from ultrahyperbolic.files import as_json_data, id_as_json, replace_file, replace_files, sealed_json
 from ultrahyperbolic.training.checkpoint import locked
 
 FLIPS = {"club": 1000, "tuples": 300}
@@ -163,6 +163,35 @@ def test_the_seal_is_the_last_key_and_covers_all_others():
     assert list(first) == ["b", "a", "sha256"]
     assert first["sha256"] != second["sha256"]
     assert sealed_json(first) == sealed_json({"b": 1, "a": [1.5, None]})
+
+
+def test_what_json_has_no_word_for_becomes_null_and_numpy_s_numbers_plain():
+    record = {"loss": np.array([0.5, np.nan, -np.inf], dtype=np.float32).tolist(), "n": np.int64(3), "ok": np.True_}
+    record |= {"nested": [{"best": np.float32("nan"), "pair": (1, np.float64(2.5))}], "none": None}
+    assert as_json_data(record) == {
+        "loss": [0.5, None, None], "n": 3, "ok": True, "nested": [{"best": None, "pair": [1, 2.5]}], "none": None,
+    }  # fmt: skip
+    read = json.loads(sealed_json(record))
+    assert read.pop("sha256")
+    assert read == as_json_data(record)
+    with pytest.raises(TypeError, match="no complex: 1j"):
+        as_json_data({"loss": [1j]})
+
+
+def test_ids_keep_infinity_and_nothing_that_is_not_equal_to_itself():
+    assert id_as_json(("a", np.int64(7), (np.float64("inf"), None))) == ["a", 7, [np.inf, None]]
+    with pytest.raises(ValueError, match="an id is NaN"):
+        id_as_json(("a", np.nan))
+    with pytest.raises(TypeError, match="got dict"):
+        id_as_json({"a": 1})
+
+
+def test_one_file_is_replaced_whole_or_not_at_all(tmp_path):
+    replace_file(tmp_path / "page.txt", "é\r\n")
+    assert (tmp_path / "page.txt").read_bytes() == "é\r\n".encode()
+    with pytest.raises(UnicodeEncodeError):
+        replace_file(tmp_path / "page.txt", "half a character: \ud800")
+    assert contents(tmp_path) == {"page.txt": "é\r\n".encode()}
 
 
 # Disks that are full, folders that cannot be written to

@@ -37,7 +37,7 @@ def replace_files(folder: Path, contents: Mapping[str, Write]) -> None:
     Each is written to a temporary file, which reaches the disk before any is renamed. Where that fails, or a renaming
     does, everything is as it was, and the ``OSError`` names the file that could not be written. Who writes the same
     files at the same time does so before or after, never in between. A process that is killed between two renames
-    leaves the files that it did not rename under their temporary names, ``.NAME.`` and some letters, all of them whole.
+    leaves the files that it did not rename under their temporary names, ``.NAME.`` and some characters, all whole.
     """
     name = ""
     try:
@@ -62,6 +62,12 @@ def replace_files(folder: Path, contents: Mapping[str, Write]) -> None:
                         old.unlink()
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(folder / name)) from None
+
+
+def replace_file(path: Path, content: str | bytes) -> None:
+    """Write one file, whole or not at all; text in UTF-8, its line ends as they are."""
+    data = content.encode() if isinstance(content, str) else content
+    replace_files(path.parent, {path.name: lambda file: file.write(data)})
 
 
 @contextmanager
@@ -182,24 +188,24 @@ def digest_of(about: Mapping[str, object], arrays: Sequence[NDArray[np.generic]]
 
 
 def texts_as_arrays(texts: Sequence[str]) -> list[NDArray[np.generic]]:
-    """The lengths and the letters of texts, for :func:`digest_of`."""
+    """The lengths and the bytes of texts, for :func:`digest_of`."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     lengths = np.array([len(text) for text in encoded], dtype=np.int64)
     return [lengths, np.frombuffer(b"".join(encoded), dtype=np.uint8)]
 
 
-def as_json(value: object) -> object:
+def as_json_data(value: object) -> object:
     """Nested data as strict JSON has it: plain numbers for those of NumPy, None for what is not finite.
 
-    >>> as_json({"loss": (np.float32(0.5), math.inf), 7: np.int64(3)})
+    >>> as_json_data({"loss": (np.float32(0.5), math.inf), 7: np.int64(3)})
     {'loss': [0.5, None], '7': 3}
     """
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, Mapping):
-        return {str(key): as_json(item) for key, item in value.items()}
+        return {str(key): as_json_data(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [as_json(item) for item in value]
+        return [as_json_data(item) for item in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, str | int) or value is None:
@@ -226,7 +232,7 @@ def id_as_json(node: object) -> object:
 
 def sealed_json(record: Mapping[str, object]) -> bytes:
     """A record as JSON for people, its last key the sha256 of all others; what is not finite is null."""
-    plain = {str(key): as_json(value) for key, value in record.items() if key != SEAL}
+    plain = {str(key): as_json_data(value) for key, value in record.items() if key != SEAL}
     plain[SEAL] = hashlib.sha256(_canonical(plain)).hexdigest()
     return (json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
 

@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 import torch
 from report.conftest import HOSTILE, points_on, ring
-from ultrahyperbolic.report.fit import by_chance
-from ultrahyperbolic.report.markup import percent
 
 from ultrahyperbolic import Graph, PseudoHyperboloid, TrainingConfig, datasets
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.report import choice, contents, render, write_report
+from ultrahyperbolic.report.fit import by_chance
+from ultrahyperbolic.report.markup import percent
 from ultrahyperbolic.report.page import as_script_data
 
 

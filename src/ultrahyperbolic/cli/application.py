@@ -11,6 +11,8 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
+from .output import show_log
+
 _EPILOG = """\
 Examples:
 
@@ -96,6 +98,7 @@ def ultrahyperbolic(
     A weight is the strength of a tie: the larger, the closer. Where yours
     are distances or costs, give --weights-are-distances (docs/graphs.md).
     """
+    show_log()
     if context.invoked_subcommand is None:
         print(context.get_help())
 
@@ -103,6 +106,6 @@ def ultrahyperbolic(
 def run() -> None:
     """Do what the command line says, and leave with an exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # A letter that the terminal's encoding lacks is no reason to fail.
+        # A character that the terminal's encoding lacks is no reason to fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     app(prog_name="ultrahyperbolic")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 def print_json(data: Mapping[str, object]) -> None:
     """One object on stdout, of strict JSON: what is not finite is null."""
-    from ..files import as_json  # which waits for numpy
+    from ..files import as_json_data  # which waits for numpy
 
-    print(json.dumps(as_json(data), indent=2, allow_nan=False))
+    print(json.dumps(as_json_data(data), indent=2, allow_nan=False))
 
 
 def json_id(node: Hashable) -> object:
@@ -55,6 +56,20 @@ def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right:
     typer.secho(line(table[0]), bold=True)
     for row in table[1:]:
         print(line(row))
+
+
+class _OnStderr(logging.Handler):
+    """Messages of the library as they are, on what is stderr when they come."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        print(self.format(record), file=sys.stderr, flush=True)
+
+
+def show_log() -> None:
+    """Show on stderr what the library has to say, once however often this is called."""
+    logger = logging.getLogger("ultrahyperbolic")
+    if not any(isinstance(handler, _OnStderr) for handler in logger.handlers):
+        logger.addHandler(_OnStderr())
 
 
 def note(text: str) -> None:

@@ -113,11 +113,10 @@ def reproduce(
     if json_file == _STDOUT:
         print_json(figures)
     elif json_file is not None:
-        from ..files import replace_files
+        from ..files import replace_file
 
-        content = (json.dumps(figures, indent=2) + "\n").encode()
         with refusing(OSError, about="cannot write the figures: "):
-            replace_files(json_file.parent, {json_file.name: lambda file: file.write(content)})
+            replace_file(json_file, json.dumps(figures, indent=2) + "\n")
 
 
 def _options(target: str, asked: dict[str, Any]) -> dict[str, Any]:

@@ -83,8 +83,10 @@ def select(
             device=device, backend=backend, threads=threads,
         )  # fmt: skip
     if output is not None:
+        from ..files import as_json_data, replace_file
+
         with refusing(OSError, about="cannot write the comparison: "):
-            (output / "select.json").write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
+            replace_file(output / "select.json", json.dumps(as_json_data(found.to_json()), indent=2) + "\n")
             _plot(found, output / "select.png")
     if as_json:
         print_json(found.to_json())
@@ -140,6 +142,7 @@ def _cell(shares: Sequence[float]) -> str:
 
 
 def _plot(found: Selection, path: Path) -> None:
+    from ..files import replace_files
     from ..paper.console import pyplot
 
     plt = pyplot()
@@ -152,5 +155,5 @@ def _plot(found: Selection, path: Path) -> None:
     axis.set_ylabel("held-out ties farther, %" if found.rows[0].held_out else "violated orders, %")
     axis.set_title("one dot a seed; grey: dropped early", fontsize=9)
     axis.grid(alpha=0.3, axis="y")
-    figure.savefig(path, dpi=120)
+    replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=120)})
     plt.close(figure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -63,7 +63,9 @@ def where_from(about: GraphRecord, name: str, options: Reading) -> GraphRecord:
 
 def as_given(options: Reading) -> dict[str, Json]:
     """The options of reading as plain data."""
-    return {name: value if isinstance(value, str | int | float | bool) else str(value) for name, value in options.items()}
+    return {
+        name: value if isinstance(value, str | int | float | bool) else str(value) for name, value in options.items()
+    }
 
 
 class Found(NamedTuple):
@@ -91,7 +93,7 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
     recorded = {**given, **(about.reading or {})}
     if "nodes" in recorded:
         nodes = str(recorded["nodes"])
-        recorded["nodes"] = next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes)
+        recorded["nodes"] = str(next(iter(_files(str(given.get("nodes", nodes)), nodes, folder)), nodes))
     options = cast("Reading", recorded)
     readers: list[Callable[[], Graph]] = [
         partial(find_graph, str(path), options, quiet=quiet) for path in _files(source, file, folder)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
 import urllib.request
 import warnings
 from http.client import HTTPException
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ..files import replace_file
 from ..graph import Graph, GraphError
 from ..graph.limits import MATRIX_ROWS
 
@@ -70,10 +70,7 @@ def _find() -> Path:
     _verified(Path(_URL), content)
     try:
         cached.parent.mkdir(parents=True, exist_ok=True)
-        # A whole file or none: another process may look at the same moment.
-        with tempfile.NamedTemporaryFile(dir=cached.parent, delete=False) as partial:
-            partial.write(content)
-        os.replace(partial.name, cached)
+        replace_file(cached, content)
     except OSError as error:
         raise GraphError(f"nips: cannot write {cached}: {error}; set {DATA_FOLDER} or give a path") from None
     return cached

@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ..files import replace_files
+from ..files import replace_file
 
-# What begins a formula, in its narrow and its wide form, after blanks or after one of the letters that are dropped.
+# What begins a formula, in its narrow and its wide form, after blanks or after one of the characters that are dropped.
 _FORMULA = re.compile(r"\s*[=+\-@＝＋－＠]|[\t\r\n]|'")
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -36,8 +36,7 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[objec
     writer = csv.writer(text)
     writer.writerow(map(safe_cell, header))
     writer.writerows(map(safe_cell, row) for row in rows)
-    content = text.getvalue().encode()
-    replace_files(path.parent, {path.name: lambda file: file.write(content)})
+    replace_file(path, text.getvalue())
 
 
 def read_table(path: Path) -> list[dict[str, str]]:

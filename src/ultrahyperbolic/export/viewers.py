@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 from xml.sax.saxutils import escape, quoteattr
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..checks import check_count
 from ..embedding.placed import Floats, Placed
 from ..embedding.plane import plane
-from ..files import id_as_json, unique_beside
+from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
 from ..progress import bar
 
@@ -88,9 +88,10 @@ def export(
             return _write_projector(embedding, target, graph, overwrite)
         if graph is None:
             raise ValueError(f"{format} holds the edges, and the graph is not at hand: give it (graph=, or --graph)")
-        _refuse(_file(target), overwrite)
+        _check_free(_check_not_folder(target), overwrite)
         write = _graphml if format == "graphml" else _gexf
-        _write_lines(target, write(embedding, graph, _xml_ids(embedding.ids)))
+        lines = write(embedding, graph, _xml_ids(embedding.ids))
+        replace_files(target.parent, {target.name: _writer(lines)})
     return Exported([target], [])
 
 
@@ -106,34 +107,20 @@ def id_texts(ids: Iterable[Hashable]) -> list[str]:
     return [node if isinstance(node, str) else json.dumps(id_as_json(node)) for node in ids]
 
 
-def _file(path: Path) -> Path:
+def _check_not_folder(path: Path) -> Path:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file")
     return path
 
 
-def _refuse(path: Path, overwrite: bool) -> None:
+def _check_free(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} is there already: name another, or overwrite it (overwrite=True, --overwrite)")
     path.parent.mkdir(parents=True, exist_ok=True)
 
 
-def _replace(path: Path, write: Callable[[str], object]) -> None:
-    """Write a file whole or not at all."""
-    temporary = unique_beside(path)
-    try:
-        write(str(temporary))
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
-def _write_lines(path: Path, lines: Iterable[str]) -> None:
-    def write(temporary: str) -> None:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.writelines(line + "\n" for line in lines)
-
-    _replace(path, write)
+def _writer(lines: Iterable[str]) -> Write:
+    return lambda file: file.writelines(f"{line}\n".encode() for line in lines)
 
 
 def _labels(graph: Graph | None) -> list[str] | None:
@@ -143,7 +130,7 @@ def _labels(graph: Graph | None) -> list[str] | None:
     return ["" if graph.labels.get(node) is None else str(graph.labels[node]) for node in graph.ids]
 
 
-def _drawn(embedding: Placed) -> Floats:
+def _scaled_plane(embedding: Placed) -> Floats:
     """The plane, centred and as large as viewers of graphs expect."""
     places = plane(embedding)
     places = places - (places.max(0) + places.min(0)) / 2.0
@@ -159,7 +146,7 @@ def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, ove
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    _refuse(_file(path), overwrite)
+    _check_free(_check_not_folder(path), overwrite)
     n = len(embedding)
     k = min(k, n - 1)
     indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
@@ -180,7 +167,7 @@ def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, ove
     if graph is not None:
         columns["strength"] = graph.strength
     table = pa.table(columns)
-    _replace(path, lambda temporary: pq.write_table(table, temporary))
+    replace_files(path.parent, {path.name: lambda file: pq.write_table(table, file)})
     return Exported([path], [])
 
 
@@ -190,7 +177,7 @@ def _text_column(texts: list[str]) -> pyarrow.StringArray:
     try:
         return pa.array(texts, type=pa.string())
     except UnicodeEncodeError:
-        bad = next(text for text in texts if any("\ud800" <= letter <= "\udfff" for letter in text))
+        bad = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
         raise ValueError(f"{bad!r} holds half a character, which UTF-8 cannot write: rename the node") from None
 
 
@@ -201,11 +188,10 @@ def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overw
     """Coordinates and what is known of the nodes, a line a node, and the configuration that names the two files."""
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; name a folder for the projector")
-    vectors, metadata, config = (
-        folder / name for name in ("vectors.tsv", "metadata.tsv", "projector_config.pbtxt")
-    )  # fmt: skip
-    for path in (vectors, metadata, config):
-        _refuse(path, overwrite)
+    vectors, metadata, config = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
+    files = [folder / name for name in (vectors, metadata, config)]
+    for path in files:
+        _check_free(path, overwrite)
     columns = {"node": id_texts(embedding.ids)}
     if (labels := _labels(graph)) is not None:
         columns["label"] = labels
@@ -215,24 +201,21 @@ def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overw
     columns["delta"] = [repr(delta) for delta in embedding.delta.tolist()]
     if graph is not None:
         columns["strength"] = [repr(strength) for strength in graph.strength.tolist()]
-    _write_lines(vectors, ("\t".join(map(repr, row)) for row in embedding.points.tolist()))
-    _write_lines(metadata, ("\t".join(row) for row in [tuple(columns), *zip(*columns.values(), strict=True)]))
     shape = f"tensor_shape: {len(embedding)}\n  tensor_shape: {embedding.points.shape[1]}"
-    _write_lines(
-        config,
-        [
-            "embeddings {",
-            '  tensor_name: "points"',
-            f"  {shape}",
-            '  tensor_path: "vectors.tsv"',
-            '  metadata_path: "metadata.tsv"',
-            "}",
-        ],
-    )
+    about = [
+        "embeddings {", '  tensor_name: "points"', f"  {shape}", f'  tensor_path: "{vectors}"',
+        f'  metadata_path: "{metadata}"', "}",
+    ]  # fmt: skip
+    contents = {
+        vectors: ("\t".join(map(repr, row)) for row in embedding.points.tolist()),
+        metadata: ("\t".join(row) for row in [tuple(columns), *zip(*columns.values(), strict=True)]),
+        config: about,
+    }
+    replace_files(folder, {name: _writer(lines) for name, lines in contents.items()})
     notes = []
     if changed:
         notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters: blanks stand for them")
-    return Exported([vectors, metadata, config], notes)
+    return Exported(files, notes)
 
 
 # --- XML -------------------------------------------------------------------------------------------------------------
@@ -283,7 +266,7 @@ def _checked_labels(graph: Graph) -> list[str] | None:
 
 def _graphml(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
     numbers = _numbers(embedding)
-    for axis, column in zip("xy", _drawn(embedding).T, strict=True):
+    for axis, column in zip("xy", _scaled_plane(embedding).T, strict=True):
         numbers[axis] = ("double", column.tolist())
     labels = _checked_labels(graph)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
@@ -306,7 +289,7 @@ def _graphml(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
 
 
 def _gexf(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
-    numbers, places = _numbers(embedding), _drawn(embedding).tolist()
+    numbers, places = _numbers(embedding), _scaled_plane(embedding).tolist()
     labels = _checked_labels(graph)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" version="1.2">'

@@ -35,7 +35,9 @@ class Target:
 
 def write_figures(path: Path, figures: Figures) -> None:
     """Figures as one flat JSON object."""
-    path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    from ..files import replace_file  # which waits for numpy
+
+    replace_file(path, json.dumps(figures, indent=2) + "\n")
 
 
 _TRAINING = frozenset({"loss", "iterations", "device", "threads"})

@@ -10,6 +10,7 @@ from .. import plot
 from ..datasets import karate
 from ..embedding import Embedding
 from ..engines.base import Optimizer
+from ..files import replace_file
 from ..graph import Graph
 from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
 from ..training.config import Settings, configured
@@ -79,7 +80,7 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
         lines.append(f"- {arms[key][0]}: " + ", ".join(values))
     console.print("\n".join(lines))
     output.mkdir(parents=True, exist_ok=True)
-    (output / "figure3.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    replace_file(output / "figure3.md", "\n".join(lines) + "\n")
     panels = _panels(curves, count)
     names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
     console.files(output, ("figure3.md", *names))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -104,10 +104,9 @@ def embed_sampled(
         if progress.iteration == 1 and not quiet:
             minutes = progress.seconds * progress.total / 60
             whole = f"{minutes / 60:.0f} hours" if minutes > 120 else f"{minutes:.0f} minutes"
-            print(
+            logging.getLogger("ultrahyperbolic").warning(
                 f"{SAMPLES:,} samples an edge: {progress.seconds:.1f} s an iteration, about {whole} for the "
-                f"{progress.total:,} iterations of this training",
-                file=sys.stderr,
+                f"{progress.total:,} iterations of this training"
             )
         callback(progress)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -16,6 +17,7 @@ from torch import Tensor
 
 from ..embedding import Embedding
 from ..evaluation import norm_proxy, recall_at_1, strength_spearman
+from ..files import replace_file, replace_files
 from ..graph import Graph
 from . import Figures, write_figures
 from .coauthors import ROWS, SCRIPTS, Column, Job, Rung, Table
@@ -199,15 +201,16 @@ def write(folder: Path, results: Results) -> list[str]:
     There is no plot without matplotlib: a table may be hours of training on a machine that has none.
     """
     name, figures = results.table.name, results.figures()
-    (folder / f"{name}.md").write_text("\n".join(results.markdown()) + "\n", encoding="utf-8")
+    replace_file(folder / f"{name}.md", "\n".join(results.markdown()) + "\n")
     write_figures(folder / f"{name}.json", figures)
-    with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(["geometry", "measure", "mean", "std", "published"])
-        for geometry in results.columns():
-            for row, published in zip(ROWS, results.table.published[geometry.key], strict=True):
-                mean, spread = _value(figures, f"{geometry.key}_{row}")
-                writer.writerow([geometry.key, row, mean, "" if spread is None else spread, published])
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    writer.writerow(["geometry", "measure", "mean", "std", "published"])
+    for geometry in results.columns():
+        for row, published in zip(ROWS, results.table.published[geometry.key], strict=True):
+            mean, spread = _value(figures, f"{geometry.key}_{row}")
+            writer.writerow([geometry.key, row, mean, "" if spread is None else spread, published])
+    replace_file(folder / f"{name}.csv", text.getvalue())
     names = [f"{name}.{ending}" for ending in ("md", "csv", "json")]
     if results.columns() and find_spec("matplotlib") is not None:
         draw(folder / f"{name}.png", results.table, figures)
@@ -234,7 +237,7 @@ def draw(path: Path, table: Table, figures: Figures) -> None:
         axis.set_title(NAMES[row], fontsize=10)
         axis.grid(alpha=0.3)
     axes[0].legend(fontsize=8)
-    figure.savefig(path, dpi=130)
+    replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=130)})
     plt.close(figure)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from ..datasets import karate
 from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
+from ..files import replace_file, replace_files
 from ..graph import Graph
 from ..training.config import Settings, TrainingConfig, configured
 from ..training.presets import DIFFERENCES, settings, text_settings
@@ -81,7 +83,7 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     lines = _markdown(figures, count)
     console.print("\n".join(lines))
     output.mkdir(parents=True, exist_ok=True)
-    (output / "table1.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    replace_file(output / "table1.md", "\n".join(lines) + "\n")
     _write_csv(output / "table1.csv", figures)
     _plot(output / "table1.png", scores, text)
     console.files(output, ("table1.md", "table1.csv", "table1.png"))
@@ -207,17 +209,16 @@ def _markdown(figures: Figures, count: int) -> list[str]:
 
 
 def _write_csv(path: Path, figures: Figures) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(
-            ["geometry", "measure", "mean", "std", "published_mean", "published_std", "text_mean", "text_std"]
-        )
-        for key, _, _ in GEOMETRIES:
-            for row in ROWS:
-                scripts, text = (
-                    (figures[f"{name}_mean"], figures[f"{name}_std"]) for name in (f"{key}_{row}", f"{key}_text_{row}")
-                )
-                writer.writerow([key, row, *scripts, *PUBLISHED[key][row], *text])
+    table = io.StringIO(newline="")
+    writer = csv.writer(table)
+    writer.writerow(["geometry", "measure", "mean", "std", "published_mean", "published_std", "text_mean", "text_std"])
+    for key, _, _ in GEOMETRIES:
+        for row in ROWS:
+            scripts, text = (
+                (figures[f"{name}_mean"], figures[f"{name}_std"]) for name in (f"{key}_{row}", f"{key}_text_{row}")
+            )
+            writer.writerow([key, row, *scripts, *PUBLISHED[key][row], *text])
+    replace_file(path, table.getvalue())
 
 
 def _plot(path: Path, scores: dict[str, Floats], text: dict[str, Floats]) -> None:
@@ -246,5 +247,5 @@ def _plot(path: Path, scores: dict[str, Floats], text: dict[str, Floats]) -> Non
         axis.set_title(NAMES[row], fontsize=10)
         axis.grid(alpha=0.3)
     axes[-1].legend(fontsize=7, loc="lower right")
-    figure.savefig(path, dpi=130)
+    replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=130)})
     plt.close(figure)

@@ -12,6 +12,7 @@ import torch
 from .. import datasets
 from ..engines.base import Backend, BatchState, Engine, Optimizer, Place
 from ..engines.registry import make_engine, settle
+from ..files import replace_file
 from ..graph import Graph, GraphError
 from ..pairs import usable_threads
 from ..training.config import TrainingConfig, configured
@@ -44,7 +45,7 @@ def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     console = Console(quiet)
     console.print("\n".join(lines))
     output.mkdir(parents=True, exist_ok=True)
-    (output / "timing.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    replace_file(output / "timing.md", "\n".join(lines) + "\n")
     console.files(output, ("timing.md",))
     return figures
 

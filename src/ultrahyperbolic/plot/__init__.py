@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..embedding.plane import plane
+from ..files import replace_file
 from . import pieces
 from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing
 
@@ -83,11 +84,12 @@ def save(figure: Drawn, path: str | os.PathLike[str], *, dpi: float = 100) -> Pa
         library = "plotly" if suffix == ".html" else "matplotlib"
         raise ValueError(f"{target}: {suffix} is written of a figure of {library}: draw it with library={library!r}")
     if suffix == ".html":
-        figure.write_html(target, include_plotlyjs=True, full_html=True)
+        content = figure.to_html(include_plotlyjs=True, full_html=True)
     elif suffix == ".png":
-        target.write_bytes(_library("matplotlib").png(figure, dpi))
+        content = _library("matplotlib").png(figure, dpi)
     else:
-        _library("matplotlib").vector(figure, target)
+        content = _library("matplotlib").vector(figure, suffix.removeprefix("."))
+    replace_file(target, content)
     return target
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -28,7 +27,8 @@ from .scene import Arrow, Curve, Floats, Mark, Scene, Surface
 # Where the light comes from, seen from the eye: over its left shoulder.
 _LIGHT = np.array([0.55, -0.35, 0.75])
 _SIDES = 10
-_MOST_INSIDE, _TOP_BESIDE = 80, 12
+_MOST_INSIDE = 80  # nodes whose ids stand in their dots
+_LABELLED = 12  # of more nodes, the ids of so many stand beside theirs
 _STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
 
 
@@ -266,7 +266,7 @@ def _draw_labels(axis: Axes, nodes: Nodes, colors: Floats) -> None:
             axis.annotate(_plain(text), place, ha="center", va="center", zorder=3, fontsize=0.42 * size,
                           color="white" if dark else "black")  # fmt: skip
         return
-    for index in np.argsort(nodes.ranks)[:_TOP_BESIDE]:
+    for index in np.argsort(nodes.ranks)[:_LABELLED]:
         axis.annotate(
             _plain(_shortened(nodes.ids[index])), nodes.places[index], (0.55 * nodes.sizes[index], 0), zorder=3,
             textcoords="offset points", va="center", fontsize=8, color="0.1",
@@ -319,7 +319,9 @@ def _plain(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def vector(drawn: Figure, path: Path) -> None:
-    """Write a PDF or SVG, its surfaces as images of a good resolution."""
+def vector(drawn: Figure, format: str) -> bytes:
+    """The figure as "pdf" or "svg", its surfaces as images of a good resolution."""
+    out = io.BytesIO()
     with mpl.rc_context(_STYLE):
-        drawn.savefig(path, dpi=300, metadata={"CreationDate": None} if path.suffix.lower() == ".pdf" else None)
+        drawn.savefig(out, format=format, dpi=300, metadata={"CreationDate": None} if format == "pdf" else None)
+    return out.getvalue()

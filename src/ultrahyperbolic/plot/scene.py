@@ -54,14 +54,14 @@ class Arrow:
 
 @dataclass(frozen=True)
 class Mark:
-    """A point with its letter."""
+    """A point with its label."""
 
     point: Floats
     """[3]"""
     text: str
     color: str = BLACK
     shift: tuple[float, float, float] = (0.0, 0.0, 0.12)
-    """Where the letter stands from the point."""
+    """Where the label stands from the point."""
 
 
 Piece = Surface | Curve | Arrow | Mark

@@ -74,13 +74,13 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
         "nodes": _nodes(embedding, graph, shown),
         "near": _near(embedding, shown),
         "edges": None if edges is None else _edges(embedding, shown, edges),
-        "space": {"axes": space.axes, "points": [_short(column) for column in space.coordinates[shown.nodes].T]},
+        "space": {"axes": space.axes, "points": [_rounded(column) for column in space.coordinates[shown.nodes].T]},
         "distances": seen.as_data(),
         "loss": _loss(embedding.record),
     }
     if edges is not None:
         place = across(space.coordinates[shown.nodes, 0], edges.ends, edges.weights)
-        data["nodes"]["across"] = _short(place)
+        data["nodes"]["across"] = _rounded(place)
     return Contents(embedding, graph, shown, edges, space, seen, _measures(embedding, graph, shown), data)
 
 
@@ -97,10 +97,10 @@ def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown) -> NodeData:
     found: NodeData = {
         "name": names([embedding.ids[int(row)] for row in shown.nodes]),
         "rank": embedding.rank[shown.nodes].tolist(),
-        "delta": _short(embedding.delta[shown.nodes], digits=8),
+        "delta": _rounded(embedding.delta[shown.nodes], digits=8),
     }
     if graph is not None:
-        found["strength"] = _short(graph.strength[shown.nodes], digits=8)
+        found["strength"] = _rounded(graph.strength[shown.nodes], digits=8)
         found["degree"] = graph.degree[shown.nodes].tolist()
         if graph.labels:
             found["label"] = names([_label(graph.labels, embedding.ids[int(row)]) for row in shown.nodes])
@@ -135,7 +135,7 @@ def _near(embedding: Embedding, shown: Shown) -> dict[str, object]:
     return {
         "k": k,
         "nodes": place[indices].ravel().tolist(),
-        "distances": _short(lengths.ravel(), digits=4),
+        "distances": _rounded(lengths.ravel(), digits=4),
         "others": names([embedding.ids[int(row)] for row in others]),
     }
 
@@ -179,10 +179,10 @@ def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, o
     limits = [edges.weights[bands == band] for band in range(int(bands.max(initial=-1)) + 1)]
     return {
         "ends": edges.ends.ravel().tolist(),
-        "weights": _short(edges.weights),
-        "distances": _short(lengths.numpy(), digits=4),
+        "weights": _rounded(edges.weights),
+        "distances": _rounded(lengths.numpy(), digits=4),
         "band": bands.tolist(),
-        "bands": [[*_short(np.array([part.min(), part.max()])), len(part)] for part in limits],
+        "bands": [[*_rounded(np.array([part.min(), part.max()])), len(part)] for part in limits],
     }
 
 
@@ -211,7 +211,7 @@ def _loss(record: RunRecord) -> dict[str, object] | None:
     }
 
 
-def _short(values: Floats, digits: int = 5) -> list[float]:
+def _rounded(values: Floats, digits: int = 5) -> list[float]:
     """Numbers with as many digits as a drawing needs; whole ones without a point."""
     shortened = (float(f"{value:.{digits}g}") for value in values.tolist())
     return [int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened]

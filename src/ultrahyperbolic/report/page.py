@@ -14,7 +14,7 @@ from pathlib import Path
 
 from ..embedding import Embedding
 from ..embedding.store import REPORT
-from ..files import replace_files
+from ..files import replace_file
 from ..graph import Graph
 from . import fit, words
 from .contents import Contents, gather
@@ -39,7 +39,7 @@ def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: G
     path = path / REPORT if path.is_dir() else path
     # Half a character, which text from elsewhere may hold, has no UTF-8.
     content = render(embedding, graph=graph).encode("utf-8", "backslashreplace")
-    replace_files(path.parent, {path.name: lambda file: file.write(content)})
+    replace_file(path, content)
     return path
 
 
@@ -78,7 +78,7 @@ def assemble(contents: Contents) -> str:
         "pairs": words.pairs_note(contents),
         "kinds": words.kinds(contents),
         "select": words.selection(contents.embedding.record.select),
-        "again": words.once_more(contents),
+        "again": words.how_to_repeat(contents),
     }
     return fill(template, parts)
 

@@ -204,7 +204,7 @@ def selection(found: Mapping[str, Json] | None) -> str:
     )
 
 
-def once_more(contents: Contents) -> str:
+def how_to_repeat(contents: Contents) -> str:
     """The command, the seed, and what else a result depends on."""
     record = contents.embedding.record
     call = record.command or record.call
