@@ -7,7 +7,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
-    from ..export.viewers import Exported, Format
     from ..graph import Graph
 
 Floats = NDArray[np.float64]
@@ -203,8 +202,10 @@ class Embedding:
 
     # --- files --------------------------------------------------------------------------------------------------
 
-    def export(self, path: str | os.PathLike[str], format: Format, **options: Any) -> Exported:
-        """Write it for another viewer: "atlas", "projector", "graphml" or "gexf"; options are those of ``export``."""
+    def export(
+        self, path: str | os.PathLike[str], format: Literal["atlas", "projector", "graphml", "gexf"], **options: Any
+    ) -> tuple[list[Path], list[str]]:
+        """Write it for another viewer; options are those of ``export``. The files, and what is to be said of them."""
         from ..export.viewers import export
 
         return export(self, path, format, **options)

@@ -29,6 +29,7 @@ from ..loop import Callback, Checkpoint, Outcome, Progress, Stopped, run
 from ..objective import RankedPairs
 from ..progress import bar
 from ..version import __version__
+from .call import python_call
 from .config import TrainingConfig
 from .defaults import choose
 from .presets import PRESETS, differences
@@ -238,6 +239,7 @@ def _record(
             final_loss=_finite(ends[1]),
         ),
         timing=timing,
+        call=python_call(config, graph.source),
     )
 
 
