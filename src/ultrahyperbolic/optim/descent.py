@@ -95,9 +95,10 @@ def descent_step(
     rooted = settings.direction == "surrogate" and settings.second_moment is not None
     tangent = manifold.precondition_root(points, gradient) if rooted else manifold.egrad2rgrad(points, gradient)
     average, followed, new = _average(tangent, state, settings)
-    direction = (
-        manifold.precondition_root(points, followed) if rooted else _as_direction(points, tangent, followed, settings)
-    )
+    if rooted:
+        direction = manifold.precondition_root(points, followed)
+    else:
+        direction = _as_direction(points, tangent, followed, settings)
     move = _shorten(-settings.lr * direction, settings.max_step)
     finite = move.isfinite().all(-1, keepdim=True)
     if new.second_moment is not None:

@@ -50,8 +50,8 @@ def safe_axes(manifold: Manifold, x: Tensor) -> Tensor:
     """
     if manifold.dim < manifold.ambient_dim - 1:
         raise ValueError(
-            f"Gram–Schmidt starts from axes that are known for one normal direction alone, got dimension {manifold.dim} "
-            f"in {manifold.ambient_dim} coordinates: pass start, or use direction 'surrogate'"
+            f"Gram–Schmidt starts from axes that are known for one normal direction alone, got dimension "
+            f"{manifold.dim} in {manifold.ambient_dim} coordinates: pass start, or use direction 'surrogate'"
         )
     axes = torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)
     signs = _metric(manifold, x)
