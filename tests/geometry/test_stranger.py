@@ -16,7 +16,7 @@ from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.objective import RankedPairs
-from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, minimize
+from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, gram_schmidt_direction, minimize
 from ultrahyperbolic.testing import check_gradient, check_manifold
 
 
@@ -145,6 +145,16 @@ def test_optimisers_train(stranger, optimizer, direction, generator):
         steps.step()
     assert loss().item() < 0.05 * before
     assert stranger.check_point(nodes.detach()).ok
+
+
+def test_the_gram_schmidt_direction_is_the_surrogate(stranger, generator):
+    x = stranger.random(50, generator=generator)
+    gradient = torch.randn(x.shape, dtype=x.dtype, generator=generator)
+    found = gram_schmidt_direction(stranger, x, stranger.egrad2rgrad(x, gradient))
+    torch.testing.assert_close(found, stranger.surrogate_direction(x, gradient), rtol=1e-9, atol=1e-9)
+    stranger.dim -= 1
+    with pytest.raises(ValueError, match="for one normal direction alone, got dimension"):
+        gram_schmidt_direction(stranger, x, gradient)
 
 
 def test_minimize_finds_the_nearest_points(stranger, generator):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, wraps
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import torch
 from torch import Tensor
@@ -36,13 +36,15 @@ _RETURN_TANGENTS = frozenset(
         "wick_rotation", "precondition_root", "surrogate_direction",
     }
 )  # fmt: skip
+M = TypeVar("M", bound=Manifold)
+Arguments = Mapping[str, Any]  # of a method, by name
 _INTERFACE = frozenset(
     name for part in Manifold.__mro__ if part.__module__.startswith(__package__) for name in vars(part)
 )
 _UNCHECKED = frozenset({"check_point", "check_tangent", "check_phi", "check_projectable"})
 
 
-def checked(manifold: Manifold) -> Any:
+def checked(manifold: M) -> M:
     """The same manifold with every value checked: points on it, vectors tangent, nothing NaN.
 
     ``x`` and ``y`` must be points, ``u`` and ``v`` tangent vectors at ``x`` (finite where there is no ``x``),
@@ -58,31 +60,29 @@ def checked(manifold: Manifold) -> Any:
     ValueError: expmap: PseudoHyperboloid(p=3, q=1, beta=-1): u is not tangent: |⟨x, u⟩| = 1 instead of 0 ...
     """
     require_manifold(manifold)
-    return _checked_class(type(manifold))._wrap(manifold)
+    kind = _checked_class(type(manifold))
+    instance = kind.__new__(kind)
+    instance.__dict__ = dict(manifold.__dict__)
+    object.__setattr__(instance, "_plain", manifold)
+    return cast("M", instance)
+
+
+class _Checked:
+    """What all checked manifolds share: the plain one, which computes."""
+
+    _plain: Manifold
+
+    def _label(self) -> str:
+        return self._plain._label()
+
+    def __reduce__(self) -> tuple[Callable[[Manifold], Manifold], tuple[Manifold]]:
+        return checked, (self._plain,)  # pickles and copies are wrapped anew
 
 
 @cache
-def _checked_class(base: type[Manifold]) -> Any:
+def _checked_class(base: type[Manifold]) -> type[_Checked]:
     """A subclass of ``base`` whose public methods check their arguments and results."""
-
-    def _wrap(cls: Any, manifold: Manifold) -> Manifold:
-        instance: Manifold = cls.__new__(cls)
-        instance.__dict__ = dict(manifold.__dict__)
-        object.__setattr__(instance, "_plain", manifold)
-        return instance
-
-    def _label(self: Any) -> str:
-        return str(self._plain._label())
-
-    def __reduce__(self: Any) -> tuple[Any, ...]:  # noqa: N807 - pickles and copies are wrapped anew
-        return checked, (self._plain,)
-
-    namespace: dict[str, Any] = {
-        "_wrap": classmethod(_wrap),
-        "_label": _label,
-        "__reduce__": __reduce__,
-        "__doc__": base.__doc__,
-    }
+    namespace: dict[str, object] = {"__doc__": base.__doc__}
     for name in dir(base):
         method = getattr(base, name)
         if name.startswith(("_", "assert_")) or name in _UNCHECKED or not inspect.isfunction(method):
@@ -90,16 +90,16 @@ def _checked_class(base: type[Manifold]) -> Any:
         # What the interface declares, wherever a subclass overrides it, and what our own classes add to it.
         if name in _INTERFACE or method.__module__.startswith(__package__):
             namespace[name] = _checking(name, method)
-    return type(f"Checked{base.__name__}", (base,), namespace)
+    return type(f"Checked{base.__name__}", (_Checked, base), namespace)
 
 
-def _checking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
+def _checking(name: str, method: Callable[..., object]) -> Callable[..., object]:
     signature = inspect.signature(method)
 
     @wraps(method)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: _Checked, *args: object, **kwargs: object) -> object:
         arguments = signature.bind(self, *args, **kwargs).arguments
-        plain: Manifold = self._plain
+        plain = self._plain
         try:
             _check_arguments(plain, name, arguments)
             result = getattr(plain, name)(*args, **kwargs)
@@ -111,7 +111,7 @@ def _checking(name: str, method: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-def _check_arguments(manifold: Manifold, method: str, arguments: dict[str, Any]) -> None:
+def _check_arguments(manifold: Manifold, method: str, arguments: Arguments) -> None:
     base = arguments.get("x")
     for name, value in arguments.items():
         if is_number(value) and math.isnan(value):
@@ -132,21 +132,20 @@ def _check_arguments(manifold: Manifold, method: str, arguments: dict[str, Any])
                 raise ValueError(finite.reason)
 
 
-def _check_result(manifold: Manifold, method: str, arguments: dict[str, Any], result: Any) -> None:
-    x, y = arguments.get("x"), arguments.get("y")
+def _check_result(manifold: Manifold, method: str, arguments: Arguments, result: Any) -> None:
     if method in _FOLLOW_GEODESICS:
         _check_followed(manifold, method, arguments, result)
     elif method in _RETURN_POINTS:
         manifold.assert_point(result, name="the result")
     elif method in _RETURN_TANGENTS:
-        _assert_tangent(manifold, x, result)
+        _assert_tangent(manifold, arguments["x"], result)
     elif method == "logmap":
-        _assert_tangent(manifold, x, result.vector, result.exists)
+        _assert_tangent(manifold, arguments["x"], result.vector, result.exists)
     elif method == "transp":
-        _assert_tangent(manifold, y, result, manifold.logmap(arguments["x"], arguments["y"]).exists)
+        _assert_tangent(manifold, arguments["y"], result, manifold.logmap(arguments["x"], arguments["y"]).exists)
 
 
-def _check_followed(manifold: Manifold, method: str, arguments: dict[str, Any], result: Any) -> None:
+def _check_followed(manifold: Manifold, method: str, arguments: Arguments, result: Any) -> None:
     """γ(t) and what is carried there, to rounding of the terms that they are sums of.
 
     γ(t) = a x + b u may be far shorter than its terms, which both are rounded by their size: a x + b u and a x - b u,
@@ -176,7 +175,7 @@ def _longer(vector: Tensor, other: Tensor) -> Tensor:
     return torch.hypot(length, other.norm(dim=-1)) / length.clamp_min(torch.finfo(vector.dtype).tiny)
 
 
-def _assert_tangent(manifold: Manifold, x: Any, vector: Tensor, exists: Tensor | None = None) -> None:
+def _assert_tangent(manifold: Manifold, x: Tensor, vector: Tensor, exists: Tensor | None = None) -> None:
     """Raise unless the vectors are tangent at x; where no geodesic exists they are NaN and say nothing."""
     if exists is not None:
         vector = torch.where(exists.unsqueeze(-1), vector, 0.0)

@@ -31,7 +31,7 @@ def on_quadric(x: Tensor, square: Tensor, beta: float, tolerance: float | Tensor
         False,
         f"{row_name('x', row)} is off the manifold: ⟨x, x⟩ = {square[row].item():.9g} instead of beta = "
         f"{format_number(beta)} (residual {residual[row].item():.3g}, "
-        f"tolerance {_at(tolerance, residual, row):.3g}·‖x‖²); phi maps it back",
+        f"tolerance {_tolerance_of(tolerance, residual, row):.3g}·‖x‖²); phi maps it back",
     )
 
 
@@ -57,7 +57,7 @@ def tangent(x: Tensor, u: Tensor, product: Tensor, tolerance: float | Tensor) ->
     return Check(
         False,
         f"{row_name('u', row)} is not tangent: |⟨x, u⟩| = {residual[row].item():.3g} instead of 0 "
-        f"(tolerance {_at(tolerance, residual, row):.3g}·‖x‖‖u‖); proju projects it",
+        f"(tolerance {_tolerance_of(tolerance, residual, row):.3g}·‖x‖‖u‖); proju projects it",
     )
 
 
@@ -80,7 +80,7 @@ def unmoved(x: Tensor, mapped: Tensor, tolerance: float | Tensor) -> Check:
     return Check(
         False,
         f"{row_name('x', row)} is off the manifold: phi moves it by {residual[row].item():.3g} instead of 0 "
-        f"(tolerance {_at(tolerance, residual, row):.3g}·‖x‖); phi maps it back",
+        f"(tolerance {_tolerance_of(tolerance, residual, row):.3g}·‖x‖); phi maps it back",
     )
 
 
@@ -94,7 +94,7 @@ def unprojected(x: Tensor, u: Tensor, projected: Tensor, tolerance: float | Tens
     return Check(
         False,
         f"{row_name('u', row)} is not tangent: proju moves it by {residual[row].item():.3g} instead of 0 "
-        f"(tolerance {_at(tolerance, residual, row):.3g}·‖u‖); proju projects it",
+        f"(tolerance {_tolerance_of(tolerance, residual, row):.3g}·‖u‖); proju projects it",
     )
 
 
@@ -121,6 +121,6 @@ def rescalable(z: Tensor, square: Tensor, beta: Tensor) -> Check:
     )
 
 
-def _at(tolerance: float | Tensor, like: Tensor, row: tuple[int, ...]) -> float:
+def _tolerance_of(tolerance: float | Tensor, like: Tensor, row: tuple[int, ...]) -> float:
     """The tolerance of a row."""
     return tolerance.expand_as(like)[row].item() if isinstance(tolerance, Tensor) else tolerance

@@ -92,14 +92,14 @@ class PseudoHyperboloid(LevelSet):
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to expmap(x, u), also past the antipode."""
         validate(self.ambient_dim, x=x, u=u, v=v)
-        return self._carry(x, u, v)[1]
+        return self._exp_and_transport(x, u, v)[1]
 
     def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """expmap(x, u) and v carried along it, at the cost of little more than the former."""
         validate(self.ambient_dim, x=x, u=u, v=v)
-        return self._carry(x, u, v)
+        return self._exp_and_transport(x, u, v)
 
-    def _carry(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    def _exp_and_transport(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         z = self._inner(u, u) / self._scale(x)
         # The half angle gives (cosh √z - 1)/z = ½ (sinh(√z/2)/(√z/2))² without cancellation.
         half_cosh, half_sinhc = cosh_sinhc_sqrt(z / 4.0, sign=self._sign)

@@ -95,7 +95,10 @@ def descent_step(
     rooted = settings.direction == "surrogate" and settings.second_moment is not None
     tangent = manifold.precondition_root(points, gradient) if rooted else manifold.egrad2rgrad(points, gradient)
     average, followed, new = _average(tangent, state, settings)
-    direction = manifold.precondition_root(points, followed) if rooted else _turn(points, tangent, followed, settings)
+    if rooted:
+        direction = manifold.precondition_root(points, followed)
+    else:
+        direction = _as_direction(points, tangent, followed, settings)
     move = _shorten(-settings.lr * direction, settings.max_step)
     finite = move.isfinite().all(-1, keepdim=True)
     if new.second_moment is not None:
@@ -113,13 +116,13 @@ def descent_step(
 def direction_of(points: Tensor, gradient: Tensor, settings: DescentSettings) -> tuple[Tensor, float]:
     """The direction ζ [..., d] that a plain step goes against, and ⟨Df, ζ⟩ summed over the points."""
     rgrad = settings.manifold.egrad2rgrad(points, gradient)
-    direction = _turn(points, rgrad, rgrad, settings)
+    direction = _as_direction(points, rgrad, rgrad, settings)
     if settings.direction == "descent":
         return direction, float(rgrad.square().sum())  # ⟨Df, χ⟩ = ‖Df‖² (Eq. 15), without cancellation
     return direction, float(settings.manifold.inner(rgrad, direction).sum())
 
 
-def _turn(points: Tensor, rgrad: Tensor, followed: Tensor, settings: DescentSettings) -> Tensor:
+def _as_direction(points: Tensor, rgrad: Tensor, followed: Tensor, settings: DescentSettings) -> Tensor:
     """The direction [..., d] that a tangent vector, Df or its average over time, becomes."""
     manifold = settings.manifold
     if settings.direction == "descent":

@@ -44,14 +44,20 @@ def gram_schmidt_direction(manifold: Manifold, x: Tensor, u: Tensor, start: Tens
 def safe_axes(manifold: Manifold, x: Tensor) -> Tensor:
     """Coordinate axes [..., m, d] from which Gram–Schmidt meets no null vector at x [..., d].
 
-    First those whose sign in the metric is not that of the normal x: their projections span a definite space. What is
-    left of the others is definite too, and one of them is superfluous: the axis nearest the normal.
+    First those whose sign in the metric is not that of the normal: their projections span a definite space. What is
+    left of the others is definite too, and one of them is superfluous: the axis nearest the normal. The normal is the
+    normal part of x, as on quadrics ⟨x, x⟩ = β and their products with flat space.
     """
+    if manifold.dim < manifold.ambient_dim - 1:
+        raise ValueError(
+            f"Gram–Schmidt starts from axes that are known for one normal direction alone, got dimension "
+            f"{manifold.dim} in {manifold.ambient_dim} coordinates: pass start, or use direction 'surrogate'"
+        )
     axes = torch.eye(manifold.ambient_dim, dtype=x.dtype, device=x.device)
     signs = _metric(manifold, x)
     other = signs != manifold.sqnorm(manifold.origin(dtype=x.dtype, device=x.device)).sign()
-    # By rising rank: the axes of the other sign, then by |x_k|; the last is left out where there is a normal.
-    rank = torch.where(other, -1.0, x.abs())
+    # By rising rank: the axes of the other sign, then by the normal's |n_k|; the last is left out where there is one.
+    rank = torch.where(other, -1.0, (x - manifold.proju(x, x)).abs())
     order = rank.argsort(dim=-1, stable=True)[..., : manifold.dim]
     return axes[order]
 

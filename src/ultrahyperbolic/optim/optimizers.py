@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
+from types import EllipsisType
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.optimizer import ParamsT, StateDict
 
 from ..checks import check_fraction
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from .descent import DescentSettings, DescentState, Direction, descent_step
+
+Group = dict[str, Any]  # a parameter group as torch has it
 
 
 class ManifoldOptimizer(Optimizer, ABC):
@@ -23,15 +27,15 @@ class ManifoldOptimizer(Optimizer, ABC):
     data; loading one made on another geometry is refused.
     """
 
-    def __init__(self, params: Iterable[Any], manifold: Manifold, defaults: dict[str, Any]) -> None:
+    def __init__(self, params: ParamsT, manifold: Manifold, defaults: Mapping[str, object]) -> None:
         require_manifold(manifold)
         super().__init__(params, {"manifold": manifold, **defaults})
 
     @abstractmethod
-    def _settings(self, group: dict[str, Any]) -> DescentSettings:
+    def _settings(self, group: Group) -> DescentSettings:
         """What a parameter group asks of the descent step."""
 
-    def add_param_group(self, param_group: dict[str, Any]) -> None:
+    def add_param_group(self, param_group: Group) -> None:
         """Add parameters, checking that every row is a point of the group's manifold; all of them or none."""
         super().add_param_group(param_group)
         group, number = self.param_groups[-1], len(self.param_groups) - 1
@@ -64,7 +68,7 @@ class ManifoldOptimizer(Optimizer, ABC):
 
     def _update(self, param: Tensor, gradient: Tensor, settings: DescentSettings) -> None:
         stored = self.state[param]
-        rows: Any = ...
+        rows: EllipsisType | Tensor = ...
         if gradient.is_sparse:
             gradient = gradient.coalesce()
             if gradient.sparse_dim() != 1:
@@ -83,14 +87,14 @@ class ManifoldOptimizer(Optimizer, ABC):
             if moment is not None:
                 stored.setdefault(name, torch.zeros_like(param))[rows] = moment
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> StateDict:
         """The state as plain data, with the name of each group's geometry."""
         saved = super().state_dict()
         for group in saved["param_groups"]:
             group["geometry"] = group.pop("manifold")._label()
         return saved
 
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+    def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what :meth:`state_dict` gave; the geometries must be the same."""
         manifolds = [group["manifold"] for group in self.param_groups]
         # What Adam wrote before it had a choice was along χ.
@@ -131,7 +135,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: ParamsT,
         manifold: Manifold,
         lr: float = 1e-3,
         *,
@@ -142,7 +146,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         defaults = {"lr": lr, "momentum": momentum, "max_step": max_step, "direction": direction}
         super().__init__(params, manifold, defaults)
 
-    def _settings(self, group: dict[str, Any]) -> DescentSettings:
+    def _settings(self, group: Group) -> DescentSettings:
         return DescentSettings(
             manifold=group["manifold"],
             lr=group["lr"],
@@ -175,7 +179,7 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
 
     def __init__(
         self,
-        params: Iterable[Any],
+        params: ParamsT,
         manifold: Manifold,
         lr: float = 1e-3,
         *,
@@ -187,7 +191,7 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         defaults = {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step, "direction": direction}
         super().__init__(params, manifold, defaults)
 
-    def _settings(self, group: dict[str, Any]) -> DescentSettings:
+    def _settings(self, group: Group) -> DescentSettings:
         mean, square = _check_betas(group["betas"])
         return DescentSettings(
             manifold=group["manifold"],
@@ -206,7 +210,7 @@ def _check_lr(lr: float | Tensor) -> None:
         raise ValueError(f"lr must be finite and non-negative, got {lr}")
 
 
-def _check_betas(betas: Any) -> tuple[float, float]:
+def _check_betas(betas: object) -> tuple[float, float]:
     if not isinstance(betas, tuple | list) or len(betas) != 2:
         raise ValueError(f"betas must be two numbers in [0, 1), got {betas!r}")
     for index, beta in enumerate(betas):

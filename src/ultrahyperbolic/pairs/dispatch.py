@@ -133,7 +133,7 @@ class _Compiled(NamedTuple):
         if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
             return None
         dissimilarity, epsilon = reference.dissimilarity_of(options)
-        why = _unsuited(points, manifold, dissimilarity) or _unlisted(indices, len(points))
+        why = _unsuited(points, manifold, dissimilarity) or _unknown_positions(indices, len(points))
         if why is not None:
             if backend == "numba":
                 raise ValueError(f"backend 'numba': {why}; use 'reference'")
@@ -197,7 +197,7 @@ def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity) 
     return None
 
 
-def _unlisted(indices: Tensor | None, n: int) -> str | None:
+def _unknown_positions(indices: Tensor | None, n: int) -> str | None:
     """Whether some index is not that of a point: the compiled pass does not look."""
     if indices is None or not indices.numel() or (indices.min() >= 0 and indices.max() < n):
         return None
