@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from ultrahyperbolic.cli.select import verdict
-from ultrahyperbolic.training.select import Geometry, Row, Selection
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training.select import Row, Selection
 
 
 def test_select_prints_plots_and_writes(call):

@@ -39,7 +39,7 @@ def read(embedding):
     reader.feed(embedding._repr_html_())
     reader.close()
     assert reader.open == []
-    assert reader.tags <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "sup"}
+    assert reader.tags <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "i", "sup"}
     return reader.cells
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import random
 import signal
@@ -19,10 +18,11 @@ from faults.kill import content
 from plans import configure
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.embedding.record import GraphRecord, RunRecord
 from ultrahyperbolic.embedding.store import write_record
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.files import read_sealed_json
-from ultrahyperbolic.training import embed as estimator
+from ultrahyperbolic.training import plan, train
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
@@ -39,13 +39,13 @@ def stopped_at(folder, configs, iteration, **options):
 
     def stop(progress):
         if progress.iteration >= iteration:
-            write_checkpoint(folder, progress.checkpoint(), {"seed": 1})
+            write_checkpoint(folder, progress.checkpoint(), RunRecord(seed=1))
             return True
         return False
 
     embed_many(KARATE, configs, measures=False, callbacks=[stop], **options)
     so_far, record = read_checkpoint(folder)
-    assert record == {"seed": 1}
+    assert record == RunRecord(seed=1)
     assert so_far.losses.shape == (len(configs), so_far.state.iteration)
     return embed_many(KARATE, configs, measures=False, checkpoint=so_far, **options)
 
@@ -65,7 +65,7 @@ def stopped_at(folder, configs, iteration, **options):
 def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations):
     expected = embed_many(KARATE, configs, measures=False, place=Place(backend=backend))
     for iteration in iterations:
-        found = stopped_at(tmp_path, configs, iteration, backend=backend)
+        found = stopped_at(tmp_path, configs, iteration, place=Place(backend=backend))
         for a, b in zip(expected, found, strict=True):
             assert np.array_equal(a.points, b.points)
             assert {**a.run, "timing": None} == {**b.run, "timing": None}
@@ -165,7 +165,7 @@ def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, beg
 def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
     begun("embed karate -o club --dim 2 --iterations 400")
     before = read_checkpoint(Path("club"))[1]["select"]
-    monkeypatch.setattr(estimator, "choose_signature", None)
+    monkeypatch.setattr(plan, "choose_geometry", None)
     monkeypatch.setattr("ultrahyperbolic.training.select.choose_signature", None)
     assert call("embed --resume club --quiet").exit_code == 0
     assert read_sealed_json(Path("club/run.json"))["select"] == before
@@ -239,8 +239,8 @@ def test_another_graph_is_refused(refuse, begun):
 
 def test_another_version_is_refused(refuse, begun, monkeypatch):
     begun()
-    here = estimator.versions()
-    monkeypatch.setattr(estimator, "versions", lambda: {**here, "numba": "0.1", "python": "3.99"})
+    here = train.versions()
+    monkeypatch.setattr(train, "versions", lambda: {**here, "numba": "0.1", "python": "3.99"})
     said = f"versions.numba: {here['numba']} then, 0.1 now"
     assert refused(refuse) == f"club cannot be gone on with, other versions, whose bits may differ: {said}"
 
@@ -250,7 +250,7 @@ def test_another_configuration_is_refused(refuse, begun):
     record = read_sealed_json(Path("club/run.json"))
     for config in record["training"]["configs"]:
         config["seed"] = 5
-    write_record(Path("club"), {**record, "seed": 5})
+    write_record(Path("club"), RunRecord.from_json({**record, "seed": 5}))
     line = refused(refuse)
     assert line.startswith("club cannot be gone on with, run.json and the checkpoint are of two trainings: ")
     assert "seed: 5 then, 0 now" in line
@@ -293,7 +293,7 @@ def checkpoint(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checkpoint")
 
     def stop(progress):
-        write_checkpoint(folder, progress.checkpoint(), {"graph": {"nodes": 34}, "stopped": None})
+        write_checkpoint(folder, progress.checkpoint(), RunRecord(graph=GraphRecord(nodes=34)))
         return progress.iteration > 10
 
     embed_many(KARATE, [TrainingConfig(iterations=50)], measures=False, callbacks=[stop])
@@ -301,7 +301,8 @@ def checkpoint(tmp_path_factory):
 
 
 def same(a, b):
-    arrays = [[*dataclasses.astuple(x[0].state)[:4], x[0].losses, x[0].steps_back, x[0].nonfinite] for x in (a, b)]
+    parts = [(x[0].state, x[0].losses) for x in (a, b)]
+    arrays = [[s.points, s.free, s.best, s.rows, s.steps_back, s.nonfinite, losses] for s, losses in parts]
     plain = [(x[0].state.iteration, x[0].seconds, x[1]) for x in (a, b)]
     return plain[0] == plain[1] and all(np.array_equal(*pair, equal_nan=True) for pair in zip(*arrays, strict=True))
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.engines.base import BatchState, Place
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
@@ -16,7 +17,7 @@ from ultrahyperbolic.files import read_sealed_json
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.paper.figure3 import last_loss
 from ultrahyperbolic.plot.graphs import losses_drawing
-from ultrahyperbolic.training import embed as estimator
+from ultrahyperbolic.training import train as training
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
@@ -83,7 +84,7 @@ def test_the_loss_stays_where_it_was(poison, monkeypatch):
     sound = train(240)
     poison(30, "points", engine=ReferenceEngine)
     whole = train(240)
-    monkeypatch.setattr(estimator, "_LOSS_POINTS", 40)
+    monkeypatch.setattr(training, "_LOSS_POINTS", 40)
     thinned = train(240)
     losses = whole["loss"]
     assert losses[:30] == sound["loss"][:30]
@@ -120,12 +121,12 @@ def test_the_command_tells_and_writes_what_is_finite(call, poison):
 
 def test_they_are_never_in_a_checkpoint(tmp_path):
     start = TrainingConfig().starting_points(KARATE)
-    so_far = Checkpoint(BatchState.start([start]), np.zeros((1, 3)), *np.zeros((2, 1), dtype=np.int64), 1.0)
-    write_checkpoint(tmp_path, so_far, {})
+    so_far = Checkpoint(BatchState.start([start]), np.zeros((1, 3)), 1.0)
+    write_checkpoint(tmp_path, so_far, RunRecord())
     before = (tmp_path / CHECKPOINT).read_bytes()
     for name in ("points", "free", "best"):
         state = BatchState.start([start])
         getattr(state, name)[0, 3, 1] = np.nan
         state.iteration = 7
-        write_checkpoint(tmp_path, dataclasses.replace(so_far, state=state), {})
+        write_checkpoint(tmp_path, dataclasses.replace(so_far, state=state), RunRecord())
         assert (tmp_path / CHECKPOINT).read_bytes() == before

@@ -14,6 +14,7 @@ from plans import configure
 import ultrahyperbolic as uh
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.evaluation import violated_orders
+from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph.hops import hops_from
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.defaults import at_temperature, choose, tries
@@ -41,19 +42,20 @@ GRAPHS = {
 def test_starts_are_on_the_manifold_and_differ_by_seed(graph, manifold):
     graph = graph()
     start = SpectralStart(graph)
-    first, again, other = start(manifold, 0), SpectralStart(graph)(manifold, 0), start(manifold, 1)
+    geometry = Geometry.of_manifold(manifold)
+    first, again, other = start(geometry, 0), SpectralStart(graph)(geometry, 0), start(geometry, 1)
     assert first.shape == (graph.n_nodes, manifold.ambient_dim)
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
     assert manifold.check_point(torch.from_numpy(first)).ok
-    assert manifold.check_point(torch.from_numpy(start(manifold, 0, 1e-3))).ok
+    assert manifold.check_point(torch.from_numpy(start(geometry, 0, 1e-3))).ok
 
 
 def test_a_spectral_start_recovers_the_hops_of_a_tree():
     # -cosh of tree distances has nearly the rank of hyperbolic space: near pairs start nearer than far ones.
     graph = uh.as_graph(nx.balanced_tree(2, 4))
     manifold = PseudoHyperboloid(4, 0)
-    points = torch.from_numpy(SpectralStart(graph)(manifold, 0))
+    points = torch.from_numpy(SpectralStart(graph)(Geometry(4, 0), 0))
     hops = hops_from(graph, np.arange(graph.n_nodes))
     distances = manifold.dist(points[:, None], points[None]).numpy()
     assert np.corrcoef(hops.ravel(), distances.ravel())[0, 1] > 0.8
@@ -63,18 +65,17 @@ def test_landmarks_place_all_nodes(monkeypatch):
     from ultrahyperbolic.training import start
 
     graph, manifold = uh.datasets.lesmis(), PseudoHyperboloid(3, 1)
-    whole = SpectralStart(graph)(manifold, 0)
+    whole = SpectralStart(graph)(Geometry(3, 1), 0)
     monkeypatch.setattr(start, "_LANDMARKS", 40)
-    few = SpectralStart(graph)(manifold, 0)
+    few = SpectralStart(graph)(Geometry(3, 1), 0)
     assert manifold.check_point(torch.from_numpy(few)).ok
     for points, most in ((whole, 0.2), (few, 0.25)):
         assert violated_orders(graph, torch.from_numpy(points), manifold).edges_vs_nonedges < most
 
 
 def test_a_start_is_drawn_together():
-    graph, manifold = uh.datasets.karate(), PseudoHyperboloid(3, 1)
-    start = SpectralStart(graph)
-    spread = [np.ptp(start(manifold, 0, scale)[:, 1:]) for scale in (1.0, 0.01)]
+    start = SpectralStart(uh.datasets.karate())
+    spread = [np.ptp(start(Geometry(3, 1), 0, scale)[:, 1:]) for scale in (1.0, 0.01)]
     assert spread[1] == pytest.approx(0.01 * spread[0], rel=0.2)
 
 

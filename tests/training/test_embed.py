@@ -332,7 +332,7 @@ def test_a_terminal_without_rich_sees_no_bar(terminal, monkeypatch):
 @pytest.mark.parametrize("losses", [[np.nan, np.inf], [np.nan, 3.0]])
 def test_the_bar_tells_what_is_not_finite(losses):
     from ultrahyperbolic.loop import Progress
-    from ultrahyperbolic.training.embed import _text
+    from ultrahyperbolic.training.train import _text
 
     counts = np.zeros(2, dtype=np.int64)
     progress = Progress(10, 40, np.array(losses), 20.0, None, [], counts, counts)
@@ -417,7 +417,7 @@ def test_ctrl_c_in_measuring_gives_the_points(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ultrahyperbolic.training.embed.over_pairs", interrupted)
+    monkeypatch.setattr("ultrahyperbolic.training.train.over_pairs", interrupted)
     with pytest.raises(uh.Interrupted) as raised:
         uh.embed(uh.datasets.karate(), dim=2, iterations=20, quiet=True)
     run = raised.value.embedding.run
@@ -426,11 +426,12 @@ def test_ctrl_c_in_measuring_gives_the_points(monkeypatch):
 
 
 def test_records_hold_no_infinities(club, tmp_path):
+    from ultrahyperbolic.embedding.record import RunRecord
     from ultrahyperbolic.embedding.store import write_record
 
-    write_record(tmp_path, {"loss": [1.0, float("inf"), float("nan")], "n": {"x": np.float64(2.0)}})
+    write_record(tmp_path, RunRecord(loss=[1.0, float("inf"), float("nan")], other={"n": {"x": np.float64(2.0)}}))
     record = json.loads((tmp_path / "run.json").read_text())
-    assert list(record) == ["loss", "n", "sha256"]
+    assert list(record) == ["n", "loss", "loss_every", "sha256"]
     assert (record["loss"], record["n"]) == ([1.0, None, None], {"x": 2.0})
     folder = club.save(tmp_path / "club")
     (folder / "run.json").write_text("{")
@@ -439,7 +440,7 @@ def test_records_hold_no_infinities(club, tmp_path):
 
 
 def test_backends_and_seeds_that_cannot_be_are_refused():
-    with pytest.raises(ValueError, match="does not join every pair: use 'dissimilarity'"):
+    with pytest.raises(ValueError, match=r"does not join every pair of .*: use 'geodesic'"):
         uh.embed(uh.datasets.karate(), p=3, q=1, dissimilarity="distance", quiet=True)
     with pytest.raises(ValueError, match="below 2"):
         TrainingConfig(seed=2**63)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 
 import networkx as nx
 import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.training.select import Geometry, Row, _near, prior
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training.select import Row, _near, prior
 
 
 @pytest.fixture(scope="module")
@@ -75,16 +77,16 @@ def test_an_interrupt_ends_the_comparison(monkeypatch):
 
 
 def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
-    from ultrahyperbolic.training import embed as estimator
-
+    select, train = import_module("ultrahyperbolic.training.select"), import_module("ultrahyperbolic.training.train")
     limits = []
-    embed_many = estimator.embed_many
+    embed_many = train.embed_many
 
     def look(*arguments, **options):
         limits.append(options["time_limit"])
         return embed_many(*arguments, **options)
 
-    monkeypatch.setattr(estimator, "embed_many", look)
+    for module in (select, train):
+        monkeypatch.setattr(module, "embed_many", look)
     uh.embed(uh.datasets.karate(), dim=2, iterations=16, time_limit=8.0, quiet=True)
     assert limits[:2] == [2.0, 2.0]
     assert len(limits) == 3
@@ -93,9 +95,9 @@ def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
 
 @pytest.mark.parametrize("wrong", [{"beta": 1.0}, {"preset": "papper"}, {"temperature": -1.0}, {"dim": 0}])
 def test_what_is_wrong_is_told_before_the_choice(monkeypatch, wrong):
-    from ultrahyperbolic.training import embed as estimator
+    from ultrahyperbolic.training import plan
 
-    monkeypatch.setattr(estimator, "choose_signature", lambda *_, **__: pytest.fail("it was chosen first"))
+    monkeypatch.setattr(plan, "choose_geometry", lambda *_, **__: pytest.fail("it was chosen first"))
     with pytest.raises(ValueError, match=next(iter(wrong))):
         uh.embed(uh.datasets.karate(), **{"dim": 2, **wrong}, quiet=True)
 
@@ -120,9 +122,8 @@ def test_what_flat_space_has_not_is_chosen_among_the_curved():
 
 
 def test_beta_is_of_the_curved_geometries(monkeypatch):
-    from ultrahyperbolic.training import select
-
-    monkeypatch.setattr(select, "_geometries", lambda dim: [Geometry(None, None, dim), Geometry(0, dim)])
+    select = import_module("ultrahyperbolic.training.select")
+    monkeypatch.setattr(select, "_geometries", lambda dim, beta: [Geometry(flat=dim), Geometry(0, dim, None, beta)])
     monkeypatch.setattr(Row, "scores", property(lambda row: [0.0 if row.geometry.flat else 1.0]))
     embedding = uh.embed(uh.datasets.karate(), dim=2, beta=-4.0, iterations=8, quiet=True)
     assert (embedding.run["config"]["flat"], embedding.run["config"]["beta"]) == (2, -1.0)

@@ -44,8 +44,8 @@ def test_a_training_is_written_down(tmp_path, monkeypatch):
     assert every == 1
     assert found["loss"][1] == pytest.approx([embedding.run["loss"][k] for k in (99, 199, 299, 349)], rel=1e-6)
     last = seen[-1].state
-    assert found["longest_edge"][1][-1] == pytest.approx(last.record[0, 4], rel=1e-6)
-    assert found["shortest_nonedge"][1][-1] == pytest.approx(last.record[0, 5], rel=1e-6)
+    assert found["longest_edge"][1][-1] == pytest.approx(last.record["longest"][0], rel=1e-6)
+    assert found["shortest_nonedge"][1][-1] == pytest.approx(last.record["shortest"][0], rel=1e-6)
     assert all(0 <= share <= 1 for share in found["violated_orders"][1])
     assert seen  # the other callback is called as well
 
@@ -65,8 +65,8 @@ def test_each_run_has_its_folder(tmp_path):
     graph = datasets.karate()
     geometries = [{"p": 2, "q": 1}, {"p": 1, "q": 2}, {"p": None, "q": None, "flat": 3}, {"p": 2, "q": 1, "beta": -2.0}]
     configs = [TrainingConfig(**geometry, iterations=100) for geometry in geometries]
-    with board.with_tensorboard(tmp_path, graph, configs, None) as callback:
-        runs = embed_many(graph, configs, callbacks=[callback], measures=False)
+    with board.with_tensorboard(tmp_path, graph, configs) as callbacks:
+        runs = embed_many(graph, configs, callbacks=callbacks, measures=False)
     folders = ["Q2_1_seed0", "Q1_2_seed0", "R3_seed0", "Q2_1_seed0_3"]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted(folders)
     for folder, run in zip(folders, runs, strict=True):

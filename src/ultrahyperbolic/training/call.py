@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from ..datasets import names
 from .config import TrainingConfig
 
-
 # The settings of a training that ``embed`` takes.
 EMBED = (
     "p", "q", "flat", "beta", "seed", "preset", "optimizer", "iterations", "temperature", "dissimilarity", "epsilon",

@@ -163,7 +163,7 @@ def _train(
     if not quiet and configs[0].preset is not None:
         for preset in PRESETS:
             if configs[0].preset == preset:
-                log.info("%s", "\n  ".join(differences(preset)))
+                log.warning("%s", "\n  ".join(differences(preset)))
     started, iterations = time.time(), configs[0].iterations
     guard = Guard(engine.specs, state, compare=configs[0].step_back)
     if checkpoint is not None:
