@@ -76,7 +76,7 @@ def test_shapes_and_dtypes_are_always_checked():
         M.expmap(x, x[:3])
     with pytest.raises(TypeError, match=r"x must be a torch.Tensor \[..., 5\], got list"):
         M.logmap([1.0], x)
-    with pytest.raises(ValueError, match="measure must be one of"):
+    with pytest.raises(ValueError, match="dissimilarity must be one of"):
         M.cdist(x, x, dissimilarity="metric")
     with pytest.raises(ValueError, match="epsilon belongs to dissimilarity='smoothed'"):
         M.cdist(x, x, epsilon=0.1)

@@ -19,6 +19,7 @@ from ultrahyperbolic.pairs import (
     row_statistics,
     row_sums,
 )
+from ultrahyperbolic.pairs.kinds import KernelSpace, Kind
 
 pytest.importorskip("numba")
 
@@ -127,12 +128,13 @@ def test_tables_hold_fourteen_digits(epsilon):
     from ultrahyperbolic.pairs.numba import functions, reducers
 
     w = 10.0 ** np.random.default_rng(0).uniform(-4.5, 4.0, 2000)
-    for kind in (functions.GEODESIC, functions.SMOOTHED, functions.FLAT_SMOOTHED):
-        space = reducers.prepare(np.full((1, 5), 1e5), 2 if kind != functions.FLAT_SMOOTHED else 0, 0.25, kind, epsilon)
+    for kind in (Kind.GEODESIC, Kind.SMOOTHED, Kind.CONE_RULE, Kind.FLAT_SMOOTHED):
+        time = 0 if kind == Kind.FLAT_SMOOTHED else 2
+        space = reducers.prepare(np.full((1, 5), 1e5), KernelSpace(time, 0.5, int(kind)), epsilon)
         for chords in (w, -w) if space.time else (w,):
             values = np.empty_like(w)
-            assert reducers._look_up(space.table, space.above, space.below, chords, len(w), values) == 0
-            truth = [functions.dissimilarity(chord, kind, 0.5, epsilon)[0] for chord in chords]
+            assert reducers._look_up(space.table, space.first, space.above, space.below, chords, len(w), values) == 0
+            truth = [functions.dissimilarity(chord, int(kind), 0.5, epsilon)[0] for chord in chords]
             np.testing.assert_allclose(values, truth, rtol=1e-14)
 
 
@@ -302,7 +304,7 @@ def test_what_cannot_be_is_refused():
         row_sums(points, space, threads=0)
     with pytest.raises(ValueError, match="backend must be one of auto, numba, reference, got 'fortran'"):
         row_sums(points, space, backend="fortran")
-    with pytest.raises(ValueError, match="measure must be one of"):
+    with pytest.raises(ValueError, match="dissimilarity must be one of"):
         row_sums(points, space, dissimilarity="hops")
     with pytest.raises(ValueError, match="epsilon must be"):
         row_sums(points, space, dissimilarity="smoothed", epsilon=-1.0)

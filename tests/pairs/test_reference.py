@@ -258,7 +258,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(ValueError, match="block_rows must be at least 1, got 0"):
         row_sums(points, space, block_rows=0)
     for call in (row_sums, lambda *a, **o: pair_distances(*a, torch.tensor([[0, 1]]), **o)):
-        with pytest.raises(ValueError, match="measure must be one of"):
+        with pytest.raises(ValueError, match="dissimilarity must be one of"):
             call(points, space, dissimilarity="hops")
         with pytest.raises(ValueError, match="epsilon belongs to"):
             call(points, space, epsilon=0.1)

@@ -26,6 +26,12 @@ class Geometry:
     beta: float = -1.0
     """Negative; of flat space it says nothing, and is -1."""
 
+    def __post_init__(self) -> None:
+        if (self.p is None) != (self.q is None) or (self.p is None) == (self.flat is None):
+            raise ValueError(f"a geometry has p and q, or is flat, got p={self.p}, q={self.q} and flat={self.flat}")
+        if not -math.inf < self.beta < 0:
+            raise ValueError(f"beta must be finite and negative, got {self.beta}")
+
     @classmethod
     def curved(cls, p: int, q: int, beta: float = -1.0) -> Geometry:
         """Q^{p,q}_β."""
@@ -115,19 +121,19 @@ class Geometry:
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> Geometry:
         """The reverse of :meth:`to_json`; ``ValueError`` where it is not that."""
-        kind = data["kind"]
+        kind = data.get("kind")
         if kind == "flat":
             return cls.of_flat(_integer(data, "dim"))
         if kind == "pseudo_hyperboloid":
-            beta = data["beta"]
-            if not isinstance(beta, int | float):
+            beta = data.get("beta")
+            if not isinstance(beta, int | float) or isinstance(beta, bool):
                 raise ValueError(f"beta must be a number, got {beta!r}")
             return cls.curved(_integer(data, "p"), _integer(data, "q"), beta)
         raise ValueError(f"unknown manifold {kind!r}")
 
 
 def _integer(data: Mapping[str, object], name: str) -> int:
-    value = data[name]
+    value = data.get(name)
     if not isinstance(value, int) or isinstance(value, bool):
         raise ValueError(f"{name} must be a whole number, got {value!r}")
     return value

@@ -23,12 +23,12 @@ from .functions import (
     EXTRINSIC,
     FLAT_DISTANCE,
     FLAT_SQUARED,
-    LOWEST_OCTAVE,
     bits,
     dissimilarity,
     fill_octave,
     from_bits,
     jit,
+    lowest_octave,
     table_octaves,
 )
 
@@ -48,7 +48,6 @@ _FAR = 4.0
 # Distances are compared here, so tables are finer than training's: 64 segments of an octave keep 14 digits.
 SEGMENT_BITS = 6
 SEGMENTS = 1 << SEGMENT_BITS
-_FIRST = (1023 + LOWEST_OCTAVE) << SEGMENT_BITS
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -71,9 +70,11 @@ class Space(NamedTuple):
     heights: Floats
     """[n] ‖t‖"""
     level: Floats
-    """[d, n] the points divided by their heights; empty unless there are several times."""
+    """[d, n] the points divided by their heights; empty unless there are several time dimensions."""
     table: Floats
     """[segments, 2·(DEGREE + 1)], of w > 0 and then of w < 0."""
+    first: int
+    """The segment that it begins with, of all that there are of floating-point numbers."""
     above: int
     below: int
     """How many segments of w > 0 and of w < 0 it has."""
@@ -121,9 +122,9 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float) -> Space:
         fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0)
     heights = np.sqrt(np.square(columns[:time]).sum(0))
     level = columns / heights if time > 1 else np.empty((0, 0))
-    return Space(
-        columns, time, radius, square, kind, epsilon, heights, level, table, above * SEGMENTS, below * SEGMENTS
-    )
+    first = (1023 + lowest_octave(kind)) << SEGMENT_BITS
+    above, below = above * SEGMENTS, below * SEGMENTS
+    return Space(columns, time, radius, square, kind, epsilon, heights, level, table, first, above, below)
 
 
 def reduce_rows(
@@ -281,20 +282,20 @@ def _near_half_chord(space, i, j, side):
 
 
 @jit
-def _segment(word, above, below):
+def _segment(word, first, above, below):
     """Where in a table a number with these bits is; -1 where no table has it."""
-    segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - _FIRST
+    segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - first
     limit, shift = (below, above) if word < 0 else (above, 0)
     return segment + shift if (segment >= 0) & (segment < limit) else -1
 
 
 @jit
-def _look_up(table, above, below, w, count, values):
+def _look_up(table, first, above, below, w, count, values):
     """Values at w[:count] from a table; how many lie outside it (theirs are then meaningless)."""
     outside = 0
     for j in range(count):
         word = bits(w[j])
-        segment = _segment(word, above, below)
+        segment = _segment(word, first, above, below)
         outside += segment < 0
         # The bits below the segment, as a number of [-1/2, 1/2).
         t = from_bits(((word << SEGMENT_BITS) & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000) - 1.5
@@ -335,9 +336,9 @@ def _tile(space, i, start, count, values, scratch):
         unit = 1.0 if space.kind == FLAT_DISTANCE else 2.0 * space.radius
         for j in range(count):
             values[j] = unit * math.sqrt(abs(w[j]))
-    elif _look_up(space.table, space.above, space.below, w, count, values) > 0:
+    elif _look_up(space.table, space.first, space.above, space.below, w, count, values) > 0:
         for j in range(count):
-            if _segment(bits(w[j]), space.above, space.below) < 0:
+            if _segment(bits(w[j]), space.first, space.above, space.below) < 0:
                 values[j] = _function(space, w[j], w_bar[j])
     for j in range(count):
         values[j] = values[j] if values[j] == values[j] else np.inf

@@ -1,0 +1,92 @@
+"""The names of the dissimilarities, now and formerly."""
+
+from __future__ import annotations
+
+import warnings
+
+import pytest
+import torch
+
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic.geometry.words import DISSIMILARITIES, check_dissimilarity, current_name
+
+METHODS = {
+    "geodesic": "dissimilarity",
+    "smoothed": "smoothed_dissimilarity",
+    "broken": "broken_dissimilarity",
+    "cone-rule": "cone_rule",
+    "extrinsic": "extrinsic_dist",
+    "distance": "dist",
+}
+
+
+@pytest.fixture(params=[PseudoHyperboloid(2, 1, -4.0), PseudoSphere(2, 1, 4.0), Euclidean(4)], ids=lambda m: m._label())
+def geometry(request):
+    return request.param
+
+
+def test_the_methods_are_those_of_all_names():
+    assert set(METHODS) == set(DISSIMILARITIES)
+
+
+@pytest.mark.parametrize("name", DISSIMILARITIES)
+def test_names_are_taken_without_a_word(name):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert check_dissimilarity(name) == current_name(name) == name
+
+
+@pytest.mark.parametrize(("name", "former"), METHODS.items())
+def test_former_names_are_taken_with_a_warning(name, former):
+    with pytest.warns(DeprecationWarning, match=f"^length '{former}' is now called '{name}': the former name will go"):
+        assert check_dissimilarity(former, "length") == name
+    assert current_name(former) == name
+
+
+@pytest.mark.parametrize("name", ["Geodesic", "", None, 3, ("geodesic",)])
+def test_other_names_are_refused(name):
+    with pytest.raises(ValueError, match=r"^length must be one of geodesic, smoothed, .*, distance, got "):
+        check_dissimilarity(name, "length")
+
+
+@pytest.mark.parametrize("name", DISSIMILARITIES)
+def test_a_pair_function_is_the_method(geometry, name, generator):
+    x, y = geometry.random(6, generator=generator), geometry.random(6, generator=generator)
+    expected = getattr(geometry, METHODS[name])(x, y)
+    assert torch.equal(geometry.pair_function(name)(x, y).nan_to_num(-1.0), expected.nan_to_num(-1.0))
+    table = geometry.cdist(x, y, dissimilarity=name)
+    torch.testing.assert_close(table.diagonal(), expected, rtol=1e-12, atol=1e-12, equal_nan=True)
+
+
+def test_epsilon_is_of_the_smoothed_one(geometry, generator):
+    x, y = geometry.random(6, generator=generator), geometry.random(6, generator=generator)
+    smoothed = geometry.pair_function("smoothed", 0.7)(x, y)
+    assert torch.equal(smoothed, geometry.smoothed_dissimilarity(x, y, 0.7))
+    assert not torch.equal(smoothed, geometry.pair_function("smoothed")(x, y))
+    with pytest.raises(ValueError, match="epsilon belongs to dissimilarity='smoothed', got dissimilarity='broken'"):
+        geometry.pair_function("broken", 0.7)
+
+
+def test_measure_is_a_former_name_of_dissimilarity(geometry, generator):
+    x = geometry.random(6, generator=generator)
+    expected = geometry.cdist(x, dissimilarity="broken")
+    assert torch.equal(geometry.cdist(x, measure="broken"), expected)
+    with pytest.warns(DeprecationWarning, match="measure 'broken_dissimilarity' is now called 'broken'"):
+        assert torch.equal(geometry.cdist(x, measure="broken_dissimilarity"), expected)
+    with pytest.raises(ValueError, match="measure must be one of geodesic, "):
+        geometry.cdist(x, measure="length")
+
+
+def test_the_cone_rule_of_a_pseudo_sphere_is_that_of_its_image(generator):
+    S, M = PseudoSphere(2, 1, 4.0), PseudoHyperboloid(2, 1, -4.0)
+    x = S.random(50, generator=generator)
+    y = S.expmap(x, 1e-3 * S.random_tangent(x, generator=generator))
+    assert torch.equal(S.cone_rule(x, y), M.cone_rule(x.flip(-1), y.flip(-1)))
+    assert not torch.equal(S.cone_rule(x, y), S.dissimilarity(x, y))
+
+
+@pytest.mark.parametrize(("p", "q"), [(2, 1), (1, 2), (3, -1), (3, 0)])
+def test_whether_geodesics_join_all_pairs(p, q, generator):
+    S = PseudoSphere(p, q)
+    x = S.random(200, scale=2.0, generator=generator)
+    assert S.joins_all_pairs == bool(S.logmap(x[:, None], x[None]).exists.all())
