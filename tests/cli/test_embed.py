@@ -75,7 +75,7 @@ def test_the_record_is_complete(call):
     run = record("club")
     config = run["config"]
     assert config["temperature"] == [0.2, 0.05]
-    assert (config["dissimilarity"], config["optimizer"], config["seed"]) == ("dissimilarity", "phi", 4)
+    assert (config["dissimilarity"], config["optimizer"], config["seed"]) == ("geodesic", "phi", 4)
     assert run["graph"]["policies"] == {"asymmetric_pairs_summed": 7}
     assert len(run["graph"]["fingerprint"]) == 64
     assert {"ultrahyperbolic", "torch", "numpy", "numba", "python"} <= set(run["versions"])
@@ -331,7 +331,7 @@ def test_a_training_that_never_had_a_loss_is_not_saved(call, monkeypatch):
 
 
 def test_bugs_keep_their_traceback(call, monkeypatch):
-    import ultrahyperbolic.embedding as room
+    from ultrahyperbolic.training import plan as room
 
     def broken(*args, **options):
         raise ZeroDivisionError

@@ -154,7 +154,7 @@ def test_an_output_that_is_a_file(refuse):
 
 
 def test_an_output_that_cannot_be_written(refuse, monkeypatch):
-    import ultrahyperbolic.embedding.embedding as files
+    import ultrahyperbolic.embedding.store as files
 
     def forbidden(folder, record):
         raise PermissionError(13, "Permission denied", str(folder / "run.json"))

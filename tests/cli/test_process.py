@@ -148,7 +148,7 @@ def test_ctrl_c_ends_the_choice_of_a_geometry(call, monkeypatch, words, said):
 
 
 def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
-    import ultrahyperbolic.evaluation as room
+    from ultrahyperbolic.training import train as room
 
     def interrupted(*args, **options):
         raise KeyboardInterrupt
@@ -173,16 +173,16 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
 
 @pytest.mark.usefixtures("listening")
 def test_ctrl_c_after_the_last_iteration_is_not_lost(call, monkeypatch):
-    from ultrahyperbolic.training import embed as estimator
+    from ultrahyperbolic.training import train
 
-    finish = estimator._finish
+    finish = train._record
 
     def pressed(*arguments, **options):
         os.kill(os.getpid(), signal.SIGINT)
-        monkeypatch.setattr(estimator, "_finish", finish)
+        monkeypatch.setattr(train, "_record", finish)
         return finish(*arguments, **options)
 
-    monkeypatch.setattr(estimator, "_finish", pressed)
+    monkeypatch.setattr(train, "_record", pressed)
     result = call("embed karate -o club --iterations 60")
     going_on = "the best points so far are in club; embed --resume club goes on"
     assert (result.exit_code, result.stderr) == (130, f"interrupted in measuring: {going_on}\n")

@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from ultrahyperbolic.cli.select import verdict
+from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.select import Row, Selection
 
@@ -64,12 +65,9 @@ def test_a_board_that_cannot_be_written_is_refused_before_the_choice(refuse, no_
 
 
 def test_what_has_no_fixed_order_is_refused_before_the_choice(refuse, no_training, monkeypatch):
-    from ultrahyperbolic.training import embed as estimator
+    from ultrahyperbolic.training import plan
 
-    def elsewhere(*_, **__):
-        return "reference", torch.device("mps")
-
-    monkeypatch.setattr(estimator, "choose_backend", elsewhere)
+    monkeypatch.setattr(plan, "settle", lambda *_: Place(torch.device("mps"), "reference"))
     line = refuse("embed karate --dim 2 -o club --deterministic")
     assert line == "--deterministic: torch's sums on mps have no fixed order: use triton or the CPU"
     assert not Path("club").exists()

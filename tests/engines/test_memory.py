@@ -6,21 +6,25 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from machines import ON_LINUX
 
-from ultrahyperbolic import Graph
+from ultrahyperbolic import Graph, PseudoHyperboloid
 from ultrahyperbolic.engines import memory
-from ultrahyperbolic.engines.base import Place
-from ultrahyperbolic.engines.memory import estimate, free_bytes, require_memory
+from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.memory import estimate, free_bytes
+from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.train import embed_many
+from ultrahyperbolic.training.start import start_bytes
+from ultrahyperbolic.training.train import check_memory, embed_many
 
 MEASURE = """
 import json, sys
 from pathlib import Path
 import numpy as np
 from ultrahyperbolic import Graph
+from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.training import TrainingConfig, embed_many
 
 backend, n, p, runs, precision, ties, without = json.loads(sys.argv[1])
@@ -39,6 +43,14 @@ print(json.dumps([bytes_of("VmHWM:") - before, graph.n_edges]))
 """
 
 
+def needed(n, edges, dims, backend, precision=None):
+    """The estimate for runs on Q^{p,1}, their spectral start included."""
+    pairs = RankedPairs(n, np.zeros((edges, 2), dtype=np.int64), np.zeros(edges, dtype=np.int64))
+    schedule = Schedule.constant(1, temperature=1.0, step=1.0)
+    problem = Problem(pairs, [RunSpec(PseudoHyperboloid(p, 1), schedule) for p in dims])
+    return estimate(problem, Place(None, backend, None, precision), start_bytes(n, edges, 1))
+
+
 @ON_LINUX
 @pytest.mark.parametrize(
     ("backend", "n", "p", "runs", "precision", "ties", "without"),
@@ -55,7 +67,7 @@ def test_the_estimate_is_near_what_a_process_takes(backend, n, p, runs, precisio
     settings = json.dumps([backend, n, p, runs, precision, ties, without])
     child = subprocess.run([sys.executable, "-c", MEASURE, settings], capture_output=True, text=True, check=True)
     taken, edges = json.loads(child.stdout)
-    host, device = estimate(n, edges, [p + 2] * runs, backend=backend, precision=precision)
+    host, device = needed(n, edges, [p] * runs, backend, precision)
     assert device == 0
     assert 0.9 * taken < host < 2 * taken, f"{taken >> 20} MiB taken, {host >> 20} MiB estimated"
 
@@ -86,12 +98,13 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
     monkeypatch.setattr(memory, "free_bytes", lambda: int(free * 2**30))
     graph = graph_of(9_000 if backend == "reference" else 100_000)
     configs = [TrainingConfig(p=12, q=1, seed=seed) for seed in range(runs)]
+    place = Place(None, backend, None, precision)
     with pytest.raises(MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"):
-        require_memory(graph, configs, backend=backend, precision=precision)
+        check_memory(graph, configs, place)
     if advice.startswith("train"):
-        require_memory(graph, configs[:3], backend=backend, precision=precision)
+        check_memory(graph, configs[:3], place)
         with pytest.raises(MemoryError):
-            require_memory(graph, configs[:4], backend=backend, precision=precision)
+            check_memory(graph, configs[:4], place)
 
 
 def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
@@ -105,12 +118,12 @@ def test_the_free_memory_is_that_of_the_machine():
 
 
 def test_a_device_needs_more_for_more_of_everything():
-    few = estimate(10_000, 50_000, [5], backend="triton")
+    few = needed(10_000, 50_000, [3], "triton")
     for more in (
-        estimate(20_000, 50_000, [5], backend="triton"),
-        estimate(10_000, 90_000, [5], backend="triton"),
-        estimate(10_000, 50_000, [9], backend="triton"),
-        estimate(10_000, 50_000, [5, 5], backend="triton"),
-        estimate(10_000, 50_000, [5], backend="triton", precision="float64"),
+        needed(20_000, 50_000, [3], "triton"),
+        needed(10_000, 90_000, [3], "triton"),
+        needed(10_000, 50_000, [7], "triton"),
+        needed(10_000, 50_000, [3, 3], "triton"),
+        needed(10_000, 50_000, [3], "triton", "float64"),
     ):
-        assert more[1] > few[1]
+        assert more.device > few.device

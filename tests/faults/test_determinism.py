@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 import ultrahyperbolic as uh
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.start import SpectralStart
 
 MANIFOLDS = [uh.PseudoHyperboloid(3, 1, -4.0), uh.PseudoHyperboloid(2, 2), uh.Euclidean(3)]
@@ -58,7 +59,7 @@ def test_the_start_does_not_depend_on_threads(manifold):
     graph, found = large_graph(), []
     for threads in (1, 2, 5):
         with threadpool_limits(threads):
-            found.append(SpectralStart(graph)(manifold, seed=3))
+            found.append(SpectralStart(graph)(Geometry.of_manifold(manifold), seed=3))
     assert all(np.array_equal(found[0], points) for points in found)
 
 

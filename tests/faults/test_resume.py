@@ -103,8 +103,8 @@ def out_of_time(call, monkeypatch):
     ended = run._ended
 
     def train(words="embed karate -o club --iterations 400 --time-limit 1000", until=150):
-        def end(state, iterations, seconds, time_limit):
-            return ended(state, iterations, time_limit if state.iteration >= until else 0.0, time_limit)
+        def end(engine, iteration, iterations, seconds, time_limit):
+            return ended(engine, iteration, iterations, time_limit if iteration >= until else 0.0, time_limit)
 
         with monkeypatch.context() as patched:
             patched.setattr(run, "_ended", end)
@@ -164,9 +164,8 @@ def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, beg
 
 def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
     begun("embed karate -o club --dim 2 --iterations 400")
-    before = read_checkpoint(Path("club"))[1]["select"]
+    before = read_checkpoint(Path("club"))[1].select
     monkeypatch.setattr(plan, "choose_geometry", None)
-    monkeypatch.setattr("ultrahyperbolic.training.select.choose_signature", None)
     assert call("embed --resume club --quiet").exit_code == 0
     assert read_sealed_json(Path("club/run.json"))["select"] == before
 

@@ -334,8 +334,7 @@ def test_the_bar_tells_what_is_not_finite(losses):
     from ultrahyperbolic.loop import Progress
     from ultrahyperbolic.training.train import _text
 
-    counts = np.zeros(2, dtype=np.int64)
-    progress = Progress(10, 40, np.array(losses), 20.0, None, [], counts, counts)
+    progress = Progress(10, 40, np.array(losses), 20.0, None, [])
     assert _text(progress) == ("loss 3, " if 3.0 in losses else "loss not finite, ") + "0:01:00 left"
 
 

@@ -225,7 +225,7 @@ def _record(
         seed=config.seed,
         versions=versions(),
         graph=graph_record(graph),
-        loss=[_finite(loss) for loss in losses[::every]],
+        loss=tuple(_finite(loss) for loss in losses[::every]),
         loss_every=every,
         stopped=outcome.ending,
         result=Result(
