@@ -40,16 +40,12 @@ DESCENT, GRADIENT, PHI, SIGNED_GRADIENT = range(len(OPTIMIZERS))
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
-RECORD = np.dtype(
-    [
-        (name, np.float64)
-        for name in ("best_loss", "best_iteration", "dropped", "done_at", "longest", "shortest", "step_scale")
-    ]
-)
+FIELDS = ("best_loss", "best_iteration", "dropped", "done_at", "longest", "shortest", "step_scale")
+RECORD = np.dtype([(name, np.float64) for name in FIELDS])
 """What is kept of a run: the best loss and its iteration, whether its step was dropped (0 or 1), the iteration at which
 it was done (or -1), the longest edge and the shortest other pair, and what its steps are multiplied by."""
 # Kernels are given a record as a row of numbers: the column of each field.
-BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(len(RECORD))
+BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE = range(len(FIELDS))
 
 
 @dataclass(frozen=True)
@@ -176,7 +172,7 @@ class BatchState:
     @property
     def rows(self) -> Floats:
         """[B, fields] the record as plain numbers, in the same memory: what kernels and files are given."""
-        return self.record.view(np.float64).reshape(len(self.record), len(RECORD))
+        return self.record.view(np.float64).reshape(len(self.record), len(FIELDS))
 
 
 class Evaluation(NamedTuple):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...objective import RankedPairs
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
-from ..base import DONE_AT, OPTIMIZERS, RECORD, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
+from ..base import DONE_AT, FIELDS, OPTIMIZERS, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
 from . import iterate, streaming
 from .arguments import Edges, Moment, Prepared, Rules, Run
 from .kind import SMALL_NODES
@@ -141,7 +141,7 @@ class _CompiledRun:
         self.slabs = len(self.work.sums)
         points, free, best, gradient = (np.empty((self.width, n)) for _ in range(4))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
-        self.arrays = Run(points, pair_points, free, best, np.empty(len(RECORD)), gradient, np.empty((6, scratch)))
+        self.arrays = Run(points, pair_points, free, best, np.empty(len(FIELDS)), gradient, np.empty((6, scratch)))
 
     def read_from(self, state: BatchState, number: int) -> None:
         """Take this run's points and record from a batch."""

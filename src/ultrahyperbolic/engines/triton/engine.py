@@ -17,7 +17,7 @@ import triton
 
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
-from ..base import FARTHEST, OPTIMIZERS, RECORD, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
+from ..base import FARTHEST, FIELDS, OPTIMIZERS, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
 from .iterate_kernels import (
     RECORD_WIDTH,
     backward_kernel,
@@ -159,14 +159,14 @@ class _Group:
             array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width].swapaxes(1, 2))
             mine.copy_(torch.from_numpy(array))
         self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
-        self.record[:, : len(RECORD)] = torch.from_numpy(state.rows[self.numbers]).to(self.device)
+        self.record[:, : len(FIELDS)] = torch.from_numpy(state.rows[self.numbers]).to(self.device)
         self.iterations.fill_(state.iteration)
 
     def write_to(self, state: BatchState) -> None:
         """Put them back."""
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             theirs[self.numbers, :, : self.width] = mine.cpu().numpy().swapaxes(1, 2)
-        state.rows[self.numbers] = self.record[:, : len(RECORD)].cpu().numpy()
+        state.rows[self.numbers] = self.record[:, : len(FIELDS)].cpu().numpy()
 
     def advance(self, iterations: int) -> Floats:
         """Iterations on the device; their losses [runs, iterations]."""
