@@ -2,12 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from .embedding import Embedding
-    from .optim.minimize import MinimizeResult
+    from torch import Tensor
+
+
+class Kept(Protocol):
+    """An embedding, as far as it is needed to keep it."""
+
+    def save(self, folder: str | os.PathLike[str]) -> object:
+        """Write it to a folder."""
+        ...
+
+
+class Minimum(Protocol):
+    """What a minimisation has found, as far as it is needed to go on from there."""
+
+    @property
+    def point(self) -> Tensor:
+        """The best point seen."""
+        ...
+
+    @property
+    def value(self) -> float:
+        """The function there."""
+        ...
 
 
 class Interrupted(KeyboardInterrupt):
@@ -24,20 +46,20 @@ class Interrupted(KeyboardInterrupt):
     ...         raise
     """
 
-    embedding: Embedding | None
+    embedding: Kept | None
     """Of :func:`embed`."""
-    embeddings: list[Embedding]
+    embeddings: list[Kept]
     """Of :func:`embed_many`, one for each configuration."""
-    result: MinimizeResult | None
+    result: Minimum | None
     """Of :func:`minimize`."""
 
     def __init__(
         self,
         message: str = "",
         *,
-        embedding: Embedding | None = None,
-        embeddings: Sequence[Embedding] = (),
-        result: MinimizeResult | None = None,
+        embedding: Kept | None = None,
+        embeddings: Sequence[Kept] = (),
+        result: Minimum | None = None,
     ) -> None:
         super().__init__(message)
         self.embedding, self.embeddings, self.result = embedding, list(embeddings), result

@@ -1,4 +1,7 @@
-"""The one outer loop: stopping, bad steps taken back, progress, callbacks and Ctrl-C, between chunks of iterations."""
+"""The one outer loop: stopping, progress, callbacks, time limits and Ctrl-C, between chunks of iterations.
+
+It knows engines and states by the little it needs of them: a training is run by it, and so is :func:`minimize`.
+"""
 
 from __future__ import annotations
 
@@ -6,19 +9,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, NamedTuple
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .engines.base import BatchState, Engine, Floats
+Floats = NDArray[np.float64]
 
 # A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once.
 _CHUNK_SECONDS = 0.2
-# Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
-_LOOK_EVERY = 100
-# A loss so much above the best has been thrown off: it goes back there, with half the step.
-_THROWN_OFF = 1.5
 
 
 class Stopped(Enum):
@@ -27,6 +26,7 @@ class Stopped(Enum):
     ITERATIONS = "reached"
     ORDERED = "every connected pair is closer"
     CONVERGED = "converged"
+    STUCK = "no step"
     TIME_LIMIT = "reached the time limit"
     CALLBACK = "a callback asked to stop"
     INTERRUPTED = "interrupted"
@@ -54,34 +54,87 @@ class Ending(NamedTuple):
         return cls(max(fitting, key=lambda why: len(why.value), default=Stopped.ITERATIONS), text)
 
 
+class State(Protocol):
+    """What an engine advances, as the loop sees it."""
+
+    iteration: int
+
+    @property
+    def runs(self) -> int:
+        """How many runs advance together."""
+        ...
+
+    @property
+    def ending(self) -> Ending | None:
+        """Why there is nothing more to do, where the engine has found that."""
+        ...
+
+
+S = TypeVar("S", bound=State)
+S_contra = TypeVar("S_contra", bound=State, contravariant=True)
+
+
+class Advances(Protocol[S_contra]):
+    """An engine, as the loop sees it."""
+
+    def advance(self, state: S_contra, iterations: int) -> Floats:
+        """Perform up to so many iterations, changing the state; the losses [runs, iterations performed].
+
+        Fewer only where the state has come to an ending.
+        """
+        ...
+
+    def agree(self, word: str) -> str:
+        """The word itself; where several processes must decide as one, the word of the first of them."""
+        ...
+
+
 @dataclass(frozen=True)
-class SoFar:
+class Checkpoint(Generic[S]):
     """What a batch needs to go on as if it had never stopped; its starts follow from the seeds of its trainings."""
 
-    state: BatchState
+    state: S
     losses: Floats
-    """[B, iterations performed]"""
+    """[runs, iterations performed]"""
     seconds: float
 
 
 @dataclass(frozen=True)
-class Progress:
+class Progress(Generic[S]):
     """What callbacks are told after each chunk."""
 
     iteration: int
     total: int
     loss: Floats
-    """[B] the last loss of each run."""
+    """[runs] the last loss of each run."""
     seconds: float
-    state: BatchState
-    """Where the batch stands; not to be modified."""
+    state: S
+    """Where the batch stands; not to be modified by those who only watch."""
     chunks: Sequence[Floats]
     """The losses of the chunks so far."""
 
-    def so_far(self) -> SoFar:
+    def checkpoint(self) -> Checkpoint[S]:
         """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
-        losses = np.concatenate(self.chunks, axis=1)
-        return SoFar(self.state, losses, self.seconds)
+        return Checkpoint(self.state, np.concatenate(self.chunks, axis=1), self.seconds)
+
+
+Callback = Callable[[Progress[S]], object]
+"""Called after each chunk; returning True stops."""
+
+
+@dataclass(frozen=True)
+class Every(Generic[S]):
+    """A callback that is called at the multiples of so many iterations, at which chunks then end.
+
+    What it does therefore does not depend on the clock.
+    """
+
+    iterations: int
+    callback: Callback[S]
+
+    def __call__(self, progress: Progress[S]) -> object:
+        """Call it where it is time."""
+        return self.callback(progress) if progress.iteration % self.iterations == 0 else None
 
 
 @dataclass(frozen=True)
@@ -89,63 +142,60 @@ class Outcome:
     """How a batch ended."""
 
     losses: Floats
-    """[B, iterations performed], NaN after a run was done."""
+    """[runs, iterations performed], NaN after a run was done."""
     ending: Ending
     seconds: float
 
 
-Callback = Callable[[Progress], Any]
-
-
 def run(
-    engine: Engine,
-    state: BatchState,
+    engine: Advances[S],
+    state: S,
     iterations: int,
     *,
-    callback: Callback | None = None,
+    callbacks: Sequence[Callback[S]] = (),
     time_limit: float | None = None,
-    step_back: bool = False,
-    so_far: SoFar | None = None,
+    losses_so_far: Floats | None = None,
+    seconds_so_far: float = 0.0,
 ) -> Outcome:
-    """Advance a batch to ``iterations``, or until all are done, time is up, a callback returns True, or Ctrl-C.
+    """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
 
-    With ``step_back`` a run that was thrown off goes back to the best points it has seen and on with half the step; a
-    run that is no longer finite always does. ``so_far`` goes on where an earlier call with the same start came to.
+    Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a :class:`Checkpoint`,
+    whose state ``state`` then is; the time limit counts them.
     """
-    started = time.monotonic()
-    chunks: list[Floats] = []
-    guard = _Guard(engine, state, compare=step_back)
-    if so_far is not None:
-        started -= so_far.seconds
-        state.copy_from(so_far.state)
-        chunks.append(so_far.losses)
-    size = 1
+    started = time.monotonic() - seconds_so_far
+    chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
+    stops = [callback.iterations for callback in callbacks if isinstance(callback, Every)]
+    size, ending = 1, None
     try:
-        while not (ending := _ended(state, iterations, time.monotonic() - started if chunks else 0.0, time_limit)):
-            before = time.monotonic()
-            until_look = _LOOK_EVERY - state.iteration % _LOOK_EVERY
-            chunks.append(engine.advance(state, min(size, iterations - state.iteration, until_look)))
-            spent = time.monotonic() - before
-            if state.iteration % _LOOK_EVERY == 0:
-                guard.look(state, chunks[-1][:, -1])
-            # The first chunks may hold compilation: grow from what was measured, at most fourfold.
-            performed = chunks[-1].shape[1]
-            size = max(1, min(4 * performed, int(performed * _CHUNK_SECONDS / max(spent, 1e-6))))
-            seconds = time.monotonic() - started
-            now = Progress(state.iteration, iterations, _last(chunks[-1]), seconds, state, chunks)
-            if callback is not None and callback(now):
-                ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
+        while True:
+            # The first chunk is computed whatever time there is: something should come of a training.
+            seconds = time.monotonic() - started if chunks else 0.0
+            ending = _agreed(engine, ending or state.ending or _limit(state, iterations, seconds, time_limit))
+            if ending is not None:
                 break
+            before = time.monotonic()
+            until = [stop - state.iteration % stop for stop in stops]
+            chunk = engine.advance(state, min(size, iterations - state.iteration, *until))
+            now = time.monotonic()
+            performed = chunk.shape[1]
+            if performed == 0:
+                continue
+            chunks.append(chunk)
+            # The first chunks may hold compilation: grow from what was measured, at most fourfold.
+            room = _CHUNK_SECONDS if time_limit is None else min(_CHUNK_SECONDS, started + time_limit - now)
+            size = max(1, min(4 * performed, int(performed * room / max(now - before, 1e-6))))
+            progress = Progress(state.iteration, iterations, _last(chunk), now - started, state, chunks)
+            answers = [callback(progress) for callback in callbacks]  # all are called, whatever the first says
+            if any(answers):
+                ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
     except KeyboardInterrupt:
         ending = Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value)
-    losses = np.concatenate(chunks, axis=1) if chunks else np.empty((len(state.points), 0))
+    losses = np.concatenate(chunks, axis=1) if chunks else np.empty((state.runs, 0))
     return Outcome(losses, ending, time.monotonic() - started)
 
 
-def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float | None) -> Ending | None:
-    """Why there is nothing more to do; None where there is."""
-    if state.done.all():
-        return Ending(Stopped.ORDERED, f"{Stopped.ORDERED.value} than every unconnected one")
+def _limit(state: State, iterations: int, seconds: float, time_limit: float | None) -> Ending | None:
+    """What was asked for and is reached; None where there is more to do."""
     if state.iteration >= iterations:
         return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
     if time_limit is not None and seconds >= time_limit:
@@ -153,31 +203,10 @@ def _ended(state: BatchState, iterations: int, seconds: float, time_limit: float
     return None
 
 
-class _Guard:
-    """Takes bad steps back."""
-
-    def __init__(self, engine: Engine, state: BatchState, *, compare: bool) -> None:
-        self.settled = np.array([spec.settled for spec in engine.specs])
-        self.start, self.compare = state.points.copy(), compare
-
-    def look(self, state: BatchState, loss: Floats) -> None:
-        """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
-        sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
-        best = state.record["best_loss"]
-        comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
-        for run in np.flatnonzero(~state.done & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
-            if not np.isfinite(state.best[run]).all():
-                state.best[run] = self.start[run]
-                state.record["best_loss"][run], state.record["best_iteration"][run] = np.inf, -1.0
-            state.points[run] = state.free[run] = state.best[run]
-            state.record["step_scale"][run] *= 0.5
-            state.steps_back[run] += 1
-            state.nonfinite[run] += not sound[run]
-
-
-def _finite(points: Floats) -> NDArray[np.bool_]:
-    """[B] whether all coordinates of a run are finite."""
-    return np.array([np.isfinite(run).all() for run in points])
+def _agreed(engine: Advances[S], ending: Ending | None) -> Ending | None:
+    """The ending, or None to go on, as the engine's processes decide it together."""
+    why, _, text = engine.agree("" if ending is None else f"{ending.why.name} {ending.text}").partition(" ")
+    return Ending(Stopped[why], text) if why else None
 
 
 def _last(losses: Floats) -> Floats:

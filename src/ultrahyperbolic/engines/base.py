@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
+from ..loop import Ending, Stopped
 from ..objective import RankedPairs
 from ..pairs.kinds import kernel_space
 
@@ -164,6 +165,18 @@ class BatchState:
         self.iteration = other.iteration
 
     @property
+    def runs(self) -> int:
+        """B."""
+        return len(self.points)
+
+    @property
+    def ending(self) -> Ending | None:
+        """That all runs are done, where they are."""
+        if not self.done.all():
+            return None
+        return Ending(Stopped.ORDERED, f"{Stopped.ORDERED.value} than every unconnected one")
+
+    @property
     def done(self) -> NDArray[np.bool_]:
         """[B] which runs have met every constraint."""
         done: NDArray[np.bool_] = self.record["done_at"] >= 0
@@ -263,6 +276,25 @@ class Engine(Protocol):
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations], NaN where a run was done before."""
         ...
+
+    def agree(self, word: str) -> str:
+        """The word itself; where several processes must decide as one, the word of the first of them."""
+        ...
+
+    def close(self) -> None:
+        """Let go of memory and processes; the engine is not used after that."""
+        ...
+
+
+class OneProcess:
+    """What engines that compute in one process have in common."""
+
+    def agree(self, word: str) -> str:
+        """The word itself."""
+        return word
+
+    def close(self) -> None:
+        """Nothing is held that would have to be let go of."""
 
 
 def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:

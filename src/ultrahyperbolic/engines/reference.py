@@ -22,6 +22,7 @@ from .base import (
     Evaluation,
     Floats,
     Memory,
+    OneProcess,
     Place,
     Problem,
     RunSpec,
@@ -34,7 +35,7 @@ _PAIR_VALUES = 42  # numbers that autograd keeps of a pair, besides 5 for each c
 
 
 @dataclass
-class ReferenceEngine:
+class ReferenceEngine(OneProcess):
     """The definition: the torch objective and ``descent_step``, run after run. Any device.
 
     On the CPU it computes on one thread unless told otherwise, for torch's sums depend on how many there are.

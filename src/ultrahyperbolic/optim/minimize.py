@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..checks import check_callable, check_count, check_positive
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..interrupted import Interrupted
+from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
 from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step
 from .lbfgs import Found, PhiLBFGS
@@ -24,7 +26,7 @@ Method = Literal["lbfgs", "line_search", "sgd", "adam"]
 METHODS: tuple[Method, ...] = get_args(Method)
 # How many units of rounding a sum of many terms may be off by.
 _ROUNDING = 1e3
-_NOT_FINITE = "the function or its gradient became non-finite; the step was taken back", False
+_NOT_FINITE = Ending(Stopped.STUCK, "the function or its gradient became non-finite; the step was taken back")
 
 
 @dataclass(frozen=True)
@@ -61,7 +63,7 @@ def minimize(
     max_iterations: int = 1000,
     gradient_tolerance: float = 1e-8,
     time_limit: float | None = None,
-    callback: Callable[[int, Tensor, float], Any] | None = None,
+    callback: Callable[[int, Tensor, float], object] | None = None,
     progress: bool = False,
 ) -> MinimizeResult:
     """Minimise a differentiable function of points on a manifold.
@@ -105,56 +107,53 @@ def minimize(
     max_iterations = check_count("max_iterations", max_iterations, 0)
     _check_arguments(method, direction, lr, momentum, max_step, gradient_tolerance, time_limit)
     manifold.assert_point(x0, name="x0")
-    run = _Run(function, x0.detach().clone(), manifold)
-    advance = _advance(run, method, direction or "surrogate", lr, momentum, max_step)
-    started = time.monotonic()
-    reason, converged = f"reached max_iterations = {max_iterations}", False
+    state = _State(function, x0.detach().clone(), manifold)
+    engine = _Autograd(_step_of(state, method, direction or "surrogate", lr, momentum, max_step), gradient_tolerance)
     with bar("minimise", max_iterations, show=progress) as update:
-        try:
-            for iteration in range(1, max_iterations + 1):
-                if run.gradient_norm <= gradient_tolerance:
-                    reason, converged = _within(run, gradient_tolerance)
-                    break
-                stop = advance()
-                if stop is not None:
-                    reason, converged = stop
-                    break
-                update(iteration, f"value {run.at.value:.6g}")
-                if callback is not None and callback(iteration, run.at.points, run.at.value):
-                    reason = "the callback asked to stop"
-                    break
-                if time_limit is not None and time.monotonic() - started >= time_limit:
-                    reason = f"reached time_limit = {time_limit:g} s"
-                    break
-            else:
-                if run.gradient_norm <= gradient_tolerance:
-                    reason, converged = _within(run, gradient_tolerance)
-        except KeyboardInterrupt:
-            reason = "interrupted"
-    best_norm = run.norm_of(run.best)
-    if converged and best_norm > gradient_tolerance and run.best is not run.at:
+        callbacks: list[Callback[_State]] = [lambda now: update(now.iteration, f"value {state.at.value:.6g}")]
+        if callback is not None:
+            tell = callback
+            callbacks.append(Every[_State](1, lambda now: tell(now.iteration, state.at.points, state.at.value)))
+        ending = run(engine, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
+    if ending.why is Stopped.ITERATIONS and state.gradient_norm <= gradient_tolerance:
+        ending = _within(state, gradient_tolerance)
+    reason, converged = _reason(ending, max_iterations, time_limit), ending.why is Stopped.CONVERGED
+    best_norm = state.norm_of(state.best)
+    if converged and best_norm > gradient_tolerance and state.best is not state.at:
         reason, converged = f"{reason} at the last point; an earlier one is lower, and is returned", False
     result = MinimizeResult(
-        point=run.best.points,
-        value=run.best.value,
-        history=run.history,
+        point=state.best.points,
+        value=state.best.value,
+        history=state.history,
         gradient_norm=best_norm,
-        iterations=len(run.history) - 1,
-        evaluations=run.evaluations,
+        iterations=state.iteration,
+        evaluations=state.evaluations,
         reason=reason,
         converged=converged,
     )
-    if reason == "interrupted":
+    if ending.why is Stopped.INTERRUPTED:
         raise Interrupted(f"after {result.iterations} iterations; the best point so far: .result", result=result)
     return result
 
 
-class _Run:
+def _reason(ending: Ending, max_iterations: int, time_limit: float | None) -> str:
+    """The ending in the words of the arguments."""
+    if ending.why is Stopped.ITERATIONS:
+        return f"reached max_iterations = {max_iterations}"
+    if ending.why is Stopped.TIME_LIMIT:
+        return f"reached time_limit = {time_limit:g} s"
+    return "the callback asked to stop" if ending.why is Stopped.CALLBACK else ending.text
+
+
+class _State:
     """Where the minimisation stands: the current point with value and gradient, the best point, the history."""
+
+    runs = 1
 
     def __init__(self, function: Callable[[Tensor], Tensor], points: Tensor, manifold: Manifold) -> None:
         self.function, self.manifold = function, manifold
-        self.evaluations = 0
+        self.iteration, self.evaluations = 0, 0
+        self.ending: Ending | None = None
         self.at = Found(points, *self.evaluate(points))
         if not _finite(self.at):
             raise ValueError(f"function and its gradient must be finite at x0, got f(x0) = {self.at.value}")
@@ -191,6 +190,7 @@ class _Run:
         if not _finite(found):
             return False
         self.at = found
+        self.iteration += 1
         self.history.append(found.value)
         if found.value < self.best.value:
             self.best = found
@@ -201,81 +201,104 @@ def _finite(found: Found) -> bool:
     return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
 
 
-def _advance(
-    run: _Run, method: Method, direction: Direction, lr: float | None, momentum: float, max_step: float | None
-) -> Callable[[], tuple[str, bool] | None]:
+_Step = Callable[[], Ending | None]
+
+
+class _Autograd:
+    """The engine of the loop: iteration after iteration, each of which may be the last."""
+
+    def __init__(self, step: _Step, gradient_tolerance: float) -> None:
+        self._step, self._tolerance = step, gradient_tolerance
+
+    def advance(self, state: _State, iterations: int) -> NDArray[np.float64]:
+        """Perform up to so many iterations, until one finds that it is over; the values [1, performed]."""
+        values: list[float] = []
+        while state.ending is None and len(values) < iterations:
+            state.ending = _within(state, self._tolerance) if state.gradient_norm <= self._tolerance else self._step()
+            if state.ending is None:
+                values.append(state.at.value)
+        return np.array([values], dtype=np.float64)
+
+    def agree(self, word: str) -> str:
+        """One process decides for itself."""
+        return word
+
+
+def _step_of(
+    state: _State, method: Method, direction: Direction, lr: float | None, momentum: float, max_step: float | None
+) -> _Step:
     """A function that performs one iteration and returns why to stop, or None."""
     if method == "lbfgs":
-        return _quasi_newton(run)
+        return _quasi_newton(state)
     if method == "line_search":
-        return _line_search(run, direction)
+        return _line_search(state, direction)
     settings = DescentSettings(
-        run.manifold,
+        state.manifold,
         lr=1e-2 if lr is None else lr,
         direction=direction,
         momentum=0.9 if method == "adam" else momentum,
         second_moment=0.999 if method == "adam" else None,
         max_step=max_step,
     )
-    state = DescentState()
+    moments = DescentState()
 
-    def descend() -> tuple[str, bool] | None:
-        nonlocal state
-        points, state = descent_step(run.at.points, run.at.gradient, state, settings)
-        return None if run.move(Found(points, *run.evaluate(points))) else _NOT_FINITE
+    def descend() -> Ending | None:
+        nonlocal moments
+        points, moments = descent_step(state.at.points, state.at.gradient, moments, settings)
+        return None if state.move(Found(points, *state.evaluate(points))) else _NOT_FINITE
 
     return descend
 
 
-def _quasi_newton(run: _Run) -> Callable[[], tuple[str, bool] | None]:
-    lbfgs = PhiLBFGS(run.manifold, run.evaluate)
+def _quasi_newton(state: _State) -> _Step:
+    lbfgs = PhiLBFGS(state.manifold, state.evaluate)
 
-    def step() -> tuple[str, bool] | None:
-        found = lbfgs.step(run.at)
+    def step() -> Ending | None:
+        found = lbfgs.step(state.at)
         if found is None:
-            return _no_decrease(run, lbfgs.expected, lbfgs.length)
-        run.move(found)
-        return None
+            return _no_decrease(state, lbfgs.expected, lbfgs.length)
+        return None if state.move(found) else _NOT_FINITE
 
     return step
 
 
-def _line_search(run: _Run, direction: Direction) -> Callable[[], tuple[str, bool] | None]:
+def _line_search(state: _State, direction: Direction) -> _Step:
     step = 1.0
 
-    def search() -> tuple[str, bool] | None:
+    def search() -> Ending | None:
         nonlocal step
-        points, value, gradient = run.at
-        found = armijo(run.function, points, value, gradient, run.manifold, direction=direction, first_step=step)
-        run.evaluations += found.evaluations
+        points, value, gradient = state.at
+        found = armijo(state.function, points, value, gradient, state.manifold, direction=direction, first_step=step)
+        state.evaluations += found.evaluations
         if found.step == 0.0:
             if direction not in DESCENDING:
-                return f"no step decreases the function: direction {direction!r} does not descend here", False
-            return _no_decrease(run, step * found.slope, step * found.length)
+                text = f"no step decreases the function: direction {direction!r} does not descend here"
+                return Ending(Stopped.STUCK, text)
+            return _no_decrease(state, step * found.slope, step * found.length)
         # Twice the accepted step comes next, so that the search can grow again.
         step = min(2.0 * found.step, 1e12)
-        return None if run.move(Found(found.points, *run.evaluate(found.points))) else _NOT_FINITE
+        return None if state.move(Found(found.points, *state.evaluate(found.points))) else _NOT_FINITE
 
     return search
 
 
-def _within(run: _Run, tolerance: float) -> tuple[str, bool]:
-    return f"gradient norm {run.gradient_norm:.3g} <= {tolerance:g}", True
+def _within(state: _State, tolerance: float) -> Ending:
+    return Ending(Stopped.CONVERGED, f"gradient norm {state.gradient_norm:.3g} <= {tolerance:g}")
 
 
-def _no_decrease(run: _Run, expected: float, length: float) -> tuple[str, bool]:
+def _no_decrease(state: _State, expected: float, length: float) -> Ending:
     """Why no step was found: at a minimum rounding hides the decrease; elsewhere something is wrong.
 
     ``expected`` is by how much the step that was tried first should have decreased the function, ``length`` how far it
     would have moved the points.
     """
-    rounding = _ROUNDING * torch.finfo(run.at.points.dtype).eps
-    if expected <= rounding * abs(run.at.value) or length <= rounding * float(run.at.points.norm()):
-        return "no step decreases the function any further: converged to rounding", True
-    return (
-        f"no step decreases the function, which should fall by {expected:.3g} (gradient norm {run.gradient_norm:.3g}): "
-        "not smooth here, or a wrong gradient",
-        False,
+    rounding = _ROUNDING * torch.finfo(state.at.points.dtype).eps
+    if expected <= rounding * abs(state.at.value) or length <= rounding * float(state.at.points.norm()):
+        return Ending(Stopped.CONVERGED, "no step decreases the function any further: converged to rounding")
+    return Ending(
+        Stopped.STUCK,
+        f"no step decreases the function, which should fall by {expected:.3g} "
+        f"(gradient norm {state.gradient_norm:.3g}): not smooth here, or a wrong gradient",
     )
 
 

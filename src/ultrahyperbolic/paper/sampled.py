@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,12 +12,15 @@ from torch import Tensor
 from ..checks import check_count
 from ..embedding import Embedding
 from ..engines.base import BatchState, RunSpec
+from ..engines.guard import guard
 from ..engines.reference import ReferenceEngine, pair_function
 from ..engines.registry import find_device
 from ..graph import Graph
-from ..loop import Progress, run
+from ..loop import Callback, Progress, run
 from ..objective import RankedPairs
 from ..training.config import TrainingConfig
+
+_log = logging.getLogger(__name__)
 
 SAMPLES = 42_000
 # Drawn at once, for as many edges as this allows: it bounds the memory.
@@ -83,7 +85,7 @@ def embed_sampled(
     device: str | None = None,
     threads: int | None = None,
     quiet: bool = False,
-    callback: Callable[[Progress], Any],
+    callback: Callback[BatchState],
 ) -> Embedding:
     """Train on the sampled loss; after the first iteration, how long all will take is said on standard error.
 
@@ -95,19 +97,18 @@ def embed_sampled(
         threads=1 if threads is None else check_count("threads", threads, 1),
     )  # fmt: skip
 
-    def tell(progress: Progress) -> None:
+    def tell(progress: Progress[BatchState]) -> None:
         if progress.iteration == 1 and not quiet:
             minutes = progress.seconds * progress.total / 60
             whole = f"{minutes / 60:.0f} hours" if minutes > 120 else f"{minutes:.0f} minutes"
-            print(
+            _log.warning(
                 f"{SAMPLES:,} samples an edge: {progress.seconds:.1f} s an iteration, about {whole} for the "
-                f"{progress.total:,} iterations of this training",
-                file=sys.stderr,
+                f"{progress.total:,} iterations of this training"
             )
-        callback(progress)
 
     state = BatchState.start([config.starting_points(graph)])
-    outcome = run(engine, state, config.iterations, callback=tell, step_back=config.step_back)
+    callbacks: list[Callback[BatchState]] = [guard(engine.specs, state, compare=config.step_back), tell, callback]
+    outcome = run(engine, state, config.iterations, callbacks=callbacks)
     record = {
         "best_loss": float(state.record["best_loss"][0]),
         "steps_back": int(state.steps_back[0]),

@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from ...objective import RankedPairs
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
-from ..base import DONE_AT, FIELDS, OPTIMIZERS, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
+from ..base import (
+    DONE_AT,
+    FIELDS,
+    OPTIMIZERS,
+    BatchState,
+    Evaluation,
+    Floats,
+    OneProcess,
+    Precision,
+    RunSpec,
+    evaluation_shapes,
+)
 from . import iterate, streaming
 from .arguments import Edges, Moment, Prepared, Rules, Run
 from .kind import SMALL_NODES
@@ -21,7 +32,7 @@ from .streaming import prepare, slab
 
 
 @dataclass
-class NumbaEngine:
+class NumbaEngine(OneProcess):
     """The same compiled for the CPU.
 
     Runs of a batch are given to threads, each run to one; where there are fewer runs than threads and the graph is

@@ -17,7 +17,18 @@ import triton
 
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
-from ..base import FARTHEST, FIELDS, OPTIMIZERS, BatchState, Evaluation, Floats, Precision, RunSpec, evaluation_shapes
+from ..base import (
+    FARTHEST,
+    FIELDS,
+    OPTIMIZERS,
+    BatchState,
+    Evaluation,
+    Floats,
+    OneProcess,
+    Precision,
+    RunSpec,
+    evaluation_shapes,
+)
 from .iterate_kernels import (
     RECORD_WIDTH,
     backward_kernel,
@@ -37,7 +48,7 @@ _CHUNK, _SCAN = 128, 1024
 
 
 @dataclass
-class TritonEngine:
+class TritonEngine(OneProcess):
     """A batch on a CUDA device. Runs that share a signature, a dissimilarity and an optimizer advance together."""
 
     pairs: RankedPairs
@@ -74,6 +85,10 @@ class TritonEngine:
             group.read_from(state)
             group.evaluate(found)
         return found
+
+    def close(self) -> None:
+        """Let go of what lies on the device."""
+        self._groups.clear()
 
 
 class _Shared(NamedTuple):

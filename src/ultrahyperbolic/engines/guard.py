@@ -1,0 +1,52 @@
+"""Bad steps taken back: a callback of the loop that alters the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..loop import Every, Progress
+from .base import BatchState, Floats, RunSpec
+
+# Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
+_LOOK_EVERY = 100
+# A loss so much above the best has been thrown off: it goes back there, with half the step.
+_THROWN_OFF = 1.5
+
+
+def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Every[BatchState]:
+    """A callback that takes runs back to the best points they have seen, and halves their steps.
+
+    A run that is no longer finite always goes back, to its start where it has seen no good points; with ``compare`` so
+    does one whose loss was thrown far above its best. ``start`` is the batch before its first iteration. Put the
+    callback before those that write or show where the batch stands.
+    """
+    return Every(_LOOK_EVERY, _Guard(specs, start.points.copy(), compare=compare))
+
+
+class _Guard:
+    def __init__(self, specs: Sequence[RunSpec], start: Floats, *, compare: bool) -> None:
+        self.settled = np.array([spec.settled for spec in specs])
+        self.start, self.compare = start, compare
+
+    def __call__(self, progress: Progress[BatchState]) -> None:
+        """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
+        state, loss = progress.state, progress.chunks[-1][:, -1]
+        sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
+        best = state.record["best_loss"]
+        comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
+        for run in np.flatnonzero(~state.done & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
+            if not np.isfinite(state.best[run]).all():
+                state.best[run] = self.start[run]
+                state.record["best_loss"][run], state.record["best_iteration"][run] = np.inf, -1.0
+            state.points[run] = state.free[run] = state.best[run]
+            state.record["step_scale"][run] *= 0.5
+            state.steps_back[run] += 1
+            state.nonfinite[run] += not sound[run]
+
+
+def _finite(points: Floats) -> NDArray[np.bool_]:
+    """[B] whether all coordinates of a run are finite."""
+    return np.array([np.isfinite(run).all() for run in points])

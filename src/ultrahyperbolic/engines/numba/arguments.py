@@ -1,0 +1,75 @@
+"""What compiled loops are given, as named tuples; of the space they are told by :class:`KernelSpace`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base import Floats
+
+
+class Run(NamedTuple):
+    """The arrays of one run; points are [d, n], coordinate after coordinate."""
+
+    points: Floats
+    pair_points: NDArray[np.floating]
+    """The points in the precision of pairs."""
+    free: Floats
+    best: Floats
+    record: Floats
+    gradient: Floats
+    """[d, n] Euclidean, in the points."""
+    scratch: Floats
+    """[6, m], for a small graph [6, pairs]."""
+
+
+class Rules(NamedTuple):
+    """What decides about the steps of a run, besides its schedule."""
+
+    optimizer: int
+    drop_below: float
+    drop_factor: float
+    settled: int
+    best_every: int
+    stop_when_ordered: bool
+
+
+class Edges(NamedTuple):
+    """The pairs with an edge, of m."""
+
+    ends: NDArray[np.int64]
+    """[m, 2], from the weakest capacity class to the strongest."""
+    weaker: NDArray[np.int64]
+    """[m] where the class of the edge begins."""
+    offsets: NDArray[np.int64]
+    """[n + 1] where the neighbours of each node begin."""
+    neighbors: NDArray[np.int64]
+    """[m] the neighbours j > i of each node i, ascending."""
+    places: NDArray[np.int64]
+    """[m] places among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; [0] for a large one."""
+
+
+class Moment(NamedTuple):
+    """What the schedule of a run says of an iteration."""
+
+    tau: float
+    epsilon: float
+    step: float
+    max_step: float
+
+
+class Prepared(NamedTuple):
+    """What all slabs of a pass share."""
+
+    hot: bool
+    """Whether exp(-d/τ) itself is the table."""
+    slack: float
+    """By how much what sums are relative to may exceed the least dissimilarity; 0 where that is asked for."""
+    reach: float
+    """Where the table ends."""
+    above: int
+    """Its octaves above w = 0."""
+    below: int
+    """Its octaves below."""
