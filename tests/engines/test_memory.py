@@ -5,25 +5,29 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from machines import ON_LINUX
 
-from ultrahyperbolic import Graph
+from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.engines import memory
+from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule, batch_bytes
 from ultrahyperbolic.engines.memory import estimate, free_bytes, require_memory
-from ultrahyperbolic.training.config import TrainingConfig
-from ultrahyperbolic.training.embed import embed_many
+from ultrahyperbolic.objective import RankedPairs
 
 MEASURE = """
 import json, sys
 from pathlib import Path
 import numpy as np
-from ultrahyperbolic import Graph
-from ultrahyperbolic.embedding import TrainingConfig, embed_many
+from ultrahyperbolic import Graph, PseudoHyperboloid
+from ultrahyperbolic.engines.base import BatchState, Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.memory import estimate
+from ultrahyperbolic.engines.registry import make_engine
+from ultrahyperbolic.objective import RankedPairs
 
-backend, n, p, runs, precision, ties, without = json.loads(sys.argv[1])
-sys.modules.update(dict.fromkeys(without))
+backend, n, p, runs, precision, ties = json.loads(sys.argv[1])
 
 def bytes_of(key):
     return int(Path("/proc/self/status").read_text().partition(key)[2].split()[0]) * 1024
@@ -32,42 +36,55 @@ ends = np.random.default_rng(0).integers(0, n, (2, ties * n))
 graph = Graph.from_arrays(*ends, ids=n)
 Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
 before = bytes_of("VmRSS:")
-configs = [TrainingConfig(p=p, q=1, seed=seed, iterations=1) for seed in range(runs)]
-embed_many(graph, configs, backend=backend, precision=precision, measures=False)
-print(json.dumps([bytes_of("VmHWM:") - before, graph.n_edges]))
+manifold = PseudoHyperboloid(p, 1)
+spec = RunSpec(manifold, Schedule.constant(1, temperature=0.1, step=1e-3), "smoothed")
+problem, place = Problem(RankedPairs.of(graph), [spec] * runs), Place("cpu", backend, precision=precision)
+state = BatchState.start([manifold.random_near_pole(n, epsilon=0.1).numpy() for _ in range(runs)])
+make_engine(problem, place).advance(state, 1)
+print(json.dumps([bytes_of("VmHWM:") - before, *estimate(problem, place)]))
 """
 
 
 @ON_LINUX
 @pytest.mark.parametrize(
-    ("backend", "n", "p", "runs", "precision", "ties", "without"),
+    ("backend", "n", "p", "runs", "precision", "ties"),
     [
-        ("numba", 2000, 200, 6, None, 5, []),
-        pytest.param("numba", 3000, 200, 5, "float32", 5, [], marks=pytest.mark.slow),
-        ("numba", 20_000, 3, 1, None, 2, []),  # the start takes most
-        pytest.param("numba", 20_000, 3, 1, None, 2, ["scipy"], marks=pytest.mark.slow),
-        ("reference", 1000, 3, 2, None, 5, []),
-        pytest.param("reference", 2500, 3, 1, None, 5, [], marks=pytest.mark.slow),
+        ("numba", 2000, 200, 6, None, 5),
+        pytest.param("numba", 3000, 200, 5, "float32", 5, marks=pytest.mark.slow),
+        ("reference", 1000, 3, 2, None, 5),
+        pytest.param("reference", 2500, 3, 1, None, 5, marks=pytest.mark.slow),
     ],
 )
-def test_the_estimate_is_near_what_a_process_takes(backend, n, p, runs, precision, ties, without):
-    settings = json.dumps([backend, n, p, runs, precision, ties, without])
+def test_the_estimate_is_near_what_a_process_takes(backend, n, p, runs, precision, ties):
+    settings = json.dumps([backend, n, p, runs, precision, ties])
     child = subprocess.run([sys.executable, "-c", MEASURE, settings], capture_output=True, text=True, check=True)
-    taken, edges = json.loads(child.stdout)
-    host, device = estimate(n, edges, [p + 2] * runs, backend=backend, precision=precision)
+    taken, host, device = json.loads(child.stdout)
     assert device == 0
     assert 0.9 * taken < host < 2 * taken, f"{taken >> 20} MiB taken, {host >> 20} MiB estimated"
 
 
-def graph_of(n):
-    return Graph.from_arrays([0, 1, 0], [1, 2, 2], [1.0, 2.0, 3.0], ids=n)
+def problem_of(n, *, p=12, q=1, runs=1, edges=((0, 1), (0, 2), (1, 2))):
+    spec = RunSpec(PseudoHyperboloid(p, q), Schedule.constant(1, temperature=0.1, step=1e-3))
+    edges = np.array(edges, dtype=np.int64)
+    return Problem(RankedPairs(n, edges, np.arange(len(edges))), [spec] * runs)
 
 
-def test_what_no_machine_holds_is_refused_before_it_starts():
-    begun = []
-    with pytest.raises(MemoryError, match=r"^10000000 nodes and 3 edges in 302 coordinates, 1 at once, need about \d+"):
-        embed_many(graph_of(10_000_000), [TrainingConfig(p=300, q=1)], backend="numba", callback=begun.append)
-    assert begun == []
+def nothing(runs):
+    return 0
+
+
+@pytest.mark.parametrize("start", [0, 1 << 40])
+def test_what_no_machine_holds_is_refused(start):
+    words = r"^10000000 nodes and 3 edges in 302 coordinates, 1 at once, need about \d+"
+    with pytest.raises(MemoryError, match=words):
+        require_memory(problem_of(10_000_000, p=300), Place(backend="numba"), lambda runs: start)
+
+
+def test_making_the_start_counts_where_it_takes_more_than_the_engine():
+    problem, place = problem_of(100), Place("cpu", "numba")
+    engine = estimate(problem, place)
+    assert estimate(problem, place, 1) == engine
+    assert estimate(problem, place, 1 << 30).host == batch_bytes(problem) + (1 << 30) > engine.host
 
 
 @pytest.mark.parametrize(
@@ -81,19 +98,20 @@ def test_what_no_machine_holds_is_refused_before_it_starts():
 )
 def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision, runs, advice):
     monkeypatch.setattr(memory, "free_bytes", lambda: int(free * 2**30))
-    graph = graph_of(9_000 if backend == "reference" else 100_000)
-    configs = [TrainingConfig(p=12, q=1, seed=seed) for seed in range(runs)]
+    problem = problem_of(9_000 if backend == "reference" else 100_000, runs=runs)
+    place = Place(backend=backend, precision=precision)
     with pytest.raises(MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"):
-        require_memory(graph, configs, backend=backend, precision=precision)
+        require_memory(problem, place, nothing)
     if advice.startswith("train"):
-        require_memory(graph, configs[:3], backend=backend, precision=precision)
+        require_memory(replace(problem, specs=problem.specs[:3]), place, nothing)
         with pytest.raises(MemoryError):
-            require_memory(graph, configs[:4], backend=backend, precision=precision)
+            require_memory(replace(problem, specs=problem.specs[:4]), place, nothing)
 
 
-def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
+def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "free_bytes", lambda: 1 << 50)
     with pytest.raises(MemoryError, match=r"10001 nodes have too many pairs to list.*: use backend 'numba'"):
-        embed_many(graph_of(10_001), [TrainingConfig()], backend="reference")
+        require_memory(problem_of(10_001), Place(backend="reference"), nothing)
 
 
 @ON_LINUX
@@ -102,12 +120,13 @@ def test_the_free_memory_is_that_of_the_machine():
 
 
 def test_a_device_needs_more_for_more_of_everything():
-    few = estimate(10_000, 50_000, [5], backend="triton")
-    for more in (
-        estimate(20_000, 50_000, [5], backend="triton"),
-        estimate(10_000, 90_000, [5], backend="triton"),
-        estimate(10_000, 50_000, [9], backend="triton"),
-        estimate(10_000, 50_000, [5, 5], backend="triton"),
-        estimate(10_000, 50_000, [5], backend="triton", precision="float64"),
+    place, many = Place("cuda", "triton"), [(0, k) for k in range(1, 90)]
+    few = estimate(problem_of(10_000, p=3), place)
+    for problem, where in (
+        (problem_of(20_000, p=3), place),
+        (problem_of(10_000, p=3, edges=many), place),
+        (problem_of(10_000, p=7), place),
+        (problem_of(10_000, p=3, runs=2), place),
+        (problem_of(10_000, p=3), replace(place, precision="float64")),
     ):
-        assert more[1] > few[1]
+        assert estimate(problem, where).device > few.device

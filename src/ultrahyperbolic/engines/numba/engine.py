@@ -25,8 +25,7 @@ from ..base import (
     evaluation_shapes,
 )
 from . import iterate, streaming
-from .arguments import Edges, Moment, Prepared, Rules, Run
-from .kind import SMALL_NODES
+from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
 from .loss import loss_and_gradient, small_loss_and_gradient
 from .streaming import prepare, slab
 

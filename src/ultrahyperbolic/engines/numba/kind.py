@@ -5,9 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from ..base import Backend, Engine, EngineKind, Memory, Place, Problem, batch_bytes, unknown_space
-
-# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
-SMALL_NODES = 96
+from .arguments import SMALL_NODES
 
 
 class NumbaKind:
