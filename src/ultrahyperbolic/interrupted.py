@@ -2,8 +2,34 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+class Kept(Protocol):
+    """An embedding, as far as it is needed to keep it."""
+
+    def save(self, folder: str | os.PathLike[str]) -> object:
+        """Write it to a folder."""
+        ...
+
+
+class Minimum(Protocol):
+    """What a minimisation has found, as far as it is needed to go on from there."""
+
+    @property
+    def point(self) -> Tensor:
+        """The best point seen."""
+        ...
+
+    @property
+    def value(self) -> float:
+        """The function there."""
+        ...
 
 
 class Interrupted(KeyboardInterrupt):
@@ -20,11 +46,20 @@ class Interrupted(KeyboardInterrupt):
     ...         raise
     """
 
-    def __init__(self, message: str = "", *, embedding: Any = None, embeddings: Sequence[Any] = (), result: Any = None):
+    embedding: Kept | None
+    """Of :func:`embed`."""
+    embeddings: list[Kept]
+    """Of :func:`embed_many`, one for each configuration."""
+    result: Minimum | None
+    """Of :func:`minimize`."""
+
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        embedding: Kept | None = None,
+        embeddings: Sequence[Kept] = (),
+        result: Minimum | None = None,
+    ) -> None:
         super().__init__(message)
-        self.embedding = embedding
-        """An :class:`Embedding`, of :func:`embed`."""
-        self.embeddings = list(embeddings)
-        """Of :func:`embed_many`, one for each configuration."""
-        self.result = result
-        """A :class:`MinimizeResult`, of :func:`minimize`."""
+        self.embedding, self.embeddings, self.result = embedding, list(embeddings), result

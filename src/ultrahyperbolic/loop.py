@@ -1,14 +1,13 @@
 """The one outer loop: stopping, progress, callbacks, time limits and Ctrl-C, between chunks of iterations.
 
-It knows of an engine only that it advances a state by iterations, so that trainings of graphs run in it, and
-minimisations of any function do.
+It knows engines and states by the little it needs of them: a training is run by it, and so is :func:`minimize`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -19,8 +18,6 @@ Floats = NDArray[np.float64]
 
 # A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once.
 _CHUNK_SECONDS = 0.2
-# Chunks end at multiples of this, wherever else they do: what callbacks do there does not depend on the clock.
-LOOK_EVERY = 100
 
 
 class Stopped(Enum):
@@ -29,6 +26,7 @@ class Stopped(Enum):
     ITERATIONS = "reached"
     ORDERED = "every connected pair is closer"
     CONVERGED = "converged"
+    STUCK = "no step"
     TIME_LIMIT = "reached the time limit"
     CALLBACK = "a callback asked to stop"
     INTERRUPTED = "interrupted"
@@ -57,13 +55,18 @@ class Ending(NamedTuple):
 
 
 class State(Protocol):
-    """Where an engine stands."""
+    """What an engine advances, as the loop sees it."""
 
     iteration: int
 
     @property
+    def runs(self) -> int:
+        """How many runs advance together."""
+        ...
+
+    @property
     def ending(self) -> Ending | None:
-        """Why there is nothing more to do; None where there is."""
+        """Why there is nothing more to do, where the engine has found that."""
         ...
 
 
@@ -72,24 +75,27 @@ S_contra = TypeVar("S_contra", bound=State, contravariant=True)
 
 
 class Advances(Protocol[S_contra]):
-    """An engine as the loop knows it."""
+    """An engine, as the loop sees it."""
 
     def advance(self, state: S_contra, iterations: int) -> Floats:
-        """Perform iterations, or as many as there are to do; the losses [B, performed]."""
+        """Perform up to so many iterations, changing the state; the losses [runs, iterations performed].
+
+        Fewer only where the state has come to an ending.
+        """
         ...
 
     def agree(self, word: str) -> str:
-        """The word that all of several processes go by: the identity, except where several must decide as one."""
+        """The word itself; where several processes must decide as one, the word of the first of them."""
         ...
 
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[S]):
-    """What is needed to go on as if nothing had stopped."""
+    """What a batch needs to go on as if it had never stopped; its starts follow from the seeds of its trainings."""
 
     state: S
     losses: Floats
-    """[B, iterations performed]"""
+    """[runs, iterations performed]"""
     seconds: float
 
 
@@ -100,30 +106,45 @@ class Progress(Generic[S]):
     iteration: int
     total: int
     loss: Floats
-    """[B] the last loss of each run."""
+    """[runs] the last loss of each run."""
     seconds: float
     state: S
-    """Where the engine stands; not to be modified, but by what takes bad steps back."""
-    chunks: Sequence[Floats] = field(repr=False)
+    """Where the batch stands; not to be modified by those who only watch."""
+    chunks: Sequence[Floats]
     """The losses of the chunks so far."""
 
     def checkpoint(self) -> Checkpoint[S]:
-        """What is needed to go on from here; its arrays are those of the training, which goes on with them."""
+        """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""
         return Checkpoint(self.state, np.concatenate(self.chunks, axis=1), self.seconds)
+
+
+Callback = Callable[[Progress[S]], object]
+"""Called after each chunk; returning True stops."""
+
+
+@dataclass(frozen=True)
+class Every(Generic[S]):
+    """A callback that is called at the multiples of so many iterations, at which chunks then end.
+
+    What it does therefore does not depend on the clock.
+    """
+
+    iterations: int
+    callback: Callback[S]
+
+    def __call__(self, progress: Progress[S]) -> object:
+        """Call it where it is time."""
+        return self.callback(progress) if progress.iteration % self.iterations == 0 else None
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How it ended."""
+    """How a batch ended."""
 
     losses: Floats
-    """[B, iterations performed], NaN after a run was done."""
+    """[runs, iterations performed], NaN after a run was done."""
     ending: Ending
     seconds: float
-
-
-Callback = Callable[[Progress[S]], object]
-"""Returning True stops."""
 
 
 def run(
@@ -133,53 +154,59 @@ def run(
     *,
     callbacks: Sequence[Callback[S]] = (),
     time_limit: float | None = None,
-    longest_chunk: int | None = None,
-    before: Checkpoint[S] | None = None,
+    losses_so_far: Floats | None = None,
+    seconds_so_far: float = 0.0,
 ) -> Outcome:
-    """Advance a state to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
+    """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
 
-    ``longest_chunk`` bounds the iterations between two calls of the callbacks. ``before`` says what was performed
-    before, from which the state goes on.
+    Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a :class:`Checkpoint`,
+    whose state ``state`` then is; the time limit counts them.
     """
-    started = time.monotonic() - (0.0 if before is None else before.seconds)
-    chunks: list[Floats] = [] if before is None else [before.losses]
-    size = 1
-    ending: Ending | None = None
+    started = time.monotonic() - seconds_so_far
+    chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
+    stops = [callback.iterations for callback in callbacks if isinstance(callback, Every)]
+    size, ending = 1, None
     try:
-        while ending is None:
-            spent = time.monotonic() - started if chunks else 0.0
-            ending = state.ending or _ended(engine, state.iteration, iterations, spent, time_limit)
+        while True:
+            # The first chunk is computed whatever time there is: something should come of a training.
+            seconds = time.monotonic() - started if chunks else 0.0
+            ending = _agreed(engine, ending or state.ending or _limit(state, iterations, seconds, time_limit))
             if ending is not None:
                 break
-            began = time.monotonic()
-            until_look = LOOK_EVERY - state.iteration % LOOK_EVERY
-            chunks.append(engine.advance(state, min(size, iterations - state.iteration, until_look)))
-            performed = chunks[-1].shape[1]
+            before = time.monotonic()
+            until = [stop - state.iteration % stop for stop in stops]
+            chunk = engine.advance(state, min(size, iterations - state.iteration, *until))
+            now = time.monotonic()
+            performed = chunk.shape[1]
+            if performed == 0:
+                continue
+            chunks.append(chunk)
             # The first chunks may hold compilation: grow from what was measured, at most fourfold.
-            lasted = max(time.monotonic() - began, 1e-6)
-            size = max(1, min(4 * performed, int(performed * _CHUNK_SECONDS / lasted), longest_chunk or 1 << 30))
-            if performed:
-                loss, seconds = _last(chunks[-1]), time.monotonic() - started
-                now = Progress(state.iteration, iterations, loss, seconds, state, chunks)
-                said = [callback(now) for callback in callbacks]  # each is told, whatever another says
-                if any(said):
-                    ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
+            room = _CHUNK_SECONDS if time_limit is None else min(_CHUNK_SECONDS, started + time_limit - now)
+            size = max(1, min(4 * performed, int(performed * room / max(now - before, 1e-6))))
+            progress = Progress(state.iteration, iterations, _last(chunk), now - started, state, chunks)
+            answers = [callback(progress) for callback in callbacks]  # all are called, whatever the first says
+            if any(answers):
+                ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
     except KeyboardInterrupt:
         ending = Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value)
-    losses = np.concatenate(chunks, axis=1) if chunks else np.empty((0, 0))
+    losses = np.concatenate(chunks, axis=1) if chunks else np.empty((state.runs, 0))
     return Outcome(losses, ending, time.monotonic() - started)
 
 
-def _ended(
-    engine: Advances[S], iteration: int, iterations: int, seconds: float, time_limit: float | None
-) -> Ending | None:
-    """Why there is nothing more to do; None where there is."""
-    if iteration >= iterations:
+def _limit(state: State, iterations: int, seconds: float, time_limit: float | None) -> Ending | None:
+    """What was asked for and is reached; None where there is more to do."""
+    if state.iteration >= iterations:
         return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
-    # Clocks differ between processes: they agree on one word.
-    if time_limit is not None and engine.agree("stop" if seconds >= time_limit else "go") == "stop":
+    if time_limit is not None and seconds >= time_limit:
         return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
     return None
+
+
+def _agreed(engine: Advances[S], ending: Ending | None) -> Ending | None:
+    """The ending, or None to go on, as the engine's processes decide it together."""
+    why, _, text = engine.agree("" if ending is None else f"{ending.why.name} {ending.text}").partition(" ")
+    return Ending(Stopped[why], text) if why else None
 
 
 def _last(losses: Floats) -> Floats:

@@ -9,7 +9,7 @@ import torch
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.engines import base
 from ultrahyperbolic.engines.base import RECORD, BatchState, RunSpec, Schedule
-from ultrahyperbolic.engines.guard import Guard
+from ultrahyperbolic.engines.guard import guard
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.geometry.words import DISSIMILARITIES
@@ -194,9 +194,10 @@ def test_the_outer_loop_stops_for_its_reasons():
 
     assert run(*fresh(), 5).ending.text == "reached 5 iterations"
     assert run(*fresh(), 50, time_limit=1e-9).ending.text == "reached the time limit of 1e-09 s"
-    outcome = run(*fresh(), 50, callbacks=[lambda progress: seen.append(progress) or progress.iteration >= 3])
+    outcome = run(*fresh(), 50, callbacks=[seen.append, lambda progress: progress.iteration >= 3, seen.append])
     assert outcome.ending.text == "a callback asked to stop"
     assert seen[-1].total == 50
+    assert seen[-1] is seen[-2], "a callback that stops keeps no other from being called"
     assert seen[-1].loss[0] == outcome.losses[0, -1]
 
     def interrupt(progress):
@@ -284,8 +285,7 @@ def test_a_run_that_was_thrown_off_goes_back_and_on_with_half_the_step():
     starts = [start(M, 34, 0), start(M, 34, 0)]
     free, guarded = BatchState.start(starts), BatchState.start(starts)
     wild = run(NumbaEngine(KARATE, specs), free, 1000)
-    guard = Guard(specs, guarded, compare=True)
-    tamed = run(NumbaEngine(KARATE, specs), guarded, 1000, callbacks=[guard])
+    tamed = run(NumbaEngine(KARATE, specs), guarded, 1000, callbacks=[guard(specs, guarded, compare=True)])
     assert guarded.steps_back[0] > 0
     assert guarded.record["step_scale"][0] == 0.5 ** guarded.steps_back[0]
     assert tamed.losses[0, -1] < wild.losses[0, -1]

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 import pytest
 import torch
 from machines import WITHOUT_CUDA, WITHOUT_MPS
 
-import ultrahyperbolic as uh
+from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
+from ultrahyperbolic.engines import registry
+from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
-from ultrahyperbolic.engines.registry import find_device
+from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.engines.registry import SlowEngine, find_device, kind_of, make_engine, settle
+from ultrahyperbolic.objective import RankedPairs
 
-KARATE = uh.datasets.karate()
+KARATE = RankedPairs.of(datasets.karate())
+CPU = torch.device("cpu")
 WRONG = [
     ("nonsense", "device nonsense: torch knows none of that name: use cpu, cuda or cuda:1"),
     ("", "device : torch knows none of that name"),
@@ -21,20 +29,31 @@ WRONG = [
 ]  # fmt: skip
 
 
+class Unknown(Euclidean):
+    """A manifold of which kernels know nothing."""
+
+    @property
+    def quadric(self):
+        return None
+
+
+def problem_on(manifold, **options):
+    return Problem(KARATE, [RunSpec(manifold, Schedule.constant(3, temperature=0.1, step=1e-3))], **options)
+
+
 @pytest.fixture
-def no_training(monkeypatch):
-    monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
+def without(monkeypatch):
+    """Packages that are as if they were not installed, and warnings as if none had been given."""
+    monkeypatch.setattr(registry, "_told", set())
+    return lambda *names: [monkeypatch.setitem(sys.modules, name, None) for name in names]
 
 
 @pytest.mark.parametrize(("device", "words"), WRONG)
-def test_devices_that_are_not_there_are_refused(no_training, device, words):
-    for call in (
-        lambda: uh.embed(KARATE, iterations=5, quiet=True, device=device),
-        lambda: uh.embed(KARATE, dim=2, iterations=5, quiet=True, device=device),
-        lambda: uh.select_signature(KARATE, dim=2, iterations=5, quiet=True, device=device),
-    ):
-        with pytest.raises(ValueError, match=words):
-            call()
+def test_devices_that_are_not_there_are_refused(device, words):
+    with pytest.raises(ValueError, match=words):
+        settle(Place(device), 34)
+    with pytest.raises(ValueError, match=words):
+        make_engine(problem_on(PseudoHyperboloid(3, 1)), Place(device))
 
 
 def test_a_device_beyond_the_last_is_refused(monkeypatch):
@@ -45,29 +64,78 @@ def test_a_device_beyond_the_last_is_refused(monkeypatch):
 
 
 def test_devices_that_are_there_are_found():
-    assert find_device("cpu") == torch.device("cpu") == find_device(torch.device("cpu"))
+    assert find_device("cpu") == CPU == find_device(CPU)
     if torch.cuda.is_available():
         assert find_device("cuda:0") == torch.device("cuda:0")
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "words"),
+    ("place", "error", "words"),
     [
-        ({"threads": 0}, ValueError, "threads must be at least 1, got 0"),
-        ({"threads": 1.5}, TypeError, "threads must be an integer, got 1.5"),
-        ({"backend": "gpu"}, ValueError, "backend must be one of"),
-        ({"precision": "float16"}, ValueError, "precision must be one of"),
-        ({"precision": "float32", "backend": "reference"}, ValueError, "precision 'float32' is of the backends numba"),
-        ({"backend": "numba", "device": "meta"}, ValueError, "device meta: nothing is computed there"),
-        ({"beta": 1.0}, ValueError, "beta must be finite and negative, got 1.0"),
-        ({"seed": -1}, ValueError, "seed must be a non-negative integer below 2**63, got -1"),
-        ({"iterations": 0}, ValueError, "iterations must be at least 1, got 0"),
-        ({"dim": 0}, ValueError, "dim must be at least 1, got 0"),
-        ({"dim": 2.5}, TypeError, "dim must be an integer, got 2.5"),
+        (Place(threads=0), ValueError, "threads must be at least 1, got 0"),
+        (Place(threads=1.5), TypeError, "threads must be an integer, got 1.5"),
+        (Place(backend="gpu"), ValueError, "backend must be one of auto, numba, triton, reference, got 'gpu'"),
+        (Place(precision="float16"), ValueError, "precision must be one of float64, float32, got 'float16'"),
+        (Place(backend="reference", precision="float32"), ValueError, "precision 'float32' is of the backends numba"),
+        (Place("meta", "numba"), ValueError, "device meta: nothing is computed there"),
+        (Place("cpu", "triton"), ValueError, "backend 'triton' computes on cuda, got device cpu"),
+        pytest.param(Place(backend="triton"), ValueError, "needs a CUDA device, and torch finds", marks=WITHOUT_CUDA),
     ],
-)
-def test_wrong_options_are_told_before_any_training(no_training, options, error, words):
-    for call in (uh.select_signature, uh.embed):
-        with pytest.raises(error) as caught:
-            call(KARATE, **{"dim": 2, "iterations": 8, **options}, quiet=True)
-        assert words in str(caught.value)
+)  # fmt: skip
+def test_wrong_places_are_refused(place, error, words):
+    pytest.importorskip("triton", reason="what is said of the triton backend where it is installed")
+    with pytest.raises(error) as caught:
+        settle(place, 34)
+    assert words in str(caught.value)
+
+
+def test_what_was_left_open_is_settled():
+    assert settle(Place(), 34) == Place(CPU, "numba")
+    assert settle(Place("cpu"), 10**6) == Place(CPU, "numba")
+    assert settle(Place(backend="reference", threads=2), 34) == Place(CPU, "reference", 2)
+    assert settle(Place(precision="float32"), 34) == Place(CPU, "numba", precision="float32")
+    assert settle(settle(Place(), 34), 34) == Place(CPU, "numba"), "what is settled stays so"
+
+
+def test_large_graphs_go_to_a_cuda_device_unasked(monkeypatch):
+    pytest.importorskip("triton", reason="without Triton a CUDA device is not used unasked")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert settle(Place(), 2000) == Place(torch.device("cuda"), "triton")
+    assert settle(Place(), 1999) == Place(CPU, "numba")
+    assert settle(Place(backend="numba"), 10**6).device == CPU
+
+
+def test_engines_are_made_of_a_problem_and_a_place():
+    problem = problem_on(PseudoHyperboloid(3, 1), best_every=7, stop_when_ordered=True)
+    compiled = make_engine(problem, Place(threads=2, precision="float32"))
+    assert isinstance(compiled, NumbaEngine)
+    assert (compiled.threads, compiled.precision) == (2, "float32")
+    plain = make_engine(problem, Place(backend="reference"))
+    assert isinstance(plain, ReferenceEngine)
+    for engine in (compiled, plain):
+        assert (engine.pairs, engine.specs) == (problem.pairs, problem.specs)
+        assert (engine.best_every, engine.stop_when_ordered) == (7, True)
+        assert engine.name == kind_of(engine.name).name
+        assert engine.agree("word") == "word"
+        engine.close()
+
+
+def test_without_numba_torch_computes_and_that_is_said_once(without):
+    without("numba")
+    with pytest.warns(SlowEngine, match=r"numba package, which is not installed: training with torch"):
+        assert settle(Place(), 34) == Place(CPU, "reference")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        settle(Place(), 34)
+    with pytest.raises(ValueError, match="backend 'numba' needs the numba package, which is not installed"):
+        settle(Place(backend="numba"), 34)
+    with pytest.raises(ValueError, match="precision 'float32' is of the backends numba and triton"):
+        settle(Place(precision="float32"), 34)
+
+
+def test_manifolds_that_no_kernel_knows_are_computed_by_torch(without):
+    problem = problem_on(Unknown(4))
+    with pytest.warns(SlowEngine, match="^no compiled loop knows Unknown: training with torch"):
+        assert isinstance(make_engine(problem, Place()), ReferenceEngine)
+    with pytest.raises(ValueError, match="no compiled loop knows Unknown"):
+        make_engine(problem, Place(backend="numba"))

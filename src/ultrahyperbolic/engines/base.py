@@ -165,17 +165,22 @@ class BatchState:
         self.iteration = other.iteration
 
     @property
+    def runs(self) -> int:
+        """B."""
+        return len(self.points)
+
+    @property
+    def ending(self) -> Ending | None:
+        """That all runs are done, where they are."""
+        if not self.done.all():
+            return None
+        return Ending(Stopped.ORDERED, f"{Stopped.ORDERED.value} than every unconnected one")
+
+    @property
     def done(self) -> NDArray[np.bool_]:
         """[B] which runs have met every constraint."""
         done: NDArray[np.bool_] = self.record["done_at"] >= 0
         return done
-
-    @property
-    def ending(self) -> Ending | None:
-        """Why there is nothing more to do, where every run is done."""
-        if not self.done.all():
-            return None
-        return Ending(Stopped.ORDERED, f"{Stopped.ORDERED.value} than every unconnected one")
 
     @property
     def rows(self) -> Floats:
@@ -273,23 +278,23 @@ class Engine(Protocol):
         ...
 
     def agree(self, word: str) -> str:
-        """The word that all of several processes go by."""
+        """The word itself; where several processes must decide as one, the word of the first of them."""
         ...
 
     def close(self) -> None:
-        """Let go of what the engine holds beyond memory."""
+        """Let go of memory and processes; the engine is not used after that."""
         ...
 
 
 class OneProcess:
-    """What an engine of one process does where several would have to agree."""
+    """What engines that compute in one process have in common."""
 
     def agree(self, word: str) -> str:
         """The word itself."""
         return word
 
     def close(self) -> None:
-        """Nothing."""
+        """Nothing is held that would have to be let go of."""
 
 
 def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:

@@ -1,4 +1,4 @@
-"""Steps that threw a run off are taken back."""
+"""Bad steps taken back: a callback of the loop that alters the batch."""
 
 from __future__ import annotations
 
@@ -7,31 +7,33 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..loop import LOOK_EVERY, Progress
+from ..loop import Every, Progress
 from .base import BatchState, Floats, RunSpec
 
+# Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
+_LOOK_EVERY = 100
 # A loss so much above the best has been thrown off: it goes back there, with half the step.
 _THROWN_OFF = 1.5
 
 
-class Guard:
-    """A callback that looks at each run after every 100 iterations, wherever chunks end.
+def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Every[BatchState]:
+    """A callback that takes runs back to the best points they have seen, and halves their steps.
 
-    A run that is no longer finite goes back to the best points it has seen and on with half the step. With ``compare``
-    so does one whose loss is far above its best, once its schedule has settled.
+    A run that is no longer finite always goes back, to its start where it has seen no good points; with ``compare`` so
+    does one whose loss was thrown far above its best. ``start`` is the batch before its first iteration. Put the
+    callback before those that write or show where the batch stands.
     """
+    return Every(_LOOK_EVERY, _Guard(specs, start.points.copy(), compare=compare))
 
-    def __init__(self, specs: Sequence[RunSpec], state: BatchState, *, compare: bool) -> None:
+
+class _Guard:
+    def __init__(self, specs: Sequence[RunSpec], start: Floats, *, compare: bool) -> None:
         self.settled = np.array([spec.settled for spec in specs])
-        self.start, self.compare = state.points.copy(), compare
+        self.start, self.compare = start, compare
 
     def __call__(self, progress: Progress[BatchState]) -> None:
-        """Look, where it is time to."""
-        if progress.iteration % LOOK_EVERY == 0:
-            self.look(progress.state, progress.chunks[-1][:, -1])
-
-    def look(self, state: BatchState, loss: Floats) -> None:
         """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
+        state, loss = progress.state, progress.chunks[-1][:, -1]
         sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
         best = state.record["best_loss"]
         comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)

@@ -16,6 +16,7 @@ from .triton import kind as triton_kind
 
 # The fastest first.
 KINDS: tuple[EngineKind, ...] = (triton_kind.KIND, numba_kind.KIND, reference.KIND)
+_BY_NAME = {kind.name: kind for kind in KINDS}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
 _told: set[str] = set()
@@ -60,8 +61,8 @@ def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:
 
 
 def kind_of(backend: Backend) -> EngineKind:
-    """The engine of a name."""
-    return next(kind for kind in KINDS if kind.name == backend)
+    """The engine of a name, which is not ``"auto"``: :func:`settle` says what that comes to."""
+    return _BY_NAME[backend]
 
 
 def find_device(device: str | torch.device) -> torch.device:

@@ -16,7 +16,7 @@ from ..checks import check_callable, check_count, check_positive
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..interrupted import Interrupted
-from ..loop import Ending, Progress, Stopped, run
+from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
 from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step
 from .lbfgs import Found, PhiLBFGS
@@ -26,9 +26,7 @@ Method = Literal["lbfgs", "line_search", "sgd", "adam"]
 METHODS: tuple[Method, ...] = get_args(Method)
 # How many units of rounding a sum of many terms may be off by.
 _ROUNDING = 1e3
-_Stop = tuple[str, bool]
-"""Why there is no further step, and whether that is because it has converged."""
-_NOT_FINITE = "the function or its gradient became non-finite; the step was taken back", False
+_NOT_FINITE = Ending(Stopped.STUCK, "the function or its gradient became non-finite; the step was taken back")
 
 
 @dataclass(frozen=True)
@@ -110,28 +108,16 @@ def minimize(
     _check_arguments(method, direction, lr, momentum, max_step, gradient_tolerance, time_limit)
     manifold.assert_point(x0, name="x0")
     state = _State(function, x0.detach().clone(), manifold)
-    engine = _Descent(_advance(state, method, direction or "surrogate", lr, momentum, max_step), gradient_tolerance)
+    engine = _Autograd(_step_of(state, method, direction or "surrogate", lr, momentum, max_step), gradient_tolerance)
     with bar("minimise", max_iterations, show=progress) as update:
-
-        def show(now: Progress[_State]) -> None:
-            update(now.iteration, f"value {now.state.at.value:.6g}")
-
-        def tell(now: Progress[_State]) -> object:
-            return callback is not None and callback(now.iteration, now.state.at.points, now.state.at.value)
-
-        outcome = run(
-            engine,
-            state,
-            max_iterations,
-            callbacks=[show, tell],
-            time_limit=time_limit,
-            longest_chunk=None if callback is None else 1,
-        )
-    if outcome.ending.why is Stopped.ITERATIONS and state.gradient_norm <= gradient_tolerance:
-        state.finish(*_within(state, gradient_tolerance))
-    reason, converged = _words(outcome.ending, max_iterations, time_limit), False
-    if state.ended is not None:
-        reason, converged = state.ended
+        callbacks: list[Callback[_State]] = [lambda now: update(now.iteration, f"value {state.at.value:.6g}")]
+        if callback is not None:
+            tell = callback
+            callbacks.append(Every[_State](1, lambda now: tell(now.iteration, state.at.points, state.at.value)))
+        ending = run(engine, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
+    if ending.why is Stopped.ITERATIONS and state.gradient_norm <= gradient_tolerance:
+        ending = _within(state, gradient_tolerance)
+    reason, converged = _reason(ending, max_iterations, time_limit), ending.why is Stopped.CONVERGED
     best_norm = state.norm_of(state.best)
     if converged and best_norm > gradient_tolerance and state.best is not state.at:
         reason, converged = f"{reason} at the last point; an earlier one is lower, and is returned", False
@@ -140,18 +126,18 @@ def minimize(
         value=state.best.value,
         history=state.history,
         gradient_norm=best_norm,
-        iterations=len(state.history) - 1,
+        iterations=state.iteration,
         evaluations=state.evaluations,
         reason=reason,
         converged=converged,
     )
-    if outcome.ending.why is Stopped.INTERRUPTED:
+    if ending.why is Stopped.INTERRUPTED:
         raise Interrupted(f"after {result.iterations} iterations; the best point so far: .result", result=result)
     return result
 
 
-def _words(ending: Ending, max_iterations: int, time_limit: float | None) -> str:
-    """Why it stopped, in the words of the arguments."""
+def _reason(ending: Ending, max_iterations: int, time_limit: float | None) -> str:
+    """The ending in the words of the arguments."""
     if ending.why is Stopped.ITERATIONS:
         return f"reached max_iterations = {max_iterations}"
     if ending.why is Stopped.TIME_LIMIT:
@@ -159,54 +145,20 @@ def _words(ending: Ending, max_iterations: int, time_limit: float | None) -> str
     return "the callback asked to stop" if ending.why is Stopped.CALLBACK else ending.text
 
 
-class _Descent:
-    """The engine of a minimisation: iterations until the gradient is small or there is no further step."""
-
-    def __init__(self, advance: Callable[[], _Stop | None], tolerance: float) -> None:
-        self._advance, self.tolerance = advance, tolerance
-
-    def advance(self, state: _State, iterations: int) -> NDArray[np.float64]:
-        """Perform iterations, or as many as there are to do; the values [1, performed]."""
-        values = []
-        for _ in range(iterations):
-            if state.gradient_norm <= self.tolerance:
-                state.finish(*_within(state, self.tolerance))
-                break
-            stop = self._advance()
-            if stop is not None:
-                state.finish(*stop)
-                break
-            state.iteration += 1
-            values.append(state.at.value)
-        return np.array([values])
-
-    def agree(self, word: str) -> str:
-        """The word itself: there is one process."""
-        return word
-
-
 class _State:
     """Where the minimisation stands: the current point with value and gradient, the best point, the history."""
 
+    runs = 1
+
     def __init__(self, function: Callable[[Tensor], Tensor], points: Tensor, manifold: Manifold) -> None:
         self.function, self.manifold = function, manifold
-        self.evaluations = 0
+        self.iteration, self.evaluations = 0, 0
+        self.ending: Ending | None = None
         self.at = Found(points, *self.evaluate(points))
         if not _finite(self.at):
             raise ValueError(f"function and its gradient must be finite at x0, got f(x0) = {self.at.value}")
         self.best = self.at
         self.history = [self.at.value]
-        self.iteration = 0
-        self.ended: _Stop | None = None
-
-    @property
-    def ending(self) -> Ending | None:
-        """For the loop: that there is nothing more to do, where that is so."""
-        return None if self.ended is None else Ending(Stopped.CONVERGED, self.ended[0])
-
-    def finish(self, reason: str, converged: bool) -> None:
-        """Note why there is nothing more to do."""
-        self.ended = reason, converged
 
     def evaluate(self, points: Tensor) -> tuple[float, Tensor]:
         """The function and its Euclidean gradient."""
@@ -238,6 +190,7 @@ class _State:
         if not _finite(found):
             return False
         self.at = found
+        self.iteration += 1
         self.history.append(found.value)
         if found.value < self.best.value:
             self.best = found
@@ -248,9 +201,32 @@ def _finite(found: Found) -> bool:
     return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
 
 
-def _advance(
+_Step = Callable[[], Ending | None]
+
+
+class _Autograd:
+    """The engine of the loop: iteration after iteration, each of which may be the last."""
+
+    def __init__(self, step: _Step, gradient_tolerance: float) -> None:
+        self._step, self._tolerance = step, gradient_tolerance
+
+    def advance(self, state: _State, iterations: int) -> NDArray[np.float64]:
+        """Perform up to so many iterations, until one finds that it is over; the values [1, performed]."""
+        values: list[float] = []
+        while state.ending is None and len(values) < iterations:
+            state.ending = _within(state, self._tolerance) if state.gradient_norm <= self._tolerance else self._step()
+            if state.ending is None:
+                values.append(state.at.value)
+        return np.array([values], dtype=np.float64)
+
+    def agree(self, word: str) -> str:
+        """One process decides for itself."""
+        return word
+
+
+def _step_of(
     state: _State, method: Method, direction: Direction, lr: float | None, momentum: float, max_step: float | None
-) -> Callable[[], _Stop | None]:
+) -> _Step:
     """A function that performs one iteration and returns why to stop, or None."""
     if method == "lbfgs":
         return _quasi_newton(state)
@@ -266,7 +242,7 @@ def _advance(
     )
     moments = DescentState()
 
-    def descend() -> _Stop | None:
+    def descend() -> Ending | None:
         nonlocal moments
         points, moments = descent_step(state.at.points, state.at.gradient, moments, settings)
         return None if state.move(Found(points, *state.evaluate(points))) else _NOT_FINITE
@@ -274,30 +250,30 @@ def _advance(
     return descend
 
 
-def _quasi_newton(state: _State) -> Callable[[], _Stop | None]:
+def _quasi_newton(state: _State) -> _Step:
     lbfgs = PhiLBFGS(state.manifold, state.evaluate)
 
-    def step() -> _Stop | None:
+    def step() -> Ending | None:
         found = lbfgs.step(state.at)
         if found is None:
             return _no_decrease(state, lbfgs.expected, lbfgs.length)
-        state.move(found)
-        return None
+        return None if state.move(found) else _NOT_FINITE
 
     return step
 
 
-def _line_search(state: _State, direction: Direction) -> Callable[[], _Stop | None]:
+def _line_search(state: _State, direction: Direction) -> _Step:
     step = 1.0
 
-    def search() -> _Stop | None:
+    def search() -> Ending | None:
         nonlocal step
         points, value, gradient = state.at
         found = armijo(state.function, points, value, gradient, state.manifold, direction=direction, first_step=step)
         state.evaluations += found.evaluations
         if found.step == 0.0:
             if direction not in DESCENDING:
-                return f"no step decreases the function: direction {direction!r} does not descend here", False
+                text = f"no step decreases the function: direction {direction!r} does not descend here"
+                return Ending(Stopped.STUCK, text)
             return _no_decrease(state, step * found.slope, step * found.length)
         # Twice the accepted step comes next, so that the search can grow again.
         step = min(2.0 * found.step, 1e12)
@@ -306,11 +282,11 @@ def _line_search(state: _State, direction: Direction) -> Callable[[], _Stop | No
     return search
 
 
-def _within(state: _State, tolerance: float) -> _Stop:
-    return f"gradient norm {state.gradient_norm:.3g} <= {tolerance:g}", True
+def _within(state: _State, tolerance: float) -> Ending:
+    return Ending(Stopped.CONVERGED, f"gradient norm {state.gradient_norm:.3g} <= {tolerance:g}")
 
 
-def _no_decrease(state: _State, expected: float, length: float) -> _Stop:
+def _no_decrease(state: _State, expected: float, length: float) -> Ending:
     """Why no step was found: at a minimum rounding hides the decrease; elsewhere something is wrong.
 
     ``expected`` is by how much the step that was tried first should have decreased the function, ``length`` how far it
@@ -318,11 +294,11 @@ def _no_decrease(state: _State, expected: float, length: float) -> _Stop:
     """
     rounding = _ROUNDING * torch.finfo(state.at.points.dtype).eps
     if expected <= rounding * abs(state.at.value) or length <= rounding * float(state.at.points.norm()):
-        return "no step decreases the function any further: converged to rounding", True
-    return (
-        f"no step decreases the function, which should fall by {expected:.3g} (gradient norm "
-        f"{state.gradient_norm:.3g}): not smooth here, or a wrong gradient",
-        False,
+        return Ending(Stopped.CONVERGED, "no step decreases the function any further: converged to rounding")
+    return Ending(
+        Stopped.STUCK,
+        f"no step decreases the function, which should fall by {expected:.3g} "
+        f"(gradient norm {state.gradient_norm:.3g}): not smooth here, or a wrong gradient",
     )
 
 

@@ -13,7 +13,7 @@ from ..checks import check_count
 from ..embedding import Embedding
 from ..embedding.record import Result, RunRecord, Timing
 from ..engines.base import BatchState, Place, RunSpec
-from ..engines.guard import Guard
+from ..engines.guard import guard
 from ..engines.reference import ReferenceEngine, pair_function
 from ..engines.registry import find_device
 from ..graph import Graph
@@ -111,8 +111,8 @@ def embed_sampled(
         callback(progress)
 
     state = BatchState.start([config.starting_points(graph)])
-    guard = Guard(engine.specs, state, compare=config.step_back)
-    outcome = run(engine, state, config.iterations, callbacks=[guard, tell])
+    taking_back = guard(engine.specs, state, compare=config.step_back)
+    outcome = run(engine, state, config.iterations, callbacks=[taking_back, tell])
     best = float(state.record["best_loss"][0])
     record = RunRecord(
         result=Result(outcome.losses.shape[1], best, steps_back=int(state.steps_back[0])),

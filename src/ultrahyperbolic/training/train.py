@@ -19,7 +19,7 @@ from ..checks import check_positive
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
 from ..engines.base import BatchState, Engine, Floats, Place, Problem
-from ..engines.guard import Guard
+from ..engines.guard import guard
 from ..engines.memory import require_memory
 from ..engines.registry import make_engine
 from ..evaluation import over_nodes, over_pairs, violated_orders
@@ -83,7 +83,7 @@ def embed_best(
             checkpoint=checkpoint,
         )  # fmt: skip
     except Interrupted as error:
-        embeddings, interrupted = list(error.embeddings), True
+        embeddings, interrupted = [e for e in error.embeddings if isinstance(e, Embedding)], True
     best = embeddings[0]
     if len(embeddings) > 1:
         violated = [
@@ -165,9 +165,11 @@ def _train(
             if configs[0].preset == preset:
                 log.warning("%s", "\n  ".join(differences(preset)))
     started, iterations = time.time(), configs[0].iterations
-    guard = Guard(engine.specs, state, compare=configs[0].step_back)
+    taking_back = guard(engine.specs, state, compare=configs[0].step_back)
+    before_that: Floats | None = None
     if checkpoint is not None:
         state.copy_from(checkpoint.state)
+        before_that = checkpoint.losses
     with bar("training", iterations, show=not quiet) as update:
         update(0, "compiling")
 
@@ -175,7 +177,13 @@ def _train(
             update(progress.iteration, _text(progress))
 
         outcome = run(
-            engine, state, iterations, callbacks=[guard, show, *callbacks], time_limit=time_limit, before=checkpoint
+            engine,
+            state,
+            iterations,
+            callbacks=[taking_back, show, *callbacks],
+            time_limit=time_limit,
+            losses_so_far=before_that,
+            seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
         )
     # Whatever happened, nothing is worse than where it started.
     after = _final_objective(engine, state.best)
@@ -214,8 +222,7 @@ def _record(
     timing: Timing,
 ) -> RunRecord:
     """What is said of a training that has ended; ``ends`` are the losses of the start and of the result."""
-    losses = outcome.losses[number] if outcome.losses.size else np.empty(0)  # empty before the first iteration
-    row = state.record[number]
+    losses, row = outcome.losses[number], state.record[number]
     ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
     if ordered_at is not None:
         losses = losses[: ordered_at + 1]

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from ..base import Floats
 
+# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
+SMALL_NODES = 96
+
 
 class Run(NamedTuple):
     """The arrays of one run; points are [d, n], coordinate after coordinate."""

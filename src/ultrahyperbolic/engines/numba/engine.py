@@ -25,7 +25,7 @@ from ..base import (
     evaluation_shapes,
 )
 from . import iterate, streaming
-from .arguments import Edges, Moment, Prepared, Rules, Run
+from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
 from .loss import loss_and_gradient, small_loss_and_gradient
 from .streaming import prepare, slab
 
@@ -52,7 +52,7 @@ class NumbaEngine(OneProcess):
         self._threads = self.threads or usable_threads()
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
         places, scratch = np.zeros(0, dtype=np.int64), self.pairs.n_edges
-        if n <= streaming.SMALL_NODES:
+        if n <= SMALL_NODES:
             i, j = self.pairs.edges.T
             places, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
         self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, places)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from importlib.util import find_spec
 
 from ..base import Backend, Engine, EngineKind, Memory, Place, Problem, batch_bytes, unknown_space
+from .arguments import SMALL_NODES
 
 
 class NumbaKind:
@@ -23,7 +24,7 @@ class NumbaKind:
     def memory(self, problem: Problem, place: Place) -> Memory:
         """Beside the batch a gradient for every slab of the pass, and room for the edges of every run."""
         n, m, coordinates, runs = problem.pairs.n_nodes, problem.pairs.n_edges, sum(problem.widths), len(problem.specs)
-        from .streaming import ROWS, SMALL_NODES, TILE, slabs_of
+        from .streaming import ROWS, TILE, slabs_of
 
         item = 4 if place.precision == "float32" else 8
         slabs = len(slabs_of(n)) - 1

@@ -59,7 +59,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
     The nearest other pair is always found.
     """
     points, gradient, scratch, places, weaker = run.points, run.gradient, run.scratch, edges.places, edges.weaker
-    time, kind, tau = space.time, space.kind, now.tau
+    time, kind, tau, factors = space.time, space.kind, now.tau, work.factors
     m, n = len(weaker), points.shape[1]
     count = n * (n - 1) // 2
     w, values, slopes, weights = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -67,9 +67,9 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
     for i in range(n - 1):
         if time == 1:
             for j in range(i + 1, n):
-                w[row + j - i - 1] = half_chord(points, work.factors, time, i, j)
+                w[row + j - i - 1] = half_chord(points, factors, time, i, j)
         else:
-            half_chords(points, work.factors, time, i, i + 1, n - i - 1, w, row)
+            half_chords(points, factors, time, i, i + 1, n - i - 1, w, row)
         row += n - i - 1
     tabled = kind_of_table(kind, n)
     evaluate(w, count, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
@@ -112,17 +112,19 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
 @jit
 def edge_terms(points, space, now, prepared, ends, work, w, values, slopes):
     """Dissimilarities of the edges and their slopes in w, into values and slopes [m]; the longest."""
-    kind, m = space.kind, len(ends)
+    # Named outside the loop: taking an array out of a tuple counts it, which costs as much as an edge.
+    kind, factors, m = space.kind, work.factors, len(ends)
     for e in range(m):
-        w[e] = half_chord(points, work.factors, space.time, ends[e, 0], ends[e, 1])
+        w[e] = half_chord(points, factors, space.time, ends[e, 0], ends[e, 1])
     tabled = kind_of_table(kind, points.shape[1])
-    if prepared.hot:
+    hot, _, reach, above, below = prepared
+    if hot:
         # The table of a hot pass holds exponentials: nothing is read from it here.
-        evaluate(w, m, kind, space.radius, now, Prepared(False, 0.0, 0.0, 0, 0), work.table, 0, values, slopes)
-    else:
-        evaluate(w, m, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
-        if tabled != kind:
-            smooth(values, slopes, m, now.epsilon, space.time == 0)
+        tabled, reach, above, below = kind, 0.0, 0, 0
+    table = Prepared(False, 0.0, reach, above, below)
+    evaluate(w, m, tabled, space.radius, now, table, work.table, 0, values, slopes)
+    if tabled != kind:
+        smooth(values, slopes, m, now.epsilon, space.time == 0)
     longest = -np.inf
     for e in range(m):
         longest = max(longest, values[e])

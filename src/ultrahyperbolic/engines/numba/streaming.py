@@ -85,24 +85,6 @@ class Workspace(NamedTuple):
     """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
 
 
-class _Slab(NamedTuple):
-    """What the tiles of a slab write to."""
-
-    first: int
-    """Its first row."""
-    state: Floats
-    """[least, total, low, high, lower, higher]: w outside [low, high] does not count, and w within [lower, higher] may
-    be nearer than the least."""
-    cursor: NDArray[np.int64]
-    """[ROWS] where the neighbours of each row pass the tile's last column."""
-    wide: Floats | None
-    w: NDArray[np.floating]
-    values: NDArray[np.floating]
-    pull: NDArray[np.floating]
-    weights: NDArray[np.floating]
-    gradient: NDArray[np.floating]
-
-
 def slabs_of(n: int) -> NDArray[np.int64]:
     """The first row of each slab and n, such that slabs hold about equally many pairs i < j."""
     count = 1 if n < _ONE_SLAB_NODES else 16 if n < 16 * _ONE_SLAB_NODES else 64
@@ -180,15 +162,16 @@ def _narrow(wide, count, w):
 
 
 @jit
-def _chords(points, factors, time, i, rows, start, count, wide, w):
-    """w of a tile; by way of ``wide``, where there is that."""
+def _chords(points, factors, time, i, rows, start, count, wide, s, w):
+    """w of a tile of slab ``s``, by way of ``wide`` where there is that."""
     if wide is None:
         for r in range(rows):
             half_chords(points, factors, time, i + r, start, count, w, r * count)
     else:
+        exact = wide[s]
         for r in range(rows):
-            half_chords(points, factors, time, i + r, start, count, wide, r * count)
-        _narrow(wide, rows * count, w)
+            half_chords(points, factors, time, i + r, start, count, exact, r * count)
+        _narrow(exact, rows * count, w)
 
 
 @jit
@@ -361,12 +344,11 @@ def kind_of_table(kind, n):
 
 
 @jit
-def _mask(array, value, i, rows, start, count, cursor, edges):
+def _mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
     """Write a value where a tile holds no pair of this pass: at columns up to the row itself, and at edges.
 
     ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many places that are.
     """
-    offsets, neighbors = edges.offsets, edges.neighbors
     masked = 0
     for r in range(rows):
         shift = r * count - start
@@ -382,56 +364,30 @@ def _mask(array, value, i, rows, start, count, cursor, edges):
 
 
 @jit
-def _tile(run, space, now, prepared, edges, work, slab, i, rows, start, count):
-    """The pairs of ``rows`` rows from i on with ``count`` columns from ``start`` > i on."""
-    time, radius, kind = space.time, space.radius, space.kind
-    epsilon, tau, hot, slack = now.epsilon, now.tau, prepared.hot, prepared.slack
-    points, factors, offsets, neighbors = run.pair_points, work.factors, edges.offsets, edges.neighbors
-    state, cursor, w, gradient = slab.state, slab.cursor, slab.w, slab.gradient
-    size = rows * count
-    _chords(run.points, factors, time, i, rows, start, count, slab.wide, w)
+def _come_nearer(w, size, space, now, prepared, cut, state, gradient, first):
+    """Where a tile has a nearer pair, make the sums of the slab, whose rows begin at ``first``, relative to that."""
+    nearest = _nearest(w, size, space, now.epsilon)
+    if nearest < state[0] - prepared.slack:
+        if state[1] > 0.0:
+            shrink = math.exp((nearest - state[0]) / now.tau)
+            state[1] *= shrink
+            _scale(gradient, first, shrink)
+        state[0] = nearest
+        state[2], state[3] = bounds(nearest + cut * now.tau, space.kind, space.radius, now.epsilon)
+        state[4], state[5] = bounds(max(nearest - prepared.slack, 0.0), space.kind, space.radius, now.epsilon)
+
+
+@jit
+def _add_few(exact, points, factors, space, now, state, w, i, rows, start, count, gradient):
+    """Add the pairs of a tile that count, one by one."""
     for r in range(rows):
-        while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
-            cursor[r] += 1
-    masked = _mask(w, _far(w), i, rows, start, count, cursor, edges)
-    alive = size if hot else _count_between(w, size, state[2], state[3])
-    if alive == 0:
-        return
-    if not hot and _count_between(w, size, state[4], state[5]) > 0:
-        nearest = _nearest(w, size, space, epsilon)
-        if nearest < state[0] - slack:
-            if state[1] > 0.0:
-                shrink = math.exp((nearest - state[0]) / tau)
-                state[1] *= shrink
-                _scale(gradient, slab.first, shrink)
-            state[0] = nearest
-            state[2], state[3] = bounds(nearest + work.cut[0] * tau, kind, radius, epsilon)
-            state[4], state[5] = bounds(max(nearest - slack, 0.0), kind, radius, epsilon)
-            alive = _count_between(w, size, state[2], state[3])
-    if alive * _FEW < size or rows < ROWS:
-        for r in range(rows):
-            for j in range(count):
-                if w[r * count + j] >= state[2] and w[r * count + j] <= state[3]:
-                    chord = half_chord(run.points, factors, time, i + r, start + j)
-                    value, slope = dissimilarity(chord, kind, radius, epsilon)
-                    weight = math.exp((state[0] - value) / tau)
-                    state[1] += weight
-                    _add_pair(points, i + r, start + j, weight * slope, gradient)
-        return
-    tabled = kind_of_table(kind, points.shape[1])
-    values, pull, weights = slab.values, slab.pull, slab.weights
-    evaluate(w, size, tabled, radius, now, prepared, work.table, masked, values, pull)
-    if hot:
-        _mask(values, 0.0, i, rows, start, count, cursor, edges)
-        _mask(pull, 0.0, i, rows, start, count, cursor, edges)
-        state[1] += sum_of(values, size)
-    else:
-        if tabled != kind:
-            smooth(values, pull, size, epsilon, time == 0)
-        exponentials(values, size, state[0], 1.0 / tau, weights)
-        _mask(weights, 0.0, i, rows, start, count, cursor, edges)
-        state[1] += _weigh(weights, pull, size)
-    _push(points, i, start, count, pull, gradient)
+        for j in range(count):
+            if w[r * count + j] >= state[2] and w[r * count + j] <= state[3]:
+                chord = half_chord(exact, factors, space.time, i + r, start + j)
+                value, slope = dissimilarity(chord, space.kind, space.radius, now.epsilon)
+                weight = math.exp((state[0] - value) / now.tau)
+                state[1] += weight
+                _add_pair(points, i + r, start + j, weight * slope, gradient)
 
 
 @jit
@@ -521,33 +477,55 @@ def slab(run, space, now, prepared, edges, work, s):
     Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the gradient [d, n]. The
     ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass.
     """
-    n, first, last = run.points.shape[1], work.slabs[s], work.slabs[s + 1]
-    gradient, tiles = work.gradients[s], work.tiles[s]
+    # One function, with every array named before the loops: a tile is so little work that handing them on would show.
+    exact, points, offsets, neighbors = run.points, run.pair_points, edges.offsets, edges.neighbors
+    factors, table, gradient, tiles, wide = work.factors, work.table, work.gradients[s], work.tiles[s], work.wide
+    w, values, pull, weights = tiles[0], tiles[1], tiles[2], tiles[3]
+    n, first, last, hot = points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot
+    tabled = kind_of_table(space.kind, n)
     for k in range(len(gradient)):
         for j in range(first, n):
             gradient[k, j] = 0.0
+    # Least and total; w outside [low, high] does not count, and w within [lower, higher] may be nearer than the least.
     state = np.empty(6)
-    state[0], state[1] = (0.0, 0.0) if prepared.hot else (np.inf, 0.0)
+    state[0], state[1] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[2] = state[4] = -np.inf
-    state[3] = state[5] = 0.5 * _far(gradient)
+    state[3] = state[5] = 0.5 * _far(w)
     cursor = np.zeros(ROWS, np.int64)
-    here = _Slab(first, state, cursor, _slab_of(work.wide, s), tiles[0], tiles[1], tiles[2], tiles[3], gradient)
     i = first
     while i < last:
         rows = min(ROWS, last - i)
         for r in range(rows):
-            cursor[r] = edges.offsets[i + r]
+            cursor[r] = offsets[i + r]
         start = i + 1
         while start < n:
             count = min(TILE, n - start)
-            _tile(run, space, now, prepared, edges, work, here, i, rows, start, count)
+            size = rows * count
+            _chords(exact, factors, space.time, i, rows, start, count, wide, s, w)
+            for r in range(rows):
+                while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
+                    cursor[r] += 1
+            masked = _mask(w, _far(w), i, rows, start, count, cursor, offsets, neighbors)
+            alive = size if hot else _count_between(w, size, state[2], state[3])
+            if alive > 0 and not hot and _count_between(w, size, state[4], state[5]) > 0:
+                _come_nearer(w, size, space, now, prepared, work.cut[0], state, gradient, first)
+                alive = _count_between(w, size, state[2], state[3])
+            if alive * _FEW < size or rows < ROWS:
+                if alive > 0:
+                    _add_few(exact, points, factors, space, now, state, w, i, rows, start, count, gradient)
+            else:
+                evaluate(w, size, tabled, space.radius, now, prepared, table, masked, values, pull)
+                if hot:
+                    _mask(values, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    _mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    state[1] += sum_of(values, size)
+                else:
+                    if tabled != space.kind:
+                        smooth(values, pull, size, now.epsilon, space.time == 0)
+                    exponentials(values, size, state[0], 1.0 / now.tau, weights)
+                    _mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    state[1] += _weigh(weights, pull, size)
+                _push(points, i, start, count, pull, gradient)
             start += count
         i += rows
     work.sums[s, 0], work.sums[s, 1] = state[0], state[1]
-
-
-@jit
-def _slab_of(wide, s):
-    if wide is None:
-        return None
-    return wide[s]

@@ -9,11 +9,12 @@ from __future__ import annotations
 import gc
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 import triton
+from numpy.typing import NDArray
 
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
@@ -86,6 +87,10 @@ class TritonEngine(OneProcess):
             group.evaluate(found)
         return found
 
+    def close(self) -> None:
+        """Let go of what lies on the device."""
+        self._groups.clear()
+
 
 class _Shared(NamedTuple):
     """What runs that advance together have in common: kernels are compiled for it."""
@@ -146,12 +151,12 @@ class _Group:
         )
         self.below, self.above = (double(runs, self.chunks + 1) for _ in range(2))
         self.rest, self.loss, self.longest = (double(runs) for _ in range(3))
-        self._captured: Any = None
+        self._captured: torch.cuda.CUDAGraph | None = None
 
     def _index(self, pairs: RankedPairs) -> None:
         """Where the class of each edge begins and ends, and the edges of every node."""
 
-        def integers(array: Any) -> torch.Tensor:
+        def integers(array: NDArray[np.integer]) -> torch.Tensor:
             return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)
 
         m = pairs.n_edges
@@ -188,13 +193,13 @@ class _Group:
                     self._iterate()
             else:
                 if self._captured is None:
-                    self._capture()
+                    self._captured = self._capture()
                 for _ in range(iterations):
                     self._captured.replay()
         losses: Floats = self.losses[:, first : first + iterations].cpu().numpy()
         return losses
 
-    def _capture(self) -> None:
+    def _capture(self) -> torch.cuda.CUDAGraph:
         """Compile everything, then record one iteration to be replayed; the runs stay where they are."""
         kept = [tensor.clone() for tensor in self._state()]
         stream = torch.cuda.Stream(self.device)  # type: ignore[no-untyped-call]
@@ -217,9 +222,9 @@ class _Group:
         finally:
             if collecting:
                 gc.enable()
-        self._captured = captured
         for tensor, value in zip(self._state(), kept, strict=True):
             tensor.copy_(value)
+        return captured
 
     def _state(self) -> tuple[torch.Tensor, ...]:
         return self.points, self.pair_points, self.free, self.best, self.record, self.iterations, self.losses

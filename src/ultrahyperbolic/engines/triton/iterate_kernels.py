@@ -20,9 +20,9 @@ _DONE_AT = tl.constexpr(base.DONE_AT)
 _LONGEST = tl.constexpr(base.LONGEST)
 _SHORTEST = tl.constexpr(base.SHORTEST)
 _STEP_SCALE = tl.constexpr(base.STEP_SCALE)
-_KEEP = tl.constexpr(len(base.RECORD))
-_MOVES = tl.constexpr(len(base.RECORD) + 1)
-RECORD_WIDTH = tl.constexpr(len(base.RECORD) + 2)
+_KEEP = tl.constexpr(len(base.FIELDS))
+_MOVES = tl.constexpr(len(base.FIELDS) + 1)
+RECORD_WIDTH = tl.constexpr(len(base.FIELDS) + 2)
 
 
 @triton.jit

@@ -15,7 +15,6 @@ import math
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +29,7 @@ BITMAP_NODES = 32_768
 _SPACING = 2.0**-5
 
 
-def on_device(device: torch.device) -> AbstractContextManager[Any]:
+def on_device(device: torch.device) -> AbstractContextManager[object]:
     """Make a device the current one: Triton launches there, wherever its arguments lie.
 
     Nothing for the CPU, on which Triton's interpreter runs.
@@ -88,7 +87,7 @@ class Passes:
 
     def __init__(
         self, n: int, edges: NDArray[np.int64], runs: int, d: int, time: int, kind: int, dtype: torch.dtype,
-        device: torch.device, *, shape: Shape | None = None, bitmap: bool | None = None,
+        device: torch.device,
     ) -> None:  # fmt: skip
         self.n, self.runs, self.d, self.time, self.kind, self.dtype, self.device = n, runs, d, time, kind, dtype, device
         # Near the cone the smoothed dissimilarity is flat and its slope is worth its digits; without a cone (on the
@@ -96,7 +95,7 @@ class Passes:
         self.split = dtype == torch.float32 and kind == SMOOTHED.value and time != d
         self.interpreted = device.type != "cuda"
         # An interpreter takes as long for a large tile as for a small one.
-        self.shape = shape or (Shape(64, 64, 4) if self.interpreted else Shape.of(d, dtype))
+        self.shape = Shape(64, 64, 4) if self.interpreted else Shape.of(d, dtype)
         self.blocks = triton.cdiv(n, self.shape.rows)
         column_tiles = triton.cdiv(n, self.shape.columns)
         # Enough programs to fill the device a few times over, and no more: each adds a gradient to be summed. Runs do
@@ -104,7 +103,7 @@ class Passes:
         wanted = 1 if self.interpreted else triton.cdiv(8 * _multiprocessors(device), self.blocks)
         self.tiles = triton.cdiv(column_tiles, min(max(wanted, 1), column_tiles))
         self.splits = triton.cdiv(column_tiles, self.tiles)
-        self.use_bitmap = n <= BITMAP_NODES if bitmap is None else bitmap
+        self.use_bitmap = n <= BITMAP_NODES
         self.sums = torch.zeros(runs, self.blocks, self.splits, dtype=torch.float64, device=device)
         self.gradient = torch.zeros(runs, self.splits, d, n, dtype=dtype, device=device)
         self.found = torch.zeros(runs, self.blocks, self.splits, 2, dtype=torch.float64, device=device)
@@ -165,7 +164,7 @@ class Passes:
         excluded = (self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops)
         grid = (self.blocks, self.splits, self.runs)
         total = schedule.shape[-1]
-        cut: dict[str, Any] = {
+        cut: dict[str, int | bool] = {
             "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
             "BITMAP": self.use_bitmap,
         }  # fmt: skip

@@ -1,0 +1,127 @@
+"""The outer loop with an engine that only counts: when it stops, whom it tells, and where chunks end."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from ultrahyperbolic.loop import Checkpoint, Ending, Every, Stopped, run
+
+
+@dataclass
+class Count:
+    iteration: int = 0
+    runs: int = 2
+    ending: Ending | None = None
+
+
+class Counter:
+    """Its losses are 100 less the iteration; it is done after ``last`` iterations."""
+
+    def __init__(self, last=math.inf, *, says=None, seconds=0.0):
+        self.last, self.says, self.seconds, self.asked, self.heard = last, says, seconds, [], []
+
+    def advance(self, state, iterations):
+        self.asked.append(iterations)
+        time.sleep(self.seconds)
+        performed = int(min(iterations, self.last - state.iteration))
+        if performed < iterations:
+            state.ending = Ending(Stopped.STUCK, "no step left to take")
+        losses = 100.0 - np.arange(state.iteration, state.iteration + performed)
+        state.iteration += performed
+        return np.stack((losses, losses + 1.0))
+
+    def agree(self, word):
+        self.heard.append(word)
+        return word if self.says is None else self.says.pop(0)
+
+
+def test_it_performs_all_iterations_and_tells_every_callback_of_each_chunk():
+    engine, state, seen = Counter(), Count(), []
+    outcome = run(engine, state, 50, callbacks=[seen.append, lambda now: seen.append(now)])
+    assert outcome.ending == (Stopped.ITERATIONS, "reached 50 iterations")
+    assert np.array_equal(outcome.losses, np.stack((100.0 - np.arange(50), 101.0 - np.arange(50))))
+    assert sum(engine.asked) == 50
+    assert len(seen) == 2 * len(engine.asked)
+    assert [now.iteration for now in seen[::2]] == np.cumsum(engine.asked).tolist()
+    assert seen[-1].loss.tolist() == [51.0, 52.0]
+
+
+def test_chunks_end_where_a_callback_wants_to_be_called():
+    engine, called = Counter(), []
+    seven = Every(7, lambda now: called.append(now.iteration))
+    ten = Every(10, lambda now: called.append(now.iteration))
+    run(engine, Count(iteration=3), 45, callbacks=[seven, ten])
+    assert called == [7, 10, 14, 20, 21, 28, 30, 35, 40, 42]
+
+
+def test_a_callback_stops_it_and_the_others_are_called_first():
+    seen = []
+    outcome = run(Counter(), Count(), 50, callbacks=[Every(4, lambda now: now.iteration == 12), seen.append])
+    assert outcome.ending == (Stopped.CALLBACK, "a callback asked to stop")
+    assert seen[-1].iteration == outcome.losses.shape[1] == 12
+
+
+def test_an_engine_that_is_done_early_says_why():
+    state = Count()
+    outcome = run(Counter(last=9), state, 50)
+    assert outcome.ending == (Stopped.STUCK, "no step left to take")
+    assert (state.iteration, outcome.losses.shape) == (9, (2, 9))
+    at_once = run(Counter(last=0), Count(), 50, callbacks=[lambda now: pytest.fail("nothing was performed")])
+    assert (at_once.ending.why, at_once.losses.shape) == (Stopped.STUCK, (2, 0))
+    assert run(Counter(), Count(), 0).losses.shape == (2, 0)
+
+
+def test_time_is_limited_but_for_the_first_chunk():
+    outcome = run(Counter(), Count(), 10**9, time_limit=1e-9)
+    assert outcome.ending == (Stopped.TIME_LIMIT, "reached the time limit of 1e-09 s")
+    assert outcome.losses.shape == (2, 1)
+    assert outcome.ending.why.unfinished
+
+
+def test_it_goes_on_from_a_checkpoint_and_counts_its_time():
+    kept = []
+    run(Counter(), Count(), 50, callbacks=[Every(20, lambda now: kept.append(now.checkpoint()) or True)])
+    (checkpoint,) = kept
+    assert isinstance(checkpoint, Checkpoint)
+    so_far = {"losses_so_far": checkpoint.losses, "seconds_so_far": 60.0}
+    whole = run(Counter(), checkpoint.state, 50, **so_far)
+    assert np.array_equal(whole.losses, run(Counter(), Count(), 50).losses)
+    assert whole.seconds > 60.0
+    spent = run(Counter(), Count(iteration=20), 50, **so_far, time_limit=60.0)
+    assert (spent.ending.why, spent.losses.shape) == (Stopped.TIME_LIMIT, (2, 20))
+
+
+def test_ctrl_c_ends_it_with_what_was_performed():
+    def press(now):
+        raise KeyboardInterrupt
+
+    outcome = run(Counter(), Count(), 50, callbacks=[Every(3, press)])
+    assert outcome.ending == (Stopped.INTERRUPTED, "interrupted")
+    assert outcome.losses.shape == (2, 3)
+
+
+def test_the_engine_has_the_last_word_on_stopping():
+    """As where several processes decide as one."""
+    engine = Counter(says=["", "", "TIME_LIMIT reached the time limit of 5 s"])
+    outcome = run(engine, Count(), 50)
+    assert outcome.ending == (Stopped.TIME_LIMIT, "reached the time limit of 5 s")
+    assert engine.heard == ["", "", ""]
+    engine = Counter()
+    run(engine, Count(), 2)
+    assert engine.heard[-1] == "ITERATIONS reached 2 iterations"
+
+
+def test_slow_iterations_come_in_small_chunks():
+    engine = Counter(seconds=0.06)
+    run(engine, Count(), 5)
+    assert max(engine.asked) <= 3
+
+
+@pytest.mark.parametrize("why", list(Stopped))
+def test_an_ending_is_told_by_its_text(why):
+    assert Ending.of_text(f"{why.value} …").why is why
