@@ -122,9 +122,7 @@ def test_engines_are_made_of_a_problem_and_a_place():
 
 def test_without_numba_torch_computes_and_that_is_said_once(without):
     without("numba")
-    with pytest.warns(
-        SlowEngine, match=r"numba package, which is not installed: training with torch"
-    ):
+    with pytest.warns(SlowEngine, match=r"numba package, which is not installed: training with torch"):
         assert settle(Place(), 34) == Place(CPU, "reference")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
