@@ -24,7 +24,7 @@ COMMAND = (sys.executable, "-m", "ultrahyperbolic")
 DRIVER = """
 import sys, time
 from pathlib import Path
-from ultrahyperbolic.engines.base import NumbaEngine
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
 advance, chunks, wanted, pause = NumbaEngine.advance, 0, int(sys.argv.pop(1)), float(sys.argv.pop(1))
 def advance_and_tell(self, state, iterations):
     global chunks

@@ -100,14 +100,14 @@ def test_one_killed_before_the_first_checkpoint_begins_again(call, begun):
 def out_of_time(call, monkeypatch):
     """Train into the folder ``club`` until the time is up, which is after some iteration; what was said."""
     run = import_module("ultrahyperbolic.loop")  # the room has a function of this name
-    ended = run._ended
+    limit = run._limit
 
     def train(words="embed karate -o club --iterations 400 --time-limit 1000", until=150):
-        def end(engine, iteration, iterations, seconds, time_limit):
-            return ended(engine, iteration, iterations, time_limit if iteration >= until else 0.0, time_limit)
+        def end(state, iterations, seconds, time_limit):
+            return limit(state, iterations, time_limit if state.iteration >= until else 0.0, time_limit)
 
         with monkeypatch.context() as patched:
-            patched.setattr(run, "_ended", end)
+            patched.setattr(run, "_limit", end)
             return call(words)
 
     return train

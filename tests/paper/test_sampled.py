@@ -71,7 +71,7 @@ def test_chunks_bound_the_memory_only(problem, monkeypatch):
 
 
 def engine(graph, seed, iterations=30):
-    schedule = Schedule.constant(iterations, temperature=0.3, step=1e-2, clip=0.1)
+    schedule = Schedule.constant(iterations, temperature=0.3, step=1e-2, max_step=0.1)
     spec = RunSpec(PseudoHyperboloid(2, 1, -0.25), schedule)
     return SampledEngine(RankedPairs.of(graph), [spec], samples=50, seeds=[seed])
 
