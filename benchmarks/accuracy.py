@@ -196,10 +196,12 @@ HALF_CHORD = chord_form(lambda space, x, y: mp.one)
 LEVEL_CHORD = chord_form(stretch)
 # They agree on the manifold only. Each is the best conditioned one somewhere, and the smallest sum is the unit. D is
 # defined through ⟨x, y⟩ near the antipode, too: its forms are the first three.
+ANTIPODAL, LEVEL_ANTIPODAL = antipodal(HALF_CHORD), antipodal(LEVEL_CHORD)
+LEVEL_FORMS = (LEVEL_CHORD, LEVEL_ANTIPODAL)
 FORMS = {
     name: (TEXTBOOK, HALF_CHORD, LEVEL_CHORD)
     if name.startswith("D")
-    else (TEXTBOOK, HALF_CHORD, LEVEL_CHORD, antipodal(HALF_CHORD), antipodal(LEVEL_CHORD))
+    else (TEXTBOOK, HALF_CHORD, LEVEL_CHORD, ANTIPODAL, LEVEL_ANTIPODAL)
     for name in ("log", "d", "d²", "D", "D²")
 }
 
@@ -539,7 +541,9 @@ def inputs_exceed_bar(case: Case, function: str, x: Tensor, y: Tensor, roundoff:
         return False
     space, target = case.space, case.targets[function]
     rounded = to_numbers(x), to_numbers(y)
-    for form in FORMS[function]:
+    # Forms whose factor depends on the points decide only far out, where the others lose what rounding left.
+    forms = [form for form in FORMS[function] if case.height or form not in LEVEL_FORMS]
+    for form in forms:
         a = form.cosine(space, *rounded)
         if a > -1 or function.startswith("D"):
             values = closed_form(space, function, a, *rounded)
