@@ -120,7 +120,7 @@ def spoiled(table, **changes):
     ("spoil", "reason"),
     [
         (lambda t: spoiled(t, manifold={"kind": "flat", "dim": 10**12}), "1000000000000 coordinates"),
-        (lambda t: spoiled(t, manifold={"kind": "flat", "dim": -1}), "no manifold"),
+        (lambda t: spoiled(t, manifold={"kind": "flat", "dim": -1}), "dim must be at least 1"),
         (lambda t: spoiled(t, manifold={"kind": "torus", "p": 3, "q": 1}, sha256=None), "unknown manifold 'torus'"),
         (lambda t: spoiled(t, manifold=None), "manifold"),
         (lambda t: t.replace_schema_metadata({"ultrahyperbolic": "[" * 100_000}), "recursion"),
@@ -130,7 +130,7 @@ def spoiled(table, **changes):
         (lambda t: t.set_column(0, "node", pa.array([None] + ["a"] * 33)), "there are gaps in it"),
         (lambda t: spoiled(t.set_column(0, "node", pa.array(["a"] * 34)), sha256=None), "two nodes have one id"),
         (lambda t: spoiled(t.set_column(1, "x0", t.column("x1")), sha256=None), "points"),
-        (lambda t: spoiled(t.set_column(0, "node", pa.array(["{}"] * 34)), sha256=None, ids="json"), "unhashable"),
+        (lambda t: spoiled(t.set_column(0, "node", pa.array(["{}"] * 34)), sha256=None, ids="json"), "no id"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:.*carries no sha256")

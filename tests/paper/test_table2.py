@@ -11,8 +11,9 @@ import pytest
 
 from ultrahyperbolic import Graph, datasets
 from ultrahyperbolic.datasets.coauthors import DATA_FOLDER
+from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.paper import TARGETS, table2
-from ultrahyperbolic.paper.coauthors import ROWS, TABLE2, TABLE3, Geometry
+from ultrahyperbolic.paper.coauthors import ROWS, TABLE2, TABLE3, Column
 from ultrahyperbolic.training import presets as recipe
 
 pytest.importorskip("matplotlib", reason="drawing needs matplotlib, which is not installed")
@@ -84,11 +85,11 @@ def test_the_lowest_loss_is_kept(small, tmp_path):
 def test_what_is_finished_is_kept(small, monkeypatch, tmp_path):
     train, trained = table2.embed_many, []
 
-    def interrupted(graph, configs, **options):
+    def interrupted(graph, configs, place, **options):
         if len(trained) == 4:
             raise SystemExit(130)
         trained.append([(config.p, config.q, config.step) for config in configs])
-        return train(graph, configs, **options)
+        return train(graph, configs, place, **options)
 
     monkeypatch.setattr(table2, "embed_many", interrupted)
     with pytest.raises(SystemExit):
@@ -100,14 +101,14 @@ def test_what_is_finished_is_kept(small, monkeypatch, tmp_path):
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".csv", ".png", ".json"}
 
 
-def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_path, capsys):
+def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_path, caplog):
     train, done = table2.embed_sampled, []
 
-    def counted(graph, config, **options):
+    def counted(graph, config, place, **options):
         if len(done) == 4:  # three signatures of one step, and the first step of hyperbolic space
             raise SystemExit(130)
         done.append(config)
-        return train(graph, config, **options)
+        return train(graph, config, place, **options)
 
     monkeypatch.setattr(table2, "embed_sampled", counted)
     with pytest.raises(SystemExit):
@@ -116,11 +117,11 @@ def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_pat
     assert "Q1_3_rho_all" in figures
     assert "Q4_0_rho_all" not in figures
     assert "42,000 non-edges an edge" in (tmp_path / "table2.md").read_text()
-    assert "s an iteration, about" in capsys.readouterr().err
+    assert "s an iteration, about" in caplog.text
 
 
 def test_the_recipe_is_the_scripts():
-    ours = Geometry("Q3_1", 3, 1).config((1e-8, None), 0, 10_000)
+    ours = Column("Q3_1", Geometry(3, 1)).config((1e-8, None), 0, 10_000)
     assert (ours.temperature, ours.step, ours.drop_below, ours.drop_factor) == ((1e-4, 1e-4), 1e-8, 5e4, 0.5)
     assert (ours.best_every, ours.perturb_first, ours.dissimilarity) == (20, False, "cone-rule")
     assert (ours.max_step, ours.optimizer, ours.step_back) == (None, "descent", True)

@@ -179,7 +179,8 @@ class TrainingConfig:
 
     def to_json(self) -> dict[str, Json]:
         """Plain data for ``run.json``."""
-        return dataclasses.asdict(self)
+        found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> TrainingConfig:

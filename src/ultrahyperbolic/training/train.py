@@ -91,7 +91,8 @@ def embed_best(
         ]
         kept = choose(configs, violated)
         best = embeddings[kept]
-        tries = [_tried(c, share, k == kept) for k, (c, share) in enumerate(zip(configs, violated, strict=True))]
+        tried = zip(configs, violated, strict=True)
+        tries = tuple(_tried(config, share, k == kept) for k, (config, share) in enumerate(tried))
         best = best.with_record(replace(best.record, tries=tries))
     if measures and not interrupted:
         try:

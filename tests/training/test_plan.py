@@ -1,0 +1,114 @@
+"""What a user asks is a plan; wrong ones are told before anything is computed, and all callers carry it out alike."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from machines import WITHOUT_CUDA, WITHOUT_MPS
+from plans import configure
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.embedding.record import Training
+from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training.plan import Choice, Execution, Plan, Wishes, execute, geometry_of
+
+KARATE = uh.datasets.karate()
+
+
+@pytest.fixture
+def no_training(monkeypatch):
+    monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [
+        ("nonsense", "device nonsense: torch knows none of that name: use cpu, cuda or cuda:1"),
+        ("meta", "device meta: nothing is computed there: use cpu or cuda"),
+        pytest.param("mps", "device mps: torch finds none here", marks=WITHOUT_MPS),
+        pytest.param("cuda", "device cuda: torch finds no CUDA device here: use cpu", marks=WITHOUT_CUDA),
+    ],
+)
+def test_devices_that_are_not_there_are_refused(no_training, device, words):
+    for call in (
+        lambda: uh.embed(KARATE, iterations=5, quiet=True, device=device),
+        lambda: uh.embed(KARATE, dim=2, iterations=5, quiet=True, device=device),
+        lambda: uh.select(KARATE, dim=2, iterations=5, quiet=True, device=device),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "words"),
+    [
+        ({"threads": 0}, ValueError, "threads must be at least 1, got 0"),
+        ({"threads": 1.5}, TypeError, "threads must be an integer, got 1.5"),
+        ({"backend": "gpu"}, ValueError, "backend must be one of"),
+        ({"precision": "float16"}, ValueError, "precision must be one of"),
+        ({"precision": "float32", "backend": "reference"}, ValueError, "precision 'float32' is of the backends numba"),
+        ({"beta": 1.0}, ValueError, "beta must be finite and negative, got 1.0"),
+        ({"seed": -1}, ValueError, "seed must be a non-negative integer below 2**63, got -1"),
+        ({"iterations": 0}, ValueError, "iterations must be at least 1, got 0"),
+        ({"dim": 0}, ValueError, "dim must be at least 1, got 0"),
+        ({"dim": 2.5}, TypeError, "dim must be an integer, got 2.5"),
+    ],
+)
+def test_wrong_options_are_told_before_any_training(no_training, options, error, words):
+    for call in (uh.select, uh.select_signature, uh.embed):
+        with pytest.raises(error) as caught:
+            call(KARATE, **{"dim": 2, "iterations": 8, **options}, quiet=True)
+        assert words in str(caught.value)
+
+
+def test_words_name_a_geometry_or_a_choice():
+    assert geometry_of() == Geometry(3, 1)
+    assert geometry_of(2, 2, beta=-4.0) == Geometry(2, 2, None, -4.0)
+    assert geometry_of(flat=True) == Geometry(flat=4)
+    assert geometry_of(dim=3, flat=True) == Geometry(flat=3)
+    assert geometry_of(dim=3, beta=-2.0) == Choice(3, -2.0)
+    with pytest.raises(ValueError, match="p and q go together, got p = 3 and q = None"):
+        geometry_of(3)
+    with pytest.raises(ValueError, match="flat space has no curvature: leave it out, got -2"):
+        geometry_of(flat=True, beta=-2.0)
+    with pytest.raises(ValueError, match="dim = 3 names no signature"):
+        configure(KARATE, dim=3)
+
+
+def test_a_plan_gives_what_the_call_gives():
+    called = uh.embed(KARATE, p=2, q=1, seed=3, iterations=30, temperature=(0.1, 0.01), quiet=True)
+    planned = execute(Plan(Geometry(2, 1), Wishes(iterations=30, temperature=(0.1, 0.01)), 3), KARATE)
+    assert np.array_equal(called.points, planned.points)
+    assert {**called.run, "timing": None} == {**planned.run, "timing": None}
+
+
+def test_a_training_goes_on_from_its_record():
+    plan = Plan(Geometry(2, 1), Wishes(iterations=30, max_step=0.1), 3, place=Place(threads=1))
+    execution = Execution(plan, KARATE)
+    record = execution.prepare()
+    assert record.training == Training([c.to_json() for c in execution.configs], "numba", "cpu")
+    again = Execution.going_on(record, KARATE, threads=1, quiet=True)
+    assert again.configs == execution.configs
+    assert np.array_equal(again.train(measures=False).points, execution.train(measures=False).points)
+    for wrong in (None, Training([], "numba", "cpu"), Training([execution.configs[0].to_json()], "abacus", "cpu")):
+        with pytest.raises(ValueError, match=r"the record does not say|no engine computes with backend 'abacus'"):
+            Execution.going_on(uh.training.plan.replace(record, training=wrong), KARATE, threads=None, quiet=True)
+
+
+def test_callbacks_are_one_or_several():
+    seen = []
+    for callback in (seen.append, [seen.append, lambda progress: seen.append(progress.iteration)]):
+        uh.embed(KARATE, p=2, q=1, iterations=3, max_step=0.1, quiet=True, callback=callback)
+    assert seen[-1] == 3
+    with pytest.raises(TypeError, match="callback must be callable, got 7"):
+        uh.embed(KARATE, callback=[7], quiet=True)
+
+
+def test_former_names_of_dissimilarities_are_taken_with_a_warning():
+    options = {"p": 2, "q": 1, "iterations": 3, "max_step": 0.1, "quiet": True}
+    with pytest.warns(DeprecationWarning, match="'broken_dissimilarity' is now called 'broken'"):
+        former = uh.embed(KARATE, dissimilarity="broken_dissimilarity", **options)
+    assert former.run["config"]["dissimilarity"] == "broken"
+    assert np.array_equal(former.points, uh.embed(KARATE, dissimilarity="broken", **options).points)
