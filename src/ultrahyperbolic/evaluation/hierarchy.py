@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from importlib.util import find_spec
 from typing import Unpack
 
 import numpy as np
@@ -102,7 +101,10 @@ def _spearman(a: Floats, b: Floats) -> float:
 
 def _centred_ranks(values: Floats) -> Floats:
     """Ranks less their mean; equal values have the mean of the ranks they take up."""
-    ranks = _ranks_of_scipy(values) if find_spec("scipy") is not None else _ranks_of_numpy(values)
+    try:
+        ranks = _ranks_of_scipy(values)
+    except ImportError:
+        ranks = _ranks_of_numpy(values)
     return ranks - 0.5 * (len(values) + 1)
 
 

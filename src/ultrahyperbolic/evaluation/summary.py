@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.words import Dissimilarity
+from ..geometry.words import Dissimilarity, former_measure
 from ..graph import Graph
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
@@ -46,13 +46,15 @@ def evaluate(
     epsilon: float | None = None,
     backend: Backend = "auto",
     progress: bool = False,
+    measure: str | None = None,
 ) -> dict[str, float]:
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
     (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What is not defined for the
-    graph is left out: no value is NaN.
+    graph is left out: no value is NaN. ``measure`` is a former name of ``dissimilarity``.
     """
+    dissimilarity = dissimilarity if measure is None else former_measure(measure)
     options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend)
     found = over_pairs(graph, points, manifold, progress=progress, **options).measures
     return found | over_nodes(graph, points, progress=progress)

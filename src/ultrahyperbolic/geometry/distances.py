@@ -12,7 +12,7 @@ from .arguments import validate, validate_scalars
 from .dissimilarity import smooth
 from .functions import safe_sqrt
 from .primitives import Primitives
-from .words import Dissimilarity, check_dissimilarity
+from .words import Dissimilarity, check_dissimilarity, former_measure
 
 _CDIST_ELEMENTS = 1 << 22
 
@@ -108,7 +108,7 @@ class Distances(Primitives):
             raise ValueError(f"cdist takes x [n, d] and y [m, d], got shapes {tuple(x.shape)} and {tuple(y.shape)}")
         if block_rows is not None:
             block_rows = check_count("block_rows", block_rows, 1)
-        function = self.pair_function(check_dissimilarity(measure, "measure") if measure else dissimilarity, epsilon)
+        function = self.pair_function(former_measure(measure) if measure else dissimilarity, epsilon)
         rows = block_rows or max(1, _CDIST_ELEMENTS // max(1, y.numel()))
         blocks = [function(block[:, None, :], y[None, :, :]) for block in torch.split(x, rows)]
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks)

@@ -46,3 +46,11 @@ def check_dissimilarity(name: str, what: str = "dissimilarity") -> Dissimilarity
         if name == known:
             return known
     raise ValueError(f"{what} must be one of {', '.join(DISSIMILARITIES)}, got {name!r}")
+
+
+def former_measure(measure: str) -> Dissimilarity:
+    """What the argument ``measure`` named, which is now ``dissimilarity``: taken with a warning."""
+    warnings.warn("measure is now called dissimilarity: the former name will go", DeprecationWarning, stacklevel=4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return check_dissimilarity(measure, "measure")

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..checks import as_integer, check_count
 from ..geometry import Manifold
-from ..geometry.words import Dissimilarity, check_dissimilarity
+from ..geometry.words import Dissimilarity, check_dissimilarity, former_measure
 
 # Coordinates a block evaluates at once, rows · n · d: small enough for a CPU's cache, large enough to fill a GPU.
 _BLOCK_COORDINATES = {"cpu": 1 << 19}
@@ -31,6 +31,8 @@ class PassOptions(TypedDict, total=False):
 
     dissimilarity: Dissimilarity
     """How far apart two points are; ``"geodesic"``, D_γ, unless given."""
+    measure: str
+    """A former name of ``dissimilarity``."""
     epsilon: float | None
     """Of the smoothed dissimilarity."""
     block_rows: int | None
@@ -290,7 +292,8 @@ def check_k(k: int, n: int) -> int:
 
 def dissimilarity_of(options: PassOptions) -> tuple[Dissimilarity, float | None]:
     """The dissimilarity and its ε."""
-    name, epsilon = check_dissimilarity(options.get("dissimilarity", "geodesic")), options.get("epsilon")
+    former, epsilon = options.get("measure"), options.get("epsilon")
+    name = check_dissimilarity(options.get("dissimilarity", "geodesic")) if former is None else former_measure(former)
     if epsilon is not None and name != "smoothed":
         raise ValueError(f"epsilon belongs to dissimilarity='smoothed', got dissimilarity={name!r}")
     return name, epsilon
