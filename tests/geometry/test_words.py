@@ -70,10 +70,13 @@ def test_epsilon_is_of_the_smoothed_one(geometry, generator):
 def test_measure_is_a_former_name_of_dissimilarity(geometry, generator):
     x = geometry.random(6, generator=generator)
     expected = geometry.cdist(x, dissimilarity="broken")
-    assert torch.equal(geometry.cdist(x, measure="broken"), expected)
-    with pytest.warns(DeprecationWarning, match="measure 'broken_dissimilarity' is now called 'broken'"):
-        assert torch.equal(geometry.cdist(x, measure="broken_dissimilarity"), expected)
-    with pytest.raises(ValueError, match="measure must be one of geodesic, "):
+    for name in ("broken", "broken_dissimilarity"):
+        with pytest.warns(DeprecationWarning, match="measure is now called dissimilarity"):
+            assert torch.equal(geometry.cdist(x, measure=name), expected)
+    with (
+        pytest.warns(DeprecationWarning, match="measure is now"),
+        pytest.raises(ValueError, match="measure must be one of geodesic, "),
+    ):
         geometry.cdist(x, measure="length")
 
 
