@@ -29,7 +29,10 @@ test: lint
 	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 test-all: lint audit
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=
+	for room in geometry objective training embedding; do \
+	  $(BIN)/coverage report --include="*/ultrahyperbolic/$$room/*" --fail-under=95 || exit 1; \
+	done
 
 audit: $(READY)
 	$(BIN)/python requirements/audit.py
