@@ -39,7 +39,8 @@ def test_manifold_and_json_lead_back(geometry):
     assert (geometry.dim, geometry.ambient_dim) == (manifold.dim, manifold.ambient_dim)
     assert geometry.space_dimensions + geometry.time_dimensions == geometry.ambient_dim
     assert geometry.is_flat == isinstance(manifold, Euclidean) == (geometry.time_dimensions == 0)
-    assert manifold.quadric == (geometry.time_dimensions, geometry.radius)
+    assert manifold.quadric == (geometry.time_dimensions, geometry.beta)
+    assert manifold.quadric.radius == geometry.radius
     assert geometry.manifold is not manifold
 
 

@@ -163,12 +163,12 @@ def test_minimize_finds_the_nearest_points(stranger, generator):
     torch.testing.assert_close(found.point, goal, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("way", ["descent", "phi"])
+@pytest.mark.parametrize("optimizer", ["descent", "phi"])
 @pytest.mark.parametrize("dissimilarity", ["geodesic", "smoothed", "extrinsic"])
-def test_a_graph_is_embedded(stranger, way, dissimilarity, generator):
+def test_a_graph_is_embedded(stranger, optimizer, dissimilarity, generator):
     pairs = RankedPairs.of(karate())
-    schedule = Schedule.constant(50, temperature=0.1, step=0.02, clip=0.1)
-    problem = Problem(pairs, [RunSpec(stranger, schedule, dissimilarity, way)])
+    schedule = Schedule.constant(50, temperature=0.1, step=0.02, max_step=0.1)
+    problem = Problem(pairs, [RunSpec(stranger, schedule, dissimilarity, optimizer)])
     engine = ReferenceEngine(problem.pairs, problem.specs)
     state = BatchState.start([stranger.random_near_pole(34, generator=generator).numpy()])
     losses = engine.advance(state, 50)[0]
