@@ -226,6 +226,17 @@ def test_any_bytes_are_a_graph_or_one_line(tmp_path_factory, start, rest):
     assert isinstance(graph, str) or (graph.n_nodes >= 1 and (graph.weights > 0).all())
 
 
+@pytest.mark.parametrize(
+    "content",
+    ["graph []", '{"nodes": [], "links": []}', "<graphml><graph edgedefault='undirected'/></graphml>"],
+    ids=["GML", "JSON", "GraphML"],
+)
+def test_a_file_without_a_node_is_refused(tmp_path, content):
+    path = tmp_path / "graph"
+    path.write_text(content)
+    assert graph_or_line(path) == f"{path}: there is no node in it"
+
+
 WORDS = st.sampled_from(["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", "1", "nan", "é", "source", "target"])
 
 

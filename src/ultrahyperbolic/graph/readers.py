@@ -142,7 +142,11 @@ def read_graph(
             dialect = sniff(file, delimiter=delimiter, header=header, comments=comments)
             with _progress(file, progress) as advance:
                 graph = _read_text(dialect, wanted, rules, advance)
-        return graph if nodes is None else graph.with_nodes(_read_nodes(nodes, comments))
+        if nodes is not None:
+            graph = graph.with_nodes(_read_nodes(nodes, comments))
+        if graph.n_nodes == 0:
+            raise GraphError(f"{file}: there is no node in it")
+        return graph
     except FileNotFoundError as error:
         raise GraphError(f"{error.filename or file}: no such file") from None
     except IsADirectoryError:
