@@ -112,7 +112,7 @@ class ReferenceEngine(OneProcess):
             record["dropped"] = 1.0
         factor = schedule.drop_factor if record["dropped"] else 1.0
         step = float(schedule.step[iteration]) * factor * record["step_scale"]
-        max_step = float(schedule.max_step[iteration])
+        max_step = float(schedule.max_step[iteration]) * float(record["reach"])
         (gradient,) = torch.autograd.grad(loss, variable)
         where = Euclidean(width) if spec.optimizer == "phi" else manifold
         settings = DescentSettings(

@@ -22,6 +22,8 @@ class ViolatedOrders(NamedTuple):
     """Of all (edge, non-edge): those where the edge is not the closer pair."""
     all_classes: float
     """Of all (stronger pair, weaker pair), the paper's e_k and W(e_k): those where the stronger is not the closer."""
+    ties: float
+    """Of all (stronger tie, weaker tie): those where the stronger is not the closer; chance has 0.5."""
 
 
 def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> ViolatedOrders:
@@ -49,7 +51,9 @@ def orders_of(graph: Graph, distances: Tensor, nonedges: Tensor) -> ViolatedOrde
     sizes = np.bincount(graph.classes).tolist()
     class_orders = (m * m - sum(size * size for size in sizes)) // 2
     return ViolatedOrders(
-        _share(against_nonedges, edge_orders), _share(against_nonedges + among_edges, edge_orders + class_orders)
+        _share(against_nonedges, edge_orders),
+        _share(against_nonedges + among_edges, edge_orders + class_orders),
+        _share(among_edges, class_orders),
     )
 
 

@@ -79,6 +79,7 @@ def over_pairs(
         found = {
             "violated_orders": orders.edges_vs_nonedges,
             "violated_orders_all": orders.all_classes,
+            "tie_order": 1.0 - orders.ties,
             "recall_at_1": precision_of(graph, indices[:, :1]),
             f"precision_at_{_NEAREST}": precision_of(graph, indices) if k == _NEAREST else math.nan,
             "map": ranks.mean_average_precision,

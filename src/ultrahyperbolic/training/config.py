@@ -21,6 +21,7 @@ from .start import SpectralStart
 
 Stop = Literal["iterations", "ordered"]
 Start = Literal["spectral", "pole"]
+Moves = Literal["absolute", "spread"]
 STARTS: tuple[Start, ...] = ("spectral", "pole")
 
 
@@ -49,6 +50,8 @@ class Settings(TypedDict, total=False):
     perturb_first: bool
     stop: Stop
     step_back: bool
+    moves: Moves
+    finish: int
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,10 @@ class TrainingConfig:
     stop: Stop = "iterations"
     step_back: bool = True
     """Whether a run that was thrown off goes back to its best points and on with half the step."""
+    moves: Moves = "absolute"
+    """What ``max_step`` is in units of: 1, or the spread of the points."""
+    finish: int = 0
+    """Quasi-Newton iterations after the last, at its temperature and smoothing."""
 
     def __post_init__(self) -> None:
         for name, value in self._integers().items():

@@ -22,6 +22,7 @@ from ..engines.base import BatchState, Engine, Floats, Place, Problem
 from ..engines.guard import guard
 from ..engines.memory import require_memory
 from ..engines.registry import make_engine
+from ..engines.spread import follow_spread
 from ..evaluation import over_nodes, over_pairs, violated_orders
 from ..graph import Graph
 from ..interrupted import Interrupted
@@ -32,6 +33,7 @@ from ..version import __version__
 from .call import python_call
 from .config import TrainingConfig
 from .defaults import choose
+from .finish import finish
 from .presets import PRESETS, differences
 from .start import SpectralStart, start_bytes
 
@@ -171,6 +173,7 @@ def _train(
     if checkpoint is not None:
         state.copy_from(checkpoint.state)
         before_that = checkpoint.losses
+    following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
     with bar("training", iterations, show=not quiet) as update:
         update(0, "compiling")
 
@@ -181,11 +184,13 @@ def _train(
             engine,
             state,
             iterations,
-            callbacks=[taking_back, show, *callbacks],
+            callbacks=[taking_back, following, show, *callbacks],
             time_limit=time_limit,
             losses_so_far=before_that,
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
         )
+    if configs[0].finish and not outcome.ending.why.unfinished:
+        finish(engine, state, configs[0].finish)
     # Whatever happened, nothing is worse than where it started.
     after = _final_objective(engine, state.best)
     worse = ~(after <= before)

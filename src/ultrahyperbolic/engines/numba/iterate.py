@@ -20,6 +20,7 @@ from ..base import (
     FARTHEST,
     LONGEST,
     PHI,
+    REACH,
     SHORTEST,
     SIGNED_GRADIENT,
     STEP_SCALE,
@@ -36,7 +37,7 @@ def finish(run, space, rules, now, iteration, found):
     ``found`` are the loss, the longest edge and the nearest other pair.
     """
     points, free, record, gradient = run.points, run.free, run.record, run.gradient
-    time, radius, max_step = space.time, space.radius, now.max_step
+    time, radius, max_step = space.time, space.radius, now.max_step * run.record[REACH]
     loss, longest, least = found
     record[LONGEST], record[SHORTEST] = longest, least
     if iteration < rules.settled:

@@ -20,6 +20,7 @@ _DONE_AT = tl.constexpr(base.DONE_AT)
 _LONGEST = tl.constexpr(base.LONGEST)
 _SHORTEST = tl.constexpr(base.SHORTEST)
 _STEP_SCALE = tl.constexpr(base.STEP_SCALE)
+_REACH = tl.constexpr(base.REACH)
 _KEEP = tl.constexpr(len(base.FIELDS))
 _MOVES = tl.constexpr(len(base.FIELDS) + 1)
 RECORD_WIDTH = tl.constexpr(len(base.FIELDS) + 2)
@@ -288,7 +289,7 @@ def move_kernel(
         tl.store(best + base + k * n + nodes, x[k], mask=keep)
     drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
     step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
-    max_step = tl.load(schedule + (run * 4 + 3) * total_iterations + at)
+    max_step = tl.load(schedule + (run * 4 + 3) * total_iterations + at) * tl.load(record + _REACH)
     r = tl.load(radius + run)
     moved = x
     if FLAT:

@@ -1,0 +1,50 @@
+"""Moves in units of how far the points are spread: gentle while they leave the pole, and as long as they need later.
+
+A bound on moves that is fixed from the start is as large as the whole cloud of points when they leave the pole, and
+throws it into disorder before ties have arranged it; what is left of the hierarchy then is chance. Bounded by a share
+of the spread, the cloud unfolds and keeps its order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..loop import Every, Progress
+from .base import BatchState, Floats, RunSpec
+
+# The spread is looked at after so many iterations, wherever chunks end: moves may not depend on the clock.
+_LOOK_EVERY = 50
+
+
+def spread_of(points: Floats, time: int) -> float:
+    """The root mean square distance of points [n, d] from their mean, times as directions of length 1: in S^q × R^p."""
+    chart = points.copy()
+    if time:
+        chart[:, :time] /= np.linalg.norm(points[:, :time], axis=1, keepdims=True)
+    return float(np.sqrt(np.square(chart - chart.mean(0)).sum(1).mean()))
+
+
+def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: BatchState) -> Every[BatchState]:
+    """A callback that sets the reach of runs whose moves are relative; their starts are looked at now."""
+    follower = _Follower(specs, relative)
+    follower.look(state)
+    return Every(_LOOK_EVERY, follower)
+
+
+class _Follower:
+    def __init__(self, specs: Sequence[RunSpec], relative: Sequence[bool]) -> None:
+        self.specs, self.relative = specs, relative
+
+    def __call__(self, progress: Progress[BatchState]) -> None:
+        self.look(progress.state)
+
+    def look(self, state: BatchState) -> None:
+        for run, (spec, relative) in enumerate(zip(self.specs, self.relative, strict=True)):
+            quadric = spec.manifold.quadric
+            if relative and quadric is not None:
+                points = state.points[run, :, : spec.manifold.ambient_dim] / quadric.radius
+                spread = quadric.radius * spread_of(points, quadric.time)
+                if np.isfinite(spread):
+                    state.record["reach"][run] = spread
