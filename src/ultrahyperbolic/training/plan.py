@@ -21,7 +21,7 @@ from .config import Settings, Stop, TrainingConfig, configured
 from .defaults import at_temperature, in_units_of_radius, tries
 from .presets import PRESETS, Preset, preset_settings
 from .select import Selection, choose_geometry
-from .train import check_memory, embed_best, graph_record, versions
+from .train import check_memory, embed_best, graph_record, problem_of, versions
 
 DEFAULT = Geometry(3, 1)
 FLAT_DIMENSION = 4
@@ -211,7 +211,7 @@ class Execution:
 
     def prepare(self) -> RunRecord:
         """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
-        check_memory(self.graph, self.configs, self.plan.place)
+        check_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place)
         place = self.plan.place
         return RunRecord(
             config=self.configs[0].to_json(),
