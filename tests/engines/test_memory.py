@@ -17,7 +17,7 @@ from ultrahyperbolic.engines.memory import estimate, free_bytes
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.start import start_bytes
-from ultrahyperbolic.training.train import check_memory, embed_many
+from ultrahyperbolic.training.train import check_memory, embed_many, problem_of
 
 MEASURE = """
 import json, sys
@@ -100,11 +100,11 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
     configs = [TrainingConfig(p=12, q=1, seed=seed) for seed in range(runs)]
     place = Place(None, backend, None, precision)
     with pytest.raises(MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"):
-        check_memory(graph, configs, place)
+        check_memory(problem_of(graph, configs), configs, place)
     if advice.startswith("train"):
-        check_memory(graph, configs[:3], place)
+        check_memory(problem_of(graph, configs[:3]), configs[:3], place)
         with pytest.raises(MemoryError):
-            check_memory(graph, configs[:4], place)
+            check_memory(problem_of(graph, configs[:4]), configs[:4], place)
 
 
 def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():

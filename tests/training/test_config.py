@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -104,3 +105,13 @@ def test_random_states_of_numpy_are_those_of_python():
     assert np.array_equal(plain, given)
     with pytest.raises(TypeError, match="random_state must be an integer, got True"):
         uh.UltrahyperbolicEmbedding(random_state=True).fit(adjacency)
+
+
+def test_the_words_of_earlier_records_are_read_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for former, name in (("smoothed_dissimilarity", "smoothed"), ("dist", "distance"), ("cone_rule", "cone-rule")):
+            data = {"p": 2, "q": 0, "temperature": [0.1, 0.01], "dissimilarity": former}
+            assert TrainingConfig.from_json(data).dissimilarity == name
+    with pytest.raises(ValueError, match="unknown training settings: speed"):
+        TrainingConfig.from_json({"speed": 3})

@@ -12,7 +12,7 @@ from ultrahyperbolic.embedding.record import Training
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
-from ultrahyperbolic.training.plan import Choice, Execution, Plan, Wishes, execute, geometry_of
+from ultrahyperbolic.training.plan import Choice, Execution, Plan, Wishes, geometry_of
 
 KARATE = uh.datasets.karate()
 
@@ -79,7 +79,7 @@ def test_words_name_a_geometry_or_a_choice():
 
 def test_a_plan_gives_what_the_call_gives():
     called = uh.embed(KARATE, p=2, q=1, seed=3, iterations=30, temperature=(0.1, 0.01), quiet=True)
-    planned = execute(Plan(Geometry(2, 1), Wishes(iterations=30, temperature=(0.1, 0.01)), 3), KARATE)
+    planned = Execution(Plan(Geometry(2, 1), Wishes(iterations=30, temperature=(0.1, 0.01)), 3), KARATE).train()
     assert np.array_equal(called.points, planned.points)
     assert {**called.run, "timing": None} == {**planned.run, "timing": None}
 

@@ -30,15 +30,7 @@ def export(
         Literal["atlas", "projector", "graphml", "gexf"],
         typer.Option("--format", show_default=False, help="What to write."),
     ],
-    graph: Annotated[
-        str | None,
-        typer.Option(
-            "--graph",
-            metavar="GRAPH",
-            show_default=False,
-            help="The graph that was embedded, file or data set; by default looked for where embed read it.",
-        ),
-    ] = None,
+    graph: opt.EmbeddedGraph = None,
     output: Annotated[
         Path | None,
         typer.Option("-o", "--output", metavar="PATH", show_default=False, help="Where to write; else into FOLDER."),

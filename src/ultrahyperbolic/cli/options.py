@@ -28,6 +28,15 @@ OptionalGraphArgument = Annotated[str | None, _graph]
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that [bold]embed[/bold] wrote.")
 ]
+EmbeddedGraph = Annotated[
+    str | None,
+    typer.Option(
+        "--graph",
+        metavar="GRAPH",
+        show_default=False,
+        help="The graph that was embedded, file or data set; by default looked for where embed read it.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 Csv = Annotated[
     Path | None,

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from . import options as opt
 from .errors import refusing
 from .output import note, print_json
@@ -21,15 +17,7 @@ Examples:
 @opt.reads_graph
 def report(
     folder: opt.Folder,
-    graph: Annotated[
-        str | None,
-        typer.Option(
-            "--graph",
-            metavar="GRAPH",
-            show_default=False,
-            help="The graph that was embedded, file or data set; by default looked for where embed read it.",
-        ),
-    ] = None,
+    graph: opt.EmbeddedGraph = None,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,

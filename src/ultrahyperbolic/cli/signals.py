@@ -65,8 +65,8 @@ def cut_short(work: Callable[[], object]) -> bool:
             work()
     except KeyboardInterrupt:
         return True
-    except Exception:
-        if not pressed:  # compilers make other exceptions of it, or swallow it
+    except Exception:  # of any type: compilers make exceptions of their own of what a handler raises
+        if not pressed:
             raise
     return pressed
 

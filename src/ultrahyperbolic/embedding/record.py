@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
-from ..loop import Ending, Stopped
+from ..loop import Ending
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
@@ -275,6 +275,3 @@ def _number(value: Json) -> float | None:
 
 def _integer(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-__all__ = ["Ending", "GraphRecord", "Json", "Result", "RunRecord", "Stopped", "Timing", "Training"]

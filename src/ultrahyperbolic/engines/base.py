@@ -202,9 +202,8 @@ class Evaluation(NamedTuple):
     """[B] that of the nearest other pair; NaN where it was not looked for."""
 
 
-@dataclass(frozen=True)
-class Problem:
-    """What a batch is to minimise, and how."""
+class Problem(NamedTuple):
+    """What a batch is to minimise, and how: the first arguments of every engine."""
 
     pairs: RankedPairs
     specs: Sequence[RunSpec]

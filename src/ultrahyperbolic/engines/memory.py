@@ -39,7 +39,7 @@ def require_memory(problem: Problem, place: Place, start: Callable[[int], int]) 
     free = free_bytes(), _free_on(place.torch_device)
 
     def needed(place: Place, count: int) -> Memory:
-        return estimate(replace(problem, specs=problem.specs[:count]), place, start(count))
+        return estimate(problem._replace(specs=problem.specs[:count]), place, start(count))
 
     def fits(place: Place, count: int = runs) -> bool:
         if kind_of(place.backend).unfit(problem, place) or (place.backend == "reference" and n > MAX_NODES):

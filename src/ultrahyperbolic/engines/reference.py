@@ -168,13 +168,7 @@ class ReferenceKind:
 
     def make(self, problem: Problem, place: Place) -> Engine:
         """The engine."""
-        return ReferenceEngine(
-            problem.pairs,
-            problem.specs,
-            problem.best_every,
-            problem.stop_when_ordered,
-            device=place.torch_device,
-        )
+        return ReferenceEngine(*problem, device=place.torch_device)
 
 
 KIND: EngineKind = ReferenceKind()

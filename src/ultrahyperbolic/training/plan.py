@@ -21,7 +21,7 @@ from .config import Settings, Stop, TrainingConfig, configured
 from .defaults import at_temperature, in_units_of_radius, tries
 from .presets import PRESETS, Preset, preset_settings
 from .select import Selection, choose_geometry
-from .train import check_memory, embed_best, graph_record, versions
+from .train import check_memory, embed_best, graph_record, problem_of, versions
 
 DEFAULT = Geometry(3, 1)
 FLAT_DIMENSION = 4
@@ -150,7 +150,8 @@ class Execution:
 
     def __init__(self, plan: Plan, graph: Graph, *, quiet: bool = True) -> None:
         graph.require_trainable()
-        self.graph, self.quiet, self.selection = graph, quiet, None
+        self.graph, self.quiet = graph, quiet
+        self.selection: Selection | None = None
         self.flat_too = False
         if isinstance(plan.where, Choice):
             # Wrong with one of the geometries is wrong with all, but for flat space: through φ it cannot be trained.
@@ -161,8 +162,6 @@ class Execution:
         else:
             self.configs = configure(plan, graph)
         self.plan = replace(plan, place=settle(plan.place, graph.n_nodes))
-
-    selection: Selection | None
 
     @property
     def is_open(self) -> bool:
@@ -211,7 +210,7 @@ class Execution:
 
     def prepare(self) -> RunRecord:
         """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
-        check_memory(self.graph, self.configs, self.plan.place)
+        check_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place)
         place = self.plan.place
         return RunRecord(
             config=self.configs[0].to_json(),
@@ -258,15 +257,6 @@ class Execution:
         if self.selection is None:
             return embedding
         return embedding.with_record(replace(embedding.record, select=self.selection.to_json()))
-
-
-def execute(
-    plan: Plan, graph: Graph, callbacks: Sequence[Callback[BatchState]] = (), *, quiet: bool = True
-) -> Embedding:
-    """Carry out a plan from its first step to its last."""
-    execution = Execution(plan, graph, quiet=quiet)
-    execution.choose()
-    return execution.train(callbacks)
 
 
 def _both_ends(value: float | tuple[float, float]) -> tuple[float, float]:

@@ -52,15 +52,15 @@ def problem_of(graph: Graph, configs: Sequence[TrainingConfig]) -> Problem:
     return Problem(RankedPairs.of(graph), specs, first.best_every, first.stop == "ordered")
 
 
-def check_memory(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> None:
+def check_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place) -> None:
     """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is free."""
 
     def start(count: int) -> int:
         some = [config.geometry for config in configs[:count] if config.start == "spectral"]
         kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
-        return start_bytes(graph.n_nodes, graph.n_edges, len(kinds))
+        return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges, len(kinds))
 
-    require_memory(problem_of(graph, configs), place, start)
+    require_memory(problem, place, start)
 
 
 def embed_best(
@@ -140,7 +140,7 @@ def embed_many(
     if time_limit is not None:
         check_positive("time_limit", time_limit)
     problem = problem_of(graph, configs)
-    check_memory(graph, configs, place)
+    check_memory(problem, configs, place)
     engine = make_engine(problem, place)
     try:
         return _train(graph, configs, engine, time_limit, measures, quiet, callbacks, checkpoint)

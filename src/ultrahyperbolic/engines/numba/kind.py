@@ -36,14 +36,7 @@ class NumbaKind:
         """The engine."""
         from .engine import NumbaEngine
 
-        return NumbaEngine(
-            problem.pairs,
-            problem.specs,
-            problem.best_every,
-            problem.stop_when_ordered,
-            threads=place.threads,
-            precision=place.precision or "float64",
-        )
+        return NumbaEngine(*problem, threads=place.threads, precision=place.precision or "float64")
 
 
 KIND: EngineKind = NumbaKind()

@@ -49,14 +49,7 @@ class TritonKind:
         """The engine."""
         from .engine import TritonEngine
 
-        return TritonEngine(
-            problem.pairs,
-            problem.specs,
-            problem.best_every,
-            problem.stop_when_ordered,
-            device=place.torch_device,
-            precision=place.precision or "float32",
-        )
+        return TritonEngine(*problem, device=place.torch_device, precision=place.precision or "float32")
 
 
 KIND: EngineKind = TritonKind()
