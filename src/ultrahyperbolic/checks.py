@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Collection
 from numbers import Real
 
 
@@ -52,6 +53,12 @@ def check_count(name: str, value: int, least: int) -> int:
         rule = "not be negative" if least == 0 else f"be at least {least}"
         raise ValueError(f"{name} must {rule}, got {count}")
     return count
+
+
+def check_choice(name: str, value: object, choices: Collection[str]) -> None:
+    """Raise unless value is one of the words."""
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {', '.join(choices)}, got {value!r}")
 
 
 def check_callable(name: str, value: object) -> None:

@@ -83,6 +83,11 @@ class Geometry:
         return 1.0 if self.is_flat else math.sqrt(-self.beta)
 
     @property
+    def has_cone(self) -> bool:
+        """Whether there is a light cone: vectors of length 0 that lead from one point to another."""
+        return bool(self.p) and bool(self.q)
+
+    @property
     def manifold(self) -> Manifold:
         """Where the points live, made anew."""
         if self.flat is not None:

@@ -6,12 +6,12 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack, get_args
 
 import numpy as np
 import torch
 
-from ..checks import as_integer, check_count, check_positive, is_number
+from ..checks import as_integer, check_choice, check_count, check_fraction, check_positive, is_number
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Floats, Keep, Optimizer, RunSpec, Schedule
 from ..geometry import Geometry, Manifold
@@ -19,7 +19,8 @@ from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
 from .start import SpectralStart
 
-Stop = Literal["iterations", "ordered"]
+Stop = Literal["converged", "iterations", "ordered"]
+STOPS: tuple[Stop, ...] = get_args(Stop)
 Start = Literal["spectral", "pole"]
 Moves = Literal["absolute", "spread"]
 STARTS: tuple[Start, ...] = ("spectral", "pole")
@@ -51,7 +52,7 @@ class Settings(TypedDict, total=False):
     stop: Stop
     step_back: bool
     moves: Moves
-    finish: int
+    finish: float
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ class TrainingConfig:
     """Whether a run that was thrown off goes back to its best points and on with half the step."""
     moves: Moves = "absolute"
     """What ``max_step`` is in units of: 1, or the spread of the points."""
-    finish: int = 0
-    """Quasi-Newton iterations after the last, at its temperature and smoothing."""
+    finish: float = 0.0
+    """The share of the iterations that end the training: quasi-Newton, at the last temperature and smoothing."""
 
     def __post_init__(self) -> None:
         for name, value in self._integers().items():
@@ -101,8 +102,7 @@ class TrainingConfig:
         object.__setattr__(self, "dissimilarity", check_dissimilarity(self.dissimilarity))
         if self.optimizer not in OPTIMIZERS:
             raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
-        if self.stop not in ("iterations", "ordered"):
-            raise ValueError(f"stop must be 'iterations' or 'ordered', got {self.stop!r}")
+        check_choice("stop", self.stop, STOPS)
         if self.start not in STARTS:
             raise ValueError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}")
         for name in ("temperature", "epsilon", "max_step"):

@@ -18,7 +18,7 @@ from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
 from .config import Settings, Stop, TrainingConfig, configured
-from .defaults import at_temperature, in_units_of_radius, tries
+from .method import Goal, in_units_of_radius, recipe
 from .presets import PRESETS, Preset, preset_settings
 from .select import Selection, choose_geometry
 from .train import check_memory, embed_best, graph_record, problem_of, versions
@@ -42,7 +42,6 @@ class Wishes:
     optimizer: Optimizer | None = None
     iterations: int | None = None
     temperature: float | tuple[float, float] | None = None
-    """One value is the last, and start, smoothing and moves are set in units of it."""
     dissimilarity: Dissimilarity | None = None
     epsilon: float | tuple[float, float] | None = None
     step: float | None = None
@@ -51,23 +50,23 @@ class Wishes:
 
     @property
     def way_to_train(self) -> Settings:
-        """The settings that say how to move: with one of them given, there is one training."""
+        """The settings that say how to move."""
         found = Settings()
         if self.optimizer is not None:
             found["optimizer"] = self.optimizer
-        if isinstance(self.temperature, tuple):
-            found["temperature"] = self.temperature
+        if self.temperature is not None:
+            found["temperature"] = _both_ends(self.temperature)
         if self.epsilon is not None:
             found["epsilon"] = _both_ends(self.epsilon)
         if self.step is not None:
             found["step"] = self.step
         if self.max_step is not None:
-            found["max_step"] = _both_ends(self.max_step)
+            found["max_step"], found["moves"] = _both_ends(self.max_step), "absolute"
         return found
 
     @property
     def frame(self) -> Settings:
-        """The settings that hold for every training that is tried."""
+        """The other settings."""
         found = Settings()
         if self.iterations is not None:
             found["iterations"] = self.iterations
@@ -88,6 +87,7 @@ class Plan:
     preset: Preset | None = None
     time_limit: float | None = None
     place: Place = field(default_factory=Place)
+    goal: Goal = "balanced"
 
     def __post_init__(self) -> None:
         if self.preset not in (None, *PRESETS):
@@ -118,27 +118,21 @@ def geometry_of(
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
-    """The trainings of a plan whose geometry is known: several where nothing is said of how, of which one is kept."""
+    """The trainings of a plan whose geometry is known."""
     if isinstance(plan.where, Choice):
         raise ValueError(f"dim = {plan.where.dim} names no signature: give p and q, or flat")
-    recipe, temperature = Settings(), plan.wishes.temperature
+    preset = Settings()
     if plan.preset is not None:
-        recipe = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
-    recipe.update(plan.wishes.frame)
+        preset = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
+    preset.update(plan.wishes.frame)
     where = plan.where
-    config = configured(recipe, p=where.p, q=where.q, flat=where.flat, beta=where.beta, seed=plan.seed)
+    config = configured(preset, p=where.p, q=where.q, flat=where.flat, beta=where.beta, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
-    how = plan.wishes.way_to_train
-    if plan.preset is None and not how and temperature is None:
-        return tries(config, graph.n_nodes)
-    if temperature is not None and not isinstance(temperature, tuple):
-        if plan.preset is None:
-            units = at_temperature(temperature, config)
-            units.update(how)
-            how = units
-        else:
-            how["temperature"] = (temperature, temperature)
-    return [replace(in_units_of_radius(config), **how)]
+    if plan.preset is None:
+        config = replace(recipe(config, graph, plan.goal), stop=plan.wishes.stop or "converged")
+    else:
+        config = in_units_of_radius(config)
+    return [replace(config, **plan.wishes.way_to_train)]
 
 
 class Execution:

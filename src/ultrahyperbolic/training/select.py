@@ -27,7 +27,7 @@ from ..interrupted import Interrupted
 from ..objective import RankedPairs
 from ..progress import bar
 from .config import TrainingConfig
-from .defaults import choose, tries
+from .method import recipe
 from .start import SpectralStart
 from .train import embed_many
 
@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 # Below this many edges none can be spared, and violated orders decide.
 _FEWEST_EDGES = 20
-# Of the ways to train a small graph, those tried for every geometry.
-_TRIES = 2
 
 
 @dataclass
@@ -269,22 +267,14 @@ class _Comparison:
     def _train(
         self, graph: Graph, geometries: list[Geometry], length: int, seed: int
     ) -> list[tuple[TrainingConfig, torch.Tensor, float]]:
-        """The better of a few trainings of each geometry, all as one batch, and the share of orders it violates."""
-        configs = [tries(_config(geometry, length, seed), graph.n_nodes)[:_TRIES] for geometry in geometries]
-        batch = [config for group in configs for config in group]
+        """The training of each geometry, all as one batch, and the share of orders it violates."""
+        batch = [recipe(_config(geometry, length, seed), graph) for geometry in geometries]
         try:
             embeddings = embed_many(graph, batch, self.place, measures=False, time_limit=self.time_limit)
         except Interrupted:
             raise KeyboardInterrupt from None  # half a comparison is none
         points = [torch.from_numpy(e.points.copy()) for e in embeddings]
-        found, at = [], 0
-        for group in configs:
-            mine = points[at : at + len(group)]
-            at += len(group)
-            violated = [_share(graph, x, config.manifold()) for config, x in zip(group, mine, strict=True)]
-            best = choose(group, violated) if len(group) > 1 else 0
-            found.append((group[best], mine[best], violated[best]))
-        return found
+        return [(c, x, _share(graph, x, c.manifold())) for c, x in zip(batch, points, strict=True)]
 
 
 def _config(geometry: Geometry, length: int, seed: int) -> TrainingConfig:

@@ -32,7 +32,6 @@ from ..progress import bar
 from ..version import __version__
 from .call import python_call
 from .config import TrainingConfig
-from .defaults import choose
 from .finish import finish
 from .presets import PRESETS, differences
 from .start import SpectralStart, start_bytes
@@ -91,7 +90,7 @@ def embed_best(
         violated = [
             violated_orders(graph, torch.from_numpy(e.points.copy()), e.manifold).all_classes for e in embeddings
         ]
-        kept = choose(configs, violated)
+        kept = int(np.nanargmin(violated))
         best = embeddings[kept]
         tried = zip(configs, violated, strict=True)
         tries = tuple(_tried(config, share, k == kept) for k, (config, share) in enumerate(tried))
@@ -190,7 +189,7 @@ def _train(
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
         )
     if configs[0].finish and not outcome.ending.why.unfinished:
-        finish(engine, state, configs[0].finish)
+        finish(engine, state, round(configs[0].finish * iterations))
     # Whatever happened, nothing is worse than where it started.
     after = _final_objective(engine, state.best)
     worse = ~(after <= before)
