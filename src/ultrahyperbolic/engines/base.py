@@ -24,6 +24,8 @@ from ..pairs.kinds import kernel_space
 
 Floats = NDArray[np.float64]
 
+# Rows and columns of a cell of pairs, all of which belong to one part of a sample.
+CELL = (4, 32)
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
 FARTHEST = 1e16
 
@@ -63,6 +65,10 @@ class Schedule:
     drop_below: float = -math.inf
     """Once the loss is below this, steps are multiplied by ``drop_factor``."""
     drop_factor: float = 1.0
+    parts: int = 1
+    """Of the pairs without an edge, an iteration looks at one part of so many, and counts each pair for as many: part
+    (i // ``CELL[0]`` + j // ``CELL[1]``) mod parts of the pairs i < j is that of every iteration of the same remainder.
+    Engines for which all pairs are no effort look at them all."""
 
     def __post_init__(self) -> None:
         lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.max_step)}
@@ -148,6 +154,8 @@ class BatchState:
     nonfinite: NDArray[np.int64]
     """[B] how often of these because something was not finite."""
     iteration: int = 0
+    stopped: Ending | None = None
+    """That there is nothing more to gain, where that was found."""
 
     @classmethod
     def start(cls, starts: Sequence[Floats]) -> BatchState:
@@ -174,7 +182,7 @@ class BatchState:
     def ending(self) -> Ending | None:
         """That all runs are done, where they are."""
         if not self.done.all():
-            return None
+            return self.stopped
         return Ending(Stopped.ORDERED, f"{Stopped.ORDERED.value} than every unconnected one")
 
     @property

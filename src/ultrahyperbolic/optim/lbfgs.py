@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from typing import NamedTuple
 
 import torch
@@ -27,6 +27,10 @@ class Found(NamedTuple):
     """Euclidean, in the points [..., d]."""
 
 
+Step = Generator[Tensor, tuple[float, Tensor], Found | None]
+"""A step that asks for the function at points, [..., d], and is sent its value and its Euclidean gradient there."""
+
+
 class PhiLBFGS:
     """Minimise f∘φ by L-BFGS, brought back onto the manifold after every step.
 
@@ -37,26 +41,38 @@ class PhiLBFGS:
     ----------
     manifold : Manifold
         Where the points live.
-    evaluate : callable
-        Takes points [..., d] and returns the function there and its Euclidean gradient [..., d].
     """
 
-    def __init__(self, manifold: Manifold, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> None:
-        self._manifold, self._evaluate = manifold, evaluate
+    def __init__(self, manifold: Manifold) -> None:
+        self._manifold = manifold
         self._pairs: deque[tuple[Tensor, Tensor, Tensor]] = deque(maxlen=_KEPT)
         self.expected = 0.0
         """How far the last step tried was expected to decrease the function."""
         self.length = 0.0
         """How long it was."""
 
-    def step(self, at: Found) -> Found | None:
-        """One step from here; None where none decreases the function, with what is remembered or without it."""
+    def step(self, at: Found, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> Found | None:
+        """One step from here; None where none decreases the function, with what is remembered or without it.
+
+        ``evaluate`` takes points [..., d] and returns the function there and its Euclidean gradient [..., d].
+        """
+        asking = self.asking(at)
+        try:
+            points = next(asking)
+            while True:
+                points = asking.send(evaluate(points))
+        except StopIteration as end:
+            found: Found | None = end.value
+            return found
+
+    def asking(self, at: Found) -> Step:
+        """The same step, which asks for what :meth:`step` has ``evaluate`` for: several can be answered at once."""
         gradient = self._through_phi(at.points, at.gradient)
-        found = self._search(at, gradient, self._newton(gradient))
+        found = yield from self._search(at, gradient, self._newton(gradient))
         if found is None and self._pairs:
             expected, length = self.expected, self.length
             self._pairs.clear()
-            found = self._search(at, gradient, -gradient)
+            found = yield from self._search(at, gradient, -gradient)
             self.expected, self.length = expected, length
         return found
 
@@ -80,7 +96,7 @@ class PhiLBFGS:
             direction = direction + (factor - (change * direction).sum() / product) * move
         return -direction
 
-    def _search(self, at: Found, gradient: Tensor, direction: Tensor) -> Found | None:
+    def _search(self, at: Found, gradient: Tensor, direction: Tensor) -> Step:
         """Bisect for a step that decreases f enough and after which it falls less steeply; learn from it."""
         slope = float((gradient * direction).sum())
         self.expected, self.length = -slope, float(direction.norm())
@@ -88,7 +104,7 @@ class PhiLBFGS:
         best: tuple[float, Found, Tensor] | None = None
         for _ in range(_TRIALS):
             z = at.points + t * direction
-            reached = self._try(z)
+            reached = yield from self._try(z)
             if reached is None or reached.value > at.value + _SUFFICIENT * t * slope or reached.value >= at.value:
                 high = t
             else:
@@ -106,12 +122,12 @@ class PhiLBFGS:
         self._learn(t * direction, pulled - gradient)
         return reached
 
-    def _try(self, z: Tensor) -> Found | None:
+    def _try(self, z: Tensor) -> Step:
         """Where z leads; None where it, the function or the gradient is not finite."""
         if not z.isfinite().all():
             return None
         points = self._manifold.phi(z)
-        value, gradient = self._evaluate(points)
+        value, gradient = yield points
         return Found(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
 
     def _learn(self, move: Tensor, change: Tensor) -> None:

@@ -251,10 +251,10 @@ def _step_of(
 
 
 def _quasi_newton(state: _State) -> _Step:
-    lbfgs = PhiLBFGS(state.manifold, state.evaluate)
+    lbfgs = PhiLBFGS(state.manifold)
 
     def step() -> Ending | None:
-        found = lbfgs.step(state.at)
+        found = lbfgs.step(state.at, state.evaluate)
         if found is None:
             return _no_decrease(state, lbfgs.expected, lbfgs.length)
         return None if state.move(found) else _NOT_FINITE

@@ -53,6 +53,7 @@ class Settings(TypedDict, total=False):
     step_back: bool
     moves: Moves
     finish: float
+    parts: int
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,9 @@ class TrainingConfig:
     finish: float = 0.0
     """The share of the iterations that end the training: quasi-Newton, at the last temperature and smoothing."""
 
+    parts: int = 1
+    """Before the finish, an iteration looks at one part of so many of the pairs without an edge; 1 for all."""
+
     def __post_init__(self) -> None:
         for name, value in self._integers().items():
             object.__setattr__(self, name, value)  # the one moment at which a frozen class is made
@@ -108,6 +112,7 @@ class TrainingConfig:
         for name in ("temperature", "epsilon", "max_step"):
             for value in getattr(self, name) or ():
                 check_positive(name, value)
+        check_fraction("finish", self.finish)
         check_positive("step", self.step)
         check_positive("scale", self.scale)
         check_positive("drop_factor", self.drop_factor)
@@ -127,6 +132,7 @@ class TrainingConfig:
             "seed": seed,
             "iterations": check_count("iterations", self.iterations, 1),
             "best_every": check_count("best_every", self.best_every, 1),
+            "parts": check_count("parts", self.parts, 1),
         }
         p, q = self.p, self.q
         if self.flat is not None:
@@ -147,9 +153,15 @@ class TrainingConfig:
         """Where the points live, made anew."""
         return self.geometry.manifold
 
+    @property
+    def descents(self) -> int:
+        """How many iterations there are before the finish."""
+        return self.iterations - min(round(self.finish * self.iterations), self.iterations - 1)
+
     def schedule(self) -> Schedule:
-        """The values of every iteration."""
-        total, cooling = self.iterations, self.iterations - self.iterations // 4
+        """The values of every iteration before the finish."""
+        total = self.descents
+        cooling = total - total // 4
 
         def between(ends: tuple[float, float], over: int) -> Floats:
             values = np.full(total, ends[1])
@@ -163,11 +175,14 @@ class TrainingConfig:
             np.full(total, math.inf) if self.max_step is None else between(self.max_step, total),
             -math.inf if self.drop_below is None else self.drop_below,
             self.drop_factor,
+            self.parts,
         )
 
     def spec(self) -> RunSpec:
         """The run of a batch."""
-        return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, self.keep)
+        # What is to be finished is where the descent ends: losses of samples do not compare.
+        keep: Keep = "last" if self.finish else self.keep
+        return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep)
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
         """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""

@@ -1,4 +1,4 @@
-"""The end of a training: quasi-Newton steps through φ at its last temperature and smoothing.
+"""How a training ends: quasi-Newton steps through φ at its last temperature and smoothing, until they gain nothing.
 
 Bounded steps of descent arrange the points and leave them trembling; these take them to the bottom, which orders ties
 among themselves and nearest neighbours.
@@ -6,33 +6,119 @@ among themselves and nearest neighbours.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 
-from ..engines.base import BatchState, Engine
+from ..engines.base import BatchState, Engine, Evaluation, Floats
+from ..geometry import Manifold
+from ..loop import Ending, Stopped
 from ..optim.lbfgs import Found, PhiLBFGS
 
+# A run has converged when so many iterations have lowered its loss by no more than this share of it.
+_WINDOW, _GAIN = 10, 1e-3
 
-def finish(engine: Engine, state: BatchState, iterations: int) -> None:
-    """Lower the loss of the best points of every run by so many quasi-Newton iterations, or until none helps."""
-    at = BatchState.start(list(state.best))
-    at.iteration = len(engine.specs[0].schedule) - 1
-    for run, spec in enumerate(engine.specs):
-        width = spec.manifold.ambient_dim
 
-        def evaluate(points: torch.Tensor, run: int = run, width: int = width) -> tuple[float, torch.Tensor]:
-            at.points[run, :, :width] = points.numpy()
-            found = engine.evaluate(at)
-            return float(found.loss[run]), torch.from_numpy(found.gradient[run, :, :width].copy())
+class Finishing:
+    """An engine whose iterations after so many of descent are quasi-Newton steps, one for every run at a time.
 
-        points = torch.from_numpy(state.best[run, :, :width].copy())
-        here = Found(points, *evaluate(points))
-        steps = PhiLBFGS(spec.manifold, evaluate)
-        for _ in range(iterations):
-            reached = steps.step(here)
-            if reached is None:
-                break
-            here = reached
-        if np.isfinite(here.value):
-            state.best[run, :, :width] = here.points.numpy()
-            state.record["best_loss"][run] = here.value
+    The points of the batch stay where the descent left them, and ``best`` is what moves: a training that is gone on
+    with begins its finish again, and comes to the same end.
+
+    Parameters
+    ----------
+    engine : Engine
+        Descends, and evaluates all pairs.
+    descents : int
+        How many iterations it descends for.
+    converge : bool
+        Whether to stop once nothing is gained.
+    """
+
+    def __init__(self, engine: Engine, descents: int, *, converge: bool) -> None:
+        self.engine, self.descents, self.converge = engine, descents, converge
+        self._runs: list[_Run] = []
+
+    def agree(self, word: str) -> str:
+        """As the engine does."""
+        return self.engine.agree(word)
+
+    def advance(self, state: BatchState, iterations: int) -> Floats:
+        """Perform some iterations, changing the state; the losses [B, iterations performed]."""
+        if state.iteration < self.descents:
+            return self.engine.advance(state, min(iterations, self.descents - state.iteration))
+        if not self._runs:
+            self._begin(state)
+        moving = [run for run in self._runs if not run.at_rest]
+        if not moving:
+            text = Stopped.CONVERGED.value if self.converge else f"{Stopped.STUCK.value} lowers the loss"
+            state.stopped = Ending(Stopped.CONVERGED if self.converge else Stopped.STUCK, text)
+            return np.empty((len(self._runs), 0))
+        self._step(moving)
+        for run in moving:
+            run.write_to(state)
+            if self.converge and run.has_converged:
+                run.at_rest = True
+        state.iteration += 1
+        return np.array([[run.here.value] for run in self._runs])
+
+    def _begin(self, state: BatchState) -> None:
+        """Evaluate the best points of all runs; those that are done, or are nowhere, rest."""
+        self._at = BatchState.start(list(state.best))
+        self._at.iteration = self.descents - 1
+        found = self.engine.evaluate(self._at)
+        self._runs = [_Run(k, spec.manifold, found, state) for k, spec in enumerate(self.engine.specs)]
+
+    def _step(self, runs: Sequence[_Run]) -> None:
+        """One step of each run: what they ask for is evaluated together."""
+        asking = {run: run.steps.asking(run.here) for run in runs}
+        answers: dict[_Run, tuple[float, torch.Tensor] | None] = dict.fromkeys(asking)
+        while asking:
+            for run, step in list(asking.items()):
+                try:
+                    points = step.send(answers[run])  # type: ignore[arg-type]  # None begins a generator
+                except StopIteration as end:
+                    run.reach(end.value)
+                    del asking[run]
+                else:
+                    self._at.points[run.number, :, : run.width] = points.numpy()
+            if asking:
+                found = self.engine.evaluate(self._at)
+                answers = {run: run.found_in(found) for run in asking}
+
+
+class _Run:
+    """Where a run stands in its finish."""
+
+    def __init__(self, number: int, manifold: Manifold, found: Evaluation, state: BatchState) -> None:
+        self.number, self.width, self.steps = number, manifold.ambient_dim, PhiLBFGS(manifold)
+        points = torch.from_numpy(state.best[number, :, : self.width].copy())
+        self.here = Found(points, *self.found_in(found))
+        self.values = [self.here.value]
+        self.at_rest = bool(state.done[number]) or not math.isfinite(self.here.value)
+
+    def found_in(self, found: Evaluation) -> tuple[float, torch.Tensor]:
+        """The loss of this run and its gradient."""
+        gradient = torch.from_numpy(found.gradient[self.number, :, : self.width].copy())
+        return float(found.loss[self.number]), gradient
+
+    def reach(self, found: Found | None) -> None:
+        """Be where a step led; rest where no step lowers the loss."""
+        self.at_rest = found is None
+        if found is not None:
+            self.here = found
+            self.values.append(found.value)
+
+    @property
+    def has_converged(self) -> bool:
+        """Whether the last iterations gained next to nothing."""
+        values = self.values
+        return len(values) > _WINDOW and values[-1 - _WINDOW] - values[-1] <= _GAIN * abs(values[-1 - _WINDOW])
+
+    def write_to(self, state: BatchState) -> None:
+        """Let the batch know."""
+        state.best[self.number, :, : self.width] = self.here.points.numpy()
+        state.record["best_loss"][self.number] = self.here.value
+        state.record["best_iteration"][self.number] = state.iteration

@@ -6,6 +6,7 @@ found.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -16,25 +17,41 @@ from .config import Settings, TrainingConfig
 Goal = Literal["balanced", "hierarchy", "neighbours", "ties"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
 
-# Moves are bounded by a share of the spread of the points: the mean degree over this, and at most all of it. What
-# pulls a point comes from its neighbours, so the more it has, the less one move says.
+# Moves are bounded by a share of the spread of the points: the mean degree over this, and at most all of it. With few
+# neighbours a point is pulled about by each of them, and has to be slow.
 _DEGREE = 33.0
+# How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
+# say: the share is divided by this power of the parts.
+_MEETS, _NOISE = 256, 1 / 6
+# Iterations of a graph of 1,000 nodes or more; a smaller one has up to so many times as many, which cost less.
+_ITERATIONS, _LARGE, _MOST = 1500, 1000, 8 / 3
+
+# Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale: the points stay near the pole,
+# and leave it slowly.
+_WITH_CONE: Settings = {"start": "pole", "temperature": (0.04, 7e-4)}
+# Where there is none, only what is as large as the radius is curved. Hyperbolic space has room for all differences at
+# one temperature, of a fifth of the radius; on the sphere and in flat space, small ones must wait for the end.
+_HYPERBOLIC: Settings = {"start": "spectral", "temperature": (0.2, 0.2)}
+_OTHERWISE: Settings = {"start": "spectral", "temperature": (0.3, 3e-3)}
+
+
+def default_iterations(graph: Graph) -> int:
+    """How many iterations a training has at most, where nothing is said."""
+    return round(_ITERATIONS * min(max(1.0, math.sqrt(_LARGE / graph.n_nodes)), _MOST))
 
 
 def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced") -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations."""
     check_choice("goal", goal, GOALS)
-    settings = _WITH_CONE if config.geometry.has_cone else _WITHOUT_CONE
-    share = min(1.0, 2.0 * graph.n_edges / graph.n_nodes / _DEGREE)
-    made = replace(config, **settings, moves="spread", max_step=(share, 1e-3 * share), finish=0.1)
+    geometry = config.geometry
+    settings = _WITH_CONE if geometry.has_cone else _HYPERBOLIC if geometry.p else _OTHERWISE
+    parts = 1 if config.stop == "ordered" else max(1, graph.n_nodes // _MEETS)
+    share = min(1.0, 2.0 * graph.n_edges / graph.n_nodes / _DEGREE) / parts**_NOISE
+    made = replace(
+        config, **settings, epsilon=(0.01, 1e-5), step=0.1, moves="spread", max_step=(share, 1e-3 * share),
+        finish=0.1, parts=parts,
+    )  # fmt: skip
     return in_units_of_radius(made)
-
-
-# Where there is a light cone, signs of ⟨x - y, x - y⟩ order pairs at any scale: the points stay near the pole, and so
-# small that they leave it slowly.
-_WITH_CONE: Settings = {"start": "pole", "temperature": (0.04, 0.001), "epsilon": (0.01, 1e-5), "step": 0.1}
-# Where there is none, only what is as large as the radius is curved.
-_WITHOUT_CONE: Settings = {"start": "spectral", "temperature": (0.3, 0.03), "epsilon": (0.01, 1e-5), "step": 0.1}
 
 
 def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:

@@ -32,7 +32,7 @@ from ..progress import bar
 from ..version import __version__
 from .call import python_call
 from .config import TrainingConfig
-from .finish import finish
+from .finish import Finishing
 from .presets import PRESETS, differences
 from .start import SpectralStart, start_bytes
 
@@ -44,8 +44,8 @@ _HERE = Place()
 
 def problem_of(graph: Graph, configs: Sequence[TrainingConfig]) -> Problem:
     """What the trainings of a batch minimise; raise unless they are of one length and stop alike."""
-    if len({(c.iterations, c.stop, c.best_every, c.step_back) for c in configs}) != 1:
-        raise ValueError("the trainings of a batch must agree on iterations, stop, best_every and step_back")
+    if len({(c.iterations, c.descents, c.stop, c.best_every, c.step_back) for c in configs}) != 1:
+        raise ValueError("the trainings of a batch must agree on iterations, finish, stop, best_every and step_back")
     first = configs[0]
     specs = [config.spec() for config in configs]
     return Problem(RankedPairs.of(graph), specs, first.best_every, first.stop == "ordered")
@@ -166,12 +166,13 @@ def _train(
         for preset in PRESETS:
             if configs[0].preset == preset:
                 log.warning("%s", "\n  ".join(differences(preset)))
-    started, iterations = time.time(), configs[0].iterations
+    started, iterations, descents = time.time(), configs[0].iterations, configs[0].descents
     taking_back = guard(engine.specs, state, compare=configs[0].step_back)
     before_that: Floats | None = None
     if checkpoint is not None:
         state.copy_from(checkpoint.state)
-        before_that = checkpoint.losses
+        state.iteration = min(state.iteration, descents)  # a finish begins again
+        before_that = checkpoint.losses[:, : state.iteration]
     following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
     with bar("training", iterations, show=not quiet) as update:
         update(0, "compiling")
@@ -180,7 +181,7 @@ def _train(
             update(progress.iteration, _text(progress))
 
         outcome = run(
-            engine,
+            Finishing(engine, descents, converge=configs[0].stop == "converged"),
             state,
             iterations,
             callbacks=[taking_back, following, show, *callbacks],
@@ -188,8 +189,6 @@ def _train(
             losses_so_far=before_that,
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
         )
-    if configs[0].finish and not outcome.ending.why.unfinished:
-        finish(engine, state, round(configs[0].finish * iterations))
     # Whatever happened, nothing is worse than where it started.
     after = _final_objective(engine, state.best)
     worse = ~(after <= before)

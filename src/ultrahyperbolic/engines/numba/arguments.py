@@ -37,6 +37,7 @@ class Rules(NamedTuple):
     settled: int
     best_every: int
     stop_when_ordered: bool
+    parts: int
 
 
 class Edges(NamedTuple):
@@ -61,6 +62,9 @@ class Moment(NamedTuple):
     epsilon: float
     step: float
     max_step: float
+    parts: int
+    """An iteration looks at one part of so many of the pairs; 1 for all."""
+    part: int
 
 
 class Prepared(NamedTuple):

@@ -89,7 +89,7 @@ class NumbaEngine(OneProcess):
         with ThreadPoolExecutor(self._threads) as pool:
             for number, run in enumerate(self._runs):
                 run.read_from(state, number)
-                now = Moment(*run.schedule[:, state.iteration].tolist())
+                now = Moment(*run.schedule[:, state.iteration].tolist(), parts=1, part=0)
                 found.loss[number], found.longest[number], found.shortest[number] = self._loss(run, now, pool)
                 found.gradient[number, :, : run.width] = run.arrays.gradient.T
         return found
@@ -104,7 +104,8 @@ class NumbaEngine(OneProcess):
         for index in range(len(losses)):
             if run.arrays.record[DONE_AT] >= 0:
                 return
-            now = Moment(*run.schedule[:, first + index].tolist())
+            parts = run.rules.parts
+            now = Moment(*run.schedule[:, first + index].tolist(), parts=parts, part=(first + index) % parts)
             found = self._loss(run, now, pool)
             losses[index] = found[0]
             iterate.finish(run.arrays, run.space, run.rules, now, first + index, found)
@@ -135,6 +136,7 @@ class NumbaEngine(OneProcess):
             spec.settled,
             self.best_every,
             self.stop_when_ordered,
+            spec.schedule.parts if self.pairs.n_nodes > SMALL_NODES else 1,
         )
         return _CompiledRun(spec, rules, self.pairs.n_nodes, scratch, dtype)
 

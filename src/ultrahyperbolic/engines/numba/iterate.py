@@ -85,7 +85,8 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
         if run.record[DONE_AT] >= 0.0:
             losses[index] = np.nan
             continue
-        now = Moment(schedule[0, index], schedule[1, index], schedule[2, index], schedule[3, index])
+        tau, epsilon, step, max_step = schedule[:, index]
+        now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
         prepared = prepare(run.points, space, now, rules.stop_when_ordered, edges, work)
         if len(edges.places) > 0:
             found = small_loss_and_gradient(run, space, now, prepared, edges, work)

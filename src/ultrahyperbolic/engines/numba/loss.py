@@ -35,6 +35,7 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
     points, gradient, scratch, ends = run.points, run.gradient, run.scratch, edges.ends
     time, tau, scale = space.time, now.tau, scale_of(space)
     least, total = combine(tau, work, gradient)
+    total *= now.parts
     values, slopes, pulls = scratch[0], scratch[1], scratch[2]
     longest = edge_terms(points, space, now, prepared, ends, work, scratch[3], values, slopes)
     loss, rest = rank(values, edges.weaker, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
@@ -43,7 +44,7 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
     for k in range(len(points)):
         factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
         for j in range(points.shape[1]):
-            gradient[k, j] *= -rest * factor
+            gradient[k, j] *= -rest * factor * now.parts
         for e in range(len(ends)):
             i, j = ends[e]
             part = factor * pulls[e] * (points[k, i] - points[k, j])

@@ -42,12 +42,12 @@ from ...pairs.numba.functions import (
     table_octaves,
     vectorized,
 )
-from ..base import Floats
+from ..base import CELL, Floats
 from .arguments import Prepared
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
 SMALL_NODES = 96
-ROWS = 4
+ROWS = CELL[0]
 TILE = 256
 # Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do more than they save.
 _FEW = 8
@@ -481,7 +481,7 @@ def slab(run, space, now, prepared, edges, work, s):
     exact, points, offsets, neighbors = run.points, run.pair_points, edges.offsets, edges.neighbors
     factors, table, gradient, tiles, wide = work.factors, work.table, work.gradients[s], work.tiles[s], work.wide
     w, values, pull, weights = tiles[0], tiles[1], tiles[2], tiles[3]
-    n, first, last, hot = points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot
+    n, first, last, hot, parts = points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot, now.parts
     tabled = kind_of_table(space.kind, n)
     for k in range(len(gradient)):
         for j in range(first, n):
@@ -497,9 +497,13 @@ def slab(run, space, now, prepared, edges, work, s):
         rows = min(ROWS, last - i)
         for r in range(rows):
             cursor[r] = offsets[i + r]
-        start = i + 1
+        # Tiles follow one another, or where this is a sample are the cells of its part.
+        cell = (i + 1) // CELL[1]
+        while parts > 1 and (i // ROWS + cell) % parts != now.part:
+            cell += 1
+        start = i + 1 if parts == 1 else max(i + 1, cell * CELL[1])
         while start < n:
-            count = min(TILE, n - start)
+            count = min(TILE if parts == 1 else (cell + 1) * CELL[1] - start, n - start)
             size = rows * count
             _chords(exact, factors, space.time, i, rows, start, count, wide, s, w)
             for r in range(rows):
@@ -526,6 +530,7 @@ def slab(run, space, now, prepared, edges, work, s):
                     _mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
                     state[1] += _weigh(weights, pull, size)
                 _push(points, i, start, count, pull, gradient)
-            start += count
+            cell += parts
+            start = start + count if parts == 1 else cell * CELL[1]
         i += rows
     work.sums[s, 0], work.sums[s, 1] = state[0], state[1]
