@@ -15,9 +15,10 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 
 from graphs import GRAPHS
 
@@ -28,10 +29,9 @@ DEFAULT = ("karate", "les Misérables", "Davis", "blocks 4x40", "tree with cycle
 DIM, GOAL = 4, "neighbours"
 MOST_TIME = 3.0
 AGAIN = 3
-T = TypeVar("T")
 
 
-def timed(call: Callable[[], T], again: int) -> tuple[T, float]:
+def timed(call: Callable[[], Embedding], again: int) -> tuple[Embedding, float]:
     """What a call gives, and the least time of a few, after a first that compiles."""
     times = []
     for _ in range(1 + again):
@@ -53,17 +53,13 @@ def compare(name: str, seeds: int, again: int, options: dict[str, Any]) -> dict[
     ratios, chosen, same = [], [], []
     fixed: dict[Geometry, list[float]] = {geometry: [] for geometry in geometries}
     for seed in range(seeds):
-        common = {"goal": GOAL, "seed": seed, "quiet": True, **options}
-
-        def trained(common: dict[str, Any] = common, **where: Any) -> Embedding:
-            return embed(graph, **where, **common)
-
+        common: dict[str, Any] = {"goal": GOAL, "seed": seed, "quiet": True, **options}
         for geometry in geometries:
-            fixed[geometry].append(trained(**words(geometry)).run["measures"]["map"])
-        found, with_choice = timed(lambda trained=trained: trained(dim=DIM), again)
+            fixed[geometry].append(embed(graph, **words(geometry), **common).run["measures"]["map"])
+        found, with_choice = timed(partial(embed, graph, dim=DIM, **common), again)
         taken = found.geometry
         assert taken is not None
-        _, alone = timed(lambda trained=trained, taken=taken: trained(**words(taken)), again)
+        _, alone = timed(partial(embed, graph, **words(taken), **common), again)
         ratios.append(with_choice / alone)
         chosen.append(found.run["measures"]["map"])
         same.append(select(graph, dim=DIM, **common).best == taken)

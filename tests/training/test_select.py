@@ -37,7 +37,9 @@ def test_every_geometry_is_there_once_and_the_weak_are_dropped(found):
 
 def test_scores_are_of_the_training_a_user_would_get(found):
     row = found.rows[-1]
-    where = TrainingConfig(row.geometry.p, row.geometry.q, flat=row.geometry.flat, seed=1, iterations=50)
+    where = TrainingConfig(
+        row.geometry.p, row.geometry.q, flat=row.geometry.flat, seed=1, iterations=50, stop="converged"
+    )
     graph = uh.datasets.karate()
     (alone,) = import_module("ultrahyperbolic.training.train").embed_many(graph, [recipe(where, graph)])
     measures = alone.run["measures"]

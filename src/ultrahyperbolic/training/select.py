@@ -258,7 +258,8 @@ class _Comparison:
 
 
 def _config(geometry: Geometry, length: int, seed: int) -> TrainingConfig:
-    return TrainingConfig(geometry.p, geometry.q, geometry.beta, geometry.flat, seed=seed, iterations=length)
+    where = geometry.p, geometry.q, geometry.beta, geometry.flat
+    return TrainingConfig(*where, seed=seed, iterations=length, stop="converged")
 
 
 def _measures(graph: Graph, points: torch.Tensor, embedding: Embedding) -> dict[str, float]:
