@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from .optim.minimize import MinimizeResult, minimize
     from .training.config import TrainingConfig
     from .training.embed import embed
-    from .training.select import Selection, select, select_signature
+    from .training.select import select, select_signature
+    from .training.selection import Selection
     from .training.sklearn import UltrahyperbolicEmbedding
 
     load = Embedding.load

@@ -12,12 +12,18 @@ import torch
 from ultrahyperbolic.cli.select import verdict
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.geometry import Geometry
-from ultrahyperbolic.training.select import Row, Selection
+from ultrahyperbolic.training.selection import Row, Selection
 
 
 def test_select_prints_plots_and_writes(call):
     result = call("select karate --dim 2 --seeds 2 --iterations 40 -o chosen")
     assert result.exit_code == 0
+    heads, *rows = result.stdout.splitlines()[:5]
+    for head in ("score (balanced)", "mAP", "tie order", "ρ", "violated orders", "difference to the winner"):
+        assert head in heads
+    assert [row.endswith("dropped early") for row in rows] == [False, False, True, True]
+    assert ["±" in row for row in rows] == [False, True, True, True]
+    assert "difference to the winner, mean ± standard error over the seeds" in result.stdout
     assert "fits best" in result.stdout
     assert "Gromov's δ" in result.stdout
     assert "26 % of its wedges are closed by a triangle and 74 % are open" in result.stdout
@@ -28,9 +34,23 @@ def test_select_prints_plots_and_writes(call):
 
 
 def test_several_dimensions_as_json(call):
-    said = json.loads(call("select karate --dim 1,2 --seeds 1 --iterations 20 --json").stdout)
+    said = json.loads(call("select karate --dim 1,2 --iterations 20 --json").stdout)
     assert len(said["rows"]) == 7
-    assert said["within_noise"]  # one seed tells nothing apart
+    assert said["within_noise"] is None, "one seed tells nothing apart"
+
+
+def test_the_goal_and_held_out_ties(call):
+    said = json.loads(call("select karate --dim 1 --goal ties --iterations 8 --json").stdout)
+    assert said["goal"] == "ties"
+    assert all(row["score"] == row["tie_order"] for row in said["rows"])
+    result = call("select karate --dim 1 --by links --seeds 2 --held-out 0.2 --iterations 8")
+    assert "held-out ties nearer" in result.stdout
+
+
+def test_select_names_what_embed_takes(call):
+    named = json.loads(call("select karate --dim 2 --seed 5 --iterations 40 --json").stdout)["winner"]
+    call("embed karate --dim 2 --seed 5 --iterations 40 -o club")
+    assert json.loads(Path("club/run.json").read_text())["select"]["winner"] == named
 
 
 @pytest.fixture
@@ -86,17 +106,22 @@ def test_a_comparison_that_does_not_fit_is_one_line(refuse, no_training, monkeyp
     [
         (3, [], "Q^{3,1} fits best, more than two standard errors over the 3 seeds ahead of what was kept"),
         (3, ["R^4"], "Q^{3,1} fits best; within two standard errors over the 3 seeds: R^4"),
-        (1, ["R^4", "Q^{2,2}"], "Q^{3,1} fits best, but one seed cannot tell it from R^4, Q^{2,2}"),
+        (1, [], "Q^{3,1} fits best; one seed cannot tell how much of a difference is noise: try --seeds 5"),
     ],
 )
 def test_the_verdict_says_what_was_compared(seeds, near, said):
-    found = Selection([Row(Geometry(3, 1), held_out=[0.1] * seeds)], near, {}, 0.0)
+    found = Selection([Row(Geometry(3, 1), scores=[0.1] * seeds)], near, {}, 0.0)
     assert verdict(found) == said
 
 
 def test_bad_options_are_refused(refuse):
     assert "--dim two" in refuse("select karate --dim two")
-    assert "--held-out 1" in refuse("select karate --held-out 1")
+    assert "--held-out 1: a share between 0 and 1" in refuse("select karate --by links --held-out 1")
+    assert "--held-out 0.2: ties are held out with --by links only" in refuse("select karate --held-out 0.2")
+    assert "'nodes' is not one of 'graph', 'links'" in refuse("select karate --by nodes")
+    assert "'beauty' is not one of" in refuse("select karate --goal beauty")
+    Path("pair.tsv").write_text("a\tb\nb\tc\n")
+    assert "a graph of 2 can spare none" in refuse("select pair.tsv --by links")
 
 
 def test_embed_with_a_dimension_selects(call):

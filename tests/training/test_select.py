@@ -11,57 +11,151 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.select import Row, _near, prior
+
+# The module, whose name the function of the same name hides.
+MODULE = import_module("ultrahyperbolic.training.select")
 
 
 @pytest.fixture(scope="module")
 def found():
-    return uh.select_signature(uh.datasets.karate(), dim=3, seeds=3, iterations=200, quiet=True)
+    return uh.select_signature(uh.datasets.karate(), dim=3, seeds=3, iterations=400, quiet=True)
 
 
 def test_every_geometry_is_there_once_and_the_weak_are_dropped(found):
     names = [row.geometry.name for row in found.rows]
     assert sorted(names) == ["Q^{0,3}", "Q^{1,2}", "Q^{2,1}", "Q^{3,0}", "R^3"]
-    assert [row.iterations for row in found.rows] == [200, 200, 100, 50, 50]
-    assert [row.kept for row in found.rows] == [True, True, False, False, False]
-    assert all(len(row.held_out) == len(row.violated_orders) == 3 for row in found.rows)
-    means = [np.mean(row.held_out) for row in found.rows]
-    assert means[0] <= means[1]
+    assert [row.iterations for row in found.rows] == [100, 100, 100, 50, 50]
+    assert [row.kept for row in found.rows] == [True, True, True, False, False]
+    assert all(len(row.scores) == len(row.measures) == 3 and not row.held_out for row in found.rows)
+    means = [row.score for row in found.rows if row.kept]
+    assert means == sorted(means, reverse=True)
     assert found.best is found.rows[0].geometry
 
 
+def test_scores_are_of_the_training_a_user_would_get(found):
+    row = found.rows[-1]
+    where = TrainingConfig(
+        row.geometry.p, row.geometry.q, flat=row.geometry.flat, seed=1, iterations=50, stop="converged"
+    )
+    graph = uh.datasets.karate()
+    (alone,) = import_module("ultrahyperbolic.training.train").embed_many(graph, [recipe(where, graph)])
+    measures = alone.run["measures"]
+    assert row.measures[1]["map"] == measures["map"]
+    assert row.scores[1] == pytest.approx(np.mean([measures[n] for n in ("map", "tie_order", "spearman_all")]))
+
+
+def test_differences_are_paired_and_after_as_many_iterations(found):
+    best, second, dropped = found.rows[0], found.rows[1], found.rows[-1]
+    assert best.differences == [0.0, 0.0, 0.0]
+    pairs = np.array(second.scores) - np.array(best.scores)
+    assert second.difference == pytest.approx(pairs.mean())
+    assert second.difference_error == pytest.approx(pairs.std(ddof=1) / np.sqrt(3))
+    assert dropped.difference <= 0.0, "it was behind the winner when it was dropped"
+    assert dropped.difference != pytest.approx(dropped.score - best.score), "not after twice as many"
+
+
 def test_the_same_seed_selects_the_same(found):
-    again = uh.select_signature(uh.datasets.karate(), dim=3, seeds=3, iterations=200, quiet=True)
+    again = uh.select_signature(uh.datasets.karate(), dim=3, seeds=3, iterations=400, quiet=True)
     assert [row.to_json() for row in again.rows] == [row.to_json() for row in found.rows]
 
 
 def test_plain_data(found):
     data = json.loads(json.dumps(found.to_json()))
     assert data["winner"] == found.best.name
-    assert set(data["rows"][0]) >= {"geometry", "p", "q", "flat", "seeds", "violated_orders", "held_out", "kept"}
-    assert list(found.to_frame()["geometry"]) == [row.geometry.name for row in found.rows]
+    assert (data["goal"], data["by"], data["seeds"]) == ("balanced", "graph", 3)
+    assert data["within_noise"] == bool(data["within_noise_of"])
+    assert set(data["rows"][0]) >= {
+        "geometry", "p", "q", "flat", "seeds", "iterations", "kept", "score", "map", "tie_order", "spearman_all",
+        "violated_orders", "held_out", "difference", "difference_error",
+    }  # fmt: skip
+    assert list(found.to_frame()["score"]) == [row.score for row in found.rows]
+
+
+@pytest.mark.parametrize("make", [uh.datasets.karate, lambda: uh.as_graph(nx.cycle_graph(12))], ids=["club", "cycle"])
+def test_select_and_a_dimension_alone_name_the_same(make):
+    graph = make()
+    embedding = uh.embed(graph, dim=2, seed=3, iterations=80, quiet=True)
+    chosen, found = embedding.run["select"], uh.select(graph, dim=2, seed=3, iterations=80, quiet=True)
+    assert embedding.geometry == found.best
+    assert chosen["rows"] == [row.to_json() for row in found.rows]
+    assert chosen["winner"] == found.best.name
+
+
+def test_the_goal_is_what_is_scored():
+    graph = uh.datasets.karate()
+    for goal, name in (("neighbours", "map"), ("ties", "tie_order"), ("hierarchy", "spearman_all")):
+        found = uh.select(graph, dim=2, goal=goal, iterations=80, quiet=True)
+        assert found.goal == goal
+        for row in found.rows:
+            assert row.scores == [measures[name] for measures in row.measures]
+        assert found.rows[0].score == max(row.score for row in found.rows if row.kept)
+
+
+def test_a_reversed_score_names_another(monkeypatch):
+    right = uh.select(uh.datasets.karate(), dim=2, goal="neighbours", iterations=80, quiet=True)
+    monkeypatch.setattr(MODULE, "score", lambda _, measures: -measures["map"])
+    wrong = uh.select(uh.datasets.karate(), dim=2, goal="neighbours", iterations=80, quiet=True)
+    assert wrong.best != right.best
+    assert wrong.rows[0].mean("map") < right.rows[0].mean("map")
+
+
+def test_of_equal_scores_the_fewer_violated_orders_decide(monkeypatch):
+    monkeypatch.setattr(MODULE, "score", lambda *_: 1.0)
+    found = uh.select(uh.datasets.karate(), dim=2, iterations=80, quiet=True)
+    violated = [row.mean("violated_orders_all") for row in found.rows if row.kept]
+    assert violated == sorted(violated)
+
+
+def test_one_seed_cannot_tell():
+    found = uh.select(uh.datasets.karate(), dim=1, iterations=16, quiet=True)
+    assert found.seeds == 1
+    assert found.within_noise == []
+    assert found.to_json()["within_noise"] is None
+    assert found.rows[1].difference_error is None
 
 
 def test_noise_is_two_standard_errors_of_the_difference():
-    best = Row(Geometry(4, 0), held_out=[0.10, 0.20, 0.30])
-    always_worse = Row(Geometry(3, 1), held_out=[0.15, 0.25, 0.35])
-    sometimes = Row(Geometry(2, 2), held_out=[0.05, 0.40, 0.25])
-    dropped = Row(Geometry(0, 4), held_out=[0.11, 0.21, 0.31], kept=False)
+    best = Row(Geometry(4, 0), differences=[0.0, 0.0, 0.0])
+    always_worse = Row(Geometry(3, 1), differences=[-0.05, -0.04, -0.06])
+    sometimes = Row(Geometry(2, 2), differences=[0.05, -0.20, 0.05])
+    dropped = Row(Geometry(0, 4), differences=[-0.01, 0.0, 0.01], kept=False)
     assert _near([best, always_worse, sometimes, dropped]) == ["Q^{2,2}"]
 
 
-def test_a_graph_of_few_edges_is_judged_by_its_orders():
-    found = uh.select_signature(uh.as_graph(nx.path_graph(6)), dim=2, seeds=2, iterations=40, quiet=True)
-    assert all(not row.held_out and len(row.violated_orders) == 2 for row in found.rows)
+def test_held_out_edges_decide_on_request(monkeypatch):
+    found = uh.select(uh.datasets.karate(), dim=2, by="links", iterations=40, quiet=True)
+    assert (found.by, found.seeds) == ("links", 5)
+    for row in found.rows:
+        assert row.held_out == pytest.approx([1.0 - auc for auc in row.scores])
+    assert found.rows[0].score == max(row.score for row in found.rows if row.kept)
+
+    edges = []
+    embed_many = MODULE.embed_many
+    monkeypatch.setattr(MODULE, "embed_many", lambda g, *a, **k: edges.append(g.edges) or embed_many(g, *a, **k))
+    uh.select(uh.datasets.karate(), dim=1, by="links", seeds=2, held_out=0.25, iterations=8, quiet=True)
+    assert [len(some) for some in edges] == [78 - round(0.25 * 78)] * 4
+    assert not np.array_equal(edges[0], edges[1]), "others for each seed"
+    assert np.array_equal(edges[0], edges[2]), "the same in each round"
 
 
-def test_where_every_pair_is_tied_orders_decide():
+def test_where_no_edge_can_be_held_out_it_is_said():
     rng = np.random.default_rng(0)
     weights = np.triu(rng.uniform(1.0, 9.0, (9, 9)), 1)
-    found = uh.select_signature(weights + weights.T, dim=2, seeds=2, iterations=40, quiet=True)
-    assert all(not row.held_out and len(row.violated_orders) == 2 for row in found.rows)
-    means = [np.mean(row.violated_orders) for row in found.rows if row.kept]
-    assert means == sorted(means)
+    for graph, message in (
+        (nx.path_graph(6), "a graph of 5 can spare none: it takes 20 or more; compare by 'graph'"),
+        (weights + weights.T, "every pair has one: compare by 'graph'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            uh.select(uh.as_graph(graph), dim=2, by="links", iterations=40, quiet=True)
+        assert uh.select(uh.as_graph(graph), dim=1, iterations=16, quiet=True).rows[0].mean("map") is not None
+
+
+def test_a_dimension_said_twice_counts_once():
+    found = uh.select(uh.datasets.karate(), dim=[1, 1], iterations=8, quiet=True)
+    assert len(found.rows) == 3
 
 
 def test_an_interrupt_ends_the_comparison(monkeypatch):
@@ -77,7 +171,7 @@ def test_an_interrupt_ends_the_comparison(monkeypatch):
 
 
 def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
-    select, train = import_module("ultrahyperbolic.training.select"), import_module("ultrahyperbolic.training.train")
+    train = import_module("ultrahyperbolic.training.train")
     limits = []
     embed_many = train.embed_many
 
@@ -85,7 +179,7 @@ def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
         limits.append(options["time_limit"])
         return embed_many(*arguments, **options)
 
-    for module in (select, train):
+    for module in (MODULE, train):
         monkeypatch.setattr(module, "embed_many", look)
     uh.embed(uh.datasets.karate(), dim=2, iterations=16, time_limit=8.0, quiet=True)
     assert limits[:2] == [2.0, 2.0]
@@ -122,9 +216,8 @@ def test_what_flat_space_has_not_is_chosen_among_the_curved():
 
 
 def test_beta_is_of_the_curved_geometries(monkeypatch):
-    select = import_module("ultrahyperbolic.training.select")
-    monkeypatch.setattr(select, "_geometries", lambda dim, beta: [Geometry(flat=dim), Geometry(0, dim, None, beta)])
-    monkeypatch.setattr(Row, "scores", property(lambda row: [0.0 if row.geometry.flat else 1.0]))
+    monkeypatch.setattr(MODULE, "_geometries", lambda dim, beta: [Geometry(flat=dim), Geometry(0, dim, None, beta)])
+    monkeypatch.setattr(Row, "score", property(lambda row: 1.0 if row.geometry.is_flat else 0.0))
     embedding = uh.embed(uh.datasets.karate(), dim=2, beta=-4.0, iterations=8, quiet=True)
     assert (embedding.run["config"]["flat"], embedding.run["config"]["beta"]) == (2, -1.0)
 
@@ -141,12 +234,6 @@ def test_what_the_graph_hints_at():
     assert 0.0 <= tree["time_inertia"] <= 1.0
 
 
-def test_a_dimension_alone_selects():
-    embedding = uh.embed(uh.datasets.karate(), dim=2, iterations=80, quiet=True)
-    assert embedding.manifold.dim == 2
-    assert embedding.run["select"]["winner"] == embedding.run["select"]["rows"][0]["geometry"]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -156,6 +243,8 @@ def test_a_dimension_alone_selects():
         ({"iterations": 0}, "iterations must be at least 1, got 0"),
         ({"seeds": 0}, "seeds must be"),
         ({"held_out": 1.0}, "held_out must be"),
+        ({"by": "nodes"}, "by must be one of graph, links, got 'nodes'"),
+        ({"goal": "beauty"}, "goal must be one of balanced, hierarchy, neighbours, ties, got 'beauty'"),
     ],
 )
 def test_bad_arguments(monkeypatch, arguments, message):

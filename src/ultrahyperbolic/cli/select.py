@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -17,13 +15,14 @@ from .signals import leaving
 from .sources import find_graph
 
 if TYPE_CHECKING:
-    from ..training.select import Selection
+    from ..training.selection import Row, Selection
 
 EXAMPLES = """
 Examples:
 
   ultrahyperbolic select karate --dim 4
-  ultrahyperbolic select ties.tsv --dim 2,4,6 --seeds 5 -o out/select
+  ultrahyperbolic select ties.tsv --goal neighbours --seeds 5
+  ultrahyperbolic select ties.tsv --dim 2,4,6 --by links -o out/select
   ultrahyperbolic select roads.tsv --unweighted --device cuda --json"""
 
 
@@ -33,11 +32,31 @@ def select(
     dim: Annotated[
         str, typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6.")
     ] = "4",
-    seeds: Annotated[int, typer.Option("--seeds", min=1, help="Starts, each with other edges held out.")] = 3,
+    goal: Annotated[
+        Literal["balanced", "hierarchy", "neighbours", "ties"],
+        typer.Option("--goal", help="What the embedding is for, and so what is scored."),
+    ] = "balanced",
+    by: Annotated[
+        Literal["graph", "links"],
+        typer.Option("--by", help="Judge by the goal on the graph itself, or by ties that are held out."),
+    ] = "graph",
+    seeds: Annotated[
+        int | None,
+        typer.Option("--seeds", min=1, show_default=False, help="How many starts: 1 by default, 5 with --by links."),
+    ] = None,
     iterations: Annotated[
-        int, typer.Option("--iterations", min=1, help="Of the longest trainings; the first take a quarter.")
-    ] = 2000,
-    held_out: Annotated[float, typer.Option("--held-out", help="Share of the edges held out.")] = 0.1,
+        int | None,
+        typer.Option(
+            "--iterations",
+            min=1,
+            show_default=False,
+            help="Of the training to choose for; the comparisons take an eighth and a quarter. By default as embed.",
+        ),
+    ] = None,
+    held_out: Annotated[
+        float | None,
+        typer.Option("--held-out", show_default=False, help="Share of the ties held out by --by links: 0.1."),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed.")] = 0,
     device: Annotated[str | None, typer.Option("--device", show_default=False, help="cpu or cuda.")] = None,
     backend: Annotated[
@@ -57,14 +76,17 @@ def select(
 ) -> None:
     """Which geometry does a graph want? Flat space and all signatures, compared.
 
-    Every geometry is trained on the same edges; the weaker half is dropped
-    after short trainings. What decides is how often a held-out tie is
-    farther than a pair without one. The graph's own hints are shown beside.
+    Every geometry is trained briefly, and the better half again for twice as
+    long. The one that does best what the goal asks of the graph wins; embed
+    --dim makes the same choice. With --by links, ties that were held out
+    decide. The graph's own hints are shown beside.
     """
     from ..graph import GraphError
 
     dims = _dims(dim)
-    if not 0.0 < held_out < 1.0:
+    if held_out is not None and by != "links":
+        raise Refused(f"--held-out {held_out:g}: ties are held out with --by links only")
+    if held_out is not None and not 0.0 < held_out < 1.0:
         raise Refused(f"--held-out {held_out:g}: a share between 0 and 1 is needed")
     if device is not None:
         opt.device_kind(device)
@@ -75,12 +97,13 @@ def select(
             pyplot()  # said before the work if it is not installed
             output.mkdir(parents=True, exist_ok=True)
     data = find_graph(graph, reading, quiet=quiet)
+    from ..training.config import TrainingConfig
     from ..training.select import select as compare
 
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = compare(
-            data, dim=dims, seeds=seeds, iterations=iterations, held_out=held_out, seed=seed, quiet=quiet,
-            device=device, backend=backend, threads=threads,
+            data, dim=dims, goal=goal, by=by, seeds=seeds, iterations=iterations or TrainingConfig.iterations,
+            held_out=held_out or 0.1, seed=seed, quiet=quiet, device=device, backend=backend, threads=threads,
         )  # fmt: skip
     if output is not None:
         from ..files import as_json_data, replace_file
@@ -107,12 +130,17 @@ def _dims(text: str) -> list[int]:
 
 
 def _print(found: Selection) -> None:
-    rows = [
-        (row.geometry.name, _cell(row.held_out), _cell(row.violated_orders), str(row.iterations)) for row in found.rows
-    ]
-    heads = ("geometry", "held-out ties farther", "violated orders", "iterations")
-    print_table(heads, rows, right=heads[1:])
+    heads = (
+        "geometry", score_name(found), "mAP", "tie order", "ρ", "violated orders", "difference to the winner",
+        "iterations", "",
+    )  # fmt: skip
+    rows = [_cells(row, best=row is found.rows[0]) for row in found.rows]
+    print_table(heads, rows, right=heads[1:-1])
     print(f"\n{verdict(found)}")
+    if found.seeds > 1:
+        print(f"means over {found.seeds} seeds; difference to the winner, mean ± standard error over the seeds")
+    if not all(row.kept for row in found.rows):
+        print("what was dropped early is compared with the winner after as many iterations")
     hints = found.prior
     print(
         f"the graph alone: Gromov's δ {hints['gromov_delta']:g} of a diameter of {hints['diameter']:g} hops "
@@ -125,20 +153,31 @@ def _print(found: Selection) -> None:
 
 def verdict(found: Selection) -> str:
     """One sentence: the winner, and what lies within two standard errors of it."""
-    best, near, seeds = found.best.name, ", ".join(found.within_noise), len(found.rows[0].scores)
+    best, near, seeds = found.best.name, ", ".join(found.within_noise), found.seeds
+    if seeds == 1:
+        return f"{best} fits best; one seed cannot tell how much of a difference is noise: try --seeds 5"
     if not near:
         return f"{best} fits best, more than two standard errors over the {seeds} seeds ahead of what was kept"
-    if seeds == 1:
-        return f"{best} fits best, but one seed cannot tell it from {near}"
     return f"{best} fits best; within two standard errors over the {seeds} seeds: {near}"
 
 
-def _cell(shares: Sequence[float]) -> str:
-    """The mean in percent, and the deviation over the seeds."""
-    if not shares:
-        return "-"
-    spread = f" ± {100 * stdev(shares):.2f}" if len(shares) > 1 else ""
-    return f"{100 * fmean(shares):.2f} %{spread}"
+def score_name(found: Selection) -> str:
+    """What the numbers are that decide."""
+    return "held-out ties nearer" if found.by == "links" else f"score ({found.goal})"
+
+
+def _cells(row: Row, best: bool) -> tuple[str, ...]:
+    violated, error = row.mean("violated_orders_all"), row.difference_error
+    around = "" if error is None else f" ± {error:.4f}"
+    return (
+        row.geometry.name,
+        f"{row.score:.4f}",
+        *("-" if (mean := row.mean(name)) is None else f"{mean:.3f}" for name in ("map", "tie_order", "spearman_all")),
+        "-" if violated is None else f"{100 * violated:.2f} %",
+        "" if best else f"{row.difference:+.4f}{around}",
+        str(row.iterations),
+        "" if row.kept else "dropped early",
+    )
 
 
 def _plot(found: Selection, path: Path) -> None:
@@ -148,11 +187,10 @@ def _plot(found: Selection, path: Path) -> None:
     plt = pyplot()
     figure, axis = plt.subplots(figsize=(1.5 + 0.9 * len(found.rows), 3.6), layout="constrained")
     for place, row in enumerate(found.rows):
-        values = [100 * value for value in row.scores]
-        axis.plot([place] * len(values), values, "o", color="#0072B2" if row.kept else "#999999", alpha=0.6)
-        axis.plot(place, sum(values) / len(values), "_", color="black", markersize=18)
+        axis.plot([place] * len(row.scores), row.scores, "o", color="#0072B2" if row.kept else "#999999", alpha=0.6)
+        axis.plot(place, row.score, "_", color="black", markersize=18)
     axis.set_xticks(range(len(found.rows)), [f"${row.geometry.name}$" for row in found.rows])
-    axis.set_ylabel("held-out ties farther, %" if found.rows[0].held_out else "violated orders, %")
+    axis.set_ylabel(score_name(found))
     axis.set_title("one dot a seed; grey: dropped early", fontsize=9)
     axis.grid(alpha=0.3, axis="y")
     replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=120)})

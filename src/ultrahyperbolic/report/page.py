@@ -16,7 +16,7 @@ from ..embedding import Embedding
 from ..embedding.store import REPORT
 from ..files import replace_file
 from ..graph import Graph
-from . import fit, words
+from . import fit, geometries, words
 from .contents import Contents, gather
 
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -77,7 +77,7 @@ def assemble(contents: Contents) -> str:
         "ranking": words.ranking_note(contents),
         "pairs": words.pairs_note(contents),
         "kinds": words.kinds(contents),
-        "select": words.selection(contents.embedding.record.select),
+        "select": geometries.selection(contents.embedding.record.select),
         "again": words.how_to_repeat(contents),
     }
     return fill(template, parts)

@@ -2,7 +2,8 @@
 
 from .config import TrainingConfig
 from .embed import embed
-from .select import Selection, select, select_signature
+from .select import select, select_signature
+from .selection import Selection
 from .train import embed_best, embed_many
 
 __all__ = [

@@ -20,7 +20,8 @@ from ..loop import Callback, Checkpoint
 from .config import Settings, Stop, TrainingConfig, configured
 from .method import Goal, in_units_of_radius, recipe
 from .presets import PRESETS, Preset, preset_settings
-from .select import Selection, choose_geometry
+from .select import choose_geometry
+from .selection import Selection
 from .train import check_memory, embed_best, graph_record, problem_of, versions
 
 DEFAULT = Geometry(3, 1)

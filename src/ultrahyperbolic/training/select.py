@@ -1,8 +1,8 @@
-"""Which geometry a graph wants: flat space and every signature of a dimension trained on the same edges and compared.
+"""Which geometry a graph wants: flat space and every signature of a dimension trained and compared.
 
-Part of the edges is held out, a different part for each seed. Trainings are short at first; the weaker half of the
-geometries is dropped, and the others are trained again for twice as long (successive halving). What decides is how
-often a held-out edge is farther than a pair without one.
+``embed(dim=)`` and :func:`select` make the choice by the same procedure. All geometries are trained for an eighth of
+the iterations, the better half again for a quarter (successive halving). What decides is how well the goal is met on
+the graph itself, or on request how often a held-out edge is closer than a pair without one.
 """
 
 from __future__ import annotations
@@ -10,114 +10,86 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypedDict, Unpack
+from dataclasses import dataclass
+from typing import TypedDict, Unpack
 
 import numpy as np
 import torch
 
-from ..checks import check_count, is_number
-from ..embedding.record import Json
+from ..checks import check_choice, check_count, is_number
+from ..embedding import Embedding
 from ..engines.base import Backend, Place, Precision
 from ..engines.registry import settle
-from ..evaluation import hold_out_edges, link_prediction, triadic_closure, violated_orders
-from ..geometry import Geometry, Manifold
+from ..evaluation import HeldOut, hold_out_edges, link_prediction, over_pairs, triadic_closure
+from ..geometry import Geometry
 from ..graph import Graph, as_graph
 from ..interrupted import Interrupted
 from ..objective import RankedPairs
 from ..progress import bar
 from .config import TrainingConfig
-from .method import recipe
+from .goals import score
+from .method import GOALS, Goal, recipe
+from .selection import BY, By, Row, Selection
 from .start import SpectralStart
 from .train import embed_many
 
-if TYPE_CHECKING:
-    import pandas
-
-# Below this many edges none can be spared, and violated orders decide.
+# Below this many edges none can be spared.
 _FEWEST_EDGES = 20
-
-
-@dataclass
-class Row:
-    """A geometry and how it did in the longest training that it came to: one value a seed."""
-
-    geometry: Geometry
-    iterations: int = 0
-    violated_orders: list[float] = field(default_factory=list)
-    """The share over all classes, of the edges it was trained on."""
-    held_out: list[float] = field(default_factory=list)
-    """The share of (held-out edge, non-edge) in which the edge is not the closer; empty where none was held out."""
-    kept: bool = True
-    """Whether it was among the last."""
-
-    @property
-    def scores(self) -> list[float]:
-        """What decides: the held-out share, or where nothing was held out that of violated orders."""
-        return self.held_out or self.violated_orders
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain data, with means and standard deviations (n - 1)."""
-        found: dict[str, Json] = {
-            "geometry": self.geometry.name,
-            "p": self.geometry.p,
-            "q": self.geometry.q,
-            "flat": self.geometry.flat,
-            "seeds": len(self.violated_orders),
-            "iterations": self.iterations,
-            "kept": self.kept,
-        }
-        for name, values in (("violated_orders", self.violated_orders), ("held_out", self.held_out)):
-            found[name] = float(np.mean(values)) if values else None
-            found[f"{name}_spread"] = float(np.std(values, ddof=1)) if len(values) > 1 else None
-        return found
+# Of the iterations of a training, each round takes one part in so many.
+_ROUNDS = (8, 4)
+_SEEDS: dict[By, int] = {"graph": 1, "links": 5}
 
 
 @dataclass(frozen=True)
-class Selection:
-    """What :func:`select` returns."""
+class Judge:
+    """By what geometries are compared."""
 
-    rows: list[Row]
-    """The best first; those dropped early after those that were not."""
-    within_noise: list[str]
-    """Geometries within two standard errors of the winner over the seeds; with one seed, all that were kept.
+    goal: Goal = "balanced"
+    by: By = "graph"
+    """The goal's score on the graph itself, or edges that are held out."""
+    seeds: int | None = None
+    """How many starts; where it is not said one for ``"graph"``, and five for ``"links"``, which varies more."""
+    held_out: float = 0.1
+    """Share of the edges held out for ``"links"``, others for each seed."""
 
-    A description of these seeds, not a test: few seeds give a rough standard error.
-    """
-    prior: dict[str, float]
-    """What the graph alone hints at; it decides nothing."""
-    seconds: float
+    def __post_init__(self) -> None:
+        check_choice("goal", self.goal, GOALS)
+        check_choice("by", self.by, BY)
+        if self.seeds is not None:
+            object.__setattr__(self, "seeds", check_count("seeds", self.seeds, 1))
+        if not (is_number(self.held_out) and 0.0 < self.held_out < 1.0):
+            raise ValueError(f"held_out must be a share between 0 and 1, got {self.held_out!r}")
 
     @property
-    def best(self) -> Geometry:
-        """The winner."""
-        return self.rows[0].geometry
+    def count(self) -> int:
+        """How many starts."""
+        return _SEEDS[self.by] if self.seeds is None else self.seeds
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain data."""
-        return {
-            "rows": [row.to_json() for row in self.rows],
-            "winner": self.best.name,
-            "within_noise": bool(self.within_noise),
-            "within_noise_of": self.within_noise,
-            "prior": self.prior,
-            "seconds": self.seconds,
-        }
-
-    def to_frame(self) -> pandas.DataFrame:
-        """The rows as a pandas DataFrame."""
-        import pandas as pd
-
-        return pd.DataFrame([row.to_json() for row in self.rows])
-
-    def __repr__(self) -> str:
-        near = f"; within two standard errors: {', '.join(self.within_noise)}" if self.within_noise else ""
-        return f"Selection({self.best.name} of {len(self.rows)} geometries{near})"
+    def splits(self, graph: Graph, starts: Sequence[int]) -> list[HeldOut | None]:
+        """What is held out for each start; ``ValueError`` where nothing can be."""
+        if self.by == "graph":
+            return [None] * len(starts)
+        if graph.n_edges < _FEWEST_EDGES:
+            raise ValueError(
+                f"by = 'links' holds out edges, and a graph of {graph.n_edges} can spare none: "
+                f"it takes {_FEWEST_EDGES} or more; compare by 'graph'"
+            )
+        if RankedPairs.of(graph).n_nonedges == 0:
+            raise ValueError(
+                "by = 'links' compares held-out edges with pairs that have none, and here every pair has one: "
+                "compare by 'graph'"
+            )
+        return [hold_out_edges(graph, self.held_out, start) for start in starts]
 
 
-class PlaceOptions(TypedDict, total=False):
-    """Where to compute, as :func:`embed` takes it."""
+_JUDGE = Judge()
 
+
+class EmbedOptions(TypedDict, total=False):
+    """The options of :func:`embed` that a comparison takes, too."""
+
+    beta: float
+    quiet: bool
     device: str | torch.device | None
     backend: Backend
     threads: int | None
@@ -128,32 +100,41 @@ def select(
     graph: object,
     *,
     dim: int | Sequence[int] = 4,
-    seeds: int = 3,
-    iterations: int = 2000,
+    goal: Goal = "balanced",
+    by: By = "graph",
+    seeds: int | None = None,
+    iterations: int = TrainingConfig.iterations,
     held_out: float = 0.1,
-    beta: float = -1.0,
     seed: int = 0,
-    quiet: bool = False,
-    **options: Unpack[PlaceOptions],
+    **options: Unpack[EmbedOptions],
 ) -> Selection:
     """Compare flat space and every signature from hyperbolic to spherical on a graph.
+
+    With one dimension, one seed and ``by="graph"`` this names the geometry that ``embed(graph, dim=)`` takes.
 
     Parameters
     ----------
     graph
         Anything :func:`as_graph` takes.
     dim : int or several
-        Dimension of the manifolds.
-    seeds : int
-        How many starts, each with other edges held out.
+        Dimension of the manifolds. On the graph itself more dimensions nearly always do better: to compare dimensions,
+        hold out edges.
+    goal : "balanced", "hierarchy", "neighbours" or "ties"
+        What the embedding is for: see :func:`~ultrahyperbolic.training.goals.score`.
+    by : "graph" or "links"
+        Judge by how well the goal is met on the graph itself, or by how often an edge that was held out is closer than
+        a pair without one.
+    seeds : int, optional
+        How many starts, of seeds ``seed``, ``seed + 1``, …: by default 1, or 5 for ``"links"``. With 2 or more,
+        differences to the winner have a standard error.
     iterations : int
-        Of the longest trainings; the first take a quarter.
+        Of the training to choose for. The first comparisons take an eighth of them, the last a quarter.
     held_out : float
-        Share of the edges held out; none below 20 edges or where every pair is tied: violated orders decide there.
-    beta, seed, quiet
-        As for :func:`embed`.
+        Share of the edges held out for ``"links"``, others for each seed.
+    seed : int
+        The first seed.
     options
-        ``device``, ``backend``, ``threads`` and ``precision``, as for :func:`embed`.
+        ``beta``, ``quiet``, ``device``, ``backend``, ``threads`` and ``precision``, as for :func:`embed`.
 
     Returns
     -------
@@ -166,13 +147,12 @@ def select(
     >>> len(found.rows), sorted(found.prior)
     (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
-    seeds, iterations = check_count("seeds", seeds, 1), check_count("iterations", iterations, 1)
-    if not (is_number(held_out) and 0.0 < held_out < 1.0):
-        raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
+    judge = Judge(goal, by, seeds, held_out)
+    beta, quiet = options.pop("beta", -1.0), options.pop("quiet", False)
+    place = Place(**options)  # type: ignore[misc]  # those two are taken out
     data = as_graph(graph)
     data.require_trainable()
-    lengths = [max(1, iterations // 4), max(1, iterations // 2), iterations]
-    return _Comparison(data, _geometries(dim, beta), lengths, seeds, held_out, seed, Place(**options)).run(quiet)
+    return choose_geometry(data, dim, iterations, judge=judge, beta=beta, seed=seed, place=place, quiet=quiet)
 
 
 select_signature = select
@@ -180,25 +160,26 @@ select_signature = select
 
 def choose_geometry(
     graph: Graph,
-    dim: int,
+    dim: int | Sequence[int],
     iterations: int,
     *,
     beta: float,
     seed: int,
     place: Place,
+    judge: Judge = _JUDGE,
     time_limit: float | None = None,
     flat: bool = True,
     quiet: bool = True,
 ) -> Selection:
-    """The same for no more than two trainings of so many iterations: two short rounds and one start.
+    """The geometry for a training of so many iterations, which ``embed(dim=)`` and :func:`select` both ask for here.
 
-    Of a limit on the time, half is for this. Without ``flat`` the curved geometries alone are compared.
+    With one seed and dimension 4 it takes the iterations of one training and a half. Of a limit on the time, half is
+    for this. Without ``flat`` the curved geometries alone are compared.
     """
     length = check_count("iterations", iterations, 1)
-    lengths = [max(1, length // 8), max(1, length // 4)]
-    limit = None if time_limit is None else time_limit / (2 * len(lengths))
+    lengths = [max(1, length // part) for part in _ROUNDS]
     geometries = [geometry for geometry in _geometries(dim, beta) if flat or not geometry.is_flat]
-    return _Comparison(graph, geometries, lengths, 1, 0.1, seed, place, limit).run(quiet)
+    return _Comparison(graph, geometries, lengths, judge, seed, place, time_limit).run(quiet)
 
 
 def _geometries(dim: int | Sequence[int], beta: float) -> list[Geometry]:
@@ -208,7 +189,7 @@ def _geometries(dim: int | Sequence[int], beta: float) -> list[Geometry]:
         found += [Geometry(flat=d), *(Geometry(p, d - p, None, beta) for p in range(d, -1, -1))]
     if not found:
         raise ValueError(f"dim must be one dimension or several, got {dim!r}")
-    return found
+    return list(dict.fromkeys(found))
 
 
 @dataclass(frozen=True)
@@ -218,85 +199,101 @@ class _Comparison:
     graph: Graph
     geometries: list[Geometry]
     lengths: list[int]
-    seeds: int
-    share: float
-    """Of the edges that is held out."""
+    judge: Judge
     seed: int
     place: Place
     time_limit: float | None = None
-    """Of each training."""
+    """Of which half is for the comparison."""
 
     def run(self, quiet: bool) -> Selection:
         started = time.monotonic()
-        graph, lengths, seeds = self.graph, self.lengths, self.seeds
         # What is wrong with any of the trainings is said before the first.
-        configs = [_config(geometry, lengths[-1], self.seed) for geometry in self.geometries]
+        configs = [_config(geometry, self.lengths[-1], self.seed) for geometry in self.geometries]
         for config in configs:
             config.spec()
-        settle(self.place, graph.n_nodes)
-        seed = configs[0].seed
-        # Where every pair is tied, a held-out edge has nothing to be compared with.
-        spare = graph.n_edges >= _FEWEST_EDGES and RankedPairs.of(graph).n_nonedges > 0
-        first = [(seed + k) % 2**63 for k in range(seeds)]
-        splits = [hold_out_edges(graph, self.share, start) if spare else None for start in first]
-        rows, alive = [Row(geometry) for geometry in self.geometries], list(range(len(self.geometries)))
-        dropped: list[int] = []
-        with bar("select", len(lengths) * seeds, show=not quiet) as update:
-            for number, length in enumerate(lengths):
-                for index in alive:
-                    rows[index] = Row(rows[index].geometry, length)
-                for k, split in enumerate(splits):
-                    training = graph if split is None else split.graph
-                    found = self._train(training, [rows[i].geometry for i in alive], length, first[k])
-                    for index, (config, points, violated) in zip(alive, found, strict=True):
-                        rows[index].violated_orders.append(violated)
-                        if split is not None:
-                            auc = link_prediction(graph, points, config.manifold(), split.edges).auc
-                            rows[index].held_out.append(1.0 if math.isnan(auc) else 1.0 - auc)
-                    update(number * seeds + k + 1, f"{len(alive)} geometries, {length} iterations")
-                alive.sort(key=lambda index: float(np.mean(rows[index].scores)))
-                if number + 1 < len(lengths):
+        settle(self.place, self.graph.n_nodes)
+        starts = [(configs[0].seed + k) % 2**63 for k in range(self.judge.count)]
+        splits = self.judge.splits(self.graph, starts)
+        rounds: list[dict[Geometry, Row]] = []
+        alive, dropped = list(self.geometries), list[Geometry]()
+        with bar("select", len(self.lengths) * len(starts), show=not quiet) as update:
+            for number, length in enumerate(self.lengths):
+                if rounds:
                     stays = max(2, (len(alive) + 1) // 2)
-                    dropped = alive[stays:] + dropped
-                    alive = alive[:stays]
-        for index in dropped:
-            rows[index].kept = False
-        ranked = [rows[index] for index in alive + dropped]
-        return Selection(ranked, _near(ranked), prior(graph), time.monotonic() - started)
+                    alive, dropped = alive[:stays], alive[stays:] + dropped
+                found = {geometry: Row(geometry, length) for geometry in alive}
+                for k, (start, split) in enumerate(zip(starts, splits, strict=True)):
+                    self._train(found, length, start, split)
+                    update(number * len(starts) + k + 1, f"{len(alive)} geometries, {length} iterations")
+                rounds.append(found)
+                alive.sort(key=lambda geometry: _worst_last(rounds[-1][geometry]))
+        rows = _ranked(alive + dropped, rounds)
+        return Selection(
+            rows, _near(rows), prior(self.graph), time.monotonic() - started, self.judge.goal, self.judge.by
+        )
 
-    def _train(
-        self, graph: Graph, geometries: list[Geometry], length: int, seed: int
-    ) -> list[tuple[TrainingConfig, torch.Tensor, float]]:
-        """The training of each geometry, all as one batch, and the share of orders it violates."""
-        batch = [recipe(_config(geometry, length, seed), graph) for geometry in geometries]
+    def _train(self, rows: dict[Geometry, Row], length: int, seed: int, split: HeldOut | None) -> None:
+        """Train each geometry, all as one batch, and write down how it did."""
+        graph = self.graph if split is None else split.graph
+        batch = [recipe(_config(geometry, length, seed), graph, self.judge.goal) for geometry in rows]
+        limit = self.time_limit
+        if limit is not None:
+            limit /= 2 * len(self.lengths) * self.judge.count
         try:
-            embeddings = embed_many(graph, batch, self.place, measures=False, time_limit=self.time_limit)
+            embeddings = embed_many(graph, batch, self.place, measures=False, time_limit=limit)
         except Interrupted:
             raise KeyboardInterrupt from None  # half a comparison is none
-        points = [torch.from_numpy(e.points.copy()) for e in embeddings]
-        return [(c, x, _share(graph, x, c.manifold())) for c, x in zip(batch, points, strict=True)]
+        for row, embedding in zip(rows.values(), embeddings, strict=True):
+            points, result = torch.from_numpy(embedding.points.copy()), embedding.record.result
+            if embedding.record.unfinished and result is not None:
+                row.iterations = min(row.iterations, result.iterations)
+            measures = _measures(graph, points, embedding)
+            row.measures.append(measures)
+            if split is None:
+                row.scores.append(score(self.judge.goal, measures))
+            else:
+                auc = link_prediction(self.graph, points, embedding.manifold, split.edges).auc
+                row.scores.append(0.0 if math.isnan(auc) else auc)
+                row.held_out.append(1.0 - row.scores[-1])
 
 
 def _config(geometry: Geometry, length: int, seed: int) -> TrainingConfig:
-    return TrainingConfig(geometry.p, geometry.q, geometry.beta, geometry.flat, seed=seed, iterations=length)
+    where = geometry.p, geometry.q, geometry.beta, geometry.flat
+    return TrainingConfig(*where, seed=seed, iterations=length, stop="converged")
 
 
-def _share(graph: Graph, points: torch.Tensor, manifold: Manifold) -> float:
-    """Violated orders over all classes; 0 where there is nothing to order."""
-    found = violated_orders(graph, points, manifold).all_classes
-    return 0.0 if math.isnan(found) else found
+def _measures(graph: Graph, points: torch.Tensor, embedding: Embedding) -> dict[str, float]:
+    """The measures that decide, and those shown beside."""
+    found = over_pairs(graph, points, embedding.manifold).measures
+    if np.ptp(graph.strength) > 0.0:
+        found.setdefault("spearman_all", 0.0)  # strengths differ, and no node is more central than another
+    return found
+
+
+def _worst_last(row: Row) -> tuple[float, float]:
+    """Of equal scores the one that violates fewer orders is better."""
+    return -row.score, row.mean("violated_orders_all") or 0.0
+
+
+def _ranked(ranking: Sequence[Geometry], rounds: Sequence[dict[Geometry, Row]]) -> list[Row]:
+    """The last row of each geometry, compared with the winner's of the same round."""
+    rows = []
+    for geometry in ranking:
+        last = [found for found in rounds if geometry in found][-1]
+        row, best = last[geometry], last[ranking[0]]
+        row.kept = last is rounds[-1]
+        row.differences = [own - other for own, other in zip(row.scores, best.scores, strict=True)]
+        rows.append(row)
+    return rows
 
 
 def _near(rows: Sequence[Row]) -> list[str]:
     """Those that went as far as the winner and cannot be told from it."""
-    best, near = np.array(rows[0].scores), []
-    for row in rows[1:]:
-        if row.kept:
-            difference = np.array(row.scores) - best
-            error = float(np.std(difference, ddof=1)) / math.sqrt(len(best)) if len(best) > 1 else math.inf
-            if float(np.mean(difference)) <= 2.0 * error:
-                near.append(row.geometry.name)
-    return near
+    return [
+        row.geometry.name
+        for row in rows[1:]
+        if row.kept and row.difference_error is not None and row.difference >= -2.0 * row.difference_error
+    ]
 
 
 def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:

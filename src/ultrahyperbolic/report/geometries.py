@@ -1,0 +1,136 @@
+"""What the page says of a comparison of geometries, also of those that earlier versions wrote down."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from html import escape
+from typing import TypeGuard
+
+from ..embedding.record import Json
+from .markup import join_words, table
+
+Row = Mapping[str, Json]
+
+
+def selection(found: Mapping[str, Json] | None) -> str:
+    """The table of ``select``, or nothing where it did not run."""
+    rows = None if found is None else found.get("rows")
+    if found is None or not isinstance(rows, list):
+        return ""
+    known = [row for row in rows if isinstance(row, Mapping)]
+    columns = {head: cell for head, cell in _columns(found).items() if any(map(cell, known))}
+    lines = [[_name(row, found.get("winner")), *(cell(row) for cell in columns.values())] for row in known]
+    extra = tuple(k for k, head in enumerate(columns, start=1) if head in _EXTRA)
+    return (
+        '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Which geometry the graph wants</h2>'
+        f"<p>{_words(found, known)}</p>{table('choices', ['geometry', *columns], lines, extra=extra)}"
+        f"<p>{_explained(found, known)}</p></section>"
+    )
+
+
+# What narrow screens leave out.
+_EXTRA = ("mAP", "tie order", "ρ", "seeds", "iterations")
+
+
+def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
+    """By their heads, what each makes of a row: nothing where the row does not say."""
+    columns: dict[str, Callable[[Row], str]] = {}
+    if _scored(found):
+        columns[_score_head(found)] = lambda row: _plain(row, "score", 4)
+        columns |= {
+            "mAP": lambda row: _plain(row, "map", 3),
+            "tie order": lambda row: _plain(row, "tie_order", 3),
+            "ρ": lambda row: _plain(row, "spearman_all", 3),
+        }
+    columns["violated orders"] = lambda row: _spread(row, "violated_orders")
+    if _scored(found):
+        columns["difference to the winner"] = lambda row: _difference(row, found.get("winner"))
+    else:
+        columns["held-out ties farther"] = lambda row: _spread(row, "held_out")
+    columns["seeds"] = lambda row: _number(row.get("seeds"))
+    columns["iterations"] = lambda row: _number(row.get("iterations"))
+    columns["trained"] = lambda row: {"True": "to the end", "False": "left early"}.get(str(row.get("kept")), "")
+    return columns
+
+
+def _scored(found: Mapping[str, Json]) -> bool:
+    """Whether a score decided: earlier versions held out edges and had none."""
+    return isinstance(found.get("by"), str)
+
+
+def _score_head(found: Mapping[str, Json]) -> str:
+    return "held-out ties nearer" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
+
+
+def _name(row: Row, winner: Json) -> str:
+    name = escape(str(row.get("geometry", "")))
+    return f"<strong>{name}</strong> (chosen)" if row.get("geometry") == winner else name
+
+
+def _words(found: Mapping[str, Json], rows: list[Row]) -> str:
+    """The winner, what cannot be told from it, and what was known before."""
+    winner = found.get("winner")
+    words = [f"Chosen: {escape(str(winner))}."] if winner else []
+    near = found.get("within_noise_of")
+    others = [escape(str(name)) for name in near if name != winner] if isinstance(near, list) else []
+    alone = any(row.get("geometry") == winner and row.get("seeds") == 1 for row in rows)
+    if found.get("within_noise"):
+        told = "One seed cannot tell it from" if alone else "Within two standard errors of it over the seeds:"
+        words.append(f"{told} {join_words(others) or 'another'}.")
+    elif alone and _scored(found):
+        words.append("One seed cannot tell how much of a difference is noise.")
+    prior = found.get("prior")
+    if isinstance(prior, Mapping) and prior:
+        hints = ", ".join(f"{escape(str(name))} {_number(value)}" for name, value in prior.items())
+        words.append(f"Before any training: {hints}.")
+    return " ".join(words)
+
+
+def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
+    """What the columns mean."""
+    if not _scored(found):
+        return (
+            "Held-out ties farther: how often a tie that the training did not see is farther than a pair without one. "
+            "The chance level is 50 % for this and for violated orders; 0 % is best."
+        )
+    said = {
+        "links": "Held-out ties nearer: how often a tie that the training did not see is nearer than a pair without "
+        "one. The chance level is 0.5; 1 is best.",
+        "neighbours": "The score is mAP; 1 is best.",
+        "ties": "The score is tie order (mAP where all weights are equal); 1 is best.",
+        "hierarchy": "The score is ρ (mAP where all strengths are equal); 1 is best.",
+        "balanced": "The score is the mean of mAP, tie order and ρ, as far as they are defined; 1 is best.",
+    }
+    what = said.get(str(found.get("by")), said.get(str(found.get("goal")), ""))
+    error = any(_is_number(row.get("difference_error")) for row in rows)
+    over = ", the mean over the seeds ± its standard error" if error else ""
+    return f"{what} Difference to the winner: after as many iterations{over}."
+
+
+def _plain(row: Row, key: str, digits: int) -> str:
+    value = row.get(key)
+    return f"{value:.{digits}f}" if _is_number(value) else ""
+
+
+def _difference(row: Row, winner: Json) -> str:
+    mean, error = row.get("difference"), row.get("difference_error")
+    if not _is_number(mean) or row.get("geometry") == winner:
+        return ""
+    return f"{mean:+.4f} ± {error:.4f}" if _is_number(error) else f"{mean:+.4f}"
+
+
+def _spread(row: Row, key: str) -> str:
+    """A share with its spread over the seeds, in per cent."""
+    mean, spread = row.get(key), row.get(f"{key}_spread")
+    if not _is_number(mean):
+        return ""
+    around = f" ± {100 * spread:.3g}" if _is_number(spread) else ""
+    return f"{100 * mean:.4g}{around} %"
+
+
+def _number(value: Json) -> str:
+    return f"{value:,.6g}" if _is_number(value) else escape(str(value or ""))
+
+
+def _is_number(value: Json) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)

@@ -1,0 +1,127 @@
+"""What a comparison of geometries found."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from statistics import fmean, stdev
+from typing import TYPE_CHECKING, Literal, get_args
+
+from ..embedding.record import Json
+from ..geometry import Geometry
+from .method import Goal
+
+if TYPE_CHECKING:
+    import pandas
+
+By = Literal["graph", "links"]
+BY: tuple[By, ...] = get_args(By)
+
+
+@dataclass
+class Row:
+    """A geometry and how it did in the longest training that it came to: one value a seed."""
+
+    geometry: Geometry
+    iterations: int = 0
+    scores: list[float] = field(default_factory=list)
+    """What decides, the higher the better: what the goal asks, or the share of held-out edges that are closer."""
+    measures: list[dict[str, float]] = field(default_factory=list)
+    """Those of one pass over the pairs, of the edges it was trained on."""
+    held_out: list[float] = field(default_factory=list)
+    """The share of (held-out edge, non-edge) in which the edge is not the closer; empty where none was held out."""
+    kept: bool = True
+    """Whether it was among the last."""
+    differences: list[float] = field(default_factory=list)
+    """The score less that of the winner after as many iterations, seed by seed."""
+
+    @property
+    def score(self) -> float:
+        """The mean over the seeds."""
+        return fmean(self.scores)
+
+    @property
+    def difference(self) -> float:
+        """To the winner, below 0: the mean over the seeds."""
+        return fmean(self.differences)
+
+    @property
+    def difference_error(self) -> float | None:
+        """The standard error of that mean; None with one seed, which has none."""
+        count = len(self.differences)
+        return stdev(self.differences) / math.sqrt(count) if count > 1 else None
+
+    def mean(self, name: str) -> float | None:
+        """A measure's mean over the seeds; None where it is not defined."""
+        values = [found[name] for found in self.measures if name in found]
+        return fmean(values) if values else None
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain data: means over the seeds, with standard deviations (n - 1) as ``spread``."""
+        violated = [found["violated_orders_all"] for found in self.measures if "violated_orders_all" in found]
+        found: dict[str, Json] = {
+            "geometry": self.geometry.name,
+            "p": self.geometry.p,
+            "q": self.geometry.q,
+            "flat": self.geometry.flat,
+            "seeds": len(self.scores),
+            "iterations": self.iterations,
+            "kept": self.kept,
+            **{name: self.mean(name) for name in ("map", "tie_order", "spearman_all")},
+        }
+        for name, values in (("score", self.scores), ("violated_orders", violated), ("held_out", self.held_out)):
+            found[name] = fmean(values) if values else None
+            found[f"{name}_spread"] = stdev(values) if len(values) > 1 else None
+        return found | {"difference": self.difference, "difference_error": self.difference_error}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What :func:`select` returns."""
+
+    rows: list[Row]
+    """The best first; those dropped early after those that were not."""
+    within_noise: list[str]
+    """Geometries within two standard errors of the winner over the seeds; none with one seed, which cannot tell.
+
+    A description of these seeds, not a test: few seeds give a rough standard error.
+    """
+    prior: dict[str, float]
+    """What the graph alone hints at; it decides nothing."""
+    seconds: float
+    goal: Goal = "balanced"
+    by: By = "graph"
+
+    @property
+    def best(self) -> Geometry:
+        """The winner."""
+        return self.rows[0].geometry
+
+    @property
+    def seeds(self) -> int:
+        """How many starts each geometry had."""
+        return len(self.rows[0].scores)
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain data; ``within_noise`` is None where one seed cannot tell."""
+        return {
+            "rows": [row.to_json() for row in self.rows],
+            "winner": self.best.name,
+            "goal": self.goal,
+            "by": self.by,
+            "seeds": self.seeds,
+            "within_noise": bool(self.within_noise) if self.seeds > 1 else None,
+            "within_noise_of": list(self.within_noise),
+            "prior": self.prior,
+            "seconds": self.seconds,
+        }
+
+    def to_frame(self) -> pandas.DataFrame:
+        """The rows as a pandas DataFrame."""
+        import pandas as pd
+
+        return pd.DataFrame([row.to_json() for row in self.rows])
+
+    def __repr__(self) -> str:
+        near = f"; within two standard errors: {', '.join(self.within_noise)}" if self.within_noise else ""
+        return f"Selection({self.best.name} of {len(self.rows)} geometries{near})"

@@ -1,0 +1,67 @@
+"""What the page says of a choice of geometry."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from ultrahyperbolic import datasets, select
+from ultrahyperbolic.report.geometries import selection
+
+
+def text_of(markup):
+    return " ".join(re.sub(r"<[^>]*>", " ", markup).split())
+
+
+def heads_of(markup):
+    return re.findall(r"<th [^>]*>(.*?)</th>", markup)
+
+
+@pytest.fixture(scope="module")
+def two_seeds():
+    return select(datasets.karate(), dim=2, seeds=2, iterations=40, quiet=True)
+
+
+def test_a_choice_by_the_goal(two_seeds):
+    markup = selection(two_seeds.to_json())
+    assert heads_of(markup) == [
+        "geometry", "score (balanced)", "mAP", "tie order", "ρ", "violated orders", "difference to the winner", "seeds",
+        "iterations", "trained",
+    ]  # fmt: skip
+    text, second = text_of(markup), two_seeds.rows[1]
+    assert f"Chosen: {two_seeds.best.name}." in text
+    assert f"{second.difference:+.4f} ± {second.difference_error:.4f}" in text
+    assert "The score is the mean of mAP, tie order and ρ" in text
+    assert text.count("left early") == 2
+
+
+def test_one_seed_has_no_error():
+    found = select(datasets.karate(), dim=1, goal="neighbours", iterations=16, quiet=True)
+    text = text_of(selection(found.to_json()))
+    assert "One seed cannot tell how much of a difference is noise." in text
+    assert "The score is mAP" in text
+    assert "standard error" not in text
+
+
+def test_a_choice_by_links():
+    found = select(datasets.karate(), dim=1, by="links", seeds=2, iterations=16, quiet=True)
+    markup = selection(found.to_json())
+    assert "held-out ties nearer" in heads_of(markup)
+    assert "held-out ties farther" not in heads_of(markup)
+    assert "nearer than a pair without one" in text_of(markup)
+
+
+def test_the_record_of_an_earlier_version():
+    row = {"geometry": "Q^{3,1}", "seeds": 1, "violated_orders": 0.01, "held_out": 0.1, "iterations": 500, "kept": True}
+    record = {"rows": [row], "winner": "Q^{3,1}", "within_noise": True, "within_noise_of": ["Q^{2,2}"]}
+    markup = selection(record)
+    assert heads_of(markup)[:3] == ["geometry", "violated orders", "held-out ties farther"]
+    assert "One seed cannot tell it from Q^{2,2}." in text_of(markup)
+    assert "score" not in text_of(markup)
+
+
+def test_nothing_is_markup_that_came_from_a_record():
+    row = {"geometry": "<b>", "score": "<b>", "map": "<b>", "difference": "<b>", "seeds": "<b>", "kept": "<b>"}
+    markup = selection({"rows": [row], "winner": "<b>", "by": "<b>", "goal": "<b>", "within_noise_of": ["<b>"]})
+    assert "<b>" not in markup
