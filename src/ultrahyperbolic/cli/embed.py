@@ -47,7 +47,7 @@ def embed(
     graph: opt.OptionalGraphArgument = None,
     signature: Annotated[
         str | None,
-        _option(_GEOMETRY, "--signature", metavar="P,Q", help="The signature of Q^(p,q), or flat; 3,1 if not said."),
+        _option(_GEOMETRY, "--signature", metavar="P,Q", help="The signature of Q^(p,q), or flat; 3,3 if not said."),
     ] = None,
     dim: Annotated[
         int | None,
@@ -56,6 +56,18 @@ def embed(
     beta: Annotated[
         float | None, _option(_GEOMETRY, "--beta", help="Below 0; 1/beta is the curvature. -1 if not said.")
     ] = None,
+    goal: Annotated[
+        Literal["balanced", "hierarchy", "neighbours", "ties"],
+        _option(_TRAINING, "--goal", help="What the embedding is for; balanced if not said."),
+    ] = "balanced",
+    by: Annotated[
+        Literal["graph", "links"],
+        _option(_GEOMETRY, "--by", help="With --dim: judge by the graph itself, or by ties held out."),
+    ] = "graph",
+    seeds: Annotated[
+        int,
+        _option(_TRAINING, "--seeds", metavar="N", min=1, help="Train N seeds, keep the best, give ranks intervals."),
+    ] = 1,
     seed: Annotated[
         int,
         _option(
@@ -81,17 +93,22 @@ def embed(
     ] = None,
     iterations: Annotated[
         int | None,
-        _option(_TRAINING, "--iterations", min=1, help="2000 if not said; 10000 with the preset."),
+        _option(
+            _TRAINING,
+            "--iterations",
+            min=1,
+            help="At most; if not said 1500, up to 4000 below 1000 nodes, and 10000 with the preset.",
+        ),
     ] = None,
     time_limit: Annotated[
         float | None,
-        _option(_TRAINING, "--time-limit", metavar="SECONDS", help="Stop after this long; with --resume, from now on."),
+        _option(
+            _TRAINING, "--time-limit", metavar="SECONDS", help="Fit the training into this; with --resume, from now on."
+        ),
     ] = None,
     temperature: Annotated[
         str | None,
-        _option(
-            _TRAINING, "--temperature", metavar="TAU", help="τ: the last, or start,end; set by the method if not said."
-        ),
+        _option(_TRAINING, "--temperature", metavar="TAU", help="τ, or start,end; set by the method if not said."),
     ] = None,
     dissimilarity: Annotated[
         Dissimilarity | None,
@@ -103,8 +120,13 @@ def embed(
         ),
     ] = None,
     stop: Annotated[
-        Literal["iterations", "ordered"] | None,
-        _option(_TRAINING, "--stop", help="ordered: also stop once every tie is shorter than every non-tie."),
+        Literal["converged", "iterations", "ordered"] | None,
+        _option(
+            _TRAINING,
+            "--stop",
+            help="converged if not said; iterations: perform them all; ordered: also stop once every tie is shorter "
+            "than every non-tie.",
+        ),
     ] = None,
     device: Annotated[
         str | None,
@@ -188,7 +210,8 @@ def embed(
     place = output or Path("out") / graph_name(graph)
     with refusing(ValueError, TypeError):
         wishes = Wishes(optimizer, iterations, ends, dissimilarity, stop=stop)
-        asked = Plan(geometry_of(**where), wishes, seed, preset, time_limit, Place(device, backend, threads, precision))
+        machine = Place(device, backend, threads, precision)
+        asked = Plan(geometry_of(**where), wishes, seed, preset, time_limit, machine, goal, by, seeds)
         execution = Execution(asked, data, quiet=quiet)
     if deterministic:
         _check_deterministic(execution.plan.place)

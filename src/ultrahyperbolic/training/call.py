@@ -6,40 +6,49 @@ import dataclasses
 from collections.abc import Mapping
 
 from ..datasets import names
+from ..graph import Graph
 from .config import TrainingConfig
-
-# The settings of a training that ``embed`` takes.
-EMBED = (
-    "p", "q", "flat", "beta", "seed", "preset", "optimizer", "iterations", "temperature", "dissimilarity", "epsilon",
-    "step", "max_step", "stop",
-)  # fmt: skip
+from .method import GOALS, default_iterations, recipe
 
 
-def python_call(config: TrainingConfig, source: str | None) -> str:
-    """``embed`` where its arguments say everything, else ``embed_many``; a data set is loaded by its name.
+def python_call(config: TrainingConfig, graph: Graph) -> str:
+    """``embed`` where the training is one of a goal, else ``embed_many``; a data set is loaded by its name.
 
-    >>> print(python_call(TrainingConfig(p=2, q=2, seed=7), "karate"))
+    >>> from ultrahyperbolic.datasets import karate
+    >>> club = karate()
+    >>> print(python_call(recipe(TrainingConfig(p=2, q=2, stop="converged"), club), club))
     import ultrahyperbolic as uh
     <BLANKLINE>
     graph = uh.datasets.load('karate')
-    uh.embed(graph, p=2, q=2, seed=7)
+    uh.embed(graph, p=2, q=2, seed=0, iterations=2000)
     """
-    graph = f"graph = uh.datasets.load({source!r})\n" if source in names() else ""
-    return f"import ultrahyperbolic as uh\n\n{graph}{_call(config)}"
+    source = graph.source
+    loading = f"graph = uh.datasets.load({source!r})\n" if source in names() else ""
+    return f"import ultrahyperbolic as uh\n\n{loading}{_call(config, graph)}"
 
 
-def _call(config: TrainingConfig) -> str:
+def _call(config: TrainingConfig, graph: Graph) -> str:
+    bare = TrainingConfig(
+        config.p, config.q, config.beta, config.flat, config.seed, stop=config.stop, iterations=config.iterations
+    )
+    for goal in GOALS:
+        if config == recipe(bare, graph, goal):
+            said: dict[str, tuple[object, object]] = {
+                "beta": (config.beta, -1.0),
+                "goal": (goal, "balanced"),
+                "iterations": (config.iterations, default_iterations(graph)),
+                "stop": (config.stop, "converged"),
+            }
+            where: dict[str, object] = {"p": config.p, "q": config.q}
+            if config.flat is not None:
+                where = {"dim": config.flat, "flat": True}
+            others = {name: value for name, (value, default) in said.items() if value != default}
+            return f"uh.embed(graph, {_arguments(where | {'seed': config.seed} | others)})"
     chosen: dict[str, object] = {
         field.name: getattr(config, field.name)
         for field in dataclasses.fields(config)
         if getattr(config, field.name) != field.default
     }
-    if chosen.keys() <= set(EMBED) and config.preset is None:
-        where: dict[str, object] = {"p": config.p, "q": config.q}
-        if config.flat is not None:
-            where = {"dim": chosen.pop("flat"), "flat": True}
-        others = {name: value for name, value in chosen.items() if name not in ("p", "q")}
-        return f"uh.embed(graph, {_arguments(where | {'seed': config.seed} | others)})"
     return f"config = uh.TrainingConfig({_arguments(chosen)})\n(embedding,) = uh.training.embed_many(graph, [config])"
 
 

@@ -97,7 +97,7 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
             arrays["points"],
             arrays["free"],
             arrays["best"],
-            np.ascontiguousarray(arrays["record"]).view(FIELDS_OF_A_RUN)[:, 0],
+            _records(arrays["record"]),
             arrays["steps_back"],
             arrays["nonfinite"],
             about["iteration"],
@@ -106,6 +106,14 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} is damaged: {why}; remove it to begin the training again") from None
     return Checkpoint(state, arrays["losses"], about["seconds"]), RunRecord.from_json(about["record"])
+
+
+def _records(rows: NDArray[np.float64]) -> NDArray[np.void]:
+    """The records of runs from rows of numbers. An earlier version had no reach of moves, which was 1."""
+    if rows.ndim == 2 and rows.shape[1] == len(FIELDS_OF_A_RUN) - 1:
+        rows = np.column_stack((rows, np.ones(len(rows))))
+    found: NDArray[np.void] = np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0]
+    return found
 
 
 def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str = "") -> list[str]:

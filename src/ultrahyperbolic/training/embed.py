@@ -14,8 +14,10 @@ from ..geometry.words import Dissimilarity
 from ..graph import as_graph
 from ..loop import Callback
 from .config import Stop
+from .method import Goal
 from .plan import Execution, Plan, Wishes, geometry_of
 from .presets import Preset
+from .selection import By
 from .tensorboard import check_board, with_tensorboard
 
 
@@ -27,7 +29,10 @@ def embed(
     dim: int | None = None,
     flat: bool = False,
     beta: float = -1.0,
+    goal: Goal = "balanced",
+    by: By = "graph",
     seed: int = 0,
+    seeds: int = 1,
     preset: Preset | None = None,
     optimizer: Optimizer | None = None,
     iterations: int | None = None,
@@ -55,15 +60,22 @@ def embed(
     p, q : int, optional
         The signature of Q^{p,q}_β.
     dim : int, optional
-        Dimension of the manifold instead: the signature is chosen by :func:`select` within the time of two
-        trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,1}. Flat space is among the choices
+        Dimension of the manifold instead: the signature is chosen as by :func:`select`, within the time of two
+        trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,3}. Flat space is among the choices
         unless it cannot be trained as told: through φ, for example.
     flat : bool
         Euclidean space; δ and the measures take the squared distance, as the authors' scripts do.
     beta : float
         Negative; 1/β is the curvature, which flat space has none of.
+    goal : "balanced", "hierarchy", "neighbours" or "ties"
+        What the embedding is for: how it is trained, and with ``dim`` what the choice of a signature judges by.
+    by : "graph" or "links"
+        With ``dim``: judge by the graph itself, or by edges that are held out.
     seed : int
         Same seed, same bits on the CPU, for any number of threads.
+    seeds : int
+        Train with so many seeds from ``seed`` on as one batch and keep the one of the lowest loss; each node's rank
+        then has an interval.
     preset : "paper" or "paper-text", optional
         The recipe of the authors' scripts: D_γ, temperature 0.01, steps of 1e-6, 10,000 iterations. Or that of the
         paper's text, which differs in details (``docs/reproducing.md``).
@@ -71,21 +83,20 @@ def embed(
         Along -χ (default), through φ (Section 4.1), along -Df, which does not converge in general, or along -Df or +Df,
         whichever descends, which may stick where ⟨Df, Df⟩ is 0.
     iterations : int, optional
-        2,000 by default, 10,000 with the preset. Graphs of up to 1,500 nodes are trained in four or five ways at once,
-        unless it is said how, and the best is kept: the fewest violated orders, or a warm training with few.
+        At most so many: by default 1,500 for 1,000 nodes or more and up to 4,000 for fewer, or 10,000 with the preset.
     time_limit : float, optional
-        Seconds after which to stop.
+        Seconds: there are only as many iterations as there is time for, and after so long it stops.
     temperature, epsilon, max_step : float or (float, float), optional
         τ, the smoothing of the light cone, and the longest move of a point: one value, or the first and the last.
-        One temperature is the last, and start, smoothing and moves are set in units of it.
     dissimilarity : str, optional
         ``"smoothed"`` (default), ``"geodesic"`` (D_γ; in flat space the squared distance), ``"broken"``,
         ``"cone-rule"`` (the scripts' form of D_γ), ``"extrinsic"`` (Eq. 4), or ``"distance"``, where all pairs have
         one: flat, hyperbolic and spherical space.
     step : float, optional
         Step size η.
-    stop : "iterations" or "ordered", optional
-        ``"ordered"`` also stops once every connected pair is closer than every unconnected one.
+    stop : "converged", "iterations" or "ordered", optional
+        ``"converged"``, the default, stops once the loss no longer falls; ``"iterations"``, that of the presets,
+        performs them all; ``"ordered"`` also stops once every connected pair is closer than every unconnected one.
     device : str, optional
         ``"cpu"`` or ``"cuda"``; by default the CPU, or CUDA where there is one and the graph is large.
     backend : "auto", "numba", "triton" or "reference"
@@ -128,6 +139,9 @@ def embed(
         preset,
         time_limit,
         Place(device, backend, threads, precision),
+        goal,
+        by,
+        seeds,
     )
     execution = Execution(plan, data, quiet=quiet)
     execution.choose()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from ..checks import check_choice
+from ..geometry import Geometry
 from ..graph import Graph
 from .config import Settings, TrainingConfig
 
@@ -26,12 +27,25 @@ _MEETS, _NOISE = 256, 1 / 6
 # Iterations of a graph of 1,000 nodes or more; a smaller one has up to so many times as many, which cost less.
 _ITERATIONS, _LARGE, _MOST = 1500, 1000, 8 / 3
 
-# Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale: the points stay near the pole,
-# and leave it slowly.
-_WITH_CONE: Settings = {"start": "pole", "temperature": (0.04, 7e-4)}
-# Where there is none, only what is as large as the radius is curved. Hyperbolic space has room for all differences at
-# one temperature, of a fifth of the radius; on the sphere and in flat space, small ones must wait for the end.
-_HYPERBOLIC: Settings = {"start": "spectral", "temperature": (0.2, 0.2)}
+# Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale. Points that start at the pole
+# and leave it slowly keep their hierarchy; from the hops of the graph, neighbours and ties come out better.
+_WITH_CONE: dict[Goal, Settings] = {
+    "balanced": {"start": "pole", "temperature": (0.04, 7e-4)},
+    "hierarchy": {"start": "pole", "temperature": (0.04, 7e-4)},
+    "neighbours": {"start": "spectral", "temperature": (0.02, 5e-4)},
+    "ties": {"start": "spectral", "temperature": (0.02, 1e-3)},
+}
+# For the hierarchy points leave the pole at this share of their pace.
+_SLOWLY = 0.5
+# Where there is no cone, only what is as large as the radius is curved. Hyperbolic space has room for all differences
+# at one temperature: the warmer, the more of them are those of the hierarchy.
+_HYPERBOLIC: dict[Goal, Settings] = {
+    "balanced": {"start": "spectral", "temperature": (0.2, 0.2)},
+    "hierarchy": {"start": "spectral", "temperature": (0.25, 0.25)},
+    "neighbours": {"start": "spectral", "temperature": (0.15, 0.15)},
+    "ties": {"start": "spectral", "temperature": (0.2, 0.02)},
+}
+# On the sphere and in flat space small differences must wait for the end, and no goal gains by another way.
 _OTHERWISE: Settings = {"start": "spectral", "temperature": (0.3, 3e-3)}
 
 
@@ -43,15 +57,22 @@ def default_iterations(graph: Graph) -> int:
 def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced") -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations."""
     check_choice("goal", goal, GOALS)
-    geometry = config.geometry
-    settings = _WITH_CONE if geometry.has_cone else _HYPERBOLIC if geometry.p else _OTHERWISE
+    settings = _settings(config.geometry, goal)
     parts = 1 if config.stop == "ordered" else max(1, graph.n_nodes // _MEETS)
     share = min(1.0, 2.0 * graph.n_edges / graph.n_nodes / _DEGREE) / parts**_NOISE
+    if goal == "hierarchy":
+        share *= _SLOWLY
     made = replace(
         config, **settings, epsilon=(0.01, 1e-5), step=0.1, moves="spread", max_step=(share, 1e-3 * share),
         finish=0.1, parts=parts,
     )  # fmt: skip
     return in_units_of_radius(made)
+
+
+def _settings(geometry: Geometry, goal: Goal) -> Settings:
+    if geometry.has_cone:
+        return _WITH_CONE[goal]
+    return _HYPERBOLIC[goal] if geometry.p else _OTHERWISE
 
 
 def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from ..checks import check_count, check_positive
+from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
@@ -18,14 +19,18 @@ from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
 from .config import Settings, Stop, TrainingConfig, configured
-from .method import Goal, in_units_of_radius, recipe
+from .method import GOALS, Goal, default_iterations, in_units_of_radius, recipe
+from .pace import Pace, in_words
 from .presets import PRESETS, Preset, preset_settings
-from .select import choose_geometry
-from .selection import Selection
+from .select import Judge, choose_geometry
+from .selection import BY, By, Selection
 from .train import check_memory, embed_best, graph_record, problem_of, versions
 
-DEFAULT = Geometry(3, 1)
+log = logging.getLogger("ultrahyperbolic")
+DEFAULT = Geometry(3, 3)
 FLAT_DIMENSION = 4
+# Seconds from which on it is said how long a training will take.
+_LONG = 10.0
 
 
 @dataclass(frozen=True)
@@ -89,10 +94,19 @@ class Plan:
     time_limit: float | None = None
     place: Place = field(default_factory=Place)
     goal: Goal = "balanced"
+    by: By = "graph"
+    """What decides where the geometry is to be chosen."""
+    seeds: int = 1
+    """How many trainings, of seeds ``seed``, ``seed + 1``, …; the one of the lowest loss is kept."""
 
     def __post_init__(self) -> None:
         if self.preset not in (None, *PRESETS):
             raise ValueError(f"preset must be {', '.join(map(repr, PRESETS))} or None, got {self.preset!r}")
+        check_choice("goal", self.goal, GOALS)
+        check_choice("by", self.by, BY)
+        object.__setattr__(self, "seeds", check_count("seeds", self.seeds, 1))
+        if self.preset is not None and self.goal != "balanced":
+            raise ValueError(f"goal {self.goal!r} says how to train, and so does preset {self.preset!r}: give one")
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
         temperature = self.wishes.temperature
@@ -125,6 +139,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
     preset = Settings()
     if plan.preset is not None:
         preset = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
+    else:
+        preset["iterations"] = default_iterations(graph)
     preset.update(plan.wishes.frame)
     where = plan.where
     config = configured(preset, p=where.p, q=where.q, flat=where.flat, beta=where.beta, seed=plan.seed)
@@ -133,7 +149,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
         config = replace(recipe(config, graph, plan.goal), stop=plan.wishes.stop or "converged")
     else:
         config = in_units_of_radius(config)
-    return [replace(config, **plan.wishes.way_to_train)]
+    config = replace(config, **plan.wishes.way_to_train)
+    return [replace(config, seed=plan.seed + k) for k in range(plan.seeds)]
 
 
 class Execution:
@@ -147,6 +164,7 @@ class Execution:
         graph.require_trainable()
         self.graph, self.quiet = graph, quiet
         self.selection: Selection | None = None
+        self._looked = False
         self.flat_too = False
         if isinstance(plan.where, Choice):
             # Wrong with one of the geometries is wrong with all, but for flat space: through φ it cannot be trained.
@@ -189,10 +207,11 @@ class Execution:
         self.selection = choose_geometry(
             self.graph,
             where.dim,
-            TrainingConfig.iterations if plan.wishes.iterations is None else plan.wishes.iterations,
+            default_iterations(self.graph) if plan.wishes.iterations is None else plan.wishes.iterations,
             beta=where.beta,
             seed=plan.seed,
             place=plan.place,
+            judge=Judge(plan.goal, plan.by),
             time_limit=plan.time_limit,
             flat=self.flat_too,
             quiet=self.quiet,
@@ -206,6 +225,7 @@ class Execution:
     def prepare(self) -> RunRecord:
         """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
         check_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place)
+        self._look_at_the_time()
         place = self.plan.place
         return RunRecord(
             config=self.configs[0].to_json(),
@@ -231,6 +251,8 @@ class Execution:
         checkpoint: Checkpoint[BatchState] | None = None,
     ) -> Embedding:
         """The embedding; :class:`Interrupted` on Ctrl-C, with the best so far."""
+        if checkpoint is None:
+            self._look_at_the_time()
         try:
             embedding = embed_best(
                 self.graph,
@@ -247,6 +269,19 @@ class Execution:
                 interrupted.embedding = self._with_selection(interrupted.embedding)
             raise
         return self._with_selection(embedding)
+
+    def _look_at_the_time(self) -> None:
+        """Fit the schedule into the time limit, and say how long it will take if that is long; once."""
+        limit = self.plan.time_limit
+        if self._looked or (limit is None and self.quiet):
+            return
+        self._looked = True
+        pace = Pace.of(self.graph, self.configs, self.plan.place)
+        if limit is not None and self.plan.preset is None:
+            self.configs = [pace.fitted(config, limit) for config in self.configs]
+        expected = pace.expected(self.configs[0])
+        if not self.quiet and expected >= _LONG:
+            log.warning("%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected))
 
     def _with_selection(self, embedding: Embedding) -> Embedding:
         if self.selection is None:

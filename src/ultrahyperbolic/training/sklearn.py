@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_non_negative, validate_data
 from ..checks import as_integer
 from ..graph import Graph
 from .embed import embed
+from .method import Goal
 from .presets import Preset
 
 
@@ -25,8 +26,10 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         The signature of Q^{p,q}_β.
     beta : float
         Negative.
-    iterations : int
-        Steps of descent.
+    goal : "balanced", "hierarchy", "neighbours" or "ties"
+        What the embedding is for.
+    iterations : int, optional
+        At most so many; None for as many as the graph is given by default.
     temperature : float, optional
         τ; None for the default schedule.
     preset : "paper", "paper-text" or None
@@ -49,10 +52,11 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
     def __init__(
         self,
         p: int = 3,
-        q: int = 1,
+        q: int = 3,
         *,
         beta: float = -1.0,
-        iterations: int = 2000,
+        goal: Goal = "balanced",
+        iterations: int | None = None,
         temperature: float | None = None,
         preset: Preset | None = None,
         random_state: Any = None,
@@ -60,6 +64,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         self.p = p
         self.q = q
         self.beta = beta
+        self.goal = goal
         self.iterations = iterations
         self.temperature = temperature
         self.preset = preset
@@ -85,8 +90,8 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
             seed = int(check_random_state(state).randint(2**31 - 1))
         graph = Graph.from_numpy(X) if isinstance(X, np.ndarray) else Graph.from_scipy(X)
         result = embed(
-            graph, p=self.p, q=self.q, beta=self.beta, iterations=self.iterations, temperature=self.temperature,
-            preset=self.preset, seed=seed, quiet=True,
+            graph, p=self.p, q=self.q, beta=self.beta, goal=self.goal, iterations=self.iterations,
+            temperature=self.temperature, preset=self.preset, seed=seed, quiet=True,
         )  # fmt: skip
         self.result_ = result
         self.embedding_ = np.array(result.points)

@@ -250,7 +250,7 @@ def _record(
             final_loss=_finite(ends[1]),
         ),
         timing=timing,
-        call=python_call(config, graph.source),
+        call=python_call(config, graph),
     )
 
 

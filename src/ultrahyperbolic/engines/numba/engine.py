@@ -86,12 +86,18 @@ class NumbaEngine(OneProcess):
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
         with ThreadPoolExecutor(self._threads) as pool:
-            for number, run in enumerate(self._runs):
+
+            def look(number: int) -> None:
+                run = self._runs[number]
                 run.read_from(state, number)
                 now = Moment(*run.schedule[:, state.iteration].tolist(), parts=1, part=0)
-                found.loss[number], found.longest[number], found.shortest[number] = self._loss(run, now, pool)
+                values = self._loss(run, now, None if alone else pool)
+                found.loss[number], found.longest[number], found.shortest[number] = values
                 found.gradient[number, :, : run.width] = run.arrays.gradient.T
+
+            list((pool.map if alone and len(self._runs) > 1 else map)(look, range(len(self._runs))))
         return found
 
     def _advance_alone(self, run: _CompiledRun, losses: Floats, first: int) -> None:
@@ -110,21 +116,21 @@ class NumbaEngine(OneProcess):
             losses[index] = found[0]
             iterate.finish(run.arrays, run.space, run.rules, now, first + index, found)
 
-    def _loss(self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor) -> tuple[float, float, float]:
-        """The loss, the longest edge and the nearest other pair, slabs on all threads; the gradient in the arrays."""
+    def _loss(self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
+        """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays."""
         prepared: Prepared = prepare(run.arrays.points, run.space, now, self.stop_when_ordered, self._edges, run.work)
         shared = (run.arrays, run.space, now, prepared, self._edges, run.work)
         found: tuple[float, float, float]
         if len(self._edges.places):
             found = small_loss_and_gradient(*shared)
             return found
-        workers = min(self._threads, run.slabs)
+        workers = 1 if pool is None else min(self._threads, run.slabs)
 
         def some(start: int) -> None:
             for s in range(start, run.slabs, workers):
                 slab(*shared, s)
 
-        list(pool.map(some, range(workers)))
+        list((map if pool is None else pool.map)(some, range(workers)))
         found = loss_and_gradient(*shared)
         return found
 

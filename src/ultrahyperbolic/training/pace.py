@@ -1,0 +1,73 @@
+"""How long a training will take, and how many iterations there is time for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from ..engines.base import BatchState, Place
+from ..engines.registry import make_engine
+from ..graph import Graph
+from .config import TrainingConfig
+from .train import problem_of
+
+# Evaluations of an iteration of the finish, about, and the share of a time limit that is planned for.
+_EVALUATIONS, _PLANNED = 1.25, 0.85
+# Iterations that are timed, and the fewest that a schedule is fitted to.
+_TIMED, _FEWEST = 3, 20
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds that a batch takes."""
+
+    descent: float
+    """For an iteration of descent."""
+    evaluation: float
+    """For an evaluation of all pairs."""
+
+    @classmethod
+    def of(cls, graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> Pace:
+        """Measured on points near the pole; what is compiled is compiled before the clock runs."""
+        engine = make_engine(problem_of(graph, configs), place)
+        try:
+            state = BatchState.start([replace(config, start="pole").starting_points(graph) for config in configs])
+            engine.evaluate(state)
+            evaluation = _seconds(lambda: engine.evaluate(state))
+            engine.advance(state, 1)
+            timed = min(_TIMED, configs[0].descents - 1)
+            descent = _seconds(lambda: engine.advance(state, timed)) / timed if timed else evaluation
+        finally:
+            engine.close()
+        return cls(descent, evaluation)
+
+    def expected(self, config: TrainingConfig) -> float:
+        """Seconds that a training takes at most."""
+        finish = config.iterations - config.descents
+        return config.descents * self.descent + finish * _EVALUATIONS * self.evaluation
+
+    def fitted(self, config: TrainingConfig, limit: float) -> TrainingConfig:
+        """The training with as many of its iterations as there is time for."""
+        expected = self.expected(config)
+        if expected <= _PLANNED * limit:
+            return config
+        fewer = int(config.iterations * _PLANNED * limit / expected)
+        return replace(config, iterations=min(config.iterations, max(_FEWEST, fewer)))
+
+
+def in_words(seconds: float) -> str:
+    """A duration, roughly.
+
+    >>> in_words(12.3), in_words(100.0), in_words(9000.0)
+    ('12 s', '2 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began
