@@ -31,7 +31,7 @@ def club():
 
 
 def test_the_keys_of_run_json_stay(club):
-    assert KEYS | {"tries", "call"} == set(club.run)
+    assert KEYS | {"call"} == set(club.run)
     assert set(club.run["timing"]) == {"started", "seconds", "runs", "backend"}
     assert set(club.run["graph"]) == {
         "source", "fingerprint", "nodes", "edges", "capacities", "policies", "columns",
