@@ -83,7 +83,7 @@ class Embedding:
         return self._keeping(replace(self, record=record))
 
     def with_ranks(self, intervals: RankIntervals, *, seeds: int, first_seed: int) -> Embedding:
-        """The same points with the intervals of their ranks, found by trainings of so many seeds from ``first_seed``."""
+        """The same points with the intervals of their ranks over so many seeds, from ``first_seed`` on."""
         n, ends = len(self), np.array(intervals[:2])
         if ends.shape != (2, n) or (ends[0] < 1).any() or (ends[0] > ends[1]).any() or (ends[1] > n).any():
             raise ValueError(f"intervals must have 1 <= low <= high <= {n} for each of the {n} nodes")

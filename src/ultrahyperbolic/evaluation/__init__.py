@@ -16,7 +16,7 @@ from .retrieval import (
     reconstruction,
 )
 from .summary import OverPairs, evaluate, over_nodes, over_pairs
-from .verdict import reservations, shows_hierarchy
+from .verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
 
 __all__ = [
     "HeldOut",
@@ -37,6 +37,8 @@ __all__ = [
     "link_prediction",
     "mean_average_precision",
     "mean_rank",
+    "no_hierarchy",
+    "no_tie_order",
     "norm_proxy",
     "over_nodes",
     "over_pairs",

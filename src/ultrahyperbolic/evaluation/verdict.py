@@ -19,16 +19,24 @@ def shows_hierarchy(measures: Mapping[str, float]) -> bool:
     return measures.get("spearman_all", -1.0) >= HIERARCHY_FROM
 
 
+def no_hierarchy(measures: Mapping[str, float]) -> str | None:
+    """The sentence for a graph whose ranks do not follow strength; None where they do, or nobody knows."""
+    rho = measures.get("spearman_all")
+    if rho is None or rho >= HIERARCHY_FROM:
+        return None
+    return f"this graph shows no such hierarchy in this geometry: rank hardly agrees with strength (ρ = {rho:.2f})"
+
+
+def no_tie_order(measures: Mapping[str, float]) -> str | None:
+    """The sentence for points that hardly tell strong ties from weak ones; None where they do, or nobody knows."""
+    order = measures.get("tie_order")
+    if order is None or order >= TIE_ORDER_FROM:
+        return None
+    return (
+        f"of two ties, the stronger is hardly nearer than chance in this geometry ({100 * order:.0f} %; chance: 50 %)"
+    )
+
+
 def reservations(measures: Mapping[str, float]) -> list[str]:
     """Sentences on what the points do not show, though a reader would expect it; none where all is well."""
-    found = []
-    rho, order = measures.get("spearman_all"), measures.get("tie_order")
-    if rho is not None and rho < HIERARCHY_FROM:
-        found.append(
-            f"this graph shows no such hierarchy in this geometry: rank hardly agrees with strength (ρ = {rho:.2f})"
-        )
-    if order is not None and order < TIE_ORDER_FROM:
-        found.append(
-            f"of two ties, the stronger is hardly nearer than chance in this geometry ({order:.0%}; chance is 50%)"
-        )
-    return found
+    return [words for words in (no_hierarchy(measures), no_tie_order(measures)) if words is not None]
