@@ -5,6 +5,7 @@ import math
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -14,7 +15,7 @@ from ultrahyperbolic import PseudoHyperboloid, datasets
 from ultrahyperbolic.cli.output import print_table
 from ultrahyperbolic.datasets import networkx_graphs, nouns
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.evaluation import evaluate
+from ultrahyperbolic.evaluation import RankIntervals, evaluate
 
 
 def rows(text: str) -> list[list[str]]:
@@ -44,6 +45,46 @@ def test_rank_as_json(call, club):
     said = json.loads(call("rank", club, "--top", 3, "--json").stdout)
     expected = Embedding.load(club).hierarchy().head(3).to_dict("records")
     assert said == {"folder": str(club), "nodes": 34, "ranking": expected}
+
+
+def changed(club: Path, measures: dict[str, float]) -> Embedding:
+    loaded = Embedding.load(club)
+    run = loaded.run | {"measures": loaded.run["measures"] | measures}
+    return Embedding(loaded.ids, loaded.points, loaded.manifold, run)
+
+
+def test_rank_shows_how_far_a_rank_varies_with_the_seed(call, club):
+    plain = changed(club, {"spearman_all": 0.7})
+    ends = RankIntervals(np.maximum(plain.rank - 1, 1), np.minimum(plain.rank + 2, 34), 19 / 21)
+    plain.with_ranks(ends, seeds=20, first_seed=0).save("club")
+    header, *shown, last = call("rank club --top 3").stdout.splitlines()
+    assert header.split() == ["rank", "node", "delta"]
+    assert [" ".join(line.split()[:2]) for line in shown] == ["1 (1–3)", "2 (1–4)", "3 (2–5)"]
+    assert last.startswith("in brackets: the ranks in 20 trainings that differ by their seed")
+    said = json.loads(call("rank club --top 2 --json --csv ranking.csv").stdout)
+    assert said["ranks"] == {"seeds": 20, "first_seed": 0, "coverage": 19 / 21}
+    assert [(row["rank_low"], row["rank_high"]) for row in said["ranking"]] == [(1, 3), (1, 4)]
+    assert Path("ranking.csv").read_text().splitlines()[0] == "node,delta,rank,rank_low,rank_high"
+
+
+def test_rank_says_where_there_is_no_hierarchy(call, club):
+    changed(club, {"spearman_all": 0.29}).save("bad")
+    changed(club, {"spearman_all": 0.3}).save("good")
+    result = call("rank bad --top 2")
+    assert result.stderr.startswith("note: this graph shows no such hierarchy in this geometry")
+    assert result.stdout == call("rank good --top 2").stdout
+    assert call("rank good").stderr == call("rank bad --json").stderr == ""
+
+
+def test_evaluate_says_what_the_points_do_not_show(call):
+    ids, manifold = [str(k) for k in range(1, 35)], PseudoHyperboloid(2, 1)
+    points = manifold.random(34, generator=torch.Generator().manual_seed(0)).numpy()
+    Embedding(ids, points, manifold).save("random")
+    lines = call("evaluate random --graph karate").stdout.splitlines()
+    assert sum(line.startswith("note: ") for line in lines) == 2
+    assert [line.split()[0] for line in lines[3:8]] == [
+        "map", "recall_at_1", "violated_orders", "tie_order", "spearman_all"
+    ]  # fmt: skip
 
 
 def test_neighbors(call, club):

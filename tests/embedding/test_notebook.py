@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,6 +11,7 @@ import torch
 
 from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets, embed
 from ultrahyperbolic.embedding import notebook as html
+from ultrahyperbolic.evaluation import RankIntervals
 
 pytest.importorskip("pandas")
 
@@ -51,6 +53,32 @@ def test_what_is_shown():
     assert f"{club.run['measures']['map']:.4g}" in cells
     top = club.hierarchy().head(5)
     assert [cells[cells.index("δ") + 1 + 3 * k + 1] for k in range(5)] == top["node"].tolist()
+
+
+def captions(embedding):
+    return re.findall("<caption>(.*?)</caption>", embedding._repr_html_())
+
+
+def test_a_hierarchy_is_named_only_where_there_is_one():
+    points = np.arange(10.0).reshape(5, 2)
+
+    def shown(**measures):
+        return Embedding(list("abcde"), points, Euclidean(2), {"measures": measures})
+
+    assert captions(shown(spearman_all=0.3)) == ["Embedding", "The top of the hierarchy"]
+    assert captions(shown(spearman_all=0.29)) == captions(shown()) == ["Embedding", "Nodes by δ"]
+    assert "no such hierarchy in this geometry" in " ".join(read(shown(spearman_all=0.29)))
+    assert "hardly nearer than chance" in " ".join(read(shown(tie_order=0.5)))
+    assert "note" not in read(shown(spearman_all=0.3, tie_order=0.6))
+
+
+def test_ranks_have_their_intervals_over_the_seeds():
+    embedding = Embedding(list("abcde"), np.arange(10.0).reshape(5, 2), Euclidean(2))
+    ends = RankIntervals(np.maximum(embedding.rank - 1, 1), embedding.rank, 1 / 3)
+    ranked = embedding.with_ranks(ends, seeds=2, first_seed=0)
+    cells = read(ranked)
+    assert [cells[cells.index("δ") + 1 + 3 * k] for k in range(3)] == ["1 (1–1)", "2 (1–2)", "3 (2–3)"]
+    assert "in 2 trainings that differ by their seed" in ranked._repr_html_()
 
 
 def test_ids_are_text():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding.record import GraphRecord, RunRecord, Training
+from ultrahyperbolic.embedding.record import GraphRecord, RankRecord, RunRecord, Training
 from ultrahyperbolic.loop import Ending, Stopped
 
 KARATE = uh.datasets.karate()
@@ -31,7 +31,7 @@ def club():
 
 
 def test_the_keys_of_run_json_stay(club):
-    assert KEYS | {"tries", "call"} == set(club.run)
+    assert KEYS | {"call"} == set(club.run)
     assert set(club.run["timing"]) == {"started", "seconds", "runs", "backend"}
     assert set(club.run["graph"]) == {
         "source", "fingerprint", "nodes", "edges", "capacities", "policies", "columns",
@@ -45,13 +45,21 @@ def test_json_and_back(club):
     training = Training([{"p": 2}], "numba", "cpu", "float32", 3.0)
     known = RunRecord(seed=1, training=training, select={"winner": "R^2"}, command="embed", reading={"header": True})
     assert RunRecord.from_json(known.to_json()) == known
+    ranked = RunRecord(ranks=RankRecord(20, 7, 19 / 21))
+    assert ranked.to_json() == {"ranks": {"seeds": 20, "first_seed": 7, "coverage": 19 / 21}}
+    assert RunRecord.from_json(ranked.to_json()) == ranked
+    assert RunRecord.from_json({"ranks": {"seeds": 20}}).ranks is None
     about = GraphRecord("ties.csv", "f", 3, 2, 1, {"loops": 1}, None, "/ties.csv", None, {"weight": "w"})
     assert GraphRecord.from_json(about.to_json()) == about
     later = {"seed": 1, "of_a_later_version": [1, {"a": 2}]}
     assert RunRecord.from_json(later).to_json() == later
 
 
-@given(st.dictionaries(st.sampled_from(sorted(KEYS | {"training", "select", "tries", "command", "reading"})), VALUES))
+@given(
+    st.dictionaries(
+        st.sampled_from(sorted(KEYS | {"training", "select", "ranks", "tries", "command", "reading"})), VALUES
+    )
+)
 def test_a_record_that_holds_anything_is_read(data):
     record = RunRecord.from_json(data)
     assert record.seed is None or type(record.seed) is int

@@ -34,6 +34,7 @@ from ultrahyperbolic.pairs import nearest
 KEYS = {
     "violated_orders",
     "violated_orders_all",
+    "tie_order",
     "recall_at_1",
     "precision_at_5",
     "map",
@@ -63,6 +64,7 @@ def test_evaluate_is_each_measure(measure):
     truth = {
         "violated_orders": violated.edges_vs_nonedges,
         "violated_orders_all": violated.all_classes,
+        "tie_order": 1.0 - violated.ties,
         "recall_at_1": recall_at_1(graph, points, space, **options),
         "precision_at_5": precision_at_k(graph, points, space, 5, **options),
         "map": rebuilt.mean_average_precision,
@@ -85,6 +87,7 @@ def test_what_is_not_defined_is_left_out(degenerate):
     assert not any(map(math.isnan, found.values()))
     json.dumps(found, allow_nan=False)
     assert ("violated_orders" in found) == (0 < degenerate.n_edges < math.comb(degenerate.n_nodes, 2))
+    assert ("tie_order" in found) == (len(set(degenerate.weights.tolist())) > 1)
     assert ("precision_at_5" in found) == (degenerate.n_nodes > 5)
     assert ("spearman_top5" in found) <= (degenerate.n_nodes >= 5)
     assert ("open_wedges" in found) == bool((degenerate.degree > 1).any())
@@ -167,7 +170,7 @@ print(len(evaluate(graph, torch.randn(6, 2), Euclidean(2))))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert int(result.stdout) == 16
+    assert int(result.stdout) == 17
 
 
 def test_the_former_name_of_the_dissimilarity_is_taken_with_a_warning():

@@ -14,7 +14,7 @@ from report.conftest import HOSTILE, points_on, ring
 
 from ultrahyperbolic import Graph, PseudoHyperboloid, TrainingConfig, datasets
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.evaluation import evaluate
+from ultrahyperbolic.evaluation import RankIntervals, evaluate
 from ultrahyperbolic.report import choice, contents, render, write_report
 from ultrahyperbolic.report.fit import by_chance
 from ultrahyperbolic.report.markup import percent
@@ -91,6 +91,53 @@ def test_it_begins_with_what_was_embedded_and_how_well(club):
     assert "Recall@1; by guessing 13.9 %" in about
     assert f"PageRank {measures['spearman_all_pagerank']:.3f}" in about
     assert about.index("34 nodes") < about.index("pseudo-hyperboloid") < about.index("Violated orders")
+
+
+def with_measures(club: Embedding, **measures: float) -> Embedding:
+    run = club.run | {"measures": club.run["measures"] | measures}
+    return Embedding(club.ids, club.points, club.manifold, run, club.graph)
+
+
+def test_the_four_things_one_expects_come_in_order(club):
+    about = read(with_measures(club, tie_order=0.876)).sections["about"]
+    places = [about.index(words) for words in ("mAP", "Recall@1", "Violated orders", "Tie order", "Spearman's")]
+    assert places == sorted(places)
+    assert "87.6 % of all comparisons of a stronger tie with a weaker one find the stronger shorter" in about
+    alike = {name: value for name, value in club.run["measures"].items() if name != "tie_order"}
+    bare = Embedding(club.ids, club.points, club.manifold, club.run | {"measures": alike}, club.graph)
+    assert "Tie order" not in read(bare).sections["about"]
+
+
+def test_a_hierarchy_is_named_only_where_there_is_one(club):
+    top = club.hierarchy()["node"].tolist()[:3]
+    good, bad = read(with_measures(club, spearman_all=0.31)), read(with_measures(club, spearman_all=0.29))
+    assert f"stands high: at the top are {top[0]} , {top[1]} and {top[2]}" in good.sections["about"]
+    assert good.sections["ranking"].startswith("  The ranking")
+    assert "no such hierarchy" not in good.sections["about"]
+    assert "this graph shows no such hierarchy in this geometry" in bad.sections["about"]
+    assert "(ρ = 0.29)" in bad.sections["about"]
+    assert "at the top" not in bad.sections["about"]
+    assert f"have {top[0]} , {top[1]} and {top[2]}" in bad.sections["about"]
+    assert bad.sections["ranking"].startswith("  Nodes by δ")
+    assert bad.data["nodes"]["name"] == good.data["nodes"]["name"]
+
+
+def test_a_tie_order_near_chance_is_told(club):
+    words = "of two ties, the stronger is hardly nearer than chance in this geometry"
+    assert words in read(with_measures(club, tie_order=0.59)).sections["about"]
+    assert words not in read(with_measures(club, tie_order=0.61)).sections["about"]
+
+
+def test_ranks_have_their_intervals_over_the_seeds(club):
+    low, high = np.maximum(club.rank - 2, 1), np.minimum(club.rank + 3, 34)
+    ranked = club.with_ranks(RankIntervals(low, high, 19 / 21), seeds=20, first_seed=7)
+    page, order = read(ranked), np.argsort(club.rank)
+    assert page.data["nodes"]["rank_low"] == low[order].tolist()
+    assert page.data["nodes"]["rank_high"] == high[order].tolist()
+    said = "In brackets: the ranks in 20 trainings that differ by their seed"
+    assert said in page.sections["ranking"]
+    assert "rank_low" not in read(club).data["nodes"]
+    assert said not in read(club).sections["ranking"]
 
 
 def test_the_data_are_those_of_the_embedding(club):
@@ -233,7 +280,7 @@ def test_large_graphs_show_the_top_and_a_sample_and_say_so(large):
     assert len(set(nodes["rank"])) == 90
     assert sorted(nodes["rank"]) == nodes["rank"]
     assert max(nodes["rank"]) > 200  # of all, not of the next best
-    words = "the first 50 nodes of the hierarchy, 40 drawn evenly from the other 350"
+    words = "the 50 nodes with the smallest δ, 40 drawn evenly from the other 350"
     assert words in page.sections["graph"]
     assert words in page.sections["ranking"]
     assert page.data["total"] == 400
@@ -352,4 +399,4 @@ def test_an_unfinished_training_is_told_at_the_top(run, words):
         assert "unfinished" not in shown
     else:
         assert f"This training is unfinished: {words}" in shown
-        assert shown.index("unfinished") < shown.index("became points")
+        assert shown.index("unfinished") < shown.index("were placed so that")

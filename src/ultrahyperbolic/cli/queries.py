@@ -12,8 +12,9 @@ import typer
 
 from . import options as opt
 from .errors import Refused, refusing, suggestion
-from .output import json_id, json_rows, number, percent, print_json, print_table, shown
+from .output import json_id, json_rows, note, number, percent, print_json, print_table, shown
 from .sources import aligned, check_unread, find_again, find_graph, open_embedding
+from .summary import ranks_in_words
 
 if TYPE_CHECKING:
     import pandas
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..embedding import Embedding
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
+_FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
 
 
@@ -44,16 +46,25 @@ def rank(
 
     A small delta stands high. The graph's weights were tie strengths, so a
     node that is strongly tied to many tends to the top (docs/graphs.md).
+    Where several seeds were trained, each rank has its interval over them.
     """
+    from ..evaluation.verdict import no_hierarchy
+
     embedding = open_embedding(folder)
+    record = embedding.record
     table = embedding.hierarchy() if everything else embedding.hierarchy().head(top)
     _write_csv(csv_file, table)
     if as_json:
-        print_json({"folder": str(folder), "nodes": len(embedding), "ranking": json_rows(table)})
+        ranks = {} if record.ranks is None else {"ranks": record.ranks.to_json()}
+        print_json({"folder": str(folder), "nodes": len(embedding), **ranks, "ranking": json_rows(table)})
         return
-    rows = zip(table["rank"], table["node"], table["delta"], strict=True)
-    lines = [(str(rank), shown(node), number(delta)) for rank, node, delta in rows]
+    if (words := no_hierarchy(record.measures)) is not None:
+        note(words)
+    rows = zip(ranks_in_words(table), table["node"], table["delta"], strict=True)
+    lines = [(rank, shown(node), number(delta)) for rank, node, delta in rows]
     print_table(("rank", "node", "delta"), lines, right=("rank", "delta"))
+    if record.ranks is not None:
+        print(f"in brackets: the ranks {record.ranks.text}")
 
 
 NEIGHBORS_EXAMPLES = """
@@ -178,8 +189,11 @@ def trained_on(embedding: Embedding) -> str | None:
 
 
 def _print_measures(measures: dict[str, float]) -> None:
-    """A row a measure, and beside it the same of what needs no embedding."""
+    """One row per measure, and beside it the same of what needs no embedding: first what everyone asks for."""
+    from ..evaluation.verdict import reservations
+
     ours = [name for name in measures if not name.endswith((*_SIDES.values(), *_OF_THE_GRAPH))]
+    ours = [name for name in _FIRST if name in ours] + [name for name in ours if name not in _FIRST]
 
     def cell(name: str) -> str:
         return number(measures[name]) if name in measures else ""
@@ -196,3 +210,5 @@ def _print_measures(measures: dict[str, float]) -> None:
         print(
             f"\nof the graph's wedges {closed} are closed by a triangle, {unclosed} are open (in a tree none and all)"
         )
+    for line in reservations(measures):
+        print(f"note: {line}")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from .output import json_rows, number, percent, print_table, shown
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..embedding import Embedding
     from ..graph import Graph
     from ..loop import Ending
@@ -29,12 +31,14 @@ def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
         **{name: run.get(name) for name in ("iterations", "steps_back", "nonfinite", "best_loss")},
         "seconds": timing.get("seconds") if isinstance(timing, Mapping) else None,
         "measures": run.get("measures"),
+        "ranks": run.get("ranks"),
         "top": json_rows(embedding.hierarchy().head(_TOP)),
     }
 
 
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
-    """The graph, the training, the measures and the top of the hierarchy."""
+    """The graph, the training, the measures and the nodes with the smallest delta."""
+    from ..evaluation.verdict import reservations, shows_hierarchy
     from ..graph.fold import policy_words
 
     record, result = embedding.record, embedding.record.result
@@ -62,14 +66,18 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         print(f"  values that were not finite: taken back {result.nonfinite} times, each time with half the step")
     for line in in_words(record.measures):
         print(f"  {line}")
-    print("\nthe top of the hierarchy:")
+    for line in reservations(record.measures):
+        print(f"  note: {line}")
+    print(f"\n{'the top of the hierarchy' if shows_hierarchy(record.measures) else 'nodes by delta'}:")
     top = embedding.hierarchy().head(_TOP)
     strength = dict(zip(graph.ids, graph.strength, strict=True))
     rows = [
-        (str(rank), shown(node), number(delta), f"{strength[node]:g}")
-        for node, delta, rank in zip(top["node"], top["delta"], top["rank"], strict=True)
+        (rank, shown(node), number(delta), f"{strength[node]:g}")
+        for rank, node, delta in zip(ranks_in_words(top), top["node"], top["delta"], strict=True)
     ]
     print_table(("rank", "node", "delta", "strength"), rows, right=("rank", "delta", "strength"))
+    if record.ranks is not None:
+        print(f"in brackets: the ranks {record.ranks.text}")
     table, kept, *report = files(folder)
     print(f"\nfiles: {table}, {kept}")
     for page in report:
@@ -91,26 +99,36 @@ def resuming(folder: Path, ending: Ending) -> str:
     return f"embed --resume {shlex.quote(str(folder))}{more}"
 
 
+def ranks_in_words(table: pandas.DataFrame) -> list[str]:
+    """The ranks of a table of ``Embedding.hierarchy``, each with its interval over the seeds where that is known."""
+    ranks = [str(rank) for rank in table["rank"]]
+    if "rank_low" not in table:
+        return ranks
+    intervals = zip(table["rank_low"], table["rank_high"], strict=True)
+    return [f"{rank} ({low}–{high})" for rank, (low, high) in zip(ranks, intervals, strict=True)]
+
+
 def in_words(measures: Mapping[str, float]) -> list[str]:
-    """The main measures as lines that need no glossary.
+    """The four things that one expects of an embedding, as lines that need no glossary.
+
+    Its neighbours, the order of ties and non-ties, the order of the ties, and the hierarchy.
 
     >>> in_words({"violated_orders": 0.0})
     ['a tie is shorter than a non-tie in 100 % of all comparisons']
     """
     lines = []
+    if "map" in measures:
+        lines.append(f"mean average precision of the neighbours {measures['map']:.3f} (1 is best)")
+    if "recall_at_1" in measures:
+        lines.append(f"the nearest node is a neighbour for {percent(measures['recall_at_1'])} of nodes")
     if "violated_orders" in measures:
         kept = percent(1 - measures["violated_orders"])
         lines.append(f"a tie is shorter than a non-tie in {kept} of all comparisons")
-    elif "violated_orders_all" in measures:
-        kept = percent(1 - measures["violated_orders_all"])
-        lines.append(f"a stronger tie is shorter than a weaker one in {kept} of all comparisons")
-    if "recall_at_1" in measures:
-        lines.append(f"the nearest node is a neighbour for {percent(measures['recall_at_1'])} of nodes")
-    if "map" in measures:
-        lines.append(f"mean average precision of the neighbours {measures['map']:.3f} (1 is best)")
+    if "tie_order" in measures:
+        lines.append(f"of two ties, the stronger is shorter in {percent(measures['tie_order'])} (chance: 50 %)")
     if "spearman_all" in measures:
         others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
         beside = ", ".join(f"{name} {measures[key]:.3f}" for name, key in others.items() if key in measures)
-        text = f"the higher a node, the stronger: Spearman {measures['spearman_all']:.3f}"
+        text = f"rank agrees with strength: ρ = {measures['spearman_all']:.3f}"
         lines.append(f"{text} ({beside})" if beside else text)
     return lines

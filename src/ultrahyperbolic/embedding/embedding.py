@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..checks import check_count
+from ..evaluation.components import component_delta
+from ..evaluation.hierarchy import ranks_of
+from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
 from ..pairs import Nearest, nearest, row_sums
 from . import store
-from .record import RunRecord
+from .record import RankRecord, RunRecord
 
 if TYPE_CHECKING:
     import networkx
@@ -44,6 +47,8 @@ class Embedding:
     """How it was made: settings, seed, versions, graph, loss, measures, timing. Plain data is taken, too."""
     graph: Graph | None = None
     """The graph it was trained on, when at hand."""
+    rank_intervals: RankIntervals | None = None
+    """How far each rank varies with the seed, where several seeds were trained; ``record.ranks`` says which."""
     _nearest: ClassVar[Nearest | None] = None
     """As many of every node as were sought before, where they were."""
 
@@ -75,7 +80,18 @@ class Embedding:
 
     def with_record(self, record: RunRecord) -> Embedding:
         """The same points with another record; what a pass over all pairs found of them stays known."""
-        other = replace(self, record=record)
+        return self._keeping(replace(self, record=record))
+
+    def with_ranks(self, intervals: RankIntervals, *, seeds: int, first_seed: int) -> Embedding:
+        """The same points with the intervals of their ranks over so many seeds, from ``first_seed`` on."""
+        n, ends = len(self), np.array(intervals[:2])
+        if ends.shape != (2, n) or (ends[0] < 1).any() or (ends[0] > ends[1]).any() or (ends[1] > n).any():
+            raise ValueError(f"intervals must have 1 <= low <= high <= {n} for each of the {n} nodes")
+        ranks = RankRecord(seeds, first_seed, intervals.coverage)
+        return self._keeping(replace(self, record=replace(self.record, ranks=ranks), rank_intervals=intervals))
+
+    def _keeping(self, other: Embedding) -> Embedding:
+        """The other, which has these points, with what a pass over all pairs found of them."""
         known = vars(self)
         vars(other).update({name: known[name] for name in ("delta", "_nearest", "rank") if name in known})
         return other
@@ -84,23 +100,34 @@ class Embedding:
 
     @cached_property
     def delta(self) -> Floats:
-        """δ_i = Σ_j d(x_i, x_j) [n]: small for nodes high in the hierarchy. Blockwise, exact for any n."""
+        """δ_i = Σ_j d(x_i, x_j) [n]: small for nodes high in the hierarchy. Blockwise, exact for any n.
+
+        On a graph of several components, as :func:`~ultrahyperbolic.evaluation.delta` says, where the graph is at hand.
+        """
+        found = None if self.graph is None else component_delta(self.graph, self._tensor, self.manifold)
+        if found is not None:
+            return found
         result: Floats = row_sums(self._tensor, self.manifold).numpy()
         return result
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
         """Rank of each node by δ [n], 1 for the smallest; equal values rank in node order."""
-        ranks = np.empty(len(self), dtype=np.int64)
-        ranks[np.argsort(self.delta, kind="stable")] = np.arange(1, len(self) + 1)
-        return ranks
+        return ranks_of(self.delta)
 
     def hierarchy(self) -> pandas.DataFrame:
-        """Columns node, delta and rank, the top of the hierarchy first."""
+        """Columns node, delta and rank, the smallest delta first; rank_low and rank_high where they are known."""
         import pandas as pd
 
-        table = pd.DataFrame({"node": self._id_column(), "delta": self.delta, "rank": self.rank})
+        table = pd.DataFrame({"node": self._id_column(), "delta": self.delta, **self._rank_columns})
         return table.sort_values("rank", ignore_index=True)
+
+    @property
+    def _rank_columns(self) -> dict[str, NDArray[np.int64]]:
+        found = {"rank": self.rank}
+        if self.rank_intervals is not None:
+            found |= {"rank_low": self.rank_intervals.low, "rank_high": self.rank_intervals.high}
+        return found
 
     def distance(self, a: Hashable, b: Hashable) -> float:
         """Dissimilarity of two nodes, by id."""
@@ -177,11 +204,11 @@ class Embedding:
     # --- other forms --------------------------------------------------------------------------------------------
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Columns node, x0 …, delta and rank, in the order of the graph."""
+        """Columns node, x0 …, delta and rank, as :meth:`hierarchy` has them, in the order of the graph."""
         import pandas as pd
 
         coordinates = {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
-        return pd.DataFrame({"node": self._id_column(), **coordinates, "delta": self.delta, "rank": self.rank})
+        return pd.DataFrame({"node": self._id_column(), **coordinates, "delta": self.delta, **self._rank_columns})
 
     def to_networkx(self) -> networkx.Graph:
         """The graph with ``point``, ``delta`` and ``rank`` on its nodes; nodes alone where the graph is not at hand."""
@@ -229,7 +256,8 @@ class Embedding:
     def _table(self) -> store.Table:
         if self.geometry is None:
             raise TypeError(f"only pseudo-hyperboloids and flat space can be saved, and this is on {self.manifold}")
-        return store.Table(self.ids, self.points, self.delta, self.geometry)
+        ends = None if self.rank_intervals is None else np.array(self.rank_intervals[:2])
+        return store.Table(self.ids, self.points, self.delta, self.geometry, ends)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
@@ -244,5 +272,9 @@ class Embedding:
 
         table, record = store.load(Path(folder), check)
         embedding = found[0].with_record(record)
+        if table.rank_ends is not None and record.ranks is not None:
+            ranks = record.ranks
+            intervals = RankIntervals(*table.rank_ends, ranks.coverage)
+            embedding = embedding.with_ranks(intervals, seeds=ranks.seeds, first_seed=ranks.first_seed)
         vars(embedding)["delta"] = table.delta  # where cached_property keeps it: the sums are not taken again
         return embedding

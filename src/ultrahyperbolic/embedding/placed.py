@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from .record import RunRecord
@@ -50,6 +51,10 @@ class Placed(Protocol):
     @property
     def rank(self) -> Ints:
         """[n] from 1 for the smallest δ."""
+
+    @property
+    def rank_intervals(self) -> RankIntervals | None:
+        """How far each rank varies with the seed, where several seeds were trained."""
 
     def __len__(self) -> int: ...
     def nearest(self, k: int = 1) -> tuple[Ints, Floats]:

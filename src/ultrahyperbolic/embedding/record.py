@@ -134,6 +134,36 @@ class Timing:
 
 
 @dataclass(frozen=True)
+class RankRecord:
+    """From which trainings the intervals of the ranks are."""
+
+    seeds: int
+    """How many, which differ by their seed alone."""
+    first_seed: int
+    coverage: float
+    """The chance, at least, that a further training ranks a node within its interval."""
+
+    @property
+    def text(self) -> str:
+        """What an interval means, for people."""
+        return (
+            f"in {self.seeds} trainings that differ by their seed; "
+            f"a further one stays in it with a chance of {100 * self.coverage:.0f} %"
+        )
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain data."""
+        return {"seeds": self.seeds, "first_seed": self.first_seed, "coverage": self.coverage}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Json]) -> RankRecord | None:
+        """The reverse; None where something is missing."""
+        seeds, first = _integer(data.get("seeds")), _integer(data.get("first_seed"))
+        coverage = _number(data.get("coverage"))
+        return None if seeds is None or first is None or coverage is None else cls(seeds, first, coverage)
+
+
+@dataclass(frozen=True)
 class RunRecord:
     """Everything that ``run.json`` says."""
 
@@ -154,6 +184,8 @@ class RunRecord:
     timing: Timing = field(default_factory=Timing)
     tries: Sequence[Mapping[str, Json]] = ()
     """The trainings of which one was kept, where there were several."""
+    ranks: RankRecord | None = None
+    """From which trainings the intervals of the ranks are, where there are any."""
     select: Mapping[str, Json] | None = None
     """How the geometry was chosen, where it was."""
     command: str | None = None
@@ -195,6 +227,8 @@ class RunRecord:
             found["timing"] = timing
         if self.tries:
             found["tries"] = [dict(each) for each in self.tries]
+        if self.ranks is not None:
+            found["ranks"] = self.ranks.to_json()
         for name in ("select", "reading"):
             value: Mapping[str, Json] | None = getattr(self, name)
             if value is not None:
@@ -208,7 +242,7 @@ class RunRecord:
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> RunRecord:
         """The reverse; what has another type than it should is left out."""
-        graph, training, timing = (_mapping(data.get(name)) for name in ("graph", "training", "timing"))
+        graph, training, timing, ranks = (_mapping(data.get(name)) for name in ("graph", "training", "timing", "ranks"))
         versions, measures = (_mapping(data.get(name)) or {} for name in ("versions", "measures"))
         stopped = _text(data.get("stopped"))
         iterations = _integer(data.get("iterations"))
@@ -231,6 +265,7 @@ class RunRecord:
                 _text(timed.get("backend")),
             ),
             tries=tuple(each for each in _list(data.get("tries")) if isinstance(each, Mapping)),
+            ranks=None if ranks is None else RankRecord.from_json(ranks),
             select=_mapping(data.get("select")),
             command=_text(data.get("command")),
             call=_text(data.get("call")),

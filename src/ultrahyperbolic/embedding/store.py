@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
+_RANK_ENDS = ("rank_low", "rank_high")
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
@@ -38,9 +40,11 @@ class Table(NamedTuple):
     delta: Floats
     """[n]"""
     geometry: Geometry
+    rank_ends: Ints | None = None
+    """[2, n], the lowest and the highest rank over the seeds, where several were trained."""
 
 
-def save(folder: Path, table: Table, rank: NDArray[np.int64], record: RunRecord) -> None:
+def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     """Write both files; a ``report.html`` that is there goes, as it shows other points."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -49,6 +53,8 @@ def save(folder: Path, table: Table, rank: NDArray[np.int64], record: RunRecord)
     columns = {"node": pa.array(texts, type=pa.string())}
     columns |= {f"x{k}": table.points[:, k] for k in range(table.points.shape[1])}
     columns |= {"delta": table.delta, "rank": rank}
+    if table.rank_ends is not None:
+        columns |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
     content = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
     replace_files(folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)})
@@ -121,8 +127,14 @@ def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     """The ids as text, and what the metadata of the table says, with its seal."""
     texts = as_texts(table.ids)
     about: dict[str, Json] = {"manifold": table.geometry.to_json(), "ids": kind_of(table.ids)}
-    about[SEAL] = digest_of(about, [*texts_as_arrays(texts), table.points, table.delta])
+    about[SEAL] = _digest(about, texts, table.points, table.delta, table.rank_ends)
     return texts, about
+
+
+def _digest(
+    about: Mapping[str, Json], texts: Sequence[str], points: Floats, delta: Floats, rank_ends: Ints | None
+) -> str:
+    return digest_of(about, [*texts_as_arrays(texts), points, delta, *([] if rank_ends is None else [rank_ends])])
 
 
 def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Json]] | None:
@@ -165,10 +177,12 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
             width = geometry.ambient_dim
             raise ValueError(f"its manifold has {width} coordinates, and it has {len(schema.names)} columns")
         numbers = [*(f"x{k}" for k in range(geometry.ambient_dim)), "delta"]
-        for name, kind in [("node", "string"), *((name, "double") for name in numbers)]:
+        ends = [name for name in _RANK_ENDS if name in schema.names]
+        kinds = {"node": "string"} | dict.fromkeys(numbers, "double") | dict.fromkeys(ends, "int64")
+        for name, kind in kinds.items():
             if str(schema.field(name).type) != kind:
                 raise ValueError(f"the column {name} holds {schema.field(name).type}, not {kind}")
-        return ["node", *numbers]
+        return list(kinds)
 
     table = read_parquet(str(path), choose)
     if any(column.null_count for column in table.columns):
@@ -177,12 +191,14 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
     texts: list[str] = table.column("node").to_pylist()
     points: Floats = np.stack([table.column(f"x{k}").to_numpy() for k in range(geometry.ambient_dim)], axis=1)
     delta: Floats = np.array(table.column("delta").to_numpy(), dtype=np.float64)
+    known = [np.array(table.column(name).to_numpy()) for name in _RANK_ENDS if name in table.column_names]
+    rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
     seal = about.pop(SEAL, None)
     if seal is None:
         warn_unsealed(path)
-    elif seal != digest_of(about, [*texts_as_arrays(texts), points, delta]):
+    elif seal != _digest(about, texts, points, delta, rank_ends):
         raise ValueError("its content is not what was written: its sha256 differs")
     if not (np.isfinite(delta) & (delta >= 0)).all():
         raise ValueError("delta, a sum of distances, must be finite and not negative")
-    found = Table(from_texts(texts, about["ids"]), points, delta, geometry)
+    found = Table(from_texts(texts, about["ids"]), points, delta, geometry, rank_ends)
     return found, seal if isinstance(seal, str) else None

@@ -2,9 +2,11 @@
 
 from .baselines import baselines, closeness, pagerank
 from .closure import TriadicClosure, triadic_closure
-from .hierarchy import delta, leader_ranks, norm_proxy, strength_spearman
+from .components import component_delta, components
+from .hierarchy import delta, leader_ranks, norm_proxy, ranks_of, strength_spearman
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
 from .order import ViolatedOrders, violated_orders
+from .ranks import RankIntervals, rank_intervals
 from .retrieval import (
     Reconstruction,
     mean_average_precision,
@@ -14,16 +16,20 @@ from .retrieval import (
     reconstruction,
 )
 from .summary import OverPairs, evaluate, over_nodes, over_pairs
+from .verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
 
 __all__ = [
     "HeldOut",
     "LinkPrediction",
     "OverPairs",
+    "RankIntervals",
     "Reconstruction",
     "TriadicClosure",
     "ViolatedOrders",
     "baselines",
     "closeness",
+    "component_delta",
+    "components",
     "delta",
     "evaluate",
     "hold_out_edges",
@@ -31,13 +37,19 @@ __all__ = [
     "link_prediction",
     "mean_average_precision",
     "mean_rank",
+    "no_hierarchy",
+    "no_tie_order",
     "norm_proxy",
     "over_nodes",
     "over_pairs",
     "pagerank",
     "precision_at_k",
+    "rank_intervals",
+    "ranks_of",
     "recall_at_1",
     "reconstruction",
+    "reservations",
+    "shows_hierarchy",
     "strength_spearman",
     "triadic_closure",
     "violated_orders",

@@ -15,15 +15,24 @@ from ..checks import as_integer
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import PassOptions, row_sums
-from .inputs import Floats, Ints, as_scores
+from .components import component_delta
+from .inputs import Floats, Ints, as_scores, check_points
 
 
-def delta(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats:
+def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:
     """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
+
+    With a ``graph`` of several components, each node of another component counts as far as the farthest pair of nodes
+    within any component. Without one, every distance is taken as it is.
 
     ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is
     trained with: D_γ on curved manifolds, the squared distance on flat ones.
     """
+    if graph is not None:
+        check_points(graph, points)
+        found = component_delta(graph, points, manifold, **options)
+        if found is not None:
+            return found
     sums: Floats = row_sums(points, manifold, **options).cpu().numpy()
     return sums
 
@@ -32,6 +41,17 @@ def norm_proxy(points: Tensor) -> Floats:
     """‖x_i‖, the Euclidean norm of the points [n, d]: the usual proxy of hyperbolic embeddings for δ (float64 [n])."""
     norms: Floats = points.detach().norm(dim=-1, dtype=torch.float64).cpu().numpy()
     return norms
+
+
+def ranks_of(delta: Floats) -> Ints:
+    """The rank of each node by δ [n], 1 for the smallest; equal values rank in the order of the nodes, NaN last.
+
+    >>> ranks_of(np.array([5.0, 1.0, 3.0, 1.0])).tolist()
+    [4, 1, 3, 2]
+    """
+    ranks = np.empty(len(delta), dtype=np.int64)
+    ranks[np.argsort(delta, kind="stable")] = np.arange(1, len(delta) + 1)
+    return ranks
 
 
 def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:
@@ -48,9 +68,7 @@ def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:
         raise ValueError(f"leaders must be different positions of nodes, got {leaders!r}")
     if positions.min() < 0 or positions.max() >= len(scores):
         raise ValueError(f"leaders must be positions from 0 to {len(scores) - 1}, got {leaders!r}")
-    ranks = np.empty(len(scores), dtype=np.int64)
-    ranks[np.argsort(scores, kind="stable")] = np.arange(1, len(scores) + 1)
-    return np.sort(ranks[positions])
+    return np.sort(ranks_of(scores)[positions])
 
 
 def strength_spearman(

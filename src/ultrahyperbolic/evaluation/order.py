@@ -23,7 +23,7 @@ class ViolatedOrders(NamedTuple):
     all_classes: float
     """Of all (stronger pair, weaker pair), the paper's e_k and W(e_k): those where the stronger is not the closer."""
     ties: float
-    """Of all (stronger tie, weaker tie): those where the stronger is not the closer; chance has 0.5."""
+    """Of all (stronger tie, weaker tie): those where the stronger is not the closer; random points have 0.5."""
 
 
 def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> ViolatedOrders:

@@ -17,6 +17,7 @@ from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistic
 from ..progress import bar
 from .baselines import closeness, pagerank
 from .closure import triadic_closure
+from .components import component_delta
 from .hierarchy import norm_proxy, strength_spearman
 from .inputs import Floats, check_points, edge_tensor
 from .order import orders_of
@@ -32,7 +33,7 @@ class OverPairs(NamedTuple):
     measures: dict[str, float]
     """Those of the pairs, by name."""
     delta: Floats
-    """[n] δ, as of :func:`~ultrahyperbolic.evaluation.delta`."""
+    """[n] δ of the graph, as of :func:`~ultrahyperbolic.evaluation.delta`."""
     nearest: Nearest
     """The nearest five of each node, or all others where there are fewer."""
 
@@ -63,7 +64,10 @@ def evaluate(
 def over_pairs(
     graph: Graph, points: Tensor, manifold: Manifold, *, progress: bool = False, **options: Unpack[PassOptions]
 ) -> OverPairs:
-    """The measures that look at all pairs of the points [n, d], with what they were made of: one pass."""
+    """The measures that look at all pairs of the points [n, d], with what they were made of: one pass.
+
+    A graph of several components takes another over the pairs within each, for δ.
+    """
     check_points(graph, points)
     k = min(_NEAREST, graph.n_nodes - 1)
     if k < 1:
@@ -75,14 +79,16 @@ def over_pairs(
         statistics = row_statistics(points, manifold, edges, k, distances, **options)
         orders = orders_of(graph, distances, statistics.nonedges)
         ranks = reconstruction_of(statistics.counts)
-        indices, delta = statistics.nearest.indices.cpu().numpy(), statistics.sums.cpu().numpy()
+        indices = statistics.nearest.indices.cpu().numpy()
+        delta = component_delta(graph, points, manifold, **options)
+        delta = statistics.sums.cpu().numpy() if delta is None else delta
         found = {
-            "violated_orders": orders.edges_vs_nonedges,
-            "violated_orders_all": orders.all_classes,
-            "tie_order": 1.0 - orders.ties,
-            "recall_at_1": precision_of(graph, indices[:, :1]),
-            f"precision_at_{_NEAREST}": precision_of(graph, indices) if k == _NEAREST else math.nan,
             "map": ranks.mean_average_precision,
+            "recall_at_1": precision_of(graph, indices[:, :1]),
+            "violated_orders": orders.edges_vs_nonedges,
+            "tie_order": 1.0 - orders.ties,
+            "violated_orders_all": orders.all_classes,
+            f"precision_at_{_NEAREST}": precision_of(graph, indices) if k == _NEAREST else math.nan,
             "mean_rank": ranks.mean_rank,
         }
         return OverPairs(_defined(found | _correlations(graph, delta, "")), delta, statistics.nearest)

@@ -21,9 +21,9 @@ class Shown(NamedTuple):
     """The nodes of a page, by rank."""
 
     nodes: Ints
-    """[s] their positions in the embedding, the top of the hierarchy first."""
+    """[s] their positions in the embedding, the smallest δ first."""
     top: int
-    """So many of them are the first of the hierarchy; the others were drawn."""
+    """So many of them have the smallest δ; the others were drawn."""
     total: int
     """How many nodes there are."""
 

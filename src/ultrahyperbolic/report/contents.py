@@ -31,6 +31,8 @@ class NodeData(TypedDict):
 
     name: list[str]
     rank: list[int]
+    rank_low: NotRequired[list[int]]
+    rank_high: NotRequired[list[int]]
     delta: list[float]
     strength: NotRequired[list[float]]
     degree: NotRequired[list[int]]
@@ -99,6 +101,9 @@ def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown) -> NodeData:
         "rank": embedding.rank[shown.nodes].tolist(),
         "delta": _rounded(embedding.delta[shown.nodes], digits=8),
     }
+    if embedding.rank_intervals is not None:
+        found["rank_low"] = embedding.rank_intervals.low[shown.nodes].tolist()
+        found["rank_high"] = embedding.rank_intervals.high[shown.nodes].tolist()
     if graph is not None:
         found["strength"] = _rounded(graph.strength[shown.nodes], digits=8)
         found["degree"] = graph.degree[shown.nodes].tolist()

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from html import escape
 
 import numpy as np
 
+from ..evaluation import reservations
 from ..graph import Graph
 from .contents import Contents
 from .markup import join_words, percent
 
 
 def tiles(contents: Contents) -> str:
-    """How well it fits, in tiles of one number and a sentence each."""
+    """How well it fits, in tiles of one number and a sentence each, and what it does not show."""
     measures = contents.measures
     chance = by_chance(contents.graph) if contents.graph is not None else {}
     found = []
-    if "violated_orders" in measures:
-        kept = percent(1 - measures["violated_orders"])
-        words = "of all comparisons of a tie with a non-tie find the tie shorter"
-        found.append((kept, words, f"Violated orders {percent(measures['violated_orders'])}; by guessing 50 %."))
-    elif "violated_orders_all" in measures:
-        kept = percent(1 - measures["violated_orders_all"])
-        words = "of all comparisons of a stronger tie with a weaker one find the stronger shorter"
-        found.append((kept, words, f"Violated orders {percent(measures['violated_orders_all'])}; by guessing 50 %."))
-    if "recall_at_1" in measures:
-        guess = f"; by guessing {percent(chance['recall_at_1'])}" if "recall_at_1" in chance else ""
-        words = "of nodes have a neighbour as their nearest node"
-        found.append((percent(measures["recall_at_1"]), words, f"Recall@1{guess}."))
     if "map" in measures:
         guess = f"; by guessing {chance['map']:.3f}" if "map" in chance else ""
         words = "is the mean average precision of the neighbours: 1 if they all come before all others"
         found.append((f"{measures['map']:.3f}", words, f"mAP{guess}."))
+    if "recall_at_1" in measures:
+        guess = f"; by guessing {percent(chance['recall_at_1'])}" if "recall_at_1" in chance else ""
+        words = "of nodes have a neighbour as their nearest node"
+        found.append((percent(measures["recall_at_1"]), words, f"Recall@1{guess}."))
+    if "violated_orders" in measures:
+        kept = percent(1 - measures["violated_orders"])
+        words = "of all comparisons of a tie with a non-tie find the tie shorter"
+        found.append((kept, words, f"Violated orders {percent(measures['violated_orders'])}; by guessing 50 %."))
+    if "tie_order" in measures:
+        words = "of all comparisons of a stronger tie with a weaker one find the stronger shorter"
+        found.append((percent(measures["tie_order"]), words, "Tie order; by guessing 50 %."))
     if "spearman_all" in measures:
         words = "is Spearman's correlation of height and strength, the sum of a node's weights: 1 if they agree"
         found.append((f"{measures['spearman_all']:.3f}", words, _compared(measures)))
@@ -41,7 +42,8 @@ def tiles(contents: Contents) -> str:
             "<code>ultrahyperbolic evaluate</code> takes them.</p>"
         )
     cells = (f'<div class="tile"><strong>{a}</strong><span>{b}</span><small>{c}</small></div>' for a, b, c in found)
-    return f'<div class="tiles">{"".join(cells)}</div>'
+    notes = "".join(f'<p role="note"><strong>Note:</strong> {escape(words)}.</p>' for words in reservations(measures))
+    return f'<div class="tiles">{"".join(cells)}</div>{notes}'
 
 
 def by_chance(graph: Graph) -> dict[str, float]:

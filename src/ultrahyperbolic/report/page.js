@@ -357,8 +357,11 @@
     tip.style.top = `${Math.max(6, Math.min(pointer.y + 14, window.innerHeight - box.height - 6))}px`;
   }
 
+  // With its interval over the seeds, where several were trained.
+  const ranked = (k) => whole(nodes.rank[k]) + (nodes.rank_low ? ` (${whole(nodes.rank_low[k])}–${whole(nodes.rank_high[k])})` : "");
+
   function facts(k) {
-    const words = [`rank ${whole(nodes.rank[k])} of ${whole(total)}`, `δ ${number(nodes.delta[k])}`];
+    const words = [`rank ${ranked(k)} of ${whole(total)}`, `δ ${number(nodes.delta[k])}`];
     if (nodes.strength) words.push(`strength ${nodes.strength[k]}`);
     return words.join(" · ");
   }
@@ -522,6 +525,7 @@
       const cell = make("td", { class: classes(column) });
       if (column.key === "name") cell.append(nodeButton(k));
       else if (column.key === "label") cell.append(label(nodes.label[k]));
+      else if (column.key === "rank") cell.append(ranked(k));
       else cell.append((column.show || whole)(nodes[column.key][k]));
       line.append(cell);
     }

@@ -74,6 +74,7 @@ def assemble(contents: Contents) -> str:
         "fit": fit.tiles(contents),
         "graph": words.graph_note(contents),
         "space": escape(contents.space.explanation),
+        "rankingtitle": words.ranking_title(contents),
         "ranking": words.ranking_note(contents),
         "pairs": words.pairs_note(contents),
         "kinds": words.kinds(contents),

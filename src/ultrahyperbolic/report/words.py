@@ -8,6 +8,7 @@ from html import escape
 
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, RunRecord
+from ..evaluation.verdict import no_hierarchy, shows_hierarchy
 from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
@@ -57,10 +58,17 @@ def lead(contents: Contents) -> str:
     if edges is not None:
         counts += f" and {edges:,} {'ties' if edges != 1 else 'tie'}"
     top = [f"<bdi>{escape(_cut(name))}</bdi>" for name in contents.data["nodes"]["name"][:3]]
-    return (
-        f"{counts} became points, such that stronger ties are shorter. A node that is near to all others stands high: "
-        f"at the top {'are' if len(top) > 1 else 'is'} {join_words(top)}."
-    )
+    placed = f"{counts} were placed so that strongly tied nodes lie close together."
+    if shows_hierarchy(contents.measures):
+        are = "are" if len(top) > 1 else "is"
+        return f"{placed} A node that is near to all others stands high: at the top {are} {join_words(top)}."
+    none = no_hierarchy(contents.measures)
+    said = "" if none is None else f" But {escape(none)}."
+    return f"{placed}{said} The smallest δ, the sum of the distances to all others, {_have(top)}."
+
+
+def _have(names: list[str]) -> str:
+    return f"{'have' if len(names) > 1 else 'has'} {join_words(names)}"
 
 
 def about(contents: Contents) -> str:
@@ -114,14 +122,22 @@ def sample_words(contents: Contents) -> str:
     """Which nodes are shown, where not all are."""
     shown = contents.shown
     drawn, others = len(shown.nodes) - shown.top, shown.total - shown.top
-    return f"the first {shown.top:,} nodes of the hierarchy, {drawn:,} drawn evenly from the other {others:,},"
+    return f"the {shown.top:,} nodes with the smallest δ, {drawn:,} drawn evenly from the other {others:,},"
+
+
+def ranking_title(contents: Contents) -> str:
+    """A ranking, where the measures bear one out."""
+    return "The ranking" if shows_hierarchy(contents.measures) else "Nodes by δ"
 
 
 def ranking_note(contents: Contents) -> str:
-    """Which nodes the table holds."""
+    """What stands beside the ranks, and which nodes the table holds."""
+    ranks = contents.embedding.record.ranks
+    known = ranks is not None and contents.embedding.rank_intervals is not None
+    beside = f"<p>In brackets: the ranks {escape(ranks.text)}.</p>" if known and ranks is not None else ""
     if contents.shown.whole:
-        return ""
-    return (
+        return beside
+    return beside + (
         f"<p>This page holds {sample_words(contents).rstrip(',')}; the rest is in <code>embedding.parquet</code>, "
         "and <code>ultrahyperbolic rank FOLDER --all</code> prints it. Ranks and δ are of all nodes.</p>"
     )

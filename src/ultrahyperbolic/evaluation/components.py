@@ -1,0 +1,99 @@
+"""The components of a graph, and δ where there are several of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Unpack
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..geometry import Geometry, Manifold
+from ..graph import Graph
+from ..pairs import PassOptions, pair_distances, row_sums
+from .inputs import Floats, Ints
+
+_AT_ONCE = 1 << 20  # pairs: it bounds the memory
+_SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each
+
+
+def components(graph: Graph) -> Ints:
+    """The component of each node [n], numbered from 0 in the order of their first nodes.
+
+    >>> components(Graph.from_edges([("a", "b"), ("c", "d"), ("d", "e")], nodes="abcdef")).tolist()
+    [0, 0, 1, 1, 1, 2]
+    """
+    label = np.arange(graph.n_nodes)
+    i, j = graph.edges.T
+    while True:
+        low, high = np.sort((label[i], label[j]), axis=0)
+        apart = low < high
+        if not apart.any():
+            return np.unique(label, return_inverse=True)[1].astype(np.int64)
+        # Each root takes the lowest root beside it, and every node the root that this leads to. In two rounds each
+        # root is taken or takes one, so that there are O(log n) rounds.
+        np.minimum.at(label, high[apart], low[apart])
+        while (label[label] < label).any():
+            label = label[label]
+
+
+def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats | None:
+    """δ [n] on a graph of several components; None where it has one, and δ is the sum over all nodes.
+
+    How far unrelated components lie from each other says nothing of their nodes. So a node of another component counts
+    as far as the farthest pair of nodes within any component: the same for all.
+    """
+    component = components(graph)
+    sizes = np.bincount(component)
+    if len(sizes) < 2:
+        return None
+    n, farthest, own = graph.n_nodes, 0.0, np.zeros(graph.n_nodes)
+    # Of the points of another's manifold nothing is known but how far apart two are.
+    known = Geometry.of_manifold(manifold) is not None
+    for large in np.flatnonzero(sizes > _SMALL) if known else ():
+        nodes = np.flatnonzero(component == large)
+        some = points.detach()[torch.from_numpy(nodes)]
+        own[nodes] = row_sums(some, manifold, **options).cpu().numpy()
+        farthest = max(farthest, _farthest(some, manifold, **options))
+    small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
+    for pairs in _pairs_within(component[small]):
+        far = pair_distances(points, manifold, torch.from_numpy(small[pairs]), **options).double().cpu().numpy()
+        for ends in pairs.T:
+            own[small] += np.bincount(ends, weights=far, minlength=len(small))
+        farthest = max(farthest, float(far.max()))
+    return own + (n - sizes[component]) * farthest
+
+
+def _farthest(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
+    """The largest distance among points [k, d] of the package's own manifolds.
+
+    On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
+    gives: of each point only the longest on both sides is measured.
+    """
+    signs = manifold.sqnorm(torch.eye(points.shape[1], dtype=points.dtype, device=points.device))
+    squares = manifold.sqnorm(points)
+    rows, found = max(1, _AT_ONCE // len(points)), []
+    for start in range(0, len(points), rows):
+        block = slice(start, start + rows)
+        chords = squares[block, None] + squares[start:] - 2.0 * (points[block] * signs) @ points[start:].T
+        first = torch.arange(start, start + len(chords), device=points.device)
+        found += [torch.stack((first, start + ends), dim=1) for ends in (chords.argmin(1), chords.argmax(1))]
+    return float(pair_distances(points, manifold, torch.cat(found), **options).max())
+
+
+def _pairs_within(component: Ints) -> Iterator[Ints]:
+    """All pairs of nodes of one component, each once: positions [k, 2] at a time."""
+    order = np.argsort(component, kind="stable")
+    # With the nodes of a component side by side, each is paired with those after it.
+    place, label = np.arange(len(order)), component[order]
+    count = np.searchsorted(label, label, side="right") - 1 - place
+    before = np.cumsum(count) - count
+    start = 0
+    while start < len(order):
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + _AT_ONCE)))
+        first = np.repeat(place[start:stop], count[start:stop])
+        second = first + 1 + np.arange(len(first)) - (before[first] - before[start])
+        if len(first):
+            yield order[np.column_stack((first, second))]
+        start = stop

@@ -1,0 +1,44 @@
+"""How sure a rank is: what it was in trainings that differ by their seed alone."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .hierarchy import ranks_of
+from .inputs import Floats, Ints
+
+
+class RankIntervals(NamedTuple):
+    """What :func:`rank_intervals` returns: for each node the ranks from ``low`` to ``high``."""
+
+    low: Ints
+    """[n]"""
+    high: Ints
+    """[n]"""
+    coverage: float
+    """The chance, at least, that the rank of one further training lies in the interval of its node."""
+
+
+def rank_intervals(deltas: ArrayLike, coverage: float = 0.9) -> RankIntervals:
+    """Where the rank of each node lies, from the δ [N, n] of N trainings that differ by their seed.
+
+    The interval runs from the k-th lowest to the k-th highest of a node's N ranks, k = ⌊(1 - coverage)/2 · (N + 1)⌋ or
+    1. As the N trainings and a further one are alike, the rank of the further one is in it with a chance of at least
+    (N + 1 - 2k)/(N + 1): that is the ``coverage`` of the result. With 20 seeds, from the lowest to the highest, 0.905.
+
+    >>> rank_intervals([[1.0, 2.0, 3.0], [2.0, 1.0, 3.0]])[:2]
+    (array([1, 1, 3]), array([2, 2, 3]))
+    """
+    sums: Floats = np.asarray(deltas, dtype=np.float64)
+    if sums.ndim != 2 or len(sums) < 2:
+        raise ValueError(f"deltas must be [N, n] of N >= 2 trainings, got shape {sums.shape}")
+    if not 0.0 < coverage < 1.0:
+        raise ValueError(f"coverage must be between 0 and 1, got {coverage}")
+    ranks = np.sort([ranks_of(row) for row in sums], axis=0)
+    # Rounding must not make 2 of 1.9999999999999996.
+    k = max(1, math.floor((1.0 - coverage) / 2.0 * (len(ranks) + 1) + 1e-9))
+    return RankIntervals(ranks[k - 1], ranks[-k], (len(ranks) + 1 - 2 * k) / (len(ranks) + 1))
