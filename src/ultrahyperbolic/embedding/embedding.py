@@ -274,7 +274,8 @@ class Embedding:
         embedding = found[0].with_record(record)
         if table.rank_ends is not None and record.ranks is not None:
             ranks = record.ranks
-            intervals = RankIntervals(*table.rank_ends, ranks.coverage)
+            low, high = table.rank_ends
+            intervals = RankIntervals(low, high, ranks.coverage)
             embedding = embedding.with_ranks(intervals, seeds=ranks.seeds, first_seed=ranks.first_seed)
         vars(embedding)["delta"] = table.delta  # where cached_property keeps it: the sums are not taken again
         return embedding

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ..embedding.record import Json, RunRecord
 from ..embedding.store import RECORD, TABLE, finish_save
+from ..engines.base import FIELDS, BatchState
 from ..engines.base import RECORD as FIELDS_OF_A_RUN
-from ..engines.base import BatchState
 from ..files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
 from ..loop import Checkpoint, Progress
 
@@ -110,7 +110,7 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
 
 def _records(rows: NDArray[np.float64]) -> NDArray[np.void]:
     """The records of runs from rows of numbers. An earlier version had no reach of moves, which was 1."""
-    if rows.ndim == 2 and rows.shape[1] == len(FIELDS_OF_A_RUN) - 1:
+    if rows.ndim == 2 and rows.shape[1] == len(FIELDS) - 1:
         rows = np.column_stack((rows, np.ones(len(rows))))
     found: NDArray[np.void] = np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0]
     return found

@@ -6,7 +6,6 @@ found.
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -24,8 +23,9 @@ _DEGREE = 33.0
 # How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
 # say: the share is divided by this power of the parts.
 _MEETS, _NOISE = 256, 1 / 6
-# Iterations of a graph of 1,000 nodes or more; a smaller one has up to so many times as many, which cost less.
-_ITERATIONS, _LARGE, _MOST = 1500, 1000, 8 / 3
+# Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to find a place among
+# them: so many times as many at most.
+_ITERATIONS, _SPARSE, _MOST = 1500, 4.0, 8 / 3
 
 # Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale. Points that start at the pole
 # and leave it slowly keep their hierarchy; from the hops of the graph, neighbours and ties come out better.
@@ -51,22 +51,23 @@ _OTHERWISE: Settings = {"start": "spectral", "temperature": (0.3, 3e-3)}
 
 def default_iterations(graph: Graph) -> int:
     """How many iterations a training has at most, where nothing is said."""
-    return round(_ITERATIONS * min(max(1.0, math.sqrt(_LARGE / graph.n_nodes)), _MOST))
+    return round(_ITERATIONS * min(max(1.0, _mean_degree(graph) / _SPARSE), _MOST))
+
+
+def _mean_degree(graph: Graph) -> float:
+    return 2.0 * graph.n_edges / graph.n_nodes
 
 
 def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced") -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations."""
     check_choice("goal", goal, GOALS)
-    settings = _settings(config.geometry, goal)
     parts = 1 if config.stop == "ordered" else max(1, graph.n_nodes // _MEETS)
-    share = min(1.0, 2.0 * graph.n_edges / graph.n_nodes / _DEGREE) / parts**_NOISE
+    share = min(1.0, _mean_degree(graph) / _DEGREE) / parts**_NOISE
     if goal == "hierarchy":
         share *= _SLOWLY
-    made = replace(
-        config, **settings, epsilon=(0.01, 1e-5), step=0.1, moves="spread", max_step=(share, 1e-3 * share),
-        finish=0.1, parts=parts,
-    )  # fmt: skip
-    return in_units_of_radius(made)
+    made = replace(config, **_settings(config.geometry, goal))
+    made = replace(made, epsilon=(0.01, 1e-5), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
+    return in_units_of_radius(replace(made, finish=0.1, parts=parts))
 
 
 def _settings(geometry: Geometry, goal: Goal) -> Settings:

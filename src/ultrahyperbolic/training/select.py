@@ -28,7 +28,7 @@ from ..objective import RankedPairs
 from ..progress import bar
 from .config import TrainingConfig
 from .goals import score
-from .method import GOALS, Goal, recipe
+from .method import GOALS, Goal, default_iterations, recipe
 from .selection import BY, By, Row, Selection
 from .start import SpectralStart
 from .train import embed_many
@@ -103,7 +103,7 @@ def select(
     goal: Goal = "balanced",
     by: By = "graph",
     seeds: int | None = None,
-    iterations: int = TrainingConfig.iterations,
+    iterations: int | None = None,
     held_out: float = 0.1,
     seed: int = 0,
     **options: Unpack[EmbedOptions],
@@ -127,8 +127,9 @@ def select(
     seeds : int, optional
         How many starts, of seeds ``seed``, ``seed + 1``, …: by default 1, or 5 for ``"links"``. With 2 or more,
         differences to the winner have a standard error.
-    iterations : int
-        Of the training to choose for. The first comparisons take an eighth of them, the last a quarter.
+    iterations : int, optional
+        Of the training to choose for, by default those of :func:`embed`. The first comparisons take an eighth of them,
+        the last a quarter.
     held_out : float
         Share of the edges held out for ``"links"``, others for each seed.
     seed : int
@@ -152,7 +153,8 @@ def select(
     place = Place(**options)  # type: ignore[misc]  # those two are taken out
     data = as_graph(graph)
     data.require_trainable()
-    return choose_geometry(data, dim, iterations, judge=judge, beta=beta, seed=seed, place=place, quiet=quiet)
+    length = default_iterations(data) if iterations is None else iterations
+    return choose_geometry(data, dim, length, judge=judge, beta=beta, seed=seed, place=place, quiet=quiet)
 
 
 select_signature = select

@@ -23,7 +23,7 @@ from ..engines.guard import guard
 from ..engines.memory import require_memory
 from ..engines.registry import make_engine
 from ..engines.spread import follow_spread
-from ..evaluation import over_nodes, over_pairs, violated_orders
+from ..evaluation import over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Outcome, Progress, Stopped, run
@@ -73,7 +73,7 @@ def embed_best(
     time_limit: float | None = None,
     checkpoint: Checkpoint[BatchState] | None = None,
 ) -> Embedding:
-    """Train in several ways as one batch and keep one: the fewest violated orders, or the warm one if it is near.
+    """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
 
     Raises :class:`Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
     """
@@ -87,36 +87,42 @@ def embed_best(
         embeddings, interrupted = [e for e in error.embeddings if isinstance(e, Embedding)], True
     best = embeddings[0]
     if len(embeddings) > 1:
-        violated = [
-            violated_orders(graph, torch.from_numpy(e.points.copy()), e.manifold).all_classes for e in embeddings
-        ]
-        kept = int(np.nanargmin(violated))
-        best = embeddings[kept]
-        tried = zip(configs, violated, strict=True)
-        tries = tuple(_tried(config, share, k == kept) for k, (config, share) in enumerate(tried))
-        best = best.with_record(replace(best.record, tries=tries))
-    if measures and not interrupted:
-        try:
+        losses = [_loss_of(embedding) for embedding in embeddings]
+        kept = losses.index(min(losses))
+        tries = [_tried(c, loss, k == kept) for k, (c, loss) in enumerate(zip(configs, losses, strict=True))]
+        best = embeddings[kept].with_record(replace(embeddings[kept].record, tries=tries))
+    try:
+        if len(embeddings) > 1 and not interrupted:
+            best = _with_ranks(graph, best, embeddings, quiet=quiet)
+        if measures and not interrupted:
             best = measured(graph, best, quiet=quiet)
-        except KeyboardInterrupt:
-            interrupted = True
+    except KeyboardInterrupt:
+        interrupted = True
     if interrupted:
         performed = 0 if best.record.result is None else best.record.result.iterations
         raise Interrupted(f"after {performed} iterations; the best points so far: .embedding", embedding=best)
     return best
 
 
-def _tried(config: TrainingConfig, violated: float, kept: bool) -> dict[str, Json]:
+def _loss_of(embedding: Embedding) -> float:
+    result = embedding.record.result
+    return math.inf if result is None or result.final_loss is None else result.final_loss
+
+
+def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], *, quiet: bool) -> Embedding:
+    """The embedding with the intervals of its nodes' ranks in all trainings."""
+    deltas = []
+    with bar("ranks", len(embeddings), show=not quiet) as update:
+        for done, embedding in enumerate(embeddings):
+            update(done, "")
+            deltas.append(over_pairs(graph, torch.from_numpy(embedding.points.copy()), embedding.manifold).delta)
+    first = embeddings[0].record.seed or 0
+    return best.with_ranks(rank_intervals(np.array(deltas)), seeds=len(embeddings), first_seed=first)
+
+
+def _tried(config: TrainingConfig, loss: float, kept: bool) -> dict[str, Json]:
     """What the record says of one of several trainings."""
-    return {
-        "start": config.start,
-        "temperature": list(config.temperature),
-        "epsilon": list(config.epsilon),
-        "step": config.step,
-        "max_step": None if config.max_step is None else list(config.max_step),
-        "violated_orders_all": None if math.isnan(violated) else violated,
-        "kept": kept,
-    }
+    return {"seed": config.seed, "final_loss": _finite(loss), "kept": kept}
 
 
 def embed_many(

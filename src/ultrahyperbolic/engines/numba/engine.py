@@ -92,7 +92,7 @@ class NumbaEngine(OneProcess):
             def look(number: int) -> None:
                 run = self._runs[number]
                 run.read_from(state, number)
-                now = Moment(*run.schedule[:, state.iteration].tolist(), parts=1, part=0)
+                now = run.moment(state.iteration)
                 values = self._loss(run, now, None if alone else pool)
                 found.loss[number], found.longest[number], found.shortest[number] = values
                 found.gradient[number, :, : run.width] = run.arrays.gradient.T
@@ -110,8 +110,7 @@ class NumbaEngine(OneProcess):
         for index in range(len(losses)):
             if run.arrays.record[DONE_AT] >= 0:
                 return
-            parts = run.rules.parts
-            now = Moment(*run.schedule[:, first + index].tolist(), parts=parts, part=(first + index) % parts)
+            now = run.moment(first + index, run.rules.parts)
             found = self._loss(run, now, pool)
             losses[index] = found[0]
             iterate.finish(run.arrays, run.space, run.rules, now, first + index, found)
@@ -160,6 +159,11 @@ class _CompiledRun:
         points, free, best, gradient = (np.empty((self.width, n)) for _ in range(4))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
         self.arrays = Run(points, pair_points, free, best, np.empty(len(FIELDS)), gradient, np.empty((6, scratch)))
+
+    def moment(self, iteration: int, parts: int = 1) -> Moment:
+        """What an iteration is told, which looks at one part of the pairs in so many."""
+        tau, epsilon, step, max_step = self.schedule[:, iteration].tolist()
+        return Moment(tau, epsilon, step, max_step, parts, iteration % parts)
 
     def read_from(self, state: BatchState, number: int) -> None:
         """Take this run's points and record from a batch."""
