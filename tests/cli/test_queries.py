@@ -60,7 +60,7 @@ def test_rank_shows_how_far_a_rank_varies_with_the_seed(call, club):
     header, *shown, last = call("rank club --top 3").stdout.splitlines()
     assert header.split() == ["rank", "node", "delta"]
     assert [" ".join(line.split()[:2]) for line in shown] == ["1 (1–3)", "2 (1–4)", "3 (2–5)"]
-    assert last.startswith("in brackets: the ranks in 20 trainings that differ by their seed")
+    assert last.startswith("in brackets: the interval of ranks found in 20 trainings that differ by their seed")
     said = json.loads(call("rank club --top 2 --json --csv ranking.csv").stdout)
     assert said["ranks"] == {"seeds": 20, "first_seed": 0, "coverage": 19 / 21}
     assert [(row["rank_low"], row["rank_high"]) for row in said["ranking"]] == [(1, 3), (1, 4)]

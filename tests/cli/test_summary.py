@@ -70,8 +70,8 @@ def test_ranks_have_their_intervals_over_the_seeds(printed):
     start = lines.index("the top of the hierarchy:") + 2
     assert [" ".join(line.split()[:2]) for line in lines[start : start + 3]] == ["1 (1–3)", "2 (1–4)", "3 (2–5)"]
     assert lines[start + 10] == (
-        "in brackets: the ranks in 20 trainings that differ by their seed; "
-        "a further one stays in it with a chance of 90 %"
+        "in brackets: the interval of ranks found in 20 trainings that differ by their seed; "
+        "a further training falls into it with a probability of 90 %"
     )
     assert not any("brackets" in line for line in printed(GOOD))
 

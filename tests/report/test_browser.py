@@ -14,6 +14,7 @@ from report.test_page import SELECTION
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.evaluation import RankIntervals
 from ultrahyperbolic.report import write_report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -259,6 +260,17 @@ def test_the_keyboard_is_enough(tab, club):
         f"[...document.querySelectorAll({named!r})].filter(e => !e.closest('.plotly') && e.checkVisibility() && "
         "!e.innerText.trim() && !e.getAttribute('aria-label') && !(e.labels && e.labels.length)).length"
     ) == 0  # fmt: skip
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_ranks_have_their_intervals_over_the_seeds(show, club, width):
+    ends = RankIntervals(np.maximum(club.rank - 2, 1), np.minimum(club.rank + 3, 34), 19 / 21)
+    ranked = show(club.with_ranks(ends, seeds=20, first_seed=0), width=width)
+    assert [row[0] for row in ranked.rows()[:3]] == ["1 (1–4)", "2 (1–5)", "3 (1–6)"]
+    ranked.find("34")
+    assert f"rank {club.rank[club.index('34')]} (" in ranked.page.inner_text("#found")
+    assert ranked.sticking_out() == []
+    assert ranked.complaints == []
 
 
 def test_light_and_dark(tab):

@@ -117,7 +117,7 @@ def test_a_hierarchy_is_named_only_where_there_is_one(club):
     assert "this graph shows no such hierarchy in this geometry" in bad.sections["about"]
     assert "(ρ = 0.29)" in bad.sections["about"]
     assert "at the top" not in bad.sections["about"]
-    assert f"have {top[0]} , {top[1]} and {top[2]}" in bad.sections["about"]
+    assert f"{top[0]} , {top[1]} and {top[2]} have the smallest δ" in bad.sections["about"]
     assert bad.sections["ranking"].startswith("  Nodes by δ")
     assert bad.data["nodes"]["name"] == good.data["nodes"]["name"]
 
@@ -134,7 +134,7 @@ def test_ranks_have_their_intervals_over_the_seeds(club):
     page, order = read(ranked), np.argsort(club.rank)
     assert page.data["nodes"]["rank_low"] == low[order].tolist()
     assert page.data["nodes"]["rank_high"] == high[order].tolist()
-    said = "In brackets: the ranks in 20 trainings that differ by their seed"
+    said = "In brackets: the interval of ranks found in 20 trainings that differ by their seed"
     assert said in page.sections["ranking"]
     assert "rank_low" not in read(club).data["nodes"]
     assert said not in read(club).sections["ranking"]

@@ -64,7 +64,7 @@ def rank(
     lines = [(rank, shown(node), number(delta)) for rank, node, delta in rows]
     print_table(("rank", "node", "delta"), lines, right=("rank", "delta"))
     if record.ranks is not None:
-        print(f"in brackets: the ranks {record.ranks.text}")
+        print(f"in brackets: {record.ranks.text}")
 
 
 NEIGHBORS_EXAMPLES = """

@@ -77,7 +77,7 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     ]
     print_table(("rank", "node", "delta", "strength"), rows, right=("rank", "delta", "strength"))
     if record.ranks is not None:
-        print(f"in brackets: the ranks {record.ranks.text}")
+        print(f"in brackets: {record.ranks.text}")
     table, kept, *report = files(folder)
     print(f"\nfiles: {table}, {kept}")
     for page in report:

@@ -84,11 +84,12 @@ class Embedding:
 
     def with_ranks(self, intervals: RankIntervals, *, seeds: int, first_seed: int) -> Embedding:
         """The same points with the intervals of their ranks over so many seeds, from ``first_seed`` on."""
-        n, ends = len(self), np.array(intervals[:2])
+        n, ends = len(self), np.array(intervals[:2], dtype=np.int64)
         if ends.shape != (2, n) or (ends[0] < 1).any() or (ends[0] > ends[1]).any() or (ends[1] > n).any():
             raise ValueError(f"intervals must have 1 <= low <= high <= {n} for each of the {n} nodes")
-        ranks = RankRecord(seeds, first_seed, intervals.coverage)
-        return self._keeping(replace(self, record=replace(self.record, ranks=ranks), rank_intervals=intervals))
+        kept = RankIntervals(ends[0], ends[1], intervals.coverage)
+        record = replace(self.record, ranks=RankRecord(seeds, first_seed, kept.coverage))
+        return self._keeping(replace(self, record=record, rank_intervals=kept))
 
     def _keeping(self, other: Embedding) -> Embedding:
         """The other, which has these points, with what a pass over all pairs found of them."""
@@ -273,8 +274,7 @@ class Embedding:
         table, record = store.load(Path(folder), check)
         embedding = found[0].with_record(record)
         if table.rank_ends is not None and record.ranks is not None:
-            ranks = record.ranks
-            low, high = table.rank_ends
+            ranks, (low, high) = record.ranks, table.rank_ends
             intervals = RankIntervals(low, high, ranks.coverage)
             embedding = embedding.with_ranks(intervals, seeds=ranks.seeds, first_seed=ranks.first_seed)
         vars(embedding)["delta"] = table.delta  # where cached_property keeps it: the sums are not taken again

@@ -44,7 +44,7 @@ def summary(embedding: Placed) -> str:
             parts.append(f'<tr><td>{place}</td><td style="text-align:left">{name}</td><td>{delta}</td></tr>')
         parts.append("</tbody></table>")
         if embedding.record.ranks is not None:
-            parts.append(f"<div>In brackets: the ranks {escape(embedding.record.ranks.text)}.</div>")
+            parts.append(f"<div>In brackets: {escape(embedding.record.ranks.text)}.</div>")
     return "<div>" + "".join(parts) + "</div>"
 
 

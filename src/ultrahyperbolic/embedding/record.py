@@ -147,8 +147,8 @@ class RankRecord:
     def text(self) -> str:
         """What an interval means, for people."""
         return (
-            f"in {self.seeds} trainings that differ by their seed; "
-            f"a further one stays in it with a chance of {100 * self.coverage:.0f} %"
+            f"the interval of ranks found in {self.seeds} trainings that differ by their seed; "
+            f"a further training falls into it with a probability of {100 * self.coverage:.0f} %"
         )
 
     def to_json(self) -> dict[str, Json]:

@@ -3,7 +3,7 @@
 from .baselines import baselines, closeness, pagerank
 from .closure import TriadicClosure, triadic_closure
 from .components import component_delta, components
-from .hierarchy import delta, leader_ranks, norm_proxy, ranks_of, strength_spearman
+from .hierarchy import delta, hierarchy_spearman, leader_ranks, norm_proxy, ranks_of, strength_spearman
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
 from .order import ViolatedOrders, violated_orders
 from .ranks import RankIntervals, rank_intervals
@@ -33,6 +33,7 @@ __all__ = [
     "delta",
     "evaluate",
     "hold_out_edges",
+    "hierarchy_spearman",
     "leader_ranks",
     "link_prediction",
     "mean_average_precision",

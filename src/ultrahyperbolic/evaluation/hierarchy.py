@@ -15,7 +15,7 @@ from ..checks import as_integer
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import PassOptions, row_sums
-from .components import component_delta
+from .components import component_delta, components
 from .inputs import Floats, Ints, as_scores, check_points
 
 
@@ -69,6 +69,27 @@ def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:
     if positions.min() < 0 or positions.max() >= len(scores):
         raise ValueError(f"leaders must be positions from 0 to {len(scores) - 1}, got {leaders!r}")
     return np.sort(ranks_of(scores)[positions])
+
+
+def hierarchy_spearman(graph: Graph, delta: ArrayLike | Tensor) -> float:
+    """Spearman's ρ between strength and -δ among the nodes of a component: the mean over components by their sizes.
+
+    Nodes that no path joins do not stand above or below each other. Components in which ρ is not defined are left out,
+    such as a pair of nodes; NaN where it is in none. In a connected graph this is :func:`strength_spearman`.
+
+    >>> graph = Graph.from_edges([("a", "b", 3), ("b", "c", 1), ("d", "e", 1), ("e", "f", 2), ("f", "g", 1)])
+    >>> hierarchy_spearman(graph, [8.0, 7.0, 9.0, 2.0, 1.0, 1.5, 2.5]) == strength_spearman(graph, range(7))
+    False
+    """
+    scores = as_scores("delta", delta, graph.n_nodes)
+    component = components(graph)
+    found = []
+    for label, size in enumerate(np.bincount(component)):
+        if size > 1:
+            nodes = np.flatnonzero(component == label)
+            found.append((_spearman(graph.strength[nodes], -scores[nodes]), float(size)))
+    known = [(rho, size) for rho, size in found if not math.isnan(rho)]
+    return sum(rho * size for rho, size in known) / sum(size for _, size in known) if known else math.nan
 
 
 def strength_spearman(

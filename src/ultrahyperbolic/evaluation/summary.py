@@ -18,7 +18,7 @@ from ..progress import bar
 from .baselines import closeness, pagerank
 from .closure import triadic_closure
 from .components import component_delta
-from .hierarchy import norm_proxy, strength_spearman
+from .hierarchy import hierarchy_spearman, norm_proxy, strength_spearman
 from .inputs import Floats, check_points, edge_tensor
 from .order import orders_of
 from .retrieval import precision_of, reconstruction_of
@@ -113,7 +113,7 @@ def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False) -> dict[
 
 def _correlations(graph: Graph, scores: Floats, suffix: str) -> dict[str, float]:
     """Spearman's ρ of a score that is small for central nodes, over all nodes and over the strongest."""
-    found = {f"spearman_all{suffix}": strength_spearman(graph, scores)}
+    found = {f"spearman_all{suffix}": hierarchy_spearman(graph, scores)}
     for top in _TOPS:
         if top <= graph.n_nodes:
             found[f"spearman_top{top}{suffix}"] = strength_spearman(graph, scores, top=top)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..embedding import Embedding
-from ..evaluation import norm_proxy, recall_at_1, strength_spearman
+from ..evaluation import delta, norm_proxy, recall_at_1, strength_spearman
 from ..files import replace_file, replace_files
 from ..graph import Graph
 from . import Figures, write_figures
@@ -63,7 +63,7 @@ class Results:
         result = embedding.record.result
         best = None if result is None else result.best_loss
         score = Score(
-            (*self._correlations(embedding.delta), recall),
+            (*self._correlations(delta(points, embedding.manifold)), recall),
             math.inf if best is None else best,
             0 if result is None else result.steps_back,
             self._correlations(norm_proxy(points)),

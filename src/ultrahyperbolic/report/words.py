@@ -64,11 +64,8 @@ def lead(contents: Contents) -> str:
         return f"{placed} A node that is near to all others stands high: at the top {are} {join_words(top)}."
     none = no_hierarchy(contents.measures)
     said = "" if none is None else f" But {escape(none)}."
-    return f"{placed}{said} The smallest δ, the sum of the distances to all others, {_have(top)}."
-
-
-def _have(names: list[str]) -> str:
-    return f"{'have' if len(names) > 1 else 'has'} {join_words(names)}"
+    have = "have" if len(top) > 1 else "has"
+    return f"{placed}{said} {join_words(top)} {have} the smallest δ, the sum of the distances to all others."
 
 
 def about(contents: Contents) -> str:
@@ -134,7 +131,7 @@ def ranking_note(contents: Contents) -> str:
     """What stands beside the ranks, and which nodes the table holds."""
     ranks = contents.embedding.record.ranks
     known = ranks is not None and contents.embedding.rank_intervals is not None
-    beside = f"<p>In brackets: the ranks {escape(ranks.text)}.</p>" if known and ranks is not None else ""
+    beside = f"<p>In brackets: {escape(ranks.text)}.</p>" if known and ranks is not None else ""
     if contents.shown.whole:
         return beside
     return beside + (
