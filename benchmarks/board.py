@@ -9,9 +9,10 @@
 ``run`` trains every graph of a half in eight geometries from three seeds: as ``embed(graph, p=, q=)`` does (``new``),
 as the commit before this method did (``before``, from its own source in a process of its own) and by the paper's recipe
 (``paper``; of NIPS that of its scripts for NIPS, of any other graph that for the club). All are measured alike, by the
-measures of now. The file of ``--json`` is written after every graph; what it holds is not trained again unless
-``--again`` says so. ``table`` prints the tables of the docs from such files, and ``bars`` what must hold; it fails if
-something does not. ``bars`` takes the files of the other parts too:
+measures of now. All geometries and seeds of a graph are one batch, and its seconds are shared alike. The file of
+``--json`` is written after every graph; what it holds is not trained again unless ``--again`` says so. ``table`` prints
+the tables of the docs from such files, and ``bars`` what must hold; it fails if something does not. ``bars`` takes the
+files of the other parts too:
 
 ``karate``    how often a bare ``embed`` ranks both leaders of the club first
 ``nips``      NIPS by its signature alone, beside the paper's figures
