@@ -1,136 +1,287 @@
-"""The graphs of ``defaults.py``: known ones, generated ones, and ones made to break things. Needs networkx."""
+"""Graphs made by numpy from fixed seeds: those of the board, planted trees, and ones made to break things."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal, NamedTuple
 
-import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
-from ultrahyperbolic import datasets
-from ultrahyperbolic.graph import Graph, as_graph
+from ultrahyperbolic.graph import Graph
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Half = Literal["looked", "unseen", "apart"]
+Pairs = Iterable[tuple[int, int]]
+
+
+class Arrays(NamedTuple):
+    """A graph as arrays."""
+
+    edges: Ints
+    """[m, 2]"""
+    n: int
+    weights: Floats | None = None
+    """[m]; None where all ties are alike."""
+    depth: Ints | None = None
+    """[n] hops below the root, where there is one; -1 of nodes that it does not reach."""
+
+    @classmethod
+    def of(cls, graph: Graph, depth: Ints | None = None) -> Arrays:
+        """Those of a graph."""
+        weights = graph.weights.copy() if len(graph.capacities) > 1 else None
+        return cls(graph.edges.astype(np.int64), graph.n_nodes, weights, depth)
+
+    def graph(self, name: str | None = None) -> Graph:
+        """The graph, of nodes 0 to n - 1."""
+        return Graph.from_arrays(self.edges[:, 0], self.edges[:, 1], self.weights, ids=self.n, name=name)
 
 
 @dataclass(frozen=True)
-class Known:
-    """A graph of the table."""
+class Generated:
+    """How to make a graph, and what it is."""
 
-    make: Callable[[], Graph]
-    tuned: bool
-    """Whether the method was found by looking at it."""
-    cycles: bool
-    """Whether it is rich in cycles."""
-    printed: bool = False
-    """Whether an earlier method's results on it were printed before the last search, which was not made on it."""
-
-    @property
-    def unseen(self) -> bool:
-        """Whether no result on it was printed before the last search."""
-        return not (self.tuned or self.printed)
+    make: Callable[[], Arrays]
+    half: Half = "apart"
+    """Whether the method was sought on it, or was not to be looked at, or neither."""
+    connected: bool = True
 
 
-def weighted(graph: Any, seed: int, low: float = -3.0, high: float = 3.0) -> Any:
+def of_pairs(pairs: Pairs, n: int | None = None) -> Arrays:
+    """A graph without weights from pairs of nodes; the same pair twice is one tie, and a node is not tied to itself."""
+    distinct = sorted({(min(a, b), max(a, b)) for a, b in pairs if a != b})
+    edges = np.array(distinct, dtype=np.int64).reshape(-1, 2)
+    return Arrays(edges, int(edges.max(initial=-1)) + 1 if n is None else n)
+
+
+def weighted(graph: Arrays, seed: int, low: float = -3.0, high: float = 3.0) -> Arrays:
     """Weights over six orders of magnitude."""
+    return graph._replace(weights=10.0 ** np.random.default_rng(seed).uniform(low, high, len(graph.edges)))
+
+
+def tree_with_cycles(n: int, extra: int, seed: int) -> Arrays:
+    """Each node below a random earlier one, and further ties between random nodes."""
     rng = np.random.default_rng(seed)
-    for a, b in graph.edges:
-        graph[a][b]["weight"] = float(10.0 ** rng.uniform(low, high))
-    return graph
+    tree = [(int(rng.integers(node)), node) for node in range(1, n)]
+    depth = np.zeros(n, dtype=np.int64)
+    for above, below in tree:
+        depth[below] = depth[above] + 1
+    return of_pairs([*tree, *chords(n, extra, rng)], n)._replace(depth=depth)
 
 
-def tree_with_cycles(n: int, extra: int, seed: int) -> Any:
+def chords(n: int, count: int, rng: np.random.Generator) -> Pairs:
+    """So many random pairs."""
+    return [(int(a), int(b)) for a, b in rng.integers(0, n, (count, 2))]
+
+
+def balanced_tree(branching: int, levels: int, extra: int, seed: int, *, weights: bool = False) -> Arrays:
+    """A tree whose inner nodes all have so many children, with chords; a tie weighs twice that of the level below."""
+    parents, depth = [0], [0]
+    first = 0
+    for level in range(1, levels + 1):
+        last = len(parents)
+        below = [node for node in range(first, last) for _ in range(branching)]
+        parents += below
+        depth += [level] * len(below)
+        first = last
+    n = len(parents)
+    pairs = [*((parents[node], node) for node in range(1, n)), *chords(n, extra, np.random.default_rng(seed))]
+    depths = np.array(depth, dtype=np.int64)
+    made = of_pairs(pairs, n)._replace(depth=depths)
+    return made._replace(weights=2.0 ** (levels - depths[made.edges].max(1))) if weights else made
+
+
+def blocks(size: int, count: int, inside: float, outside: float, seed: int) -> Arrays:
+    """Groups with more ties inside than between them."""
     rng = np.random.default_rng(seed)
-    graph = nx.random_labeled_tree(n, seed=seed)
-    while extra:
-        a, b = (int(node) for node in rng.integers(0, n, 2))
-        if a != b and not graph.has_edge(a, b):
-            graph.add_edge(a, b)
-            extra -= 1
-    return graph
+    group = np.repeat(np.arange(count), size)
+    rates = np.where(group[:, None] == group, inside, outside)
+    i, j = np.nonzero(np.triu(rng.random(rates.shape) < rates, 1))
+    return Arrays(np.stack((i, j), 1).astype(np.int64), size * count)
 
 
-def blocks(size: int, count: int, inside: float, outside: float, seed: int) -> Any:
-    rates = [[inside if i == j else outside for j in range(count)] for i in range(count)]
-    return nx.stochastic_block_model([size] * count, rates, seed=seed)
-
-
-def hyperbolic_random(n: int, degree: float, seed: int) -> Any:
-    """Points uniform in a hyperbolic disc, tied where they are nearer than its radius."""
+def preferential(n: int, ties: int, seed: int) -> Arrays:
+    """New nodes tie themselves to ends of random ties: degrees follow a power law."""
     rng = np.random.default_rng(seed)
-    radius = 2.0 * np.log(8.0 * n / (np.pi * degree))
-    r = np.arccosh(1.0 + (np.cosh(radius) - 1.0) * rng.random(n))
-    angle = 2.0 * np.pi * rng.random(n)
-    cosh = np.cosh(r)[:, None] * np.cosh(r) - np.sinh(r)[:, None] * np.sinh(r) * np.cos(angle[:, None] - angle)
-    i, j = np.nonzero(np.triu(cosh < np.cosh(radius), 1))
-    graph = nx.Graph()
-    graph.add_nodes_from(range(n))
-    graph.add_edges_from(zip(i.tolist(), j.tolist(), strict=True))
-    return graph
+    pairs = [(a, b) for a in range(ties + 1) for b in range(a)]
+    ends = [node for pair in pairs for node in pair]
+    for node in range(ties + 1, n):
+        chosen: set[int] = set()
+        while len(chosen) < ties:
+            chosen.add(ends[int(rng.integers(len(ends)))])
+        pairs += [(node, other) for other in sorted(chosen)]
+        ends += [end for other in sorted(chosen) for end in (node, other)]
+    return of_pairs(pairs, n)
 
 
-GRAPHS: dict[str, Known] = {
-    "karate": Known(datasets.karate, True, True),
-    "karate, unweighted": Known(lambda: datasets.karate().unweighted(), True, True),
-    "les Misérables": Known(datasets.lesmis, True, True),
-    "Davis": Known(datasets.davis, True, True),
-    "tree 3^4": Known(lambda: as_graph(nx.balanced_tree(3, 4)), True, False),
-    "star 60": Known(lambda: as_graph(nx.star_graph(60)), True, False),
-    "blocks 4x40": Known(lambda: as_graph(blocks(40, 4, 0.3, 0.02, 0)), True, True),
-    "tree with cycles 200": Known(lambda: as_graph(tree_with_cycles(200, 40, 0)), True, True),
-    "weighted tree 120": Known(lambda: as_graph(weighted(nx.random_labeled_tree(120, seed=1), 0)), True, False),
-    "cycle 150": Known(lambda: as_graph(nx.cycle_graph(150)), False, True, printed=True),
-    "torus 12x12": Known(lambda: as_graph(nx.grid_2d_graph(12, 12, periodic=True)), False, True, printed=True),
-    "weighted grid 12x12": Known(lambda: as_graph(weighted(nx.grid_2d_graph(12, 12), 3)), False, True, printed=True),
-    "random tree 250": Known(lambda: as_graph(nx.random_labeled_tree(250, seed=5)), False, False, printed=True),
-    "tree with cycles 300": Known(lambda: as_graph(tree_with_cycles(300, 150, 7)), True, True),
-    "blocks 3x60, weighted": Known(lambda: as_graph(weighted(blocks(60, 3, 0.2, 0.01, 4), 4)), True, True),
-    "power law 200": Known(lambda: as_graph(nx.powerlaw_cluster_graph(200, 3, 0.3, seed=2)), False, True, printed=True),
-    "small world 200": Known(lambda: as_graph(nx.watts_strogatz_graph(200, 6, 0.1, seed=3)), False, True, printed=True),
-    "hyperbolic random 300": Known(lambda: as_graph(hyperbolic_random(300, 6.0, 1)), False, True, printed=True),
-    "tree 2^7": Known(lambda: as_graph(nx.balanced_tree(2, 7)), False, False),
-    "cave-men 20x6": Known(lambda: as_graph(nx.connected_caveman_graph(20, 6)), False, True),
-    "blocks 5x30": Known(lambda: as_graph(blocks(30, 5, 0.25, 0.02, 11)), False, True),
-    "preferential 250, weighted": Known(
-        lambda: as_graph(weighted(nx.barabasi_albert_graph(250, 2, seed=6), 6)), False, True
-    ),
-    "mammals": Known(lambda: datasets.load("wordnet-mammals"), True, True),
-    "NIPS": Known(lambda: datasets.load("nips"), True, True),
+def star_with_path(leaves: int, length: int) -> Arrays:
+    """A star, of which one leaf begins a path."""
+    path = [(leaves + k, leaves + k + 1) for k in range(length)]
+    return of_pairs([*((0, leaf) for leaf in range(1, leaves + 1)), *path])
+
+
+def small_world(n: int, near: int, rewired: float, seed: int) -> Arrays:
+    """A ring of which some ties end anywhere; weights fall with the distance along the ring, by chance."""
+    rng = np.random.default_rng(seed)
+    ring = [(a, (a + step) % n) for a in range(n) for step in range(1, near + 1)]
+    pairs = [(a, int(rng.integers(n)) if step > 1 and rng.random() < rewired else b) for (a, b), step in zip(
+        ring, [step for _ in range(n) for step in range(1, near + 1)], strict=True)]  # fmt: skip
+    made = of_pairs(pairs, n)
+    gap = np.abs(made.edges[:, 0] - made.edges[:, 1])
+    return made._replace(weights=rng.lognormal(0.0, 1.0, len(gap)) / np.minimum(gap, n - gap))
+
+
+def geometric(n: int, radius: float, seed: int) -> Arrays:
+    """Points of a square, tied where they are near."""
+    places = np.random.default_rng(seed).random((n, 2))
+    square = ((places[:, None] - places) ** 2).sum(-1)
+    i, j = np.nonzero(np.triu(square < radius**2, 1))
+    return Arrays(np.stack((i, j), 1).astype(np.int64), n)
+
+
+def bipartite_preferential(members: int, groups: int, most: int, seed: int) -> Arrays:
+    """Members join groups, the larger the likelier; weights are how often."""
+    rng = np.random.default_rng(seed)
+    size = np.ones(groups)
+    pairs, weights = [], []
+    for member in range(members):
+        for group in rng.choice(groups, int(rng.integers(1, most + 1)), replace=False, p=size / size.sum()):
+            pairs.append((member, members + int(group)))
+            weights.append(float(rng.geometric(0.4)))
+            size[group] += 1.0
+    return Arrays(np.array(pairs, dtype=np.int64), members + groups, np.array(weights))
+
+
+def ring_of_cliques(count: int, size: int, seed: int) -> Arrays:
+    """Cliques of strong ties, each joined with the next by a weak one."""
+    rng = np.random.default_rng(seed)
+    inside = [(c * size + a, c * size + b) for c in range(count) for a in range(size) for b in range(a)]
+    between = [(c * size, (c + 1) % count * size + 1) for c in range(count)]
+    made = of_pairs([*inside, *between], count * size)
+    within = made.edges[:, 0] // size == made.edges[:, 1] // size
+    return made._replace(weights=np.where(within, 2.0, 0.2) + rng.random(len(within)))
+
+
+def copying(n: int, kept: float, seed: int) -> Arrays:
+    """Each new node copies a random earlier one: tied to it, and to each of its neighbours by chance."""
+    rng = np.random.default_rng(seed)
+    neighbours: list[set[int]] = [{1}, {0}]
+    for node in range(2, n):
+        model = int(rng.integers(node))
+        mine = {model, *(other for other in sorted(neighbours[model]) if rng.random() < kept)}
+        neighbours.append(mine)
+        for other in mine:
+            neighbours[other].add(node)
+    return of_pairs(((a, b) for a in range(n) for b in neighbours[a]), n)
+
+
+GENERATED: dict[str, Generated] = {
+    "tree_with_cycles": Generated(lambda: tree_with_cycles(300, 150, 7), "looked"),
+    "weighted_blocks": Generated(lambda: weighted(blocks(60, 3, 0.2, 0.01, 4), 4), "looked"),
+    "power_law": Generated(lambda: preferential(200, 3, 2), "looked"),
+    "star_with_path": Generated(lambda: star_with_path(40, 40), "looked"),
+    "small_world": Generated(lambda: small_world(260, 3, 0.08, 1601), "unseen"),
+    "geometric": Generated(lambda: geometric(350, 0.075, 1602), "unseen", connected=False),
+    "bipartite_preferential": Generated(lambda: bipartite_preferential(220, 60, 5, 1603), "unseen", connected=False),
+    "ring_of_cliques": Generated(lambda: ring_of_cliques(24, 7, 1604), "unseen"),
+    "layered_tree": Generated(lambda: balanced_tree(2, 8, 90, 1605, weights=True), "unseen"),
+    "copying": Generated(lambda: copying(400, 0.35, 1606), "unseen"),
+    "planted_tree": Generated(lambda: balanced_tree(3, 5, 60, 21)),
+    "planted_tree_weighted": Generated(lambda: balanced_tree(3, 5, 60, 22, weights=True)),
+    "planted_random_tree": Generated(lambda: tree_with_cycles(400, 80, 23)),
+    "blocks": Generated(lambda: blocks(40, 4, 0.3, 0.02, 0)),
 }
 
 
-def _arrays(edges: list[tuple[int, int]], weights: list[float] | None = None, n: int | None = None) -> Graph:
-    i, j = np.array(edges).T
-    return Graph.from_arrays(
-        i, j, None if weights is None else np.array(weights), ids=n or int(max(i.max(), j.max())) + 1
-    )
+def path(n: int) -> Pairs:
+    return [(k, k + 1) for k in range(n - 1)]
 
 
-def _path_weights(exponents: list[float]) -> Graph:
-    return _arrays([(k, k + 1) for k in range(len(exponents))], [10.0**e for e in exponents])
+def complete(n: int, first: int = 0) -> list[tuple[int, int]]:
+    return [(first + a, first + b) for b in range(n) for a in range(b)]
 
 
-ADVERSARIAL: dict[str, Callable[[], Graph]] = {
-    "one tie and an isolated node": lambda: _arrays([(0, 1)], n=3),
-    "two ties of one node": lambda: _arrays([(0, 1), (1, 2)], [1.0, 2.0]),
-    "two components": lambda: as_graph(nx.disjoint_union(nx.complete_graph(20), nx.path_graph(20))),
-    "fifty components": lambda: as_graph(nx.disjoint_union_all([nx.path_graph(3)] * 50)),
-    "weights 1e-9 and 1e9": lambda: _path_weights([-9.0, 9.0] * 20),
-    "weights over eighteen orders": lambda: _path_weights(np.linspace(-9.0, 9.0, 60).tolist()),
-    "all weights alike": lambda: _path_weights([0.0] * 30),
-    "star of 5,000 leaves": lambda: as_graph(nx.star_graph(5000)),
-    "complete bipartite 30, 30": lambda: as_graph(nx.complete_bipartite_graph(30, 30)),
-    "complete bipartite 1, 40": lambda: as_graph(nx.complete_bipartite_graph(1, 40)),
-    "complete but for one tie": lambda: as_graph(
-        nx.complete_graph(40).edge_subgraph(list(nx.complete_graph(40).edges)[1:])
-    ),
-    "complete 40, all weights apart": lambda: as_graph(weighted(nx.complete_graph(40), 1)),
-    "path of 3,000": lambda: as_graph(nx.path_graph(3000)),
-    "cycle of 1,000": lambda: as_graph(nx.cycle_graph(1000)),
-    "barbell": lambda: as_graph(nx.barbell_graph(30, 20)),
-    "lollipop": lambda: as_graph(nx.lollipop_graph(40, 60)),
-    "wheel 200": lambda: as_graph(nx.wheel_graph(200)),
-    "hypercube 8": lambda: as_graph(nx.hypercube_graph(8)),
-    "many isolated nodes": lambda: _arrays([(0, 1), (1, 2), (2, 0)], n=300),
-    "dense random 300": lambda: as_graph(nx.gnp_random_graph(300, 0.5, seed=0)),
+def between(a: int, b: int) -> Pairs:
+    """Complete bipartite."""
+    return [(i, a + j) for i in range(a) for j in range(b)]
+
+
+def path_weights(exponents: Iterable[float]) -> Arrays:
+    weights = np.array([10.0**exponent for exponent in exponents])
+    return of_pairs(path(len(weights) + 1))._replace(weights=weights)
+
+
+def chained(*cliques: int, path_length: int) -> Pairs:
+    """Cliques, with a path of so many nodes after the first."""
+    head, tail = complete(cliques[0]), cliques[0] + path_length
+    line = [(cliques[0] - 1 + k, cliques[0] + k) for k in range(path_length + len(cliques) - 1)]
+    return [*head, *line, *(pair for size in cliques[1:] for pair in complete(size, tail))]
+
+
+ADVERSARIAL: dict[str, Callable[[], Arrays]] = {
+    "one tie and an isolated node": lambda: of_pairs([(0, 1)], 3),
+    "two ties of one node": lambda: of_pairs([(0, 1), (1, 2)])._replace(weights=np.array([1.0, 2.0])),
+    "two components": lambda: of_pairs([*complete(20), *((20 + a, 20 + b) for a, b in path(20))]),
+    "fifty components": lambda: of_pairs([(3 * k + a, 3 * k + b) for k in range(50) for a, b in path(3)]),
+    "weights 1e-9 and 1e9": lambda: path_weights([-9.0, 9.0] * 20),
+    "weights over eighteen orders": lambda: path_weights(np.linspace(-9.0, 9.0, 60).tolist()),
+    "all weights alike": lambda: path_weights([0.0] * 30),
+    "star of 5,000 leaves": lambda: of_pairs(between(1, 5000)),
+    "complete bipartite 30, 30": lambda: of_pairs(between(30, 30)),
+    "complete bipartite 1, 40": lambda: of_pairs(between(1, 40)),
+    "complete but for one tie": lambda: of_pairs(complete(40)[1:]),
+    "complete 40, all weights apart": lambda: weighted(of_pairs(complete(40)), 1),
+    "path of 3,000": lambda: of_pairs(path(3000)),
+    "cycle of 1,000": lambda: of_pairs([*path(1000), (0, 999)]),
+    "barbell": lambda: of_pairs(chained(30, 30, path_length=20)),
+    "lollipop": lambda: of_pairs(chained(40, path_length=60)),
+    "wheel 200": lambda: of_pairs([*between(1, 199), *((k, k + 1) for k in range(1, 199)), (1, 199)]),
+    "hypercube 8": lambda: of_pairs([(a, a ^ 1 << bit) for a in range(256) for bit in range(8)]),
+    "many isolated nodes": lambda: of_pairs([(0, 1), (1, 2), (2, 0)], 300),
+    "dense random 300": lambda: blocks(300, 1, 0.5, 0.0, 0),
 }
+
+
+def components(graph: Arrays) -> Ints:
+    """[n] the least node that each is joined with."""
+    least = np.arange(graph.n)
+    a, b = graph.edges.T
+    while True:
+        lower = np.minimum(least[a], least[b])
+        before = least.copy()
+        np.minimum.at(least, a, lower)
+        np.minimum.at(least, b, lower)
+        least = least[least]
+        if (least == before).all():
+            return least
+
+
+def depth_below(parents: Pairs, n: int, root: int) -> Ints:
+    """[n] the fewest steps from the root to each node, from (child, parent) to child; -1 where there is no way."""
+    children: list[list[int]] = [[] for _ in range(n)]
+    for child, parent in parents:
+        children[parent].append(child)
+    depth = np.full(n, -1, dtype=np.int64)
+    depth[root], level, queue = 0, 0, [root]
+    while queue:
+        level += 1
+        queue = sorted({child for node in queue for child in children[node] if depth[child] < 0})
+        depth[queue] = level
+    return depth
+
+
+def spearman(a: NDArray[np.number], b: NDArray[np.number]) -> float:
+    """The correlation of ranks, equal values sharing theirs; NaN where it is not defined."""
+
+    def ranks(values: NDArray[np.number]) -> Floats:
+        _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
+        found: Floats = np.cumsum(counts)[which] - 0.5 * counts[which]
+        found -= found.mean()
+        return found
+
+    x, y = ranks(a), ranks(b)
+    scale = math.sqrt(float(x @ x) * float(y @ y))
+    return float(x @ y) / scale if scale else math.nan

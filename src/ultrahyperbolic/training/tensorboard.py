@@ -77,7 +77,8 @@ class TensorBoard:
             writer.flush()
 
     def _values(self, progress: Progress[BatchState], run: int) -> list[tuple[str, float]]:
-        schedule, at = self.schedules[run], progress.iteration - 1
+        schedule = self.schedules[run]
+        at = min(progress.iteration, len(schedule)) - 1  # the finish is at the last values
         record = progress.state.record[run]
         return [
             ("loss", float(progress.loss[run])),
@@ -89,7 +90,9 @@ class TensorBoard:
 
     def _violated(self, progress: Progress[BatchState], run: int) -> tuple[str, float]:
         began, manifold = time.monotonic(), self.configs[run].manifold()
-        points = torch.from_numpy(progress.state.points[run, :, : manifold.ambient_dim].copy())
+        finishing = progress.iteration > len(self.schedules[run])
+        where = progress.state.best if finishing else progress.state.points
+        points = torch.from_numpy(where[run, :, : manifold.ambient_dim].copy())
         share = violated_orders(self.graph, points, manifold).edges_vs_nonedges
         self.counting += time.monotonic() - began
         return "violated_orders", share

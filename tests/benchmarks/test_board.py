@@ -1,0 +1,428 @@
+"""The board: its graphs, what it keeps and counts, and that its parts run."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ultrahyperbolic import datasets
+from ultrahyperbolic.geometry import Geometry
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+NAMES = (
+    "tree_with_cycles", "weighted_blocks", "power_law", "star_with_path", "small_world", "geometric",
+    "bipartite_preferential", "ring_of_cliques", "layered_tree", "copying", "planted_tree", "planted_tree_weighted",
+    "planted_random_tree", "blocks",
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def benchmarks(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    threads = torch.get_num_threads()
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture
+def board(tmp_path, monkeypatch):
+    """Run a part, and read the figures it writes."""
+    import board
+
+    def run(*words, path=tmp_path / "out" / "figures.json"):
+        monkeypatch.setattr(sys, "argv", ["board.py", *map(str, words), "--json", str(path)])
+        board.main()
+        return json.loads(path.read_text(), parse_constant=lambda name: pytest.fail(f"{name} is no JSON"))
+
+    return run
+
+
+def test_the_halves_are_those_of_the_docs():
+    import board_graphs
+
+    looked, unseen = board_graphs.of_half("looked"), board_graphs.of_half("unseen")
+    assert (len(looked), len(unseen)) == (12, 12)
+    assert board_graphs.of_half("both") == looked + unseen
+    assert sum(board_graphs.SOURCES[name].generated for name in unseen) == 6
+    assert {"dolphins", "polbooks", "adjnoun", "jazz", "cora", "mammals"} < set(unseen)
+    from graphs import GENERATED
+
+    assert set(GENERATED) == set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_generated_graphs_are_what_they_say_and_always_the_same(name):
+    from graphs import GENERATED, components
+
+    known = GENERATED[name]
+    made, again = known.make(), known.make()
+    assert made.graph() == again.graph()
+    assert (len(np.unique(components(made))) == 1) == known.connected
+    assert made.graph().n_edges == len(made.edges)  # no pair twice, no node tied to itself
+    if made.depth is not None:
+        i, j = made.edges.T
+        assert (np.bincount(made.depth) > 0).all()
+        # All but the root have a tie to a node that is one step nearer to it.
+        below = np.concatenate((i[made.depth[j] < made.depth[i]], j[made.depth[i] < made.depth[j]]))
+        assert set(below) == set(range(1, made.n))
+
+
+def test_odd_graphs_have_the_ties_they_should():
+    from graphs import ADVERSARIAL, components
+
+    sizes = {"barbell": (80, 891), "lollipop": (100, 840), "wheel 200": (200, 398), "hypercube 8": (256, 1024)}
+    for name, size in sizes.items():
+        made = ADVERSARIAL[name]()
+        assert (made.n, len(made.edges)) == size
+        assert not components(made).any()
+    assert len(np.unique(components(ADVERSARIAL["fifty components"]()))) == 50
+
+
+def test_depth_is_the_fewest_steps_below_the_root():
+    from graphs import depth_below
+
+    # 3 is below 1 and, two steps deeper, below 2; 5 is above the root, and not reached.
+    parents = [(1, 0), (4, 0), (2, 4), (3, 2), (3, 1), (0, 5)]
+    assert depth_below(parents, 6, root=0).tolist() == [0, 1, 2, 2, 1, -1]
+
+
+def test_ranks_that_are_equal_are_shared():
+    from graphs import spearman
+
+    assert spearman(np.array([1, 2, 2, 4]), np.array([1, 3, 3, 9])) == pytest.approx(1.0)
+    assert spearman(np.array([1, 2, 3]), np.array([3, 2, 1])) == pytest.approx(-1.0)
+    assert np.isnan(spearman(np.array([1, 1]), np.array([1, 2])))
+
+
+def measured(*changes):
+    """Figures for which every bar holds, but for what is changed: the end of a key, and its value."""
+    import board_figures
+
+    found = {}
+    for half in ("looked", "unseen"):
+        for graph, rho, new in (("a", 0.4, 0.7), ("b", 0.8, 0.78)):
+            name = f"{half}_{graph}"
+            found |= {f"{name}/half": half, f"{name}/weights": 3 if graph == "a" else 1, f"{name}/strengths": 9}
+            for stem in (f"{name}/{key}/{which}/0" for key in board_figures.KEYS for which in ("new", "before")):
+                now = "/new/" in stem
+                found |= {f"{stem}/map": 0.9, f"{stem}/recall_at_1": 0.95, f"{stem}/seconds": 1.0}
+                found |= {f"{stem}/tie_order": (0.7 if now else 0.6) if graph == "a" else None}
+                found |= {f"{stem}/spearman_all": new if now else rho, f"{stem}/finite": 1, f"{stem}/returned_start": 0}
+    for end, value in changes:
+        mine = [key for key in found if key.endswith(end)]
+        assert mine
+        found |= dict.fromkeys(mine, value)
+    return found
+
+
+def broken(figures):
+    import board_tables
+
+    return {bar.key for bar in board_tables.bars(figures) if bar.holds is False}
+
+
+def test_bars_hold_where_they_should():
+    import board_tables
+
+    found = board_tables.bars(measured())
+    assert not broken(measured())
+    assert all(bar.holds for bar in found)
+    assert len(found) == 2 + 2 * (2 * 4 + 4 * 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        (("looked_a/Q2_2/new/0/map", 0.89), "looked, Q^{2,2}: mAP"),
+        (("unseen_b/Q3_3/new/0/map", 0.89), "unseen, Q^{3,3}: mAP"),
+        (("looked_a/Q3_3/new/0/spearman_all", 0.59), "looked, Q^{3,3}: ρ where it was below .6"),
+        (("unseen_b/Q2_2/new/0/spearman_all", 0.76), "unseen, Q^{2,2}: ρ elsewhere"),
+        (("unseen_a/Q2_2/new/0/tie_order", 0.64), "unseen, Q^{2,2}: tie order"),
+        (("looked_a/Q4_0/new/0/recall_at_1", 0.94), "looked, Q^{4,0}: Recall@1"),
+        (("looked_a/Q6_0/new/0/tie_order", 0.59), "looked, Q^{6,0}: tie order"),
+        (("unseen_a/Q0_4/new/0/spearman_all", 0.3), "unseen, Q^{0,4}: ρ"),
+        (("unseen_a/R4/new/0/map", 0.8), "unseen, R⁴: mAP"),
+        (("looked_a/Q1_3/new/0/finite", 0), "nothing NaN"),
+        (("looked_a/Q1_3/new/0/map", None), "nothing NaN"),
+        (("looked_b/Q3_1/new/0/returned_start", 1), "nothing returned its start"),
+    ],
+)
+def test_each_bar_can_break(change, key):
+    assert broken(measured(change)) == {key}
+
+
+def test_a_graph_of_few_strengths_is_not_asked_for_a_hierarchy():
+    change = ("looked_a/Q2_2/new/0/spearman_all", 0.1)
+    assert broken(measured(change))
+    assert not broken(measured(change, ("looked_a/strengths", 4)))
+
+
+def test_what_was_not_measured_neither_holds_nor_fails():
+    import board_tables
+
+    figures = {key: value for key, value in measured().items() if "/before/" not in key or "/R4/" not in key}
+    found = {bar.key: bar.holds for bar in board_tables.bars(figures)}
+    assert found["looked, R⁴: mAP"] is None
+    assert found["looked, Q^{4,0}: mAP"] is True
+
+
+@pytest.mark.parametrize(
+    ("figures", "holds"),
+    [
+        ({"karate:leaders_first": 0.94, "karate:map": 0.99}, [False, True]),
+        ({"nips:Q2_2/map": 0.96, "nips:Q3_3/tie_order": 0.88}, [False, True]),
+        ({"longer:Q2_2/map/difference": -0.006, "longer:R4/map/difference": -0.004}, [False, True]),
+        ({"choice:looked/difference": -0.02, "choice:most_time_ratio": 2.9}, [False, True]),
+        ({"cost:netscience/ratio": 0.21, "cost:nips/terminal_ratio": 1.05}, [False, True]),
+        ({"ranks:karate/inside": 0.84, "ranks:nips/inside": 0.86}, [False, True]),
+    ],
+)  # fmt: skip
+def test_the_other_parts_have_bars_too(figures, holds):
+    import board_tables
+
+    assert [bar.holds for bar in board_tables.bars(figures)] == holds
+
+
+def test_a_bar_that_fails_is_an_exit_status(board, tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(measured()))
+    assert board("bars", path)["bars:failed"] == 0
+    path.write_text(json.dumps(measured(("looked_a/R4/new/0/map", 0.1))))
+    with pytest.raises(SystemExit) as caught:
+        board("bars", path)
+    assert caught.value.code == 1
+
+
+def test_tables_compare_only_graphs_that_both_were_trained_on():
+    import board_tables
+
+    figures = measured(("unseen_b/Q2_2/new/0/map", 0.5))
+    gone = {key: value for key, value in figures.items() if not key.startswith("unseen_b/Q2_2/before/")}
+    rows = [line for line in board_tables.tables(gone).splitlines() if line.startswith("| Q^{2,2} |")]
+    assert rows[0].startswith("| Q^{2,2} | 0.900 / 0.900 |")
+    assert rows[1].startswith("| Q^{2,2} | 0.900 / 0.900 |")
+    assert "| unseen_b * | 0.500 / – |" in board_tables.tables(gone)
+
+
+RUN = ("run", "--geometries", "Q2_2", "R4", "--seeds", "2", "--iterations", "40")
+
+
+def test_a_run_writes_its_measures(board, capsys):
+    found = board(*RUN, "--graphs", "karate", "--which", "new,paper")
+    assert (found["karate/half"], found["karate/strengths"], found["run:iterations"]) == ("looked", 21, 40)
+    for stem in (
+        f"karate/{key}/{which}/{seed}" for key in ("Q2_2", "R4") for which in ("new", "paper") for seed in "01"
+    ):
+        assert 0.0 < found[f"{stem}/map"] <= 1.0
+        assert {f"{stem}/{what}" for what in ("recall_at_1", "tie_order", "spearman_all", "seconds")} <= set(found)
+        assert found[f"{stem}/finite"] == 1
+    assert found["karate/Q2_2/new/0/map"] != found["karate/Q2_2/new/1/map"]
+    assert "[1 of 1" in capsys.readouterr().out
+
+
+def test_a_run_gives_what_embed_gives(board):
+    from ultrahyperbolic import embed
+
+    found = board(*RUN, "--graphs", "karate")
+    alone = embed(datasets.karate(), p=2, q=2, seed=1, iterations=40, quiet=True).record.measures
+    for what in ("map", "recall_at_1", "tie_order", "spearman_all"):
+        assert found[f"karate/Q2_2/new/1/{what}"] == pytest.approx(alone[what])
+
+
+def test_an_interrupted_run_goes_on(board, monkeypatch, tmp_path):
+    import board_train
+
+    trained, real = [], board_train.train
+
+    def train(loaded, jobs, which, how):
+        if loaded.name == "star_with_path" and len(trained) == 1:
+            raise KeyboardInterrupt
+        trained.append((loaded.name, len(jobs)))
+        return real(loaded, jobs, which, how)
+
+    monkeypatch.setattr(board_train, "train", train)
+    words = (*RUN, "--graphs", "karate", "star_with_path")
+    with pytest.raises(KeyboardInterrupt):
+        board(*words)
+    before = json.loads((tmp_path / "out" / "figures.json").read_text())
+    assert any(key.startswith("karate/R4/new/1") for key in before)
+    trained.append(("interrupted", 0))
+    after = board(*words)
+    assert trained == [("karate", 4), ("interrupted", 0), ("star_with_path", 4)]
+    assert {key: after[key] for key in before} == before
+    board(*words, "--again")
+    assert trained[3:] == [("karate", 4), ("star_with_path", 4)]
+    with pytest.raises(SystemExit, match="other iterations"):
+        board(*RUN[:-1], "20", "--graphs", "karate")
+
+
+def test_packed_graphs_are_the_same_graphs(board, tmp_path):
+    import board_graphs
+
+    packed = tmp_path / "some" / "graphs.npz"
+    board("pack", packed, "--graphs", "karate", "star_with_path", "planted_tree_weighted")
+    plain, there = board_graphs.Shelf(None), board_graphs.Shelf(None, packed)
+    for name in ("karate", "star_with_path", "planted_tree_weighted"):
+        one, two = plain.load(name), there.load(name)
+        assert one.graph == two.graph
+        assert (one.name, one.half) == (two.name, two.half)
+        assert (one.depth is None and two.depth is None) or (one.depth == two.depth).all()
+    assert there.load("karate").graph.weights.tolist() == datasets.karate().weights.tolist()
+    assert there.load("planted_tree_weighted").depth is not None
+    with pytest.raises(SystemExit, match="has no davis"):
+        there.load("davis")
+
+
+def test_a_graph_that_nobody_knows_is_named(board):
+    with pytest.raises(SystemExit, match="no graph is called davies"):
+        board("run", "--graphs", "davies")
+    with pytest.raises(SystemExit, match="no graph is called davies"):
+        board("adversarial", "--graphs", "davies")
+
+
+SHORT = ("--iterations", "20")
+
+
+def test_the_club_s_leaders_are_counted(board):
+    found = board("karate", "--seeds", "3", *SHORT)
+    assert found["karate:leaders_first"] in (0.0, 1 / 3, 2 / 3, 1.0)
+    assert 0.0 < found["karate:map"] <= 1.0
+
+
+def test_longer_compares_twice_the_iterations(board):
+    found = board("longer", "--graphs", "karate", "--geometries", "R4", "--seeds", "1", *SHORT)
+    assert found["longer:iterations"] == 20
+    one, two = (found[f"longer:R4/map/{which}"] for which in ("one", "two"))
+    assert found["longer:R4/map/difference"] == two - one != 0.0
+
+
+def test_longer_takes_the_median_of_a_run(board, tmp_path):
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({f"karate/R4/new/{seed}/iterations": 4 * seed for seed in range(1, 4)}))
+    found = board("longer", "--graphs", "karate", "--geometries", "R4", "--seeds", "1", "--runs", path)
+    assert found["longer:iterations"] == 8
+
+
+def test_depth_stands_beside_what_is_cheap(board):
+    found = board("depth", "--graphs", "karate", "planted_tree", "--geometries", "Q2_2", "--seeds", "1", *SHORT)
+    assert found["depth:karate/strength"] == 1.0  # the leaders have the most
+    assert 0.8 < found["depth:planted_tree/degree"] < 0.9
+    assert -1.0 <= found["depth:planted_tree/Q2_2/depth"] <= 1.0
+    with pytest.raises(SystemExit, match="not known"):
+        board("depth", "--graphs", "star_with_path", "--geometries", "Q2_2", "--seeds", "1", *SHORT)
+
+
+def test_ranks_of_further_seeds_are_looked_for_in_the_intervals(monkeypatch):
+    import board_graphs
+    import board_parts
+    import board_train
+
+    loaded = board_graphs.Shelf(None).load("karate")
+    n = loaded.graph.n_nodes
+    low, high = np.arange(1, n + 1), np.arange(1, n + 1)
+    high[0] = 2
+    swapped = np.arange(n, dtype=np.float64)
+    swapped[:2] = 1.0, 0.0
+    made = iter([np.arange(n, dtype=np.float64), swapped])
+    monkeypatch.setattr(board_parts, "intervals", lambda *_: (board_parts.Intervals(low, high), True))
+    monkeypatch.setattr(board_parts, "train", lambda *_: [None, None])
+    monkeypatch.setattr(board_parts, "deltas", lambda *_: list(made))
+    found = board_parts.ranks(board_graphs.Shelf(None), ["karate"], 20, 2, board_train.How())
+    # Two nodes vary: the first lies in 1 to 2 both times, the second in 2 to 2 once.
+    assert (found["ranks:karate/varying"], found["ranks:karate/inside"]) == (2, 0.75)
+    assert found["ranks:karate/median_width"] == 0.5
+
+
+def test_graphs_made_to_break_things_do_not(board):
+    words = ("--graphs", "two ties of one node", "weights 1e-9 and 1e9", *SHORT)
+    found = board("adversarial", *words)
+    assert (found["adversarial:runs"], found["adversarial:failures"]) == (16, 0)
+
+
+def test_the_choice_is_compared_with_the_best_fixed_geometry(monkeypatch, tmp_path, board):
+    import board_cost
+
+    class Selected:
+        best = Geometry(3, 1)
+
+    points = np.load(_points(tmp_path))
+    asked = []
+
+    def carried_out(plan, graph):
+        asked.append(plan)
+        return Geometry(3, 1), points, 3.0 if isinstance(plan.where, board_cost.Choice) else 2.0
+
+    monkeypatch.setattr(board_cost, "select", lambda graph, **words: Selected())
+    monkeypatch.setattr(board_cost, "_carried_out", carried_out)
+    runs = {"karate/half": "looked"}
+    for key, value in (("Q3_1", 0.1), ("Q2_2", 0.2), ("Q3_3", 0.9)):  # of which the last has six dimensions
+        runs |= {f"karate/{key}/new/0/map": value, f"karate/{key}/new/0/seconds": 1.0}
+    (tmp_path / "runs.json").write_text(json.dumps(runs))
+    found = board("choice", "--graphs", "karate", "--seeds", "1", "--runs", tmp_path / "runs.json")
+    assert {plan.goal for plan in asked} == {"neighbours"}
+    assert (found["choice:karate/best_geometry"], found["choice:karate/best_map"]) == ("Q^{2,2}", 0.2)
+    assert found["choice:looked/difference"] == found["choice:karate/map"] - 0.2
+    assert (found["choice:most_time_ratio"], found["choice:select_agrees"]) == (1.5, 1.0)
+    with pytest.raises(SystemExit, match="no mAP of davis"):
+        board("choice", "--graphs", "davis", "--runs", tmp_path / "runs.json")
+
+
+def _points(folder):
+    manifold = Geometry(3, 1).manifold
+    points = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0))
+    np.save(folder / "points.npy", points.numpy())
+    return folder / "points.npy"
+
+
+COMMAND = """
+import os, sys, time
+print("terminal" if sys.stdout.isatty() else "pipe", file=open({seen!r}, "a"))
+end = time.process_time() + 0.3
+while time.process_time() < end: pass
+print("x" * 100000 if sys.stdout.isatty() else "")
+sys.exit(3 if sys.argv[2] == "fails" else 0)
+"""
+
+
+def test_the_time_of_a_command_is_that_of_the_cpu(tmp_path):
+    import board_cost
+
+    package = tmp_path / "src" / "ultrahyperbolic"
+    package.mkdir(parents=True)
+    (package / "__init__.py").touch()
+    seen = tmp_path / "seen"
+    (package / "__main__.py").write_text(COMMAND.format(seen=str(seen)))
+    for terminal in (False, True):
+        assert 0.3 <= board_cost.cpu_seconds(["karate"], tmp_path, 1, terminal=terminal) < 3.0
+    assert seen.read_text().split() == ["pipe", "terminal"]
+    with pytest.raises(SystemExit, match="failed with 3"):
+        board_cost.cpu_seconds(["fails"], tmp_path, 1)
+
+
+@pytest.mark.slow
+def test_before_is_trained_from_its_own_source(board, tmp_path):
+    import board_before
+
+    known = ["git", "cat-file", "-e", board_before.COMMIT]
+    if shutil.which("git") is None or subprocess.run(known, cwd=FOLDER, capture_output=True, check=False).returncode:
+        pytest.skip("git does not have the commit")
+    source = tmp_path / "before"
+    board("before", source)
+    assert (source / "src" / "ultrahyperbolic" / "training" / "defaults.py").exists()
+    found = board(*RUN, "--graphs", "karate", "--which", "before", "--before", source, path=tmp_path / "run.json")
+    assert 0.0 < found["karate/Q2_2/before/1/map"] <= 1.0
+    assert 0.0 < found["karate/R4/before/0/tie_order"] <= 1.0
+
+
+def test_before_needs_its_source(board, tmp_path):
+    with pytest.raises(SystemExit, match="--before"):
+        board(*RUN, "--graphs", "karate", "--which", "before")
+    with pytest.raises(SystemExit, match=r"board\.py before"):
+        board(*RUN, "--graphs", "karate", "--which", "before", "--before", tmp_path)
