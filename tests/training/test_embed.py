@@ -238,7 +238,7 @@ def test_the_preset_returns_the_lowest_loss_that_it_saw():
 
 def test_defaults_and_signatures():
     graph = uh.datasets.karate()
-    assert {(config.p, config.q) for config in configure(graph)} == {(3, 1)}
+    assert {(config.p, config.q) for config in configure(graph)} == {(3, 3)}
     assert {config.flat for config in configure(graph, flat=True)} == {4}
     for arguments, message in (
         ({"p": 3}, "p and q go together"),
@@ -300,10 +300,10 @@ def test_one_pass_over_the_pairs_answers_all_questions(passes, tmp_path):
     assert embedding.nearest(6)[0].shape == (34, 6)
     with pytest.raises(ValueError, match="k must be at least 1"):
         embedding.nearest(0)
-    # Of several tries, each is looked at to be chosen from, and the one that is kept once more.
+    # Of several seeds, each is looked at for the ranks, and the one that is kept once more.
     passes.clear()
-    best = uh.embed(uh.datasets.karate(), **options)
-    assert len(passes) == len(best.run["tries"]) + 1
+    best = uh.embed(uh.datasets.karate(), **options, seeds=3)
+    assert len(passes) == len(best.run["tries"]) + 1 == 4
 
 
 def test_the_bar_of_a_training_takes_no_pass_over_the_pairs(terminal, passes):
@@ -400,7 +400,6 @@ def test_ctrl_c_ends_a_loop_over_seeds():
     assert isinstance(raised.value, uh.Interrupted)
     assert (embedding.run["stopped"], embedding.run["measures"]) == ("interrupted", {})
     assert 30 <= embedding.run["iterations"] < 400
-    assert len(embedding.run["tries"]) > 1
 
 
 @pytest.mark.usefixtures("listening")

@@ -64,7 +64,7 @@ def test_wrong_options_are_told_before_any_training(no_training, options, error,
 
 
 def test_words_name_a_geometry_or_a_choice():
-    assert geometry_of() == Geometry(3, 1)
+    assert geometry_of() == Geometry(3, 3)
     assert geometry_of(2, 2, beta=-4.0) == Geometry(2, 2, None, -4.0)
     assert geometry_of(flat=True) == Geometry(flat=4)
     assert geometry_of(dim=3, flat=True) == Geometry(flat=3)

@@ -29,7 +29,7 @@ def test_a_training_is_written_down(tmp_path, monkeypatch):
     pytest.importorskip("tensorboard")
     monkeypatch.setattr(board, "_COUNTING", np.inf)
     seen = []
-    options = {"p": 2, "q": 1, "beta": -4.0, "seed": 3, "iterations": 350, "quiet": True}
+    options = {"p": 2, "q": 1, "beta": -4.0, "seed": 3, "iterations": 350, "stop": "iterations", "quiet": True}
     options["temperature"] = (0.1, 0.01)  # one training
     embedding = embed(datasets.karate(), **options, tensorboard=tmp_path, callback=seen.append)
     found = read(tmp_path / "Q2_1_seed3")
@@ -76,7 +76,7 @@ def test_each_run_has_its_folder(tmp_path):
 def test_counting_orders_has_a_share_of_the_time(tmp_path, monkeypatch, passes):
     pytest.importorskip("tensorboard")
     monkeypatch.setattr(board, "_COUNTING", 0.0)
-    options = {"p": 2, "q": 1, "temperature": (0.1, 0.01), "iterations": 600, "quiet": True}
+    options = {"p": 2, "q": 1, "temperature": (0.1, 0.01), "iterations": 600, "stop": "iterations", "quiet": True}
     embed(datasets.karate(), **options)
     without = len(passes)
     embed(datasets.karate(), **options, tensorboard=tmp_path)
@@ -141,7 +141,7 @@ def test_where_a_training_stopped_is_written_and_the_files_are_closed(tmp_path, 
     assert not [thread for thread in threading.enumerate() if "tensorboard" in type(thread).__module__]
     iteration, loss, points = seen[-1]
     assert iteration < 90
-    found = read(tmp_path / "Q3_1_seed0")
+    found = read(tmp_path / "Q3_3_seed0")
     assert set(found) == NAMES
     assert found["loss"][0] == found["violated_orders"][0] == [iteration]
     assert found["loss"][1] == pytest.approx([loss], rel=1e-6)

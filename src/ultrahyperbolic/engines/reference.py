@@ -14,6 +14,7 @@ from ..geometry import Euclidean
 from ..objective import PairFunction, RankedPairs, RankingLoss
 from ..optim import DescentSettings, DescentState, descent_step
 from .base import (
+    CELL,
     FARTHEST,
     Backend,
     BatchState,
@@ -80,14 +81,20 @@ class ReferenceEngine(OneProcess):
         return found
 
     def objective(
-        self, run: int, spec: RunSpec, points: torch.Tensor, iteration: int
+        self, run: int, spec: RunSpec, points: torch.Tensor, iteration: int, parts: int = 1
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """The loss, and the dissimilarities of edges and of other pairs."""
+        """The loss, of all pairs or of the iteration's part, and the dissimilarities of edges and of other pairs."""
         objective, schedule = self._losses[run], spec.schedule
         objective.temperature = float(schedule.temperature[iteration])
         objective.dissimilarity = pair_function(spec, iteration)
         edges, nonedges = objective.distances(points)
-        return objective.of_distances(edges, nonedges), edges.detach(), nonedges.detach()
+        counted = nonedges
+        if parts > 1 and self.pairs.n_nonedges:
+            i, j = self.pairs.nonedges.T
+            mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts)
+            # As many times as there are parts: e^(-d/τ) times k is that of a d nearer by τ log k.
+            counted = nonedges[mine.to(nonedges.device)] - objective.temperature * math.log(parts)
+        return objective.of_distances(edges, counted), edges.detach(), nonedges.detach()
 
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
         schedule, record, manifold = spec.schedule, state.record[run], spec.manifold
@@ -95,7 +102,7 @@ class ReferenceEngine(OneProcess):
         held = state.free if spec.optimizer == "phi" else state.points
         variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
         points = manifold.phi(variable) if spec.optimizer == "phi" else variable
-        loss, edges, nonedges = self.objective(run, spec, points, iteration)
+        loss, edges, nonedges = self.objective(run, spec, points, iteration, spec.schedule.parts)
         value = float(loss.detach())
         longest, shortest = _ends_of(edges, nonedges)
         record["longest"], record["shortest"] = longest, shortest

@@ -27,9 +27,13 @@ def spread_of(points: Floats, time: int) -> float:
 
 
 def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: BatchState) -> Every[BatchState]:
-    """A callback that sets the reach of runs whose moves are relative; their starts are looked at now."""
+    """A callback that sets the reach of runs whose moves are relative; their starts are looked at now.
+
+    A batch that has begun keeps its reach until it is time to look.
+    """
     follower = _Follower(specs, relative)
-    follower.look(state)
+    if state.iteration == 0:
+        follower.look(state)
     return Every(_LOOK_EVERY, follower)
 
 

@@ -65,8 +65,8 @@ class Finishing:
         return np.array([[run.here.value] for run in self._runs])
 
     def _begin(self, state: BatchState) -> None:
-        """Evaluate the best points of all runs; those that are done, or are nowhere, rest."""
-        self._at = BatchState.start(list(state.best))
+        """Evaluate where the descent has led all runs; those that are done, or are nowhere, rest."""
+        self._at = BatchState.start(list(state.points))
         self._at.iteration = self.descents - 1
         found = self.engine.evaluate(self._at)
         self._runs = [_Run(k, spec.manifold, found, state) for k, spec in enumerate(self.engine.specs)]
@@ -94,7 +94,7 @@ class _Run:
 
     def __init__(self, number: int, manifold: Manifold, found: Evaluation, state: BatchState) -> None:
         self.number, self.width, self.steps = number, manifold.ambient_dim, PhiLBFGS(manifold)
-        points = torch.from_numpy(state.best[number, :, : self.width].copy())
+        points = torch.from_numpy(state.points[number, :, : self.width].copy())
         self.here = Found(points, *self.found_in(found))
         self.values = [self.here.value]
         self.at_rest = bool(state.done[number]) or not math.isfinite(self.here.value)

@@ -1,0 +1,98 @@
+"""How a training ends: quasi-Newton steps, until nothing is gained."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic import TrainingConfig
+from ultrahyperbolic.training import embed_many
+from ultrahyperbolic.training.method import recipe
+
+KARATE = uh.datasets.karate()
+
+
+def config(p=2, q=2, seed=0, iterations=100, finish=0.3, stop="iterations", **settings):
+    made = recipe(TrainingConfig(p, q, seed=seed, iterations=iterations, stop=stop), KARATE)
+    return replace(made, finish=finish, **settings)
+
+
+def losses(embedding):
+    assert embedding.record.loss_every == 1
+    return np.array(embedding.record.loss)
+
+
+@pytest.mark.parametrize(("p", "q"), [(2, 2), (3, 0), (0, 3)])
+def test_no_iteration_of_the_finish_raises_the_loss(p, q):
+    (found,) = embed_many(KARATE, [config(p, q)], measures=False)
+    finish = losses(found)[70:]
+    assert len(finish) == 30
+    assert (np.diff(finish) <= 0.0).all()
+    assert finish[-1] < 0.95 * losses(found)[69]
+    assert found.record.result.final_loss == pytest.approx(finish[-1])
+
+
+def test_in_flat_space_too():
+    made = recipe(TrainingConfig(flat=3, iterations=100), KARATE)
+    (found,) = embed_many(KARATE, [replace(made, finish=0.3)], measures=False)
+    assert (np.diff(losses(found)[70:]) <= 0.0).all()
+
+
+def test_it_stops_when_it_has_converged_and_only_where_that_is_asked_for():
+    # Complete but for a tie: all orders are soon met, and the loss falls to 0.
+    asked = [config(iterations=4000, finish=0.9, stop=stop) for stop in ("converged", "iterations")]
+    converged, all_of_them = (embed_many(KARATE, [each], measures=False)[0] for each in asked)
+    assert converged.record.stopped.text == "converged"
+    assert 400 < converged.record.result.iterations < 4000
+    assert not converged.record.unfinished
+    assert all_of_them.record.result.iterations > converged.record.result.iterations
+    assert all_of_them.record.result.final_loss <= converged.record.result.final_loss
+
+
+def test_run_k_of_a_batch_is_that_run_alone_to_the_end():
+    configs = [config(seed=seed, stop="converged") for seed in (0, 1, 2)]
+    batch = embed_many(KARATE, configs, measures=False)
+    for number, each in enumerate(configs):
+        (alone,) = embed_many(KARATE, [each], measures=False)
+        assert np.array_equal(alone.points, batch[number].points)
+
+
+def test_a_training_gone_on_with_in_its_finish_comes_to_the_same_end():
+    kept = []
+
+    def keep(progress):
+        found = progress.checkpoint()
+        state = replace(
+            found.state,
+            **{name: getattr(found.state, name).copy() for name in ("points", "free", "best", "record")},
+        )
+        kept.append(replace(found, state=state))
+
+    (whole,) = embed_many(KARATE, [config()], measures=False, callbacks=[keep])
+    late = next(found for found in kept if found.state.iteration > 80)
+    early = next(found for found in kept if 20 < found.state.iteration < 70)
+    for checkpoint in (early, late):
+        (again,) = embed_many(KARATE, [config()], measures=False, checkpoint=checkpoint)
+        assert np.array_equal(again.points, whole.points)
+        assert again.record.result.iterations == 100
+
+
+def test_ctrl_c_in_the_finish_keeps_what_it_has_gained():
+    def press(progress):
+        if progress.iteration == 85:
+            raise KeyboardInterrupt
+
+    with pytest.raises(uh.Interrupted) as raised:
+        embed_many(KARATE, [config()], measures=False, callbacks=[press])
+    (found,) = raised.value.embeddings
+    assert found.record.result.iterations == 85
+    assert found.record.result.final_loss == pytest.approx(losses(found)[-1])
+    assert losses(found)[-1] < losses(found)[69]
+
+
+def test_trainings_of_a_batch_share_where_the_finish_begins():
+    with pytest.raises(ValueError, match="must agree on iterations, finish"):
+        embed_many(KARATE, [config(), config(finish=0.5)])

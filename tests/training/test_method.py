@@ -1,0 +1,120 @@
+"""The training of a graph that nobody has tuned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+from tests.plans import configure
+from ultrahyperbolic import TrainingConfig
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.training import embed_many
+from ultrahyperbolic.training.method import GOALS, default_iterations, recipe
+
+KARATE = uh.datasets.karate()
+
+
+def ring(n, neighbours):
+    i = np.arange(n)
+    return Graph.from_arrays(
+        np.tile(i, neighbours), np.concatenate([(i + k + 1) % n for k in range(neighbours)]), ids=n
+    )
+
+
+def test_one_training_whatever_the_graph():
+    for graph in (KARATE, ring(20, 1), ring(3000, 2)):
+        assert len(configure(graph)) == 1
+
+
+def test_moves_and_iterations_grow_with_the_mean_degree_and_parts_with_the_nodes():
+    sparse, dense, denser = ring(200, 1), ring(200, 8), ring(200, 40)
+    shares = [recipe(TrainingConfig(), graph).max_step[0] for graph in (sparse, dense, denser)]
+    assert shares == pytest.approx([2 / 33, 16 / 33, 1.0])
+    assert [default_iterations(graph) for graph in (sparse, dense, denser)] == [1500, 4000, 4000]
+    assert default_iterations(ring(200, 3)) == 2250
+    assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 511, 512, 3000)] == [1, 1, 2, 11]
+
+
+def test_the_sample_is_not_taken_where_every_order_is_to_be_seen():
+    assert recipe(TrainingConfig(stop="ordered"), ring(3000, 1)).parts == 1
+
+
+def test_one_temperature_is_the_same_as_two_equal_ones():
+    assert configure(KARATE, temperature=0.1) == configure(KARATE, temperature=(0.1, 0.1))
+    assert configure(KARATE, temperature=0.1, preset="paper") == configure(
+        KARATE, temperature=(0.1, 0.1), preset="paper"
+    )
+
+
+def test_a_bound_on_moves_that_is_given_is_a_length():
+    (found,) = configure(KARATE, max_step=0.05)
+    assert (found.moves, found.max_step) == ("absolute", (0.05, 0.05))
+
+
+@pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0), (0, 4)])
+def test_another_radius_is_the_same_training_in_other_units(p, q):
+    small, large = (recipe(TrainingConfig(p, q, beta, iterations=60), KARATE) for beta in (-1.0, -4.0))
+    one, four = (embed_many(KARATE, [each], measures=False)[0] for each in (small, large))
+    np.testing.assert_allclose(2.0 * one.points, four.points, rtol=1e-5, atol=1e-6)
+
+
+def test_weights_are_heard_only_in_their_order():
+    i, j = KARATE.edges.T
+    bent = Graph.from_arrays(i, j, np.exp(KARATE.weights) ** 2, ids=KARATE.n_nodes)
+    assert np.array_equal(np.argsort(bent.classes, kind="stable"), np.argsort(KARATE.classes, kind="stable"))
+    first, second = (uh.embed(graph, p=2, q=2, iterations=80, quiet=True) for graph in (KARATE, bent))
+    assert np.array_equal(first.points, second.points)
+
+
+@pytest.mark.parametrize("goal", GOALS)
+@pytest.mark.parametrize("where", [{"p": 2, "q": 2}, {"p": 3, "q": 0}, {"p": 0, "q": 3}, {"dim": 3, "flat": True}])
+def test_every_goal_can_be_trained_for_everywhere(goal, where):
+    embedding = uh.embed(KARATE, **where, goal=goal, iterations=60, quiet=True)
+    assert embedding.record.result.final_loss < embedding.record.result.start_loss
+
+
+def test_goals_train_in_their_own_way():
+    configs = {goal: recipe(TrainingConfig(2, 2), KARATE, goal) for goal in GOALS}
+    assert len(set(configs.values())) == len(GOALS)
+    assert configs["hierarchy"].max_step[0] < configs["balanced"].max_step[0]
+    with pytest.raises(ValueError, match="goal must be one of balanced, hierarchy, neighbours, ties, got 'fun'"):
+        uh.embed(KARATE, goal="fun", quiet=True)
+    with pytest.raises(ValueError, match="goal 'ties' says how to train, and so does preset 'paper': give one"):
+        uh.embed(KARATE, goal="ties", preset="paper", quiet=True)
+
+
+def test_a_training_ends_when_it_has_converged_unless_told_otherwise():
+    assert [config.stop for config in configure(KARATE)] == ["converged"]
+    assert [config.stop for config in configure(KARATE, stop="iterations")] == ["iterations"]
+    assert [config.stop for config in configure(KARATE, preset="paper")] == ["iterations"]
+
+
+def test_settings_of_earlier_versions_mean_what_they_meant():
+    then = {"p": 3, "q": 1, "iterations": 2000, "temperature": [0.03, 0.003], "max_step": [0.2, 1e-3]}
+    config = TrainingConfig.from_json(then)
+    assert (config.stop, config.moves, config.finish, config.parts) == ("iterations", "absolute", 0.0, 1)
+    assert config.descents == 2000
+
+
+def test_of_several_seeds_the_lowest_loss_is_kept_and_ranks_have_intervals():
+    best = uh.embed(KARATE, p=2, q=2, seed=5, seeds=4, iterations=80, quiet=True)
+    alone = [uh.embed(KARATE, p=2, q=2, seed=seed, iterations=80, quiet=True) for seed in range(5, 9)]
+    losses = [each.record.result.final_loss for each in alone]
+    assert [each["seed"] for each in best.run["tries"]] == [5, 6, 7, 8]
+    assert [each["final_loss"] for each in best.run["tries"]] == losses
+    assert np.array_equal(best.points, alone[int(np.argmin(losses))].points)
+    ranks = np.array([np.argsort(np.argsort(each.delta, kind="stable"), kind="stable") + 1 for each in alone])
+    assert np.array_equal(best.rank_intervals.low, ranks.min(0))
+    assert np.array_equal(best.rank_intervals.high, ranks.max(0))
+    with pytest.raises(ValueError, match="seeds must be at least 1, got 0"):
+        uh.embed(KARATE, seeds=0, quiet=True)
+
+
+def test_replaced_settings_are_still_checked():
+    with pytest.raises(ValueError, match="finish must be in"):
+        replace(TrainingConfig(), finish=1.0)
+    with pytest.raises(ValueError, match="parts must be at least 1, got 0"):
+        TrainingConfig(parts=0)

@@ -1,0 +1,56 @@
+"""How long a training takes, and what there is time for."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic import TrainingConfig
+from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.training import plan
+from ultrahyperbolic.training.method import recipe
+from ultrahyperbolic.training.pace import Pace
+
+KARATE = uh.datasets.karate()
+
+
+def test_a_schedule_is_fitted_to_the_time():
+    config = recipe(TrainingConfig(2, 2, iterations=1000), KARATE)
+    pace = Pace(descent=0.01, evaluation=0.1)
+    assert pace.expected(config) == pytest.approx(900 * 0.01 + 100 * 0.125)
+    assert pace.fitted(config, 60.0) is config
+    fewer = pace.fitted(config, 10.0)
+    assert 0.8 * 10.0 < pace.expected(fewer) <= 10.0
+    assert pace.fitted(config, 1e-3).iterations == 20
+
+
+def test_it_is_measured():
+    pace = Pace.of(KARATE, [recipe(TrainingConfig(2, 2), KARATE)], Place())
+    assert 0.0 < pace.descent < 1.0
+    assert 0.0 < pace.evaluation < 1.0
+
+
+def test_a_time_limit_shortens_the_schedule_instead_of_cutting_it_off(monkeypatch):
+    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=0.1, evaluation=0.1)))
+    embedding = uh.embed(KARATE, p=2, q=2, time_limit=20.0, quiet=True)
+    result = embedding.record.result
+    assert 100 < embedding.record.config["iterations"] < 250
+    assert not embedding.record.unfinished
+    assert result.iterations <= embedding.record.config["iterations"]
+    # The paper's recipe has no schedule to fit.
+    execution = plan.Execution(plan.Plan(preset="paper", time_limit=20.0), KARATE)
+    execution.prepare()
+    assert execution.configs[0].iterations == 10_000
+
+
+def test_a_long_training_says_how_long_it_will_take(monkeypatch, caplog):
+    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=0.5, evaluation=0.5)))
+    with caplog.at_level(logging.WARNING, "ultrahyperbolic"):
+        plan.Execution(plan.Plan(), KARATE, quiet=False).prepare()
+    assert "iterations at most, in about" in caplog.text
+    caplog.clear()
+    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=1e-4, evaluation=1e-4)))
+    plan.Execution(plan.Plan(), KARATE, quiet=False).prepare()
+    assert not caplog.text
