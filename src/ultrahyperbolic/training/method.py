@@ -31,7 +31,7 @@ _ITERATIONS, _SPARSE, _MOST = 1500, 4.0, 8 / 3
 # and leave it slowly keep their hierarchy; from the hops of the graph, neighbours and ties come out better.
 _WITH_CONE: dict[Goal, Settings] = {
     "balanced": {"start": "pole", "temperature": (0.04, 7e-4)},
-    "hierarchy": {"start": "pole", "temperature": (0.04, 7e-4)},
+    "hierarchy": {"start": "pole", "temperature": (0.04, 0.02)},
     "neighbours": {"start": "spectral", "temperature": (0.02, 5e-4)},
     "ties": {"start": "spectral", "temperature": (0.02, 1e-3)},
 }
