@@ -91,7 +91,7 @@ def _config(loaded: Loaded, job: Job, which: str, how: How) -> TrainingConfig:
             coauthor_settings(q=geometry.q), p=geometry.p, q=geometry.q, flat=geometry.flat, seed=job.seed
         )
         return replace(paper, iterations=how.iterations or paper.iterations)
-    plan = Plan(geometry, wishes, job.seed, "paper" if which == "paper" else None)
+    plan = Plan(geometry, wishes, job.seed, "paper" if which == "paper" else None, place=how.place)
     (config,) = configure(plan, loaded.graph)
     return config
 

@@ -60,6 +60,11 @@ def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:
     raise ValueError(why[-1])
 
 
+def samples(place: Place) -> bool:
+    """Whether the engine of a place saves time by looking at parts of the pairs; a GPU looks at all of them anyway."""
+    return place.backend != "triton"
+
+
 def kind_of(backend: Backend) -> EngineKind:
     """The engine of a name, which is not ``"auto"``: :func:`settle` says what that comes to."""
     return _BY_NAME[backend]

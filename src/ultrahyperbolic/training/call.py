@@ -32,7 +32,7 @@ def _call(config: TrainingConfig, graph: Graph) -> str:
         config.p, config.q, config.beta, config.flat, config.seed, stop=config.stop, iterations=config.iterations
     )
     for goal in GOALS:
-        if config == recipe(bare, graph, goal):
+        if config in [recipe(bare, graph, goal, sample=sample) for sample in (True, False)]:
             said: dict[str, tuple[object, object]] = {
                 "beta": (config.beta, -1.0),
                 "goal": (goal, "balanced"),

@@ -37,16 +37,16 @@ _WITH_CONE: dict[Goal, Settings] = {
 }
 # For the hierarchy points leave the pole at this share of their pace.
 _SLOWLY = 0.5
-# Where there is no cone, only what is as large as the radius is curved. Hyperbolic space has room for all differences
-# at one temperature: the warmer, the more of them are those of the hierarchy.
+# Where there is no cone, only what is as large as the radius is curved. In hyperbolic space there is room for that: the
+# warmer it ends, the more of the differences are those of the hierarchy.
 _HYPERBOLIC: dict[Goal, Settings] = {
-    "balanced": {"start": "spectral", "temperature": (0.2, 0.2)},
+    "balanced": {"start": "spectral", "temperature": (0.2, 0.1)},
     "hierarchy": {"start": "spectral", "temperature": (0.25, 0.25)},
-    "neighbours": {"start": "spectral", "temperature": (0.15, 0.15)},
+    "neighbours": {"start": "spectral", "temperature": (0.2, 0.05)},
     "ties": {"start": "spectral", "temperature": (0.2, 0.02)},
 }
-# On the sphere and in flat space small differences must wait for the end, and no goal gains by another way.
-_OTHERWISE: Settings = {"start": "spectral", "temperature": (0.3, 3e-3)}
+# On the sphere and in flat space there is not, and no goal gains by another way.
+_OTHERWISE: Settings = {"start": "spectral", "temperature": (0.04, 1e-3)}
 
 
 def default_iterations(graph: Graph) -> int:
@@ -54,14 +54,23 @@ def default_iterations(graph: Graph) -> int:
     return round(_ITERATIONS * min(max(1.0, _mean_degree(graph) / _SPARSE), _MOST))
 
 
+def parts_of(graph: Graph) -> int:
+    """Into how many parts the pairs of a graph are cut, where samples are taken."""
+    return max(1, graph.n_nodes // _MEETS)
+
+
 def _mean_degree(graph: Graph) -> float:
     return 2.0 * graph.n_edges / graph.n_nodes
 
 
-def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced") -> TrainingConfig:
-    """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations."""
+def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, sample: bool = True) -> TrainingConfig:
+    """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations.
+
+    Without ``sample`` every iteration looks at all pairs. So it does without a light cone: samples cost quality there.
+    """
     check_choice("goal", goal, GOALS)
-    parts = 1 if config.stop == "ordered" else max(1, graph.n_nodes // _MEETS)
+    sample = sample and config.geometry.has_cone and config.stop != "ordered"
+    parts = parts_of(graph) if sample else 1
     share = min(1.0, _mean_degree(graph) / _DEGREE) / parts**_NOISE
     if goal == "hierarchy":
         share *= _SLOWLY

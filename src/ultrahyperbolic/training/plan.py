@@ -12,7 +12,7 @@ from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
-from ..engines.registry import settle
+from ..engines.registry import samples, settle
 from ..geometry import Geometry
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
@@ -146,7 +146,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
     config = configured(preset, p=where.p, q=where.q, flat=where.flat, beta=where.beta, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if plan.preset is None:
-        config = replace(recipe(config, graph, plan.goal), stop=plan.wishes.stop or "converged")
+        sample = samples(settle(plan.place, graph.n_nodes))
+        config = replace(recipe(config, graph, plan.goal, sample=sample), stop=plan.wishes.stop or "converged")
     else:
         config = in_units_of_radius(config)
     config = replace(config, **plan.wishes.way_to_train)

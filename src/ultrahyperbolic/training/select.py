@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -19,7 +19,7 @@ import torch
 from ..checks import check_choice, check_count, is_number
 from ..embedding import Embedding
 from ..engines.base import Backend, Place, Precision
-from ..engines.registry import settle
+from ..engines.registry import samples, settle
 from ..evaluation import HeldOut, hold_out_edges, link_prediction, over_pairs, triadic_closure
 from ..geometry import Geometry
 from ..graph import Graph, as_graph
@@ -28,7 +28,7 @@ from ..objective import RankedPairs
 from ..progress import bar
 from .config import TrainingConfig
 from .goals import score
-from .method import GOALS, Goal, default_iterations, recipe
+from .method import GOALS, Goal, default_iterations, parts_of, recipe
 from .selection import BY, By, Row, Selection
 from .start import SpectralStart
 from .train import embed_many
@@ -237,7 +237,10 @@ class _Comparison:
     def _train(self, rows: dict[Geometry, Row], length: int, seed: int, split: HeldOut | None) -> None:
         """Train each geometry, all as one batch, and write down how it did."""
         graph = self.graph if split is None else split.graph
-        batch = [recipe(_config(geometry, length, seed), graph, self.judge.goal) for geometry in rows]
+        batch = [recipe(_config(geometry, length, seed), graph, self.judge.goal, sample=False) for geometry in rows]
+        if samples(settle(self.place, graph.n_nodes)):
+            # All are compared by the sample that the quickest of them has.
+            batch = [replace(config, parts=parts_of(graph)) for config in batch]
         limit = self.time_limit
         if limit is not None:
             limit /= 2 * len(self.lengths) * self.judge.count
