@@ -87,7 +87,7 @@ def test_tensorboard(call, refuse, monkeypatch):
     pytest.importorskip("tensorboard")
     result = call("embed karate -o club --iterations 60 --temperature 0.01 --quiet --tensorboard board")
     assert result.exit_code == 0
-    assert [path.name for path in Path("board").iterdir()] == ["Q3_1_seed0"]
+    assert [path.name for path in Path("board").iterdir()] == ["Q3_3_seed0"]
     Path("file").write_text("")
     assert "this is a file" in refuse("embed karate -o other --iterations 60 --tensorboard file")
     monkeypatch.setitem(sys.modules, "tensorboard", None)

@@ -90,9 +90,11 @@ def test_a_terminal_sees_how_far_the_training_is(tmp_path):
     words = ("embed", "karate", "-o", "club", "--iterations", 1_000_000, "--time-limit", 3, "--no-report")
     code, shown = on_terminal(*words, folder=tmp_path)
     assert code == 0, shown
-    assert re.search(r"training ━+ +\d+/1000000 loss \d+\.\d+, \d+:\d\d:\d\d left", shown), shown
     run = json.loads((tmp_path / "club" / "run.json").read_text())
-    assert run["stopped"] == "reached the time limit of 3 s"
+    # As many iterations as there is time for.
+    assert 100 < run["config"]["iterations"] < 1_000_000
+    total = run["config"]["iterations"]
+    assert re.search(rf"training ━+.* +\d+/{total} loss \d+\.\d+, \d+:\d\d:\d\d left", shown), shown
 
 
 def test_ctrl_c_saves_the_best_so_far(tmp_path):
@@ -105,12 +107,14 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
     assert 0 < run["iterations"] < 2_000_000
     assert "recall_at_1" in run["measures"]
     going_on = "the best points so far are in club; embed --resume club goes on"
-    assert err == f"interrupted after {run['iterations']} iterations: {going_on}\n"
+    how_long, said = err.splitlines()
+    assert how_long.startswith("2000000 iterations at most, in about ")
+    assert said == f"interrupted after {run['iterations']} iterations: {going_on}"
     assert out.splitlines()[0] == (
         f"unfinished: interrupted after {run['iterations']} of 2000000 iterations; "
         "to continue: ultrahyperbolic embed --resume club"
     )
-    assert "the top of the hierarchy:" in out
+    assert "the top of the hierarchy:" in out or "nodes by delta:" in out
     assert len(Embedding.load(tmp_path / "club")) == 34
 
 

@@ -57,6 +57,17 @@ def test_a_long_path_in_any_order_is_one_component():
         assert not components(Graph.from_arrays(nodes[:-1], nodes[1:], ids=5000)).any()
 
 
+def within_components(graph, scores):
+    """The mean of Spearman's ρ in each component, by its size, where strengths and scores differ."""
+    joined = nx.Graph(graph.edges.tolist())
+    found = []
+    for nodes in map(sorted, nx.connected_components(joined)):
+        strength, score = graph.strength[nodes], scores[nodes]
+        if np.ptp(strength) > 0 and np.ptp(score) > 0:
+            found.append((len(nodes), spearmanr(strength, score).statistic))
+    return np.average([rho for _, rho in found], weights=[size for size, _ in found])
+
+
 @pytest.fixture(params=[1000, 3, 1], ids=["as small ones", "both", "as large ones"])
 def ways(request, monkeypatch):
     """Small components are measured together, large ones each by itself."""
@@ -74,7 +85,7 @@ def test_against_a_loop(embed, table_of, seed):
     np.testing.assert_allclose(delta(points, space, graph), truth, rtol=tolerance)
     np.testing.assert_allclose(over_pairs(graph, points, space).delta, truth, rtol=tolerance)
     assert evaluate(graph, points, space)["spearman_all"] == pytest.approx(
-        spearmanr(graph.strength, -truth).statistic, abs=1e-9 if tolerance < 1e-6 else 1e-2
+        within_components(graph, -truth), abs=1e-9 if tolerance < 1e-6 else 5e-2
     )
 
 

@@ -45,12 +45,10 @@ def test_a_time_limit_shortens_the_schedule_instead_of_cutting_it_off(monkeypatc
     assert execution.configs[0].iterations == 10_000
 
 
-def test_a_long_training_says_how_long_it_will_take(monkeypatch, caplog):
-    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=0.5, evaluation=0.5)))
+@pytest.mark.parametrize(("seconds", "said"), [(0.5, True), (1e-4, False)])
+def test_a_long_training_says_how_long_it_will_take(monkeypatch, caplog, seconds, said):
+    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=seconds, evaluation=seconds)))
+    monkeypatch.setattr(plan, "_MANY", 0)
     with caplog.at_level(logging.WARNING, "ultrahyperbolic"):
-        plan.Execution(plan.Plan(), KARATE, quiet=False).prepare()
-    assert "iterations at most, in about" in caplog.text
-    caplog.clear()
-    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=1e-4, evaluation=1e-4)))
-    plan.Execution(plan.Plan(), KARATE, quiet=False).prepare()
-    assert not caplog.text
+        uh.embed(KARATE, iterations=40)
+    assert ("40 iterations at most, in about 20 s" in caplog.text) == said

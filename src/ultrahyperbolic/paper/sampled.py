@@ -38,7 +38,9 @@ class SampledEngine(ReferenceEngine):
     seeds: Sequence[int] = ()
     """[B] one for each run."""
 
-    def objective(self, run: int, spec: RunSpec, points: Tensor, iteration: int) -> tuple[Tensor, Tensor, Tensor]:
+    def objective(
+        self, run: int, spec: RunSpec, points: Tensor, iteration: int, parts: int = 1
+    ) -> tuple[Tensor, Tensor, Tensor]:
         """The loss, and the dissimilarities of edges and of other pairs."""
         measured, schedule = self._losses[run], spec.schedule
         measured.dissimilarity = pair_function(spec, iteration)

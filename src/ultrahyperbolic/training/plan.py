@@ -29,8 +29,8 @@ from .train import check_memory, embed_best, graph_record, problem_of, versions
 log = logging.getLogger("ultrahyperbolic")
 DEFAULT = Geometry(3, 3)
 FLAT_DIMENSION = 4
-# Seconds from which on it is said how long a training will take.
-_LONG = 10.0
+# It is said how long a training will take from so many seconds on, and measured where it has so many pairs to look at.
+_LONG, _MANY = 10.0, 1e9
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Execution:
         graph.require_trainable()
         self.graph, self.quiet = graph, quiet
         self.selection: Selection | None = None
-        self._looked = False
+        self._fitted = False
         self.flat_too = False
         if isinstance(plan.where, Choice):
             # Wrong with one of the geometries is wrong with all, but for flat space: through φ it cannot be trained.
@@ -226,7 +226,7 @@ class Execution:
     def prepare(self) -> RunRecord:
         """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
         check_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place)
-        self._look_at_the_time()
+        self._fit()
         place = self.plan.place
         return RunRecord(
             config=self.configs[0].to_json(),
@@ -253,7 +253,8 @@ class Execution:
     ) -> Embedding:
         """The embedding; :class:`Interrupted` on Ctrl-C, with the best so far."""
         if checkpoint is None:
-            self._look_at_the_time()
+            self._fit()
+            self._say_how_long()
         try:
             embedding = embed_best(
                 self.graph,
@@ -271,17 +272,21 @@ class Execution:
             raise
         return self._with_selection(embedding)
 
-    def _look_at_the_time(self) -> None:
-        """Fit the schedule into the time limit, and say how long it will take if that is long; once."""
+    def _fit(self) -> None:
+        """Give the training as many iterations as there is time for; the recipes of the paper have theirs."""
         limit = self.plan.time_limit
-        if self._looked or (limit is None and self.quiet):
-            return
-        self._looked = True
-        pace = Pace.of(self.graph, self.configs, self.plan.place)
-        if limit is not None and self.plan.preset is None:
+        if limit is not None and self.plan.preset is None and not self._fitted:
+            self._fitted = True
+            pace = Pace.of(self.graph, self.configs, self.plan.place)
             self.configs = [pace.fitted(config, limit) for config in self.configs]
-        expected = pace.expected(self.configs[0])
-        if not self.quiet and expected >= _LONG:
+
+    def _say_how_long(self) -> None:
+        """Where a training may take long, measure its pace and say so."""
+        pairs = self.graph.n_nodes**2 * len(self.configs) * self.configs[0].iterations
+        if self.quiet or pairs < _MANY:
+            return
+        expected = Pace.of(self.graph, self.configs, self.plan.place).expected(self.configs[0])
+        if expected >= _LONG:
             log.warning("%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected))
 
     def _with_selection(self, embedding: Embedding) -> Embedding:
