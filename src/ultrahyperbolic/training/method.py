@@ -32,7 +32,7 @@ _ITERATIONS, _SPARSE, _MOST = 1500, 4.0, 8 / 3
 _WITH_CONE: dict[Goal, Settings] = {
     "balanced": {"start": "pole", "temperature": (0.04, 7e-4)},
     "hierarchy": {"start": "pole", "temperature": (0.04, 0.02)},
-    "neighbours": {"start": "spectral", "temperature": (0.02, 5e-4)},
+    "neighbours": {"start": "spectral", "temperature": (0.04, 1e-3)},
     "ties": {"start": "spectral", "temperature": (0.02, 1e-3)},
 }
 # For the hierarchy points leave the pole at this share of their pace.
