@@ -45,7 +45,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/optimisation.py --graph karate
 	$(BIN)/python benchmarks/minimize.py
 	$(BIN)/python benchmarks/start.py
-	$(BIN)/python benchmarks/selection.py
+	$(BIN)/python benchmarks/goals.py
 	$(BIN)/python benchmarks/scaling.py
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/report.py

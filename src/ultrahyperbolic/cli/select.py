@@ -97,12 +97,11 @@ def select(
             pyplot()  # said before the work if it is not installed
             output.mkdir(parents=True, exist_ok=True)
     data = find_graph(graph, reading, quiet=quiet)
-    from ..training.config import TrainingConfig
     from ..training.select import select as compare
 
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = compare(
-            data, dim=dims, goal=goal, by=by, seeds=seeds, iterations=iterations or TrainingConfig.iterations,
+            data, dim=dims, goal=goal, by=by, seeds=seeds, iterations=iterations,
             held_out=held_out or 0.1, seed=seed, quiet=quiet, device=device, backend=backend, threads=threads,
         )  # fmt: skip
     if output is not None:

@@ -58,7 +58,7 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         near = ", ".join(map(str, others)) if isinstance(others, list) else ""
         print(
             f"of dimension {geometry.dim}, {record.select.get('winner')} was chosen"
-            + (f"; one seed cannot tell it from {near}" if near else "")
+            + (f"; the seeds cannot tell it from {near}" if near else "")
         )
     where = embedding.manifold if geometry is None else geometry
     print(f"embedded on {where}, seed {record.seed}, in {record.timing.seconds or 0.0:.1f} s: {stopped}")

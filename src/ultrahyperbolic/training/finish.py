@@ -19,13 +19,15 @@ from ..optim.lbfgs import Found, PhiLBFGS
 
 # A run has converged when so many iterations have lowered its loss by no more than this share of it.
 _WINDOW, _GAIN = 10, 1e-3
+# After so many iterations the curvature is learnt anew: from there a training that was stopped goes on.
+_BLOCK = 50
 
 
 class Finishing:
     """An engine whose iterations after so many of descent are quasi-Newton steps, one for every run at a time.
 
-    The points of the batch stay where the descent left them, and ``best`` is what moves: a training that is gone on
-    with begins its finish again, and comes to the same end.
+    It proceeds in blocks. Within one, ``best`` is what moves, and the points of the batch stay where it began: a
+    training that is gone on with begins its block again, and comes to the same end.
 
     Parameters
     ----------
@@ -62,7 +64,16 @@ class Finishing:
             if self.converge and run.has_converged:
                 run.at_rest = True
         state.iteration += 1
-        return np.array([[run.here.value] for run in self._runs])
+        values = np.array([[run.here.value] for run in self._runs])
+        if state.iteration == self.resumes_at(state.iteration):
+            state.points[:] = np.where(state.done[:, None, None], state.points, state.best)
+            self._runs = []
+        return values
+
+    def resumes_at(self, iteration: int) -> int:
+        """From which iteration on a training goes on that was stopped at one."""
+        beyond = max(0, iteration - self.descents)
+        return min(iteration, self.descents + beyond // _BLOCK * _BLOCK)
 
     def _begin(self, state: BatchState) -> None:
         """Evaluate where the descent has led all runs; those that are done, or are nowhere, rest."""

@@ -196,7 +196,7 @@ class Execution:
         place = Place(training.device, backend, threads, precision)
         plan = Plan(configs[0].geometry, seed=configs[0].seed, time_limit=training.time_limit, place=place)
         execution = cls(plan, graph, quiet=quiet)
-        execution.configs = configs
+        execution.configs, execution._fitted = configs, True
         return execution
 
     def choose(self) -> None:

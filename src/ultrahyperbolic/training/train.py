@@ -172,12 +172,13 @@ def _train(
         for preset in PRESETS:
             if configs[0].preset == preset:
                 log.warning("%s", "\n  ".join(differences(preset)))
-    started, iterations, descents = time.time(), configs[0].iterations, configs[0].descents
+    started, iterations = time.time(), configs[0].iterations
     taking_back = guard(engine.specs, state, compare=configs[0].step_back)
+    finishing = Finishing(engine, configs[0].descents, converge=configs[0].stop == "converged")
     before_that: Floats | None = None
     if checkpoint is not None:
         state.copy_from(checkpoint.state)
-        state.iteration = min(state.iteration, descents)  # a finish begins again
+        state.iteration = finishing.resumes_at(state.iteration)
         before_that = checkpoint.losses[:, : state.iteration]
     following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
     with bar("training", iterations, show=not quiet) as update:
@@ -187,7 +188,7 @@ def _train(
             update(progress.iteration, _text(progress))
 
         outcome = run(
-            Finishing(engine, descents, converge=configs[0].stop == "converged"),
+            finishing,
             state,
             iterations,
             callbacks=[taking_back, following, show, *callbacks],
