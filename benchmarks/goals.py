@@ -33,7 +33,7 @@ def load(name: str, folder: Path) -> Graph:
 
 def measure(graph: Graph, geometry: Geometry, seeds: int) -> dict[str, dict[str, float]]:
     """Means over the seeds: goal → measure → value; without those that are not defined for the graph."""
-    found = {}
+    found: dict[str, dict[str, float]] = {}
     for goal in GOALS:
         configs = [config for seed in range(seeds) for config in configure(Plan(geometry, seed=seed, goal=goal), graph)]
         measures = [embedding.record.measures for embedding in embed_many(graph, configs)]
@@ -67,7 +67,8 @@ def main() -> None:
     parser.add_argument("--png", type=Path)
     asked = parser.parse_args()
     p, q = map(int, asked.signature.split(","))
-    geometry, found = Geometry(p, q), {}
+    geometry = Geometry(p, q)
+    found: dict[str, dict[str, dict[str, float]]] = {}
     print("| graph | goal | " + " | ".join(MEASURES.values()) + " |\n|---|---|" + "---|" * len(MEASURES))
     for name in GRAPHS:
         found[name] = measure(load(name, asked.folder), geometry, asked.seeds)
