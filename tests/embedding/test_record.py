@@ -6,7 +6,7 @@ import json
 
 import hypothesis.strategies as st
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.record import GraphRecord, RankRecord, RunRecord, Training
@@ -55,6 +55,7 @@ def test_json_and_back(club):
     assert RunRecord.from_json(later).to_json() == later
 
 
+@settings(suppress_health_check=[HealthCheck.too_slow])  # the first text on a new machine takes seconds to draw
 @given(
     st.dictionaries(
         st.sampled_from(sorted(KEYS | {"training", "select", "ranks", "tries", "command", "reading"})), VALUES

@@ -225,11 +225,12 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping) -> tuple[Embed
         if cut_short(compare):
             return complete, "measuring"
         complete.save_record(task.folder)
-        if not complete.record.unfinished:
-            (task.folder / CHECKPOINT).unlink(missing_ok=True)
         try:
             if keeping.with_report and cut_short(report):
                 return complete, "writing the report"
         except ImportError as error:
             note(f"there is no report: {error}")
+        # Last of all: a process that is killed before has something left to do.
+        if not complete.record.unfinished:
+            (task.folder / CHECKPOINT).unlink(missing_ok=True)
     return complete, ""
