@@ -15,11 +15,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..checks import check_choice
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..loop import Ending, Stopped
-from ..objective import RankedPairs
+from ..objective import SCOPES, RankedPairs, Scope
 from ..pairs.kinds import kernel_space
 
 Floats = NDArray[np.float64]
@@ -107,6 +108,8 @@ class RunSpec:
     """Along -χ, along -Df, freely through φ, or along whichever of ∓Df descends."""
     keep: Keep = "best"
     """The points of the lowest loss, or the last."""
+    scope: Scope = "graph"
+    """An edge is compared with all weaker pairs of the graph, or with those of its two ends."""
 
     def __post_init__(self) -> None:
         require_manifold(self.manifold)
@@ -120,6 +123,7 @@ class RunSpec:
             raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         if self.keep not in KEPT:
             raise ValueError(f"keep must be one of {', '.join(KEPT)}, got {self.keep!r}")
+        check_choice("scope", self.scope, SCOPES)
 
     @property
     def settled(self) -> int:

@@ -52,7 +52,7 @@ class ReferenceEngine(OneProcess):
     """Of torch's on the CPU; the last digits of a training depend on it."""
 
     def __post_init__(self) -> None:
-        self._losses = [RankingLoss(self.pairs, _no_measure, 1.0) for _ in self.specs]
+        self._losses = [RankingLoss(self.pairs, _no_measure, 1.0, scope=spec.scope) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
@@ -88,13 +88,13 @@ class ReferenceEngine(OneProcess):
         objective.temperature = float(schedule.temperature[iteration])
         objective.dissimilarity = pair_function(spec, iteration)
         edges, nonedges = objective.distances(points)
-        counted = nonedges
+        counted, mine = nonedges, None
         if parts > 1 and self.pairs.n_nonedges:
             i, j = self.pairs.nonedges.T
-            mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts)
+            mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts).to(nonedges.device)
             # As many times as there are parts: e^(-d/τ) times k is that of a d nearer by τ log k.
-            counted = nonedges[mine.to(nonedges.device)] - objective.temperature * math.log(parts)
-        return objective.of_distances(edges, counted), edges.detach(), nonedges.detach()
+            counted = nonedges[mine] - objective.temperature * math.log(parts)
+        return objective.of_distances(edges, counted, mine), edges.detach(), nonedges.detach()
 
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
         schedule, record, manifold = spec.schedule, state.record[run], spec.manifold

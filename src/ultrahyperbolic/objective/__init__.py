@@ -1,5 +1,5 @@
 """What is minimised: the ranking loss over the pairs of a graph."""
 
-from .ranking import PairFunction, RankedPairs, RankingLoss
+from .ranking import SCOPES, PairFunction, RankedPairs, RankingLoss, Scope
 
-__all__ = ["PairFunction", "RankedPairs", "RankingLoss"]
+__all__ = ["SCOPES", "PairFunction", "RankedPairs", "RankingLoss", "Scope"]

@@ -5,19 +5,40 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from ..checks import check_positive
+from ..checks import check_choice, check_positive
 from ..graph import Graph
 
 PairFunction = Callable[[Tensor, Tensor], Tensor]
+Scope = Literal["graph", "node"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 # Beyond this many nodes no array of all pairs is made.
 MAX_NODES = 10_000
+# The logarithm of nothing, as a number that slopes can be taken of.
+_NOTHING = -1e30
+
+
+@dataclass(frozen=True)
+class Incidence:
+    """The edges of every node, from the weakest capacity class to the strongest: each edge stands at both its ends."""
+
+    offsets: NDArray[np.int64]
+    """[n + 1] where the edges of each node begin."""
+    edges: NDArray[np.int64]
+    """[2m] the number of the edge."""
+    starts: NDArray[np.int64]
+    """[2m] where its class begins among the edges of the node."""
+    stops: NDArray[np.int64]
+    """[2m] and where it ends."""
+    places: NDArray[np.int64]
+    """[m, 2] where an edge stands: at its first end, and at its second."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +76,24 @@ class RankedPairs:
         return offsets.astype(np.int64), np.ascontiguousarray(self.edges[order, 1])
 
     @cached_property
+    def incidence(self) -> Incidence:
+        """The edges of every node, weakest first."""
+        m = self.n_edges
+        nodes, numbers = self.edges.T.reshape(-1), np.tile(np.arange(m), 2)
+        order = np.lexsort((numbers, nodes))
+        # Of a node and a class, in the order of the list.
+        key = nodes[order] * (m + 1) + self.weaker[numbers[order]]
+        places = np.empty(2 * m, dtype=np.int64)
+        places[order] = np.arange(2 * m)
+        return Incidence(
+            np.searchsorted(nodes[order], np.arange(self.n_nodes + 1)).astype(np.int64),
+            numbers[order],
+            np.searchsorted(key, key, side="left").astype(np.int64),
+            np.searchsorted(key, key, side="right").astype(np.int64),
+            np.ascontiguousarray(places.reshape(2, m).T),
+        )
+
+    @cached_property
     def nonedges(self) -> NDArray[np.int64]:
         """[non-edges, 2], for graphs small enough to list them."""
         if self.n_nodes > MAX_NODES:
@@ -72,6 +111,9 @@ class RankingLoss:
     log-sum-exp over the edges, weakest first and starting from the non-edges, gives them all: O(pairs + edges), with no
     loop over classes.
 
+    With scope "node" an edge is compared with the weaker pairs of its two ends alone: the same, with a cumulative
+    log-sum-exp for every node.
+
     Parameters
     ----------
     graph : Graph or RankedPairs
@@ -80,12 +122,23 @@ class RankingLoss:
         Points [..., d] and points [..., d] to [...], as ``manifold.dissimilarity``.
     temperature : float
         τ > 0.
+    scope : "graph" or "node"
+        Compare an edge with all weaker pairs of the graph, or with those of its two ends.
     """
 
-    def __init__(self, graph: Graph | RankedPairs, dissimilarity: PairFunction, temperature: float) -> None:
+    def __init__(
+        self,
+        graph: Graph | RankedPairs,
+        dissimilarity: PairFunction,
+        temperature: float,
+        *,
+        scope: Scope = "graph",
+    ) -> None:
         check_positive("temperature", temperature)
         self.pairs = graph if isinstance(graph, RankedPairs) else RankedPairs.of(graph)
         self.dissimilarity, self.temperature = dissimilarity, temperature
+        check_choice("scope", scope, SCOPES)
+        self.scope = scope
         self._on: dict[torch.device, tuple[Tensor, Tensor, Tensor]] = {}
 
     def __call__(self, points: Tensor) -> Tensor:
@@ -103,8 +156,10 @@ class RankingLoss:
             self.dissimilarity(points[nonedges[:, 0]], points[nonedges[:, 1]]),
         )
 
-    def of_distances(self, edges: Tensor, nonedges: Tensor) -> Tensor:
-        """The loss from the distances of :meth:`distances`."""
+    def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
+        """The loss from the distances of :meth:`distances`; ``which`` of all non-edges they are, where it is some."""
+        if self.scope == "node":
+            return self._of_nodes(edges, nonedges, which)
         _, weaker, _ = self._indices(edges.device)
         scores = -edges / self.temperature
         if self.pairs.n_nonedges:
@@ -118,12 +173,42 @@ class RankingLoss:
         cumulative = torch.logcumsumexp(scores, dim=0)
         return _softplus(cumulative[weaker[compared] - 1] - scores[compared]).sum()
 
+    def _of_nodes(self, edges: Tensor, nonedges: Tensor, which: Tensor | None) -> Tensor:
+        """The loss of edges that are compared with the weaker pairs of their ends."""
+        listed, n = self.pairs.incidence, self.pairs.n_nodes
+        offsets, numbers, starts, places = (
+            torch.from_numpy(array).to(edges.device)
+            for array in (listed.offsets, listed.edges, listed.starts, listed.places)
+        )
+        _, _, ends = self._indices(edges.device)
+        rest = _log_sums(-nonedges / self.temperature, ends if which is None else ends[which], n)
+        scores = -edges / self.temperature
+        # A row for each node: its non-edges, then its edges.
+        degrees = offsets[1:] - offsets[:-1]
+        node = torch.repeat_interleave(torch.arange(n, device=edges.device), degrees)
+        column = torch.arange(len(numbers), device=edges.device) - offsets[node]
+        table = scores.new_full((n, int(degrees.max()) + 1 if n else 1), _NOTHING)
+        table = table.index_put((node, column + 1), scores[numbers])
+        table = torch.cat((rest[:, None], table[:, 1:]), 1)
+        below = torch.logcumsumexp(table, 1)[node, starts - offsets[node]]
+        both = torch.logaddexp(below[places[:, 0]], below[places[:, 1]])
+        return _softplus(both - scores).sum()
+
     def _indices(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
         if device not in self._on:
             arrays = (self.pairs.edges, self.pairs.weaker, self.pairs.nonedges)
             edges, weaker, nonedges = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
             self._on[device] = edges, weaker, nonedges
         return self._on[device]
+
+
+def _log_sums(scores: Tensor, ends: Tensor, n: int) -> Tensor:
+    """[n] the log-sum-exp of the scores [k] of pairs [k, 2] over the pairs of each node."""
+    scores, nodes = scores.repeat(2), ends.T.reshape(-1)
+    most = scores.new_full((n,), _NOTHING).scatter_reduce(0, nodes, scores.detach(), "amax")
+    total = scores.new_zeros(n).index_add(0, nodes, torch.exp(scores - most[nodes]))
+    some = total > 0.0
+    return torch.where(some, most + torch.log(torch.where(some, total, 1.0)), _NOTHING)
 
 
 def _softplus(excess: Tensor) -> Tensor:

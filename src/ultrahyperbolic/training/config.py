@@ -17,6 +17,7 @@ from ..engines.base import OPTIMIZERS, Floats, Keep, Optimizer, RunSpec, Schedul
 from ..geometry import Geometry, Manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
+from ..objective import SCOPES, Scope
 from .start import SpectralStart
 
 Stop = Literal["converged", "iterations", "ordered"]
@@ -54,6 +55,7 @@ class Settings(TypedDict, total=False):
     moves: Moves
     finish: float
     parts: int
+    scope: Scope
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,8 @@ class TrainingConfig:
 
     parts: int = 1
     """Before the finish, an iteration looks at one part of so many of the pairs without an edge; 1 for all."""
+    scope: Scope = "graph"
+    """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
 
     def __post_init__(self) -> None:
         for name, value in self._integers().items():
@@ -107,6 +111,7 @@ class TrainingConfig:
         if self.optimizer not in OPTIMIZERS:
             raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         check_choice("stop", self.stop, STOPS)
+        check_choice("scope", self.scope, SCOPES)
         if self.start not in STARTS:
             raise ValueError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}")
         for name in ("temperature", "epsilon", "max_step"):
@@ -182,7 +187,7 @@ class TrainingConfig:
         """The run of a batch."""
         # What is to be finished is where the descent ends: losses of samples do not compare.
         keep: Keep = "last" if self.finish else self.keep
-        return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep)
+        return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope)
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
         """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""
