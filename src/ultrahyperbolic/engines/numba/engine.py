@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,8 +26,19 @@ from ..base import (
     evaluation_shapes,
 )
 from . import iterate, streaming
-from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
+from .arguments import SMALL_NODES, Edges, Moment, NodeEdges, Prepared, Rules, Run
 from .loss import loss_and_gradient, small_loss_and_gradient
+from .node_loss import (
+    advance_by_node,
+    edges_by_node,
+    gradient_of_slabs,
+    leaves_out,
+    nearest_of_slabs,
+    node_loss_and_gradient,
+    rank_slabs,
+    small_node_loss_and_gradient,
+)
+from .rows import begin, is_cold, rows_of, sweep
 from .streaming import prepare, slab
 
 
@@ -55,7 +67,11 @@ class NumbaEngine(OneProcess):
         if n <= SMALL_NODES:
             i, j = self.pairs.edges.T
             places, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
-        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, places)
+        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, places, None)
+        if any(spec.scope == "node" for spec in self.specs):
+            found = self.pairs.incidence
+            listed = NodeEdges(found.offsets, found.edges, found.starts, found.stops, found.places)
+            self._node_edges = self._edges._replace(incidence=listed)
         self._runs = [self._compiled(spec, scratch, dtype) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -103,7 +119,11 @@ class NumbaEngine(OneProcess):
     def _advance_alone(self, run: _CompiledRun, losses: Floats, first: int) -> None:
         """Every iteration in one compiled loop."""
         window = np.ascontiguousarray(run.schedule[:, first : first + len(losses)])
-        iterate.advance(run.arrays, run.space, run.rules, window, first, losses, self._edges, run.work)
+        how = (run.arrays, run.space, run.rules, window, first, losses)
+        if run.by_node:
+            advance_by_node(*how, self._node_edges, run.work)
+        else:
+            iterate.advance(*how, self._edges, run.work)
 
     def _advance_together(self, run: _CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor) -> None:
         """The slabs of each iteration on all threads."""
@@ -117,21 +137,49 @@ class NumbaEngine(OneProcess):
 
     def _loss(self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
         """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays."""
+        if run.by_node:
+            return self._node_loss(run, now, pool)
         prepared: Prepared = prepare(run.arrays.points, run.space, now, self.stop_when_ordered, self._edges, run.work)
         shared = (run.arrays, run.space, now, prepared, self._edges, run.work)
         found: tuple[float, float, float]
         if len(self._edges.places):
             found = small_loss_and_gradient(*shared)
             return found
+        self._on_slabs(run, partial(slab, *shared), pool)
+        found = loss_and_gradient(*shared)
+        return found
+
+    def _node_loss(self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
+        """The same where edges are compared with the pairs of their ends."""
+        arrays, space, work, edges = run.arrays, run.space, run.work, self._node_edges
+        prepared: Prepared = prepare(arrays.points, space, now, self.stop_when_ordered, edges, work)
+        shared = (arrays, space, now, prepared, edges, work)
+        found: tuple[float, float, float]
+        if len(edges.places) or pool is None:
+            found = (small_node_loss_and_gradient if len(edges.places) else node_loss_and_gradient)(*shared)
+            return found
+        longest: float = edges_by_node(*shared)
+        cold, everything = bool(is_cold(work, now.tau)), False
+        while True:
+            begin(space, now, work, cold, everything)
+            self._on_slabs(run, lambda s: sweep(*shared, s, cold, False), pool)
+            loss: float = rank_slabs(arrays, now, edges, work)
+            if everything or not leaves_out(loss, edges, self.pairs.n_nodes):
+                break
+            cold = everything = True
+        self._on_slabs(run, lambda s: sweep(*shared, s, cold, True), pool)
+        gradient_of_slabs(arrays, space, now, edges, work)
+        return loss, longest, nearest_of_slabs(space, now, prepared, work)
+
+    def _on_slabs(self, run: _CompiledRun, work: Callable[[int], None], pool: ThreadPoolExecutor | None) -> None:
+        """Do a thing for every slab of a pass, on a pool's threads."""
         workers = 1 if pool is None else min(self._threads, run.slabs)
 
         def some(start: int) -> None:
             for s in range(start, run.slabs, workers):
-                slab(*shared, s)
+                work(s)
 
         list((map if pool is None else pool.map)(some, range(workers)))
-        found = loss_and_gradient(*shared)
-        return found
 
     def _compiled(self, spec: RunSpec, scratch: int, dtype: type) -> _CompiledRun:
         rules = Rules(
@@ -143,18 +191,24 @@ class NumbaEngine(OneProcess):
             self.stop_when_ordered,
             spec.schedule.parts if self.pairs.n_nodes > SMALL_NODES else 1,
         )
-        return _CompiledRun(spec, rules, self.pairs.n_nodes, scratch, dtype)
+        return _CompiledRun(spec, rules, self.pairs, scratch, dtype)
 
 
 class _CompiledRun:
     """One run of a batch as the compiled functions take it: points [d, n], and room to work in."""
 
-    def __init__(self, spec: RunSpec, rules: Rules, n: int, scratch: int, dtype: type) -> None:
+    def __init__(self, spec: RunSpec, rules: Rules, pairs: RankedPairs, scratch: int, dtype: type) -> None:
+        n = pairs.n_nodes
         self.space, self.rules = kernel_space(spec.manifold, spec.dissimilarity), rules
         self.schedule = spec.schedule.rows
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
         self.width = spec.manifold.ambient_dim
         self.work = streaming.workspace(n, self.width, dtype)
+        self.by_node = spec.scope == "node"
+        if self.by_node:
+            # Sums by node range over more than single precision can tell: what they are made of is double.
+            tiles = np.zeros(self.work.tiles.shape)
+            self.work = self.work._replace(tiles=tiles, wide=None, rows=rows_of(n, pairs.n_edges, dtype))
         self.slabs = len(self.work.sums)
         points, free, best, gradient = (np.empty((self.width, n)) for _ in range(4))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)

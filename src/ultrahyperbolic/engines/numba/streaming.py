@@ -43,14 +43,14 @@ from ...pairs.numba.functions import (
     vectorized,
 )
 from ..base import CELL, Floats
-from .arguments import Prepared
+from .arguments import Prepared, Rows
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
 SMALL_NODES = 96
 ROWS = CELL[0]
 TILE = 256
 # Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do more than they save.
-_FEW = 8
+FEW = 8
 # Graphs below this size are one slab: starting threads would cost more than they save.
 _ONE_SLAB_NODES = 768
 # A table that changes with τ or ε pays off from this many pairs on.
@@ -83,6 +83,8 @@ class Workspace(NamedTuple):
     """[d] ±1/4|β|, the metric's signs times what makes w of a squared chord."""
     cut: Floats
     """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
+    rows: Rows | None = None
+    """Where an edge is compared with the pairs of its ends."""
 
 
 def slabs_of(n: int) -> NDArray[np.int64]:
@@ -162,7 +164,7 @@ def _narrow(wide, count, w):
 
 
 @jit
-def _chords(points, factors, time, i, rows, start, count, wide, s, w):
+def chords(points, factors, time, i, rows, start, count, wide, s, w):
     """w of a tile of slab ``s``, by way of ``wide`` where there is that."""
     if wide is None:
         for r in range(rows):
@@ -200,7 +202,7 @@ def _count_between(w, count, low, high):
 
 
 @jit
-def _far(w):
+def far(w):
     """What stands for w of an edge: beyond every bound, and a number in both precisions."""
     return 1e300 if w.itemsize == 8 else 1e37
 
@@ -214,7 +216,7 @@ def _nearest(w, count, space, epsilon):
         else:
             below = max(below, w[j])
     nearest = np.inf
-    if above < _far(w):
+    if above < far(w):
         nearest = dissimilarity(above, space.kind, space.radius, epsilon)[0]
     if below > -np.inf:
         nearest = min(nearest, dissimilarity(below, space.kind, space.radius, epsilon)[0])
@@ -252,7 +254,7 @@ def evaluate(w, count, kind, radius, now, prepared, table, masked, values, slope
         start = math.ldexp(1.0, lowest)
         for j in range(count):
             size = abs(w[j])
-            if size < start or (size >= reach and size < _far(w)) or (kind == BROKEN and w[j] <= -0.5):
+            if size < start or (size >= reach and size < far(w)) or (kind == BROKEN and w[j] <= -0.5):
                 value, slope = dissimilarity(w[j], kind, radius, now.epsilon)
                 if hot:
                     value = math.exp(-value / now.tau)
@@ -268,7 +270,7 @@ def _scale(gradient, first, factor):
 
 
 @vectorized
-def _push(points, i, start, count, pull, gradient):
+def push(points, i, start, count, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of four rows from i on, and take it from that of the columns."""
     c0, c1, c2, c3 = pull[:count], pull[count : 2 * count], pull[2 * count : 3 * count], pull[3 * count : 4 * count]
     for k in range(len(points)):
@@ -322,7 +324,7 @@ def weigh(slopes, weights, count, factor):
 
 
 @jit
-def _add_pair(points, i, j, pull, gradient):
+def add_pair(points, i, j, pull, gradient):
     for k in range(len(points)):
         part = pull * (points[k, i] - points[k, j])
         gradient[k, i] += part
@@ -344,7 +346,7 @@ def kind_of_table(kind, n):
 
 
 @jit
-def _mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
+def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
     """Write a value where a tile holds no pair of this pass: at columns up to the row itself, and at edges.
 
     ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many places that are.
@@ -387,7 +389,7 @@ def _add_few(exact, points, factors, space, now, state, w, i, rows, start, count
                 value, slope = dissimilarity(chord, space.kind, space.radius, now.epsilon)
                 weight = math.exp((state[0] - value) / now.tau)
                 state[1] += weight
-                _add_pair(points, i + r, start + j, weight * slope, gradient)
+                add_pair(points, i + r, start + j, weight * slope, gradient)
 
 
 @jit
@@ -490,7 +492,7 @@ def slab(run, space, now, prepared, edges, work, s):
     state = np.empty(6)
     state[0], state[1] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[2] = state[4] = -np.inf
-    state[3] = state[5] = 0.5 * _far(w)
+    state[3] = state[5] = 0.5 * far(w)
     cursor = np.zeros(ROWS, np.int64)
     i = first
     while i < last:
@@ -505,31 +507,31 @@ def slab(run, space, now, prepared, edges, work, s):
         while start < n:
             count = min(TILE if parts == 1 else (cell + 1) * CELL[1] - start, n - start)
             size = rows * count
-            _chords(exact, factors, space.time, i, rows, start, count, wide, s, w)
+            chords(exact, factors, space.time, i, rows, start, count, wide, s, w)
             for r in range(rows):
                 while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
                     cursor[r] += 1
-            masked = _mask(w, _far(w), i, rows, start, count, cursor, offsets, neighbors)
+            masked = mask(w, far(w), i, rows, start, count, cursor, offsets, neighbors)
             alive = size if hot else _count_between(w, size, state[2], state[3])
             if alive > 0 and not hot and _count_between(w, size, state[4], state[5]) > 0:
                 _come_nearer(w, size, space, now, prepared, work.cut[0], state, gradient, first)
                 alive = _count_between(w, size, state[2], state[3])
-            if alive * _FEW < size or rows < ROWS:
+            if alive * FEW < size or rows < ROWS:
                 if alive > 0:
                     _add_few(exact, points, factors, space, now, state, w, i, rows, start, count, gradient)
             else:
                 evaluate(w, size, tabled, space.radius, now, prepared, table, masked, values, pull)
                 if hot:
-                    _mask(values, 0.0, i, rows, start, count, cursor, offsets, neighbors)
-                    _mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    mask(values, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
                     state[1] += sum_of(values, size)
                 else:
                     if tabled != space.kind:
                         smooth(values, pull, size, now.epsilon, space.time == 0)
                     exponentials(values, size, state[0], 1.0 / now.tau, weights)
-                    _mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
                     state[1] += _weigh(weights, pull, size)
-                _push(points, i, start, count, pull, gradient)
+                push(points, i, start, count, pull, gradient)
             cell += parts
             start = start + count if parts == 1 else cell * CELL[1]
         i += rows
