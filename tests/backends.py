@@ -42,13 +42,14 @@ def spread_points(manifold, n, seed=0, scale=0.7):
     return manifold.random(n, scale=scale, generator=generator)
 
 
-def spec_of(manifold, measure, tau, epsilon=0.1, iterations=5):
-    return RunSpec(manifold, Schedule.constant(iterations, temperature=tau, step=1e-6, epsilon=epsilon), measure)
+def spec_of(manifold, measure, tau, epsilon=0.1, iterations=5, scope="graph"):
+    schedule = Schedule.constant(iterations, temperature=tau, step=1e-6, epsilon=epsilon)
+    return RunSpec(manifold, schedule, measure, scope=scope)
 
 
-def compare(engine_of, pairs, manifold, measure, tau, points, epsilon=0.1):
+def compare(engine_of, pairs, manifold, measure, tau, points, epsilon=0.1, scope="graph"):
     """Relative errors of value and gradient: largest error over largest entry, in the tangent spaces."""
-    spec = spec_of(manifold, measure, tau, epsilon)
+    spec = spec_of(manifold, measure, tau, epsilon, scope=scope)
     state = BatchState.start([points.numpy()])
     expected, found = ReferenceEngine(pairs, [spec]).evaluate(state), engine_of(pairs, [spec]).evaluate(state)
     # Formulas that agree on the manifold differ off it, by a normal component of the gradient.

@@ -78,13 +78,58 @@ def test_points_that_coincide_have_no_slope(manifold, measure):
     assert np.isfinite(found.gradient).all()
 
 
+@pytest.mark.parametrize(("capacities", "tau"), [("tied", 0.01), ("distinct", 1.0), ("one", 7e-4)])
+@pytest.mark.parametrize("manifold", [MANIFOLDS[0], MANIFOLDS[2], Euclidean(4)], ids=str)
+def test_edges_compared_with_the_pairs_of_their_ends(manifold, capacities, tau):
+    pairs, points = random_pairs(70, capacities), spread_points(manifold, 70)
+    assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-10
+    assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-4
+
+
+@pytest.mark.parametrize("edges", ["complete", "complete, of one capacity", "star", "single"])
+def test_ends_with_nothing_to_compare_with(edges):
+    n, manifold = 70, PseudoHyperboloid(2, 2)
+    i, j = np.triu_indices(n, 1)
+    ends = {"star": np.stack((np.zeros(n - 1, dtype=np.int64), np.arange(1, n)), 1), "single": np.array([[3, 7]])}
+    ends = ends.get(edges, np.stack((i, j), 1))
+    weaker = np.repeat(np.arange(0, len(ends), 10), 10)[: len(ends)] * (edges != "complete, of one capacity")
+    pairs = RankedPairs(n, ends, weaker)
+    for tau in (0.1, 7e-4):
+        assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, spread_points(manifold, n), scope="node")) <= 1e-10
+
+
+@pytest.mark.skipif(DEVICE.type == "cpu", reason="a graph of many tiles takes the interpreter too long")
+@pytest.mark.parametrize("tau", [1.0, 0.04, 7e-4])
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
+def test_sums_by_node_of_many_tiles(manifold, tau):
+    pairs, points = random_pairs(1500, "tied"), spread_points(manifold, 1500)
+    assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-10
+    assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= (1e-4 if tau > 1e-3 else 1e-3)
+
+
+def test_iterations_of_runs_of_both_scopes():
+    manifold = PseudoHyperboloid(2, 2)
+    schedule = Schedule.constant(10, temperature=0.05, step=1e-2, max_step=0.01, epsilon=0.1)
+    specs = [RunSpec(manifold, schedule, "smoothed", scope=scope) for scope in ("node", "graph")]
+    points = spread_points(manifold, 34).numpy()
+    states = [BatchState.start([points, points]) for _ in range(2)]
+    losses = [e(KARATE, specs).advance(s, 3) for e, s in zip((DOUBLE, ReferenceEngine), states, strict=True)]
+    np.testing.assert_allclose(*losses, rtol=1e-10)
+    np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-8, atol=1e-9)
+    assert losses[0][0, 0] != losses[0][1, 0]
+    alone = BatchState.start([points])
+    assert np.array_equal(DOUBLE(KARATE, specs[:1]).advance(alone, 3)[0], losses[0][0])
+    assert np.array_equal(alone.points[0], states[0].points[0])
+
+
 def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
     manifold = PseudoHyperboloid(3, 1)
     pairs, points = random_pairs(130, "tied", degree=20), spread_points(manifold, 130)
-    spec, state = spec_of(manifold, "smoothed", 0.1), BatchState.start([points.numpy()])
-    by_bitmap = DOUBLE(pairs, [spec]).evaluate(state)
+    specs = [spec_of(manifold, "smoothed", 0.1, scope=scope) for scope in ("graph", "node")]
+    state = BatchState.start([points.numpy()] * 2)
+    by_bitmap = DOUBLE(pairs, specs).evaluate(state)
     monkeypatch.setattr(passes, "BITMAP_NODES", 0)
-    by_lists = DOUBLE(pairs, [spec]).evaluate(state)
+    by_lists = DOUBLE(pairs, specs).evaluate(state)
     # Compilers may order the same sums differently; a pair too many or too few would change the third digit.
     assert by_bitmap.loss == pytest.approx(by_lists.loss, rel=1e-13)
     largest = np.abs(by_lists.gradient).max()
@@ -159,12 +204,13 @@ def test_a_run_stops_once_every_edge_is_shorter():
     manifold = Euclidean(2)
     pairs = RankedPairs(4, np.array([[0, 1], [2, 3]]), np.zeros(2, dtype=np.int64))
     points = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [5.1, 0.0]])
-    state = BatchState.start([points])
-    specs = [spec_of(manifold, "geodesic", 0.1)]
-    losses = DOUBLE(pairs, specs, stop_when_ordered=True).advance(state, 3)
-    assert state.record["done_at"][0] == 0
-    assert np.isnan(losses[0, 1:]).all()
-    assert np.array_equal(state.points[0], points)
+    for scope in ("graph", "node"):
+        state = BatchState.start([points])
+        specs = [spec_of(manifold, "geodesic", 0.1, scope=scope)]
+        losses = DOUBLE(pairs, specs, stop_when_ordered=True).advance(state, 3)
+        assert state.record["done_at"][0] == 0
+        assert np.isnan(losses[0, 1:]).all()
+        assert np.array_equal(state.points[0], points)
 
 
 def test_kernels_are_launched_on_the_device_of_the_engine(monkeypatch):

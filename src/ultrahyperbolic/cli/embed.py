@@ -128,6 +128,15 @@ def embed(
             "than every non-tie.",
         ),
     ] = None,
+    scope: Annotated[
+        Literal["graph", "node"] | None,
+        _option(
+            _TRAINING,
+            "--scope",
+            help="Compare a tie with all weaker pairs of the graph, or with those of its two ends; set by the method "
+            "if not said.",
+        ),
+    ] = None,
     device: Annotated[
         str | None,
         _option(_TRAINING, "--device", help="cpu or cuda; cuda if not said where there is one and the graph is large."),
@@ -209,7 +218,7 @@ def embed(
     _check_ids(data)
     place = output or Path("out") / graph_name(graph)
     with refusing(ValueError, TypeError):
-        wishes = Wishes(optimizer, iterations, ends, dissimilarity, stop=stop)
+        wishes = Wishes(optimizer, iterations, ends, dissimilarity, stop=stop, scope=scope)
         machine = Place(device, backend, threads, precision)
         asked = Plan(geometry_of(**where), wishes, seed, preset, time_limit, machine, goal, by, seeds)
         execution = Execution(asked, data, quiet=quiet)

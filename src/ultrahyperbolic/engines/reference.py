@@ -33,6 +33,7 @@ from .base import (
 
 _PAIR = 32  # bytes of a pair in the lists: its ends, and where they are found
 _PAIR_VALUES = 42  # numbers that autograd keeps of a pair, besides 5 for each coordinate
+_NODE_TABLES, _NODE_VALUES = 6, 10  # and where sums are by node: of a node and its edges, and of a pair
 
 
 @dataclass
@@ -171,7 +172,12 @@ class ReferenceKind:
         n = problem.pairs.n_nodes
         pairs = n * (n - 1) // 2
         values = 8 * (_PAIR_VALUES + 5 * max(problem.widths)) * pairs
-        return Memory(batch_bytes(problem) + _PAIR * pairs + 2 * n * n + values)
+        tables = 0
+        if any(spec.scope == "node" for spec in problem.specs):
+            # A row for each node, as long as that of the node of most edges; and of each pair once more its ends.
+            degrees = np.bincount(problem.pairs.edges.reshape(-1), minlength=1)
+            tables = 8 * (_NODE_TABLES * n * (int(degrees.max()) + 1) + _NODE_VALUES * pairs)
+        return Memory(batch_bytes(problem) + _PAIR * pairs + 2 * n * n + values + tables)
 
     def make(self, problem: Problem, place: Place) -> Engine:
         """The engine."""

@@ -32,12 +32,14 @@ def _call(config: TrainingConfig, graph: Graph) -> str:
         config.p, config.q, config.beta, config.flat, config.seed, stop=config.stop, iterations=config.iterations
     )
     for goal in GOALS:
-        if config in [recipe(bare, graph, goal, sample=sample) for sample in (True, False)]:
+        made = [recipe(bare, graph, goal, sample=sample) for sample in (True, False)]
+        if dataclasses.replace(config, scope=made[0].scope) in made:
             said: dict[str, tuple[object, object]] = {
                 "beta": (config.beta, -1.0),
                 "goal": (goal, "balanced"),
                 "iterations": (config.iterations, default_iterations(graph)),
                 "stop": (config.stop, "converged"),
+                "scope": (config.scope, made[0].scope),
             }
             where: dict[str, object] = {"p": config.p, "q": config.q}
             if config.flat is not None:

@@ -13,6 +13,7 @@ from ..engines.base import Backend, BatchState, Optimizer, Place, Precision
 from ..geometry.words import Dissimilarity
 from ..graph import as_graph
 from ..loop import Callback
+from ..objective import Scope
 from .config import Stop
 from .method import Goal
 from .plan import Execution, Plan, Wishes, geometry_of
@@ -43,6 +44,7 @@ def embed(
     step: float | None = None,
     max_step: float | tuple[float, float] | None = None,
     stop: Stop | None = None,
+    scope: Scope | None = None,
     device: str | torch.device | None = None,
     backend: Backend = "auto",
     threads: int | None = None,
@@ -98,6 +100,9 @@ def embed(
     stop : "converged", "iterations" or "ordered", optional
         ``"converged"``, the default, stops once the loss no longer falls; ``"iterations"``, that of the presets,
         performs them all; ``"ordered"`` also stops once every connected pair is closer than every unconnected one.
+    scope : "graph" or "node", optional
+        Compare a tie with all weaker pairs of the graph (Eq. 17), or with those of its two ends; set by the method
+        where it is not given.
     device : str, optional
         ``"cpu"`` or ``"cuda"``; by default the CPU, or CUDA where there is one and the graph is large.
     backend : "auto", "numba", "triton" or "reference"
@@ -135,7 +140,7 @@ def embed(
     check_board(tensorboard)
     plan = Plan(
         geometry_of(p, q, dim, flat=flat, beta=beta),
-        Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop),
+        Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope),
         seed,
         preset,
         time_limit,

@@ -18,6 +18,7 @@ from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
+from ..objective import SCOPES, Scope
 from .config import Settings, Stop, TrainingConfig, configured
 from .method import GOALS, Goal, default_iterations, in_units_of_radius, recipe
 from .pace import Pace, in_words
@@ -53,6 +54,7 @@ class Wishes:
     step: float | None = None
     max_step: float | tuple[float, float] | None = None
     stop: Stop | None = None
+    scope: Scope | None = None
 
     @property
     def way_to_train(self) -> Settings:
@@ -68,6 +70,8 @@ class Wishes:
             found["step"] = self.step
         if self.max_step is not None:
             found["max_step"], found["moves"] = _both_ends(self.max_step), "absolute"
+        if self.scope is not None:
+            found["scope"] = self.scope
         return found
 
     @property
@@ -109,6 +113,8 @@ class Plan:
             raise ValueError(f"goal {self.goal!r} says how to train, and so does preset {self.preset!r}: give one")
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
+        if self.wishes.scope is not None:
+            check_choice("scope", self.wishes.scope, SCOPES)
         temperature = self.wishes.temperature
         if temperature is not None and not isinstance(temperature, tuple):
             check_positive("temperature", temperature)

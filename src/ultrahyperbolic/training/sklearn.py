@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_non_negative, validate_data
 
 from ..checks import as_integer
 from ..graph import Graph
+from ..objective import Scope
 from .embed import embed
 from .method import Goal
 from .presets import Preset
@@ -32,6 +33,8 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         At most so many; None for as many as the graph is given by default.
     temperature : float, optional
         τ; None for the default schedule.
+    scope : "graph" or "node", optional
+        Compare a tie with all weaker pairs of the graph, or with those of its two ends; None for what suits the goal.
     preset : "paper", "paper-text" or None
         The recipe of the authors' scripts.
     random_state : int, RandomState or None
@@ -58,6 +61,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         goal: Goal = "balanced",
         iterations: int | None = None,
         temperature: float | None = None,
+        scope: Scope | None = None,
         preset: Preset | None = None,
         random_state: Any = None,
     ) -> None:
@@ -67,6 +71,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         self.goal = goal
         self.iterations = iterations
         self.temperature = temperature
+        self.scope = scope
         self.preset = preset
         self.random_state = random_state
 
@@ -91,7 +96,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         graph = Graph.from_numpy(X) if isinstance(X, np.ndarray) else Graph.from_scipy(X)
         result = embed(
             graph, p=self.p, q=self.q, beta=self.beta, goal=self.goal, iterations=self.iterations,
-            temperature=self.temperature, preset=self.preset, seed=seed, quiet=True,
+            temperature=self.temperature, scope=self.scope, preset=self.preset, seed=seed, quiet=True,
         )  # fmt: skip
         self.result_ = result
         self.embedding_ = np.array(result.points)

@@ -30,6 +30,13 @@ class NumbaKind:
         slabs = len(slabs_of(n)) - 1
         passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * item
         passes += 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, SMALL_NODES) ** 2 // 2)
+        nodes = sum(spec.scope == "node" for spec in problem.specs)
+        if nodes:
+            from .rows import kept_numbers
+
+            # Sums by node of every slab, what the first sweep keeps, tiles in double precision, and edges at both ends.
+            passes += nodes * 8 * (4 * n * (slabs + 1) + slabs * (kept_numbers(n) + 4 * ROWS * TILE) + 6 * m)
+            passes += 8 * 8 * m
         return Memory(batch_bytes(problem) + passes)
 
     def make(self, problem: Problem, place: Place) -> Engine:

@@ -36,7 +36,7 @@ from .streaming import (
 # exp(-d/τ) is a number of full precision up to here, in units of τ.
 _MOST = 650.0
 # Pairs of which the first sweep keeps what it has computed, in all slabs of a run together.
-KEPT_PAIRS = 1 << 21
+KEPT_PAIRS = 1 << 22
 # Numbers of the longest entry: four of a tile, and four of each pair that is taken by itself.
 _LONGEST_ENTRY = 4 + 4 * ROWS * TILE
 # Farther than any pair, and a number.
@@ -112,7 +112,9 @@ def gather(tau, parts, rows):
         for s in range(1, len(slabs)):
             least = min(least, slabs[s, 0, i])
         for s in range(len(slabs)):
-            if slabs[s, 1, i] > 0.0:
+            if slabs[s, 0, i] == least:
+                total += slabs[s, 1, i]
+            elif slabs[s, 1, i] > 0.0:
                 total += slabs[s, 1, i] * math.exp((least - slabs[s, 0, i]) / tau)
         nodes[0, i], nodes[1, i] = least, parts * total
 

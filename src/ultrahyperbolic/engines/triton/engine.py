@@ -39,6 +39,7 @@ from .iterate_kernels import (
     move_kernel,
     pulls_kernel,
 )
+from .nodes import NodeSums
 from .pair_kernels import edges_kernel
 from .passes import Passes, exact_coefficients, on_device
 
@@ -99,11 +100,12 @@ class _Shared(NamedTuple):
     optimizer: int
     width: int
     time: int
+    by_node: bool
 
     @classmethod
     def of(cls, spec: RunSpec) -> _Shared:
         space = kernel_space(spec.manifold, spec.dissimilarity)
-        return cls(space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time)
+        return cls(space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time, spec.scope == "node")
 
 
 class _Group:
@@ -112,13 +114,14 @@ class _Group:
     def __init__(self, engine: TritonEngine, numbers: list[int], shared: _Shared, device: torch.device) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.numbers, self.device = numbers, device
-        kind, self.optimizer, self.width, self.time = shared
+        kind, self.optimizer, self.width, self.time, by_node = shared
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
         dtype = getattr(torch, engine.precision)
         self.passes = Passes(n, pairs.edges, runs, self.width, self.time, kind, dtype, device)
         self.flat = self.time == 0
+        self.nodes = NodeSums(pairs, self.passes) if by_node else None
 
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
@@ -151,6 +154,7 @@ class _Group:
         )
         self.below, self.above = (double(runs, self.chunks + 1) for _ in range(2))
         self.rest, self.loss, self.longest = (double(runs) for _ in range(3))
+        self.one = torch.ones_like(self.rest)
         self._captured: torch.cuda.CUDAGraph | None = None
 
     def _index(self, pairs: RankedPairs) -> None:
@@ -239,36 +243,59 @@ class _Group:
         """The loss, the longest edge and the pulls of the edges; the same sums over the classes as the reference's."""
         runs, m, chunks = len(self.numbers), self.m, self.chunks
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
-        self.passes.launch(self.pair_points, self.pair_factors, self.radius, self.schedule, self.iterations)
+        where = (self.pair_points, self.pair_factors, self.radius)
+        if self.nodes is None:
+            self.passes.launch(*where, self.schedule, self.iterations)
+        else:
+            self._sum_by_node()
         edges_kernel[(chunks, runs)](
             self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, chunks, *when,
             self.values, self.slopes, self.running, self.chunk_sums, self.chunk_longest, D=self.width, SIZE=_CHUNK,
             KIND=self.passes.kind, COEFFICIENTS=exact_coefficients(),
         )  # fmt: skip
         scan = min(_SCAN, triton.next_power_of_2(chunks))
-        forward_kernel[(runs,)](
-            self.passes.sums, self.passes.sums[0].numel(), self.passes.least, self.chunk_sums, chunks, *when,
-            self.below, SIZE=scan,
-        )  # fmt: skip
-        denominators_kernel[(chunks, runs)](
-            self.values, m, self.running, self.below, self.weaker, chunks, *when, self.log_z, self.running_inverse,
-            self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
-        )  # fmt: skip
+        if self.nodes is None:
+            forward_kernel[(runs,)](
+                self.passes.sums, self.passes.sums[0].numel(), self.passes.least, self.chunk_sums, chunks, *when,
+                self.below, SIZE=scan,
+            )  # fmt: skip
+            denominators_kernel[(chunks, runs)](
+                self.values, m, self.running, self.below, self.weaker, chunks, *when, self.log_z, self.running_inverse,
+                self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
+            )  # fmt: skip
+        else:
+            self.nodes.rank(self.values, self.log_z, self.chunk_loss, when)
         backward_kernel[(runs,)](
             self.passes.least, self.chunk_inverse, self.chunk_loss, self.chunk_longest, chunks, *when, self.above,
             self.rest, self.loss, self.longest, self.record, self.losses, self.rules, self.best_every,
             SIZE=scan, STOP_WHEN_ORDERED=self.stop_when_ordered, RECORD=record,
         )  # fmt: skip
-        pulls_kernel[(chunks, runs)](
-            self.values, self.slopes, self.log_z, m, self.running, self.below, self.running_inverse, self.above,
-            self.weaker, self.stops, chunks, *when, self.pulls, SIZE=_CHUNK,
-        )  # fmt: skip
+        if self.nodes is None:
+            pulls_kernel[(chunks, runs)](
+                self.values, self.slopes, self.log_z, m, self.running, self.below, self.running_inverse, self.above,
+                self.weaker, self.stops, chunks, *when, self.pulls, SIZE=_CHUNK,
+            )  # fmt: skip
+        else:
+            self.nodes.pull(*where, when, (self.values, self.slopes, self.pulls))
+
+    def _sum_by_node(self) -> None:
+        """The first pass by node; the nearest pair is looked for only where that decides when a run is done."""
+        assert self.nodes is not None
+        where = (self.pair_points, self.pair_factors, self.radius)
+        when = (self.schedule, self.schedule.shape[-1], self.iterations)
+        if self.stop_when_ordered:
+            self.passes.find_nearest(*where, when)
+        else:
+            self.passes.least.fill_(torch.nan)
+        self.nodes.sum_up(*where, when)
 
     def _gradient(self) -> None:
         """The Euclidean gradient of every node."""
         passes, nodes = self.passes, 64 if self.passes.interpreted else _NODES
+        # By node the pass has its coefficients already.
+        rest = self.rest if self.nodes is None else self.one
         gradient_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
-            self.points, self.gradient, passes.gradient, passes.splits, self.rest, self.pulls, self.offsets,
+            self.points, self.gradient, passes.gradient, passes.splits, rest, self.pulls, self.offsets,
             self.incident, self.others, self.factors, self.schedule, self.schedule.shape[-1], self.iterations, passes.n,
             self.m, D=self.width, NODES=nodes, ENTRIES=_ENTRIES, num_warps=2,
         )  # fmt: skip

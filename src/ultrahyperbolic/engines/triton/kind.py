@@ -43,6 +43,10 @@ class TritonKind:
         item = 8 if place.precision == "float64" else 4
         passes = widest * (runs * n * (item + 5 * 8) + _ROWS * item)
         passes += runs * 6 * 8 * m + 2 * EDGE_BYTES * m + min(n * n // 8, 16 * m + 8 * n)
+        nodes = sum(spec.scope == "node" for spec in problem.specs)
+        if nodes:
+            # Sums by node, those of a few parts of the columns of each, and edges at both ends.
+            passes += nodes * 8 * (5 * m + 4 * n + 2 * max(n, _ROWS)) + 9 * 8 * m
         return Memory(batch_bytes(problem), passes + LIBRARY_BYTES)
 
     def make(self, problem: Problem, place: Place) -> Engine:

@@ -21,7 +21,7 @@ FLAT_DISTANCE = tl.constexpr(int(Kind.FLAT_DISTANCE))
 
 _QUARTER = tl.constexpr(math.pi / 2 - 1.0)
 _PI = tl.constexpr(math.pi)
-_LOG2_E = tl.constexpr(math.log2(math.e))
+LOG2_E = tl.constexpr(math.log2(math.e))
 _TWO_LOG_2 = tl.constexpr(2.0 * math.log(2.0))
 # |1 + ⟨x, y⟩| < 1e-5 is where the authors' scripts replace the distance by 4|w|.
 _CONE = tl.constexpr(5e-6)
@@ -46,7 +46,7 @@ def _rsqrt(x, FAST: tl.constexpr):
 
 
 @triton.jit
-def _exp2(x, FAST: tl.constexpr):
+def exp2(x, FAST: tl.constexpr):
     if FAST:
         return tl.inline_asm_elementwise(
             "ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
@@ -128,7 +128,7 @@ def dissimilarity(w, radius, epsilon, KIND: tl.constexpr, COEFFICIENTS: tl.const
 
 
 @triton.jit
-def _coordinates(points, n, rows, D: tl.constexpr, SPLIT: tl.constexpr):
+def coordinates(points, n, rows, D: tl.constexpr, SPLIT: tl.constexpr):
     """The coordinates of a block of rows, and with SPLIT their fine parts after them."""
     x = ()
     for k in tl.static_range(2 * D if SPLIT else D):
@@ -161,7 +161,7 @@ def _split_half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl
 
 
 @triton.jit
-def _half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr):
+def half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr):
     """w of rows x with columns, and the differences of their coordinates.
 
     With one time coordinate and float64, its difference is made of those of the space coordinates, which lose no
@@ -189,7 +189,7 @@ def _half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.const
 
 
 @triton.jit
-def _is_edge(bitmap, words, rows, columns):
+def is_edge(bitmap, words, rows, columns):
     word = tl.load(bitmap + rows[:, None] * words + (columns // 32)[None, :])
     return (word >> (columns % 32)[None, :]) & 1
 
@@ -205,7 +205,7 @@ def nearest_kernel(
     rows = block * BM + tl.arange(0, BM)
     points += run * (2 * D if SPLIT else D) * n
     factors += run * D
-    x = _coordinates(points, n, rows, D, SPLIT)
+    x = coordinates(points, n, rows, D, SPLIT)
     above = tl.full([BM, BN], float("inf"), points.dtype.element_ty)
     below = tl.full([BM, BN], float("-inf"), points.dtype.element_ty)
     if not BITMAP:
@@ -215,9 +215,9 @@ def nearest_kernel(
     begin = tl.maximum(split * tiles, block * BM // BN)
     for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN))):
         columns = tile * BN + tl.arange(0, BN)
-        w, _t = _half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
+        w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
-            out = _is_edge(bitmap, words, rows, columns) != 0
+            out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out = (columns >= n)[None, :] | (rows >= n)[:, None]
             while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
@@ -271,11 +271,11 @@ def pass_kernel(
     points += run * (2 * D if SPLIT else D) * n
     factors += run * D
     step = tl.load(iterations + run)
-    rate = (1.0 / tl.load(schedule + run * 4 * total_iterations + step) * _LOG2_E).to(real)
+    rate = (1.0 / tl.load(schedule + run * 4 * total_iterations + step) * LOG2_E).to(real)
     epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
     nearest = tl.load(least + run).to(real)
     r = tl.load(radius + run).to(real)
-    x = _coordinates(points, n, rows, D, SPLIT)
+    x = coordinates(points, n, rows, D, SPLIT)
     pulls = ()
     for _ in tl.static_range(D):
         pulls = pulls + (tl.zeros([BM, BN], real),)
@@ -285,9 +285,9 @@ def pass_kernel(
         stop = tl.load(list_stops + block * splits + split)
     for tile in range(split * tiles, min((split + 1) * tiles, tl.cdiv(n, BN))):
         columns = tile * BN + tl.arange(0, BN)
-        w, t = _half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
+        w, t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
-            out = _is_edge(bitmap, words, rows, columns) != 0
+            out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out = (columns >= n)[None, :] | (rows >= n)[:, None]
             while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
@@ -296,7 +296,7 @@ def pass_kernel(
                 at += 1
         value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
         # At most 1 but for rounding; an edge may be nearer, and is then left out.
-        weight = tl.where(out, 0.0, _exp2(tl.minimum((nearest - value) * rate, 64.0), FAST))
+        weight = tl.where(out, 0.0, exp2(tl.minimum((nearest - value) * rate, 64.0), FAST))
         total += weight
         weight *= slope
         added = ()

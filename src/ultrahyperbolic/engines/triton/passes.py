@@ -161,30 +161,56 @@ class Passes:
         Points are those of :meth:`pair_points`, and factors [runs, d], the metric's signs over 4|β|, in the precision
         of pairs; radius is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs].
         """
-        excluded = (self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops)
-        grid = (self.blocks, self.splits, self.runs)
-        total = schedule.shape[-1]
-        cut: dict[str, int | bool] = {
-            "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
-            "BITMAP": self.use_bitmap,
-        }  # fmt: skip
-        exact = exact_coefficients()
-        fast = self.dtype == torch.float32 and not self.interpreted
+        when = (schedule, schedule.shape[-1], iterations)
+        self.find_nearest(points, factors, radius, when)
         with on_device(self.device):
-            nearest_kernel[grid](
-                points, factors, self.n, *excluded, self.found, self.splits, self.tiles, **cut,
+            pass_kernel[self.grid](
+                points, factors, radius, self.n, *when, self.least, *self.excluded, self.sums, self.gradient,
+                self.splits, self.tiles, **self.cut, **self.measure, num_warps=self.shape.warps,
+            )  # fmt: skip
+
+    def find_nearest(
+        self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor,
+        when: tuple[torch.Tensor, int, torch.Tensor],
+    ) -> None:  # fmt: skip
+        """The dissimilarity of the nearest pair without an edge, into ``least``."""
+        with on_device(self.device):
+            nearest_kernel[self.grid](
+                points, factors, self.n, *self.excluded, self.found, self.splits, self.tiles, **self.cut,
                 num_warps=self.shape.warps,
             )  # fmt: skip
             least_kernel[(self.runs,)](
-                self.found, self.blocks * self.splits, schedule, total, iterations, radius, self.least, KIND=self.kind,
-                COEFFICIENTS=exact, SIZE=1024,
+                self.found, self.blocks * self.splits, *when, radius, self.least, KIND=self.kind,
+                COEFFICIENTS=exact_coefficients(), SIZE=1024,
             )  # fmt: skip
-            pass_kernel[grid](
-                points, factors, radius, self.n, schedule, total, iterations, self.least, *excluded, self.sums,
-                self.gradient, self.splits, self.tiles, **cut, KIND=self.kind,
-                COEFFICIENTS=arc_coefficients(_SINGLE) if self.dtype == torch.float32 else exact, FAST=fast,
-                num_warps=self.shape.warps,
-            )  # fmt: skip
+
+    @property
+    def grid(self) -> tuple[int, int, int]:
+        """The programs of a pass."""
+        return self.blocks, self.splits, self.runs
+
+    @property
+    def excluded(self) -> tuple[torch.Tensor | int, ...]:
+        """What tells edges, as kernels take it."""
+        return self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops
+
+    @property
+    def cut(self) -> dict[str, int | bool]:
+        """How pairs are cut, as kernels take it."""
+        return {
+            "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
+            "BITMAP": self.use_bitmap,
+        }  # fmt: skip
+
+    @property
+    def measure(self) -> dict[str, int | bool | tuple[float, ...]]:
+        """The dissimilarity of pairs, as kernels take it."""
+        single = self.dtype == torch.float32
+        return {
+            "KIND": self.kind,
+            "COEFFICIENTS": arc_coefficients(_SINGLE) if single else exact_coefficients(),
+            "FAST": single and not self.interpreted,
+        }
 
 
 def _multiprocessors(device: torch.device) -> int:
