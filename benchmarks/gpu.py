@@ -11,7 +11,7 @@ The limit of the card is reckoned from the operations that one pair needs: three
 square, gradient) and 42 for D_γ, its slope and the exponential, at 128 a multiprocessor and clock. The five special
 functions of a pair (three reciprocal roots, a logarithm, an exponential) at 16 a clock would allow more. Graphs of the
 scaling have five random edges a node. The smoothed dissimilarity, whose float32 coordinates are split so that nothing
-is lost near the light cone, is timed beside D_γ.
+is lost near the light cone, is timed beside D_γ. ``--scope`` times the two forms of the loss instead.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from ultrahyperbolic.engines.triton.engine import TritonEngine
 from ultrahyperbolic.engines.triton.pair_kernels import GEODESIC, SMOOTHED
 from ultrahyperbolic.engines.triton.passes import Passes
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.objective import RankedPairs
+from ultrahyperbolic.objective import RankedPairs, Scope
 
 Figures = dict[str, float]
 # For D_γ with its slope, exp, and what adds them up, as the kernel writes them.
@@ -127,6 +127,32 @@ def nips(path: Path | None) -> Figures:
     return figures
 
 
+def scopes() -> Figures:
+    """One iteration with ties compared with the pairs of their ends, over one with those of the whole graph.
+
+    Q^{3,3}, float32, five random ties a node, at the method's first and last temperature.
+    """
+    figures: Figures = {}
+    manifold = PseudoHyperboloid(3, 3)
+    for n, tau in product((1_000, 2_715, 10_000, 30_000), (0.04, 7e-4)):
+        edges = random_edges(n)
+        weights = np.random.default_rng(0).integers(1, 4, len(edges)).astype(float)
+        pairs = RankedPairs.of(Graph.from_arrays(edges[:, 0], edges[:, 1], weights, ids=n))
+        start = manifold.random_near_pole(n, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+        took: list[float] = []
+        scopes: tuple[Scope, ...] = ("node", "graph")
+        for scope in scopes:
+            schedule = Schedule.constant(2000, temperature=tau, step=1e-9, epsilon=1e-4)
+            engine = TritonEngine(pairs, [RunSpec(manifold, schedule, "smoothed", scope=scope)])
+            state = BatchState.start([start])
+            engine.advance(state, 20)
+            took.append(milliseconds(partial(engine.advance, state, 100)) / 100)
+            figures[f"scope_{scope}_ms_cuda_n{n}_tau{tau:g}"] = took[-1]
+            engine.close()
+        figures[f"scope_ratio_cuda_n{n}_tau{tau:g}"] = took[0] / took[1]
+    return figures
+
+
 def all_pairs() -> Figures:
     figures: Figures = {}
     properties = torch.cuda.get_device_properties(DEVICE)
@@ -201,12 +227,15 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--plot", type=Path, help="draw how time and memory grow")
     parser.add_argument("--data", type=Path, help="nips_edges.txt; its iteration is left out without it")
+    parser.add_argument("--scope", action="store_true", help="compare the two scopes of the loss instead")
     arguments = parser.parse_args()
     if not torch.cuda.is_available():
         sys.exit("this benchmark needs a CUDA device, and torch finds none")
     print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}, triton {triton.__version__}", flush=True)
     figures: Figures = {}
     parts: tuple[Callable[[], Figures], ...] = (correctness, lambda: nips(arguments.data), all_pairs, scaling)
+    if arguments.scope:
+        parts = (scopes,)
     for part in parts:
         found = part()
         figures.update(found)

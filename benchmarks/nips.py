@@ -8,6 +8,8 @@ those of the exact form, ``sampled_threads`` those that torch had during the sam
 the exact objective at τ = 1, where every pair counts, over that at τ = 1e-4, where almost none does; both see the same
 points.
 
+``--scope`` times the two forms of the loss instead, and gives ratios node/graph.
+
 The file is looked for where ``ultrahyperbolic.datasets.nips`` looks.
 """
 
@@ -17,17 +19,21 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid, datasets
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.objective import RankedPairs
+from ultrahyperbolic.objective import RankedPairs, Scope
 from ultrahyperbolic.paper.sampled import SAMPLES, SampledEngine
+from ultrahyperbolic.training.method import parts_of
 
 BARS = {"speedup": "at least 500", "hot_over_cold": "at most 3"}
 
@@ -83,6 +89,28 @@ def measure(graph: Graph, threads: int, samples: int, count: int) -> dict[str, f
     return figures
 
 
+def scopes(graph: Graph, threads: int) -> dict[str, float]:
+    """One iteration with ties compared with the pairs of their ends, over one with those of the whole graph.
+
+    Q^{3,3} near the pole, smoothed, at the method's first and last temperature; all pairs, and the method's parts.
+    """
+    pairs, manifold = RankedPairs.of(graph), PseudoHyperboloid(3, 3)
+    start = manifold.random_near_pole(pairs.n_nodes, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+    found: dict[str, float] = {}
+    for tau, parts in product((0.04, 7e-4), sorted({1, parts_of(graph)})):
+        full = np.ones(1000)
+        schedule = Schedule(tau * full, 1e-4 * full, 1e-9 * full, 1e-9 * full, parts=parts)
+        took: list[float] = []
+        scopes: tuple[Scope, ...] = ("node", "graph")
+        for scope in scopes:
+            engine = NumbaEngine(pairs, [RunSpec(manifold, schedule, "smoothed", scope=scope)], threads=threads)
+            state = BatchState.start([start])
+            engine.advance(state, 2)
+            took.append(seconds(partial(engine.advance, state, 10), 5))
+        found[f"scope_ratio_cpu_tau{tau:g}_parts{parts}"] = took[0] / took[1]
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the figures here")
@@ -90,9 +118,13 @@ def main() -> None:
     parser.add_argument("--graph", default="nips", help="another data set, to try it out")
     parser.add_argument("--samples", type=int, default=SAMPLES, help="fewer, to try it out")
     parser.add_argument("--sampled-iterations", type=int, default=1)
+    parser.add_argument("--scope", action="store_true", help="compare the two scopes of the loss instead")
     arguments = parser.parse_args()
     graph = datasets.load(arguments.graph)
-    figures = measure(graph, arguments.threads, arguments.samples, arguments.sampled_iterations)
+    if arguments.scope:
+        figures = scopes(graph, arguments.threads)
+    else:
+        figures = measure(graph, arguments.threads, arguments.samples, arguments.sampled_iterations)
     for key, value in figures.items():
         print(f"  {key:24s} {value:12.4g}" + (f"  ({BARS[key]})" if key in BARS else ""))
     if arguments.json:

@@ -12,6 +12,7 @@ from ultrahyperbolic.embedding.record import Training
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.plan import Choice, Execution, Plan, Wishes, geometry_of
 
 KARATE = uh.datasets.karate()
@@ -112,3 +113,20 @@ def test_former_names_of_dissimilarities_are_taken_with_a_warning():
         former = uh.embed(KARATE, dissimilarity="broken_dissimilarity", **options)
     assert former.run["config"]["dissimilarity"] == "broken"
     assert np.array_equal(former.points, uh.embed(KARATE, dissimilarity="broken", **options).points)
+
+
+def test_a_scope_that_is_given_wins_over_the_methods():
+    bare = recipe(uh.TrainingConfig(p=2, q=2), KARATE)
+    for scope in ("graph", "node"):
+        assert configure(KARATE, p=2, q=2, scope=scope)[0].scope == scope
+    assert configure(KARATE, p=2, q=2)[0].scope == bare.scope
+    with pytest.raises(ValueError, match="scope must be one of graph, node, got 'nodes'"):
+        Plan(wishes=Wishes(scope="nodes"))
+
+
+def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
+    trained = uh.embed(KARATE, p=2, q=2, iterations=20, scope="node", quiet=True)
+    data = trained.run["config"]
+    assert data["scope"] == "node"
+    del data["scope"]
+    assert uh.TrainingConfig.from_json(data).scope == "graph"

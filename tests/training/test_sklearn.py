@@ -28,6 +28,8 @@ def test_fit_transform_dense_and_sparse():
     again = clone(model).fit(scipy.sparse.csr_array(adjacency()))
     assert np.array_equal(points, again.embedding_)
     assert uh.PseudoHyperboloid(3, 1).check_point(torch.from_numpy(points)).ok
+    model.set_params(scope="node").fit(adjacency())
+    assert model.result_.run["config"]["scope"] == "node"
 
 
 def test_parameters_and_errors():

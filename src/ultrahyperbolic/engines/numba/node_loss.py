@@ -278,9 +278,7 @@ def small_node_loss_and_gradient(run, space, now, prepared, edges, work):
         longest = max(longest, edge_values[e])
         w[places[e]] = _BEYOND
     least, together = _sum_kept(weights, w, tau, nodes, places, n)
-    loss = rank_by_node(
-        edge_values[:m], tau, nodes, edges.incidence, rows.edges, pulls, values, rows.edges[2]
-    )
+    loss = rank_by_node(edge_values[:m], tau, nodes, edges.incidence, rows.edges, pulls, values, rows.edges[2])
     for k in range(len(points)):
         for j in range(n):
             gradient[k, j] = 0.0

@@ -325,6 +325,7 @@ def weigh(slopes, weights, count, factor):
 
 @jit
 def add_pair(points, i, j, pull, gradient):
+    """Add pull·(x_i - x_j) to the gradient of i, and take it from that of j."""
     for k in range(len(points)):
         part = pull * (points[k, i] - points[k, j])
         gradient[k, i] += part

@@ -105,7 +105,9 @@ class _Shared(NamedTuple):
     @classmethod
     def of(cls, spec: RunSpec) -> _Shared:
         space = kernel_space(spec.manifold, spec.dissimilarity)
-        return cls(space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time, spec.scope == "node")
+        return cls(
+            space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time, spec.scope == "node"
+        )
 
 
 class _Group:
