@@ -162,18 +162,14 @@ class NumbaEngine(OneProcess):
         cold, everything = bool(is_cold(work, now.tau)), False
         while True:
             begin(space, now, work, cold, everything)
-            self._on_slabs(run, partial(self._sweep, shared, cold, False), pool)
+            self._on_slabs(run, partial(sweep, *shared, cold, False), pool)
             loss: float = rank_slabs(arrays, now, edges, work)
             if everything or not leaves_out(loss, edges, self.pairs.n_nodes):
                 break
             cold = everything = True
-        self._on_slabs(run, partial(self._sweep, shared, cold, True), pool)
+        self._on_slabs(run, partial(sweep, *shared, cold, True), pool)
         gradient_of_slabs(arrays, space, now, edges, work)
         return loss, longest, nearest_of_slabs(space, now, prepared, work)
-
-    @staticmethod
-    def _sweep(shared: tuple[object, ...], cold: bool, pushing: bool, s: int) -> None:
-        sweep(*shared, s, cold, pushing)
 
     def _on_slabs(self, run: _CompiledRun, work: Callable[[int], None], pool: ThreadPoolExecutor | None) -> None:
         """Do a thing for every slab of a pass, on a pool's threads."""

@@ -167,13 +167,13 @@ def node_loss_and_gradient(run, space, now, prepared, edges, work):
     while True:
         begin(space, now, work, cold, everything)
         for s in range(len(work.sums)):
-            sweep(run, space, now, prepared, edges, work, s, cold, False)
+            sweep(run, space, now, prepared, edges, work, cold, False, s)
         loss = rank_slabs(run, now, edges, work)
         if everything or not leaves_out(loss, edges, run.points.shape[1]):
             break
         cold = everything = True
     for s in range(len(work.sums)):
-        sweep(run, space, now, prepared, edges, work, s, cold, True)
+        sweep(run, space, now, prepared, edges, work, cold, True, s)
     gradient_of_slabs(run, space, now, edges, work)
     return loss, longest, nearest_of_slabs(space, now, prepared, work)
 

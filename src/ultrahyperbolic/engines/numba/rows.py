@@ -240,7 +240,7 @@ def _push_tile(entry, i, start, count, points, coefficients, pulls, gradient):
 
 
 @jit
-def sweep(run, space, now, prepared, edges, work, s, cold, pushing):
+def sweep(run, space, now, prepared, edges, work, cold, pushing, s):
     """The pairs of slab ``s``: their sums by node, or when these are known (``pushing``) the gradient."""
     exact, points, offsets, neighbors = run.points, run.pair_points, edges.offsets, edges.neighbors
     factors, table, gradient, tiles, cut = work.factors, work.table, work.gradients[s], work.tiles[s], work.cut[0]

@@ -66,8 +66,8 @@ def weaker_kernel(
     nearest, sums, splits, values, offsets, incident, n, m, schedule, total_iterations, iterations, relative, log_sums,
     running, SPLITS: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """Of a node: what its sum is relative to, log Σ exp(-d/τ) over its other pairs, and a running log-sum-exp from there
-    over its edges, weakest first: [B, 2m].
+    """Of a node: what its sum is relative to, log Σ exp(-d/τ) over its other pairs, and from there a running
+    log-sum-exp over its edges, weakest first: [B, 2m].
     """
     node, run = tl.program_id(0), tl.program_id(1)
     tau = tl.load(schedule + run * 4 * total_iterations + tl.load(iterations + run))

@@ -1,5 +1,6 @@
-"""Edges compared with the pairs of their two ends, on a CUDA device: two passes over the pairs, and between them sums by
-node over its edges. What lies between sweeps stays on the device.
+"""Edges compared with the pairs of their two ends, on a CUDA device.
+
+Two passes over the pairs: sums by node, and once the edges of every node are added up, the gradient.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ def _rsqrt(x, FAST: tl.constexpr):
 
 @triton.jit
 def exp2(x, FAST: tl.constexpr):
+    """2ˣ; with FAST in one instruction of float32."""
     if FAST:
         return tl.inline_asm_elementwise(
             "ex2.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
@@ -190,6 +191,7 @@ def half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.conste
 
 @triton.jit
 def is_edge(bitmap, words, rows, columns):
+    """1 where a bitmap leaves a pair out, else 0."""
     word = tl.load(bitmap + rows[:, None] * words + (columns // 32)[None, :])
     return (word >> (columns % 32)[None, :]) & 1
 
