@@ -104,9 +104,7 @@ def test_ends_with_nothing_to_compare_with(edges):
 def test_sums_by_node_of_many_tiles(manifold, tau):
     pairs, points = random_pairs(1500, "tied"), spread_points(manifold, 1500)
     assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-10
-    assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= (
-        1e-4 if tau > 1e-3 else 1e-3
-    )
+    assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-4
 
 
 def test_iterations_of_runs_of_both_scopes():

@@ -117,6 +117,8 @@ def test_errors():
     graph = GRAPHS["one class"]
     with pytest.raises(ValueError, match="temperature must be a finite positive number, got 0"):
         RankingLoss(graph, Euclidean(2).dissimilarity, 0.0)
+    with pytest.raises(ValueError, match="scope must be one of graph, node, got 'ends'"):
+        RankingLoss(graph, Euclidean(2).dissimilarity, 1.0, scope="ends")
     with pytest.raises(ValueError, match=r"points must be \[9, d\], got shape \(8, 2\)"):
         RankingLoss(graph, Euclidean(2).dissimilarity, 1.0)(torch.zeros(8, 2))
     huge = Graph.from_arrays([0], [1], ids=20_000)
