@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from scipy.stats import spearmanr
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.datasets import karate
-from ultrahyperbolic.evaluation import delta, hierarchy, leader_ranks, norm_proxy, strength_spearman
+from ultrahyperbolic.evaluation import delta, leader_ranks, norm_proxy, strength_spearman
 from ultrahyperbolic.graph import Graph
 
 
@@ -53,21 +52,6 @@ def test_leaders_are_positions(leaders):
         leader_ranks([1.0, 2.0, 3.0, 4.0], leaders)
 
 
-@pytest.fixture(params=["scipy", "numpy"])
-def ranks(request, monkeypatch):
-    """Both ways of ranking."""
-    if request.param == "numpy":
-        monkeypatch.setitem(sys.modules, "scipy.stats", None)
-
-
-@pytest.mark.parametrize("n", [0, 1, 2, 1000])
-def test_both_ways_of_ranking_are_one(n):
-    values = np.random.default_rng(n).integers(0, 50, n).astype(float)
-    values[: n // 100] = np.inf
-    np.testing.assert_allclose(hierarchy._ranks_of_numpy(values), hierarchy._ranks_of_scipy(values), rtol=0, atol=1e-12)
-
-
-@pytest.mark.usefixtures("ranks")
 def test_spearman_is_scipy_s():
     for seed in range(20):
         rng = np.random.default_rng(seed)
@@ -108,7 +92,6 @@ def test_of_equal_strengths_at_the_cut_the_first_are_taken():
     assert strength_spearman(graph, scores, top=3) == pytest.approx(spearmanr([5, 5, 4], [0, -1, -2]).statistic)
 
 
-@pytest.mark.usefixtures("ranks")
 def test_spearman_is_nan_where_it_means_nothing():
     graph = Graph.from_edges([(0, 1, 2), (1, 2, 1)])
     assert math.isnan(strength_spearman(graph, [1.0, 1.0, 1.0]))

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from .output import json_rows, number, percent, print_table, shown
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas
+    from numpy.typing import NDArray
 
     from ..embedding import Embedding
     from ..graph import Graph
@@ -69,11 +71,11 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     for line in reservations(record.measures):
         print(f"  note: {line}")
     print(f"\n{'the top of the hierarchy' if shows_hierarchy(record.measures) else 'nodes by delta'}:")
-    top = embedding.hierarchy().head(_TOP)
-    strength = dict(zip(graph.ids, graph.strength, strict=True))
+    top = embedding.rank.argsort()[:_TOP]
+    ranks = ranks_in_words({name: column[top] for name, column in embedding.rank_columns.items()})
     rows = [
-        (rank, shown(node), number(delta), f"{strength[node]:g}")
-        for rank, node, delta in zip(ranks_in_words(top), top["node"], top["delta"], strict=True)
+        (rank, shown(embedding.ids[int(node)]), number(embedding.delta[node]), f"{graph.strength[node]:g}")
+        for rank, node in zip(ranks, top, strict=True)
     ]
     print_table(("rank", "node", "delta", "strength"), rows, right=("rank", "delta", "strength"))
     if record.ranks is not None:
@@ -99,8 +101,8 @@ def resuming(folder: Path, ending: Ending) -> str:
     return f"embed --resume {shlex.quote(str(folder))}{more}"
 
 
-def ranks_in_words(table: pandas.DataFrame) -> list[str]:
-    """The ranks of a table of ``Embedding.hierarchy``, each with its interval over the seeds where that is known."""
+def ranks_in_words(table: pandas.DataFrame | Mapping[str, NDArray[np.int64]]) -> list[str]:
+    """The ranks of columns as ``Embedding.hierarchy`` has them, each with its interval over the seeds if known."""
     ranks = [str(rank) for rank in table["rank"]]
     if "rank_low" not in table:
         return ranks

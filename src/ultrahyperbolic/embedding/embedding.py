@@ -120,11 +120,12 @@ class Embedding:
         """Columns node, delta and rank, the smallest delta first; rank_low and rank_high where they are known."""
         import pandas as pd
 
-        table = pd.DataFrame({"node": self._id_column(), "delta": self.delta, **self._rank_columns})
+        table = pd.DataFrame({"node": self._id_column(), "delta": self.delta, **self.rank_columns})
         return table.sort_values("rank", ignore_index=True)
 
     @property
-    def _rank_columns(self) -> dict[str, NDArray[np.int64]]:
+    def rank_columns(self) -> dict[str, NDArray[np.int64]]:
+        """rank [n], and rank_low and rank_high [n] where they are known."""
         found = {"rank": self.rank}
         if self.rank_intervals is not None:
             found |= {"rank_low": self.rank_intervals.low, "rank_high": self.rank_intervals.high}
@@ -209,7 +210,7 @@ class Embedding:
         import pandas as pd
 
         coordinates = {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
-        return pd.DataFrame({"node": self._id_column(), **coordinates, "delta": self.delta, **self._rank_columns})
+        return pd.DataFrame({"node": self._id_column(), **coordinates, "delta": self.delta, **self.rank_columns})
 
     def to_networkx(self) -> networkx.Graph:
         """The graph with ``point``, ``delta`` and ``rank`` on its nodes; nodes alone where the graph is not at hand."""

@@ -140,21 +140,6 @@ def _spearman(a: Floats, b: Floats) -> float:
 
 def _centred_ranks(values: Floats) -> Floats:
     """Ranks less their mean; equal values have the mean of the ranks they take up."""
-    try:
-        ranks = _ranks_of_scipy(values)
-    except ImportError:
-        ranks = _ranks_of_numpy(values)
-    return ranks - 0.5 * (len(values) + 1)
-
-
-def _ranks_of_scipy(values: Floats) -> Floats:
-    from scipy.stats import rankdata
-
-    ranks: Floats = rankdata(values)
-    return ranks
-
-
-def _ranks_of_numpy(values: Floats) -> Floats:
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - 0.5 * (counts - 1))[which]
-    return ranks
+    return ranks - 0.5 * (len(values) + 1)

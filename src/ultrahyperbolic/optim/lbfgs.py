@@ -16,6 +16,8 @@ from ..geometry import Manifold
 _SUFFICIENT, _FLATTER = 1e-4, 0.9
 _TRIALS, _DOUBLINGS = 60, 20
 _KEPT = 10
+# How far a probe of the curvature goes, relative to the points.
+_PROBE = 1e-6
 
 
 class Found(NamedTuple):
@@ -68,6 +70,8 @@ class PhiLBFGS:
     def asking(self, at: Found) -> Step:
         """The same step, which asks for what :meth:`step` has ``evaluate`` for: several can be answered at once."""
         gradient = self._through_phi(at.points, at.gradient)
+        if not self._pairs:
+            yield from self._probe(at, gradient)
         found = yield from self._search(at, gradient, self._newton(gradient))
         if found is None and self._pairs:
             expected, length = self.expected, self.length
@@ -75,6 +79,15 @@ class PhiLBFGS:
             found = yield from self._search(at, gradient, -gradient)
             self.expected, self.length = expected, length
         return found
+
+    def _probe(self, at: Found, gradient: Tensor) -> Generator[Tensor, tuple[float, Tensor], None]:
+        """Learn from the smallest move that rounding lets see: -∇ alone does not say how far to go."""
+        length = float(gradient.norm())
+        if length > 0.0:
+            move = -(_PROBE * float(at.points.norm()) / length) * gradient
+            reached = yield from self._try(at.points + move)
+            if reached is not None:
+                self._learn(move, self._through_phi(at.points + move, reached.gradient) - gradient)
 
     def _through_phi(self, z: Tensor, gradient: Tensor) -> Tensor:
         """The gradient of f∘φ at z from that of f at φ(z)."""

@@ -14,7 +14,6 @@ from ..evaluation.inputs import are_edges
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..pairs import pair_distances
-from .choice import MOST_NODES
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,11 +48,11 @@ class Distances(NamedTuple):
 
 
 def distances(points: Floats, manifold: Manifold, graph: Graph | None) -> Distances:
-    """Of all edges and all pairs up to ``MOST_NODES`` nodes, and beyond of so many drawn."""
+    """Of all edges and all pairs; where there are more than ``_DRAWN``, of so many drawn."""
     tensor = torch.from_numpy(np.array(points))
     n = len(points)
     edges = np.empty((0, 2), np.int64) if graph is None else graph.edges
-    all_edges, all_pairs = len(edges) <= _DRAWN, n <= MOST_NODES
+    all_edges, all_pairs = len(edges) <= _DRAWN, n * (n - 1) // 2 <= _DRAWN
     rng = np.random.default_rng(0)
     if not all_edges:
         edges = edges[rng.integers(len(edges), size=_DRAWN)]

@@ -26,6 +26,9 @@ Start = Literal["spectral", "pole"]
 Moves = Literal["absolute", "spread"]
 STARTS: tuple[Start, ...] = ("spectral", "pole")
 
+# The smoothing is held for so many iterations: tables of the smoothed dissimilarity then serve as many.
+_HELD = 8
+
 
 class Settings(TypedDict, total=False):
     """Settings of a training, those that are given: what they mean is said of :class:`TrainingConfig`."""
@@ -173,9 +176,10 @@ class TrainingConfig:
             values[:over] = np.geomspace(*ends, over)
             return values
 
+        smoothing = between(self.epsilon, cooling)
         return Schedule(
             between(self.temperature, cooling),
-            between(self.epsilon, cooling),
+            smoothing[np.arange(total) // _HELD * _HELD],
             np.full(total, self.step),
             np.full(total, math.inf) if self.max_step is None else between(self.max_step, total),
             -math.inf if self.drop_below is None else self.drop_below,

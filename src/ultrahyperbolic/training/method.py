@@ -22,7 +22,7 @@ GOALS: tuple[Goal, ...] = get_args(Goal)
 _DEGREE = 33.0
 # How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
 # say: the share is divided by this power of the parts.
-_MEETS, _NOISE = 256, 1 / 6
+_MEETS, _NOISE = 128, 1 / 6
 # Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to find a place among
 # them: so many times as many at most.
 _ITERATIONS, _SPARSE, _MOST = 1500, 4.0, 8 / 3
