@@ -150,12 +150,18 @@ def test_runs_are_kept_and_not_repeated(compare, monkeypatch):
     assert compare("run", "--peers", "spectral,umap", "--graphs", "karate", "--skip", "umap.karate", "--held-out", 0)
 
 
-def test_ours_are_run_through_the_public_call(compare):
-    found = compare(
-        "run", "--peers", "q22", "--graphs", "karate", "--seeds", 1, "--held-out", 1, "--option", "iterations=30"
-    )
-    assert 0.3 < found["q22.karate.map"] <= 1.0
-    assert {"q22.karate.tie_order", "q22.karate.spearman_all", "q22.karate.auc"} < set(found)
+def test_ours_are_trained_by_the_public_call(club):
+    from measuring import measured
+    from ours_peer import train
+    from peer import Given
+    from spaces import space_of
+
+    options = {"signature": "2,2", "iterations": "30", "goal": "neighbours"}
+    found = train(Given(club.edges, club.n_nodes, club.weights, 4, 0, options))
+    measures = measured(club, *space_of(found.coordinates, found.dissimilarity, **found.extra))
+    assert found.coordinates.shape == (34, 5)
+    assert (found.extra["p"], found.extra["q"]) == (2, 2)
+    assert measures["map"] > 0.5
 
 
 def test_an_unknown_peer_and_a_missing_environment_are_said(compare, monkeypatch, tmp_path):
