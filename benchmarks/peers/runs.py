@@ -19,7 +19,7 @@ from spaces import space_of
 from torch import Tensor
 
 from ultrahyperbolic.evaluation import hold_out_edges
-from ultrahyperbolic.geometry import Manifold
+from ultrahyperbolic.geometry import Geometry, Manifold
 from ultrahyperbolic.graph import Graph
 
 HERE = Path(__file__).parent
@@ -79,6 +79,10 @@ GRAPHS = (
 DEPTHS = ("mammals", "phenotypes", "planted_tree", "planted_tree_weighted", "planted_random_tree")
 
 
+class PeerError(Exception):
+    """A peer's process failed; its last words are the message."""
+
+
 @dataclass(frozen=True)
 class Result:
     """What a peer gave."""
@@ -116,7 +120,7 @@ def train(peer: Peer, graph: Graph, seed: int, asked: Asked) -> Result:
         command += [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
         done = subprocess.run(command, env=variables, capture_output=True, text=True)
         if done.returncode:
-            raise SystemExit(f"{peer.title} failed on a graph of {graph.n_nodes} nodes:\n{done.stderr[-2000:]}")
+            raise PeerError(f"{peer.title} failed on a graph of {graph.n_nodes} nodes:\n{done.stderr[-2000:]}")
         with np.load(out) as data:
             numbers = {name: float(data[name]) for name in data if name not in ("coordinates", "dissimilarity")}
             coordinates, dissimilarity = data["coordinates"], str(data["dissimilarity"])
@@ -125,10 +129,13 @@ def train(peer: Peer, graph: Graph, seed: int, asked: Asked) -> Result:
     return Result(points, manifold, cost)
 
 
-def one(peer: Peer, loaded: Loaded, seed: int, asked: Asked) -> dict[str, float]:
+def one(peer: Peer, loaded: Loaded, seed: int, asked: Asked) -> Figures:
     """All that is kept of a peer on a graph from a seed."""
     found = train(peer, loaded.graph, seed, asked)
-    figures = measured(loaded.graph, found.points, found.manifold, loaded.depth) | found.cost
+    figures: Figures = {**measured(loaded.graph, found.points, found.manifold, loaded.depth), **found.cost}
+    geometry = Geometry.of_manifold(found.manifold)
+    if geometry is not None:
+        figures["geometry"] = geometry.name
     if seed < asked.held_out:
         held = hold_out_edges(loaded.graph, HELD_OUT, seed)
         rest = train(peer, held.graph, seed, asked)
@@ -153,13 +160,16 @@ def run(names: Sequence[str], graphs: Sequence[str], asked: Asked, skip: set[str
                 if wanted in kept and not asked.again:
                     continue
                 began = time.perf_counter()
-                figures = one(ALL[name], loaded, seed, asked)
+                try:
+                    figures = one(ALL[name], loaded, seed, asked)
+                except PeerError as error:
+                    print(f"{stem}: {error}", flush=True)
+                    continue
                 new: Figures = {f"{stem}.{what}": value for what, value in figures.items()}
                 kept = averaged((load([path]) if path else kept) | new)
                 save(kept, path)
-                said = ", ".join(
-                    f"{what} {figures[what]:.4g}" for what in ("map", "recall_at_1", "cpu", "auc") if what in figures
-                )
+                told = [f"{what} {number(figures, what):.4g}" for what in ("map", "recall_at_1", "cpu", "auc")]
+                said = ", ".join([*told, *([str(figures["geometry"])] if "geometry" in figures else [])])
                 print(f"{stem}: {said} ({time.perf_counter() - began:.0f} s)", flush=True)
     return kept
 
@@ -191,7 +201,7 @@ def averaged(figures: Mapping[str, Value]) -> Figures:
     seeds: dict[str, list[float]] = {}
     for key in figures:
         parts = key.split(".")
-        if len(parts) == 4 and parts[2].startswith("seed"):
+        if len(parts) == 4 and parts[2].startswith("seed") and not isinstance(figures[key], str):
             seeds.setdefault(".".join((*parts[:2], parts[3])), []).append(number(figures, key))
     means: Figures = {key: mean(values) for key, values in seeds.items()}
     return {**figures, **means}

@@ -16,6 +16,7 @@ def train(given: Given) -> Placed:
     pairs, _ = given.both_ways
     ties = coo_matrix((np.ones(len(pairs)), pairs.T), shape=(given.n, given.n))
     hops = shortest_path(ties, unweighted=True)
+    hops[np.isinf(hops)] = 2.0 * hops[np.isfinite(hops)].max()  # other components: UMAP takes no infinity
     neighbours = min(15, given.n - 1)
     model = UMAP(
         n_components=given.dim, metric="precomputed", n_neighbors=neighbours, random_state=given.seed, n_jobs=1

@@ -119,10 +119,19 @@ def test_published_protocol_ranks_hypernyms_alone_among_all_that_are_none():
 def test_figures_add_up_and_are_averaged():
     from runs import averaged
 
-    found = averaged({"a.karate.seed0.map": 0.5, "a.karate.seed1.map": 0.7, "a.karate.seed0.auc": 0.9, "other": 3})
+    found = averaged(
+        {
+            "a.karate.seed0.map": 0.5,
+            "a.karate.seed1.map": 0.7,
+            "a.karate.seed0.auc": 0.9,
+            "a.karate.seed0.geometry": "Q",
+            "other": 3,
+        }
+    )
     assert found["a.karate.map"] == pytest.approx(0.6)
     assert found["a.karate.auc"] == 0.9
     assert found["other"] == 3
+    assert "a.karate.geometry" not in found
 
 
 @pytest.fixture
