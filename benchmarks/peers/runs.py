@@ -168,7 +168,8 @@ def run(names: Sequence[str], graphs: Sequence[str], asked: Asked, skip: set[str
                 new: Figures = {f"{stem}.{what}": value for what, value in figures.items()}
                 kept = averaged((load([path]) if path else kept) | new)
                 save(kept, path)
-                told = [f"{what} {number(figures, what):.4g}" for what in ("map", "recall_at_1", "cpu", "auc")]
+                shown = [what for what in ("map", "recall_at_1", "cpu", "auc") if what in figures]
+                told = [f"{what} {number(figures, what):.4g}" for what in shown]
                 said = ", ".join([*told, *([str(figures["geometry"])] if "geometry" in figures else [])])
                 print(f"{stem}: {said} ({time.perf_counter() - began:.0f} s)", flush=True)
     return kept

@@ -159,6 +159,22 @@ def test_runs_are_kept_and_not_repeated(compare, monkeypatch):
     assert compare("run", "--peers", "spectral,umap", "--graphs", "karate", "--skip", "umap.karate", "--held-out", 0)
 
 
+def test_a_peer_that_fails_is_said_and_the_run_goes_on(compare, monkeypatch, capsys):
+    import runs
+
+    def one(peer, *words):
+        if peer.title == "UMAP":
+            raise runs.PeerError("UMAP failed")
+        return {"map": 0.5, "cpu": 1.0}
+
+    monkeypatch.setattr(runs, "one", one)
+    found = compare("run", "--peers", "umap,wembed", "--graphs", "karate", "--seeds", 1, "--held-out", 0)
+    assert found == {"wembed.karate.seed0.map": 0.5, "wembed.karate.seed0.cpu": 1.0} | {
+        "wembed.karate.map": 0.5, "wembed.karate.cpu": 1.0
+    }  # fmt: skip
+    assert "umap.karate.seed0: UMAP failed" in capsys.readouterr().out
+
+
 def test_ours_are_trained_by_the_public_call(club):
     from measuring import measured
     from ours_peer import train
