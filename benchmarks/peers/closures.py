@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -75,7 +76,9 @@ def closure(names: Sequence[str], graphs: Sequence[str], asked: Asked, path: Pat
                 if f"{stem}.cpu" in kept and not asked.again:
                     continue
                 began = time.perf_counter()
-                result = train(ALL[name], ties, seed, asked)
+                # gensim has relations, from below to above; the others do not look at the direction.
+                words = replace(asked, options={"both": "no", **asked.options})
+                result = train(ALL[name], ties, seed, words, np.stack((known.below, known.above), 1))
                 directed = hypernyms(result.points, result.manifold, known.below, known.above)
                 figures = measured(ties, result.points, result.manifold) | result.cost
                 figures |= {"directed_map": directed.map, "directed_mean_rank": directed.mean_rank}

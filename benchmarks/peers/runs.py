@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from board_figures import Figures, Value, load, mean, number, save
 from board_graphs import Loaded, Shelf
+from graphs import Ints
 from measuring import auc, centralities, link_aucs, measured
 from spaces import space_of
 from torch import Tensor
@@ -107,14 +108,15 @@ class Asked:
     options: Mapping[str, str] = field(default_factory=dict)
 
 
-def train(peer: Peer, graph: Graph, seed: int, asked: Asked) -> Result:
-    """Train a graph in a process of its own."""
+def train(peer: Peer, graph: Graph, seed: int, asked: Asked, pairs: Ints | None = None) -> Result:
+    """Train a graph in a process of its own; ``pairs`` [m, 2] are its ties in a direction of their own."""
+    edges = graph.edges if pairs is None else pairs
     variables = {key: value for key, value in os.environ.items() if key != "PYTHONPATH" or peer.environment is None}
     variables |= dict.fromkeys(THREADS, str(asked.threads)) | {"PYTHONHASHSEED": "0"}
     options = {**peer.options, "threads": str(asked.threads), **asked.options}
     with tempfile.TemporaryDirectory() as folder:
         given, out = Path(folder, "graph.npz"), Path(folder, "out.npz")
-        np.savez(given, edges=graph.edges, n=np.array(graph.n_nodes), weights=graph.weights)
+        np.savez(given, edges=edges, n=np.array(graph.n_nodes), weights=graph.weights)
         command = [peer.python, str(HERE / peer.script), str(given), str(out)]
         command += ["--dim", str(asked.dim), "--seed", str(seed)]
         command += [word for name, value in options.items() for word in ("--option", f"{name}={value}")]
