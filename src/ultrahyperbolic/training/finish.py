@@ -79,7 +79,8 @@ class Finishing:
         """Evaluate where the descent has led all runs; those that are done, or are nowhere, rest."""
         self._at = BatchState.start(list(state.points))
         self._at.iteration = self.descents - 1
-        found = self.engine.evaluate(self._at)
+        self._evaluate = self.engine.nearby()
+        found = self._evaluate(self._at)
         self._runs = [_Run(k, spec.manifold, found, state) for k, spec in enumerate(self.engine.specs)]
 
     def _step(self, runs: Sequence[_Run]) -> None:
@@ -96,7 +97,7 @@ class Finishing:
                 else:
                     self._at.points[run.number, :, : run.width] = points.numpy()
             if asking:
-                found = self.engine.evaluate(self._at)
+                found = self._evaluate(self._at)
                 answers = {run: run.found_in(found) for run in asking}
 
 

@@ -22,10 +22,10 @@ GOALS: tuple[Goal, ...] = get_args(Goal)
 _DEGREE = 33.0
 # How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
 # say: the share is divided by this power of the parts.
-_MEETS, _NOISE = 128, 1 / 6
+_MEETS, _NOISE = 192, 1 / 6
 # Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to find a place among
 # them: so many times as many at most.
-_ITERATIONS, _SPARSE, _MOST = 1500, 4.0, 8 / 3
+_ITERATIONS, _SPARSE, _MOST = 1600, 4.0, 2.5
 
 # Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale. Points that start at the pole
 # and leave it slowly keep their hierarchy; from the hops of the graph, neighbours and ties come out better.
@@ -75,8 +75,8 @@ def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, sam
     if goal == "hierarchy":
         share *= _SLOWLY
     made = replace(config, **_settings(config.geometry, goal))
-    made = replace(made, epsilon=(0.01, 1e-5), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
-    return in_units_of_radius(replace(made, finish=0.1, parts=parts))
+    made = replace(made, epsilon=(0.01, 1e-6), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
+    return in_units_of_radius(replace(made, finish=0.15, parts=parts))
 
 
 def _settings(geometry: Geometry, goal: Goal) -> Settings:
