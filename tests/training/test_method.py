@@ -34,8 +34,8 @@ def test_moves_and_iterations_grow_with_the_mean_degree_and_parts_with_the_nodes
     shares = [recipe(TrainingConfig(), graph).max_step[0] for graph in (sparse, dense, denser)]
     assert shares == pytest.approx([2 / 33, 16 / 33, 1.0])
     assert [default_iterations(graph) for graph in (sparse, dense, denser)] == [1600, 4000, 4000]
-    assert default_iterations(ring(200, 3)) == 2250
-    assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 511, 512, 3000)] == [1, 1, 2, 11]
+    assert default_iterations(ring(200, 3)) == 2400
+    assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 383, 384, 3000)] == [1, 1, 2, 15]
 
 
 def test_the_sample_is_not_taken_where_every_order_is_to_be_seen():

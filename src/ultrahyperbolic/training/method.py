@@ -75,7 +75,7 @@ def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, sam
     if goal == "hierarchy":
         share *= _SLOWLY
     made = replace(config, **_settings(config.geometry, goal))
-    made = replace(made, epsilon=(0.01, 1e-6), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
+    made = replace(made, epsilon=(0.01, 1e-5), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
     return in_units_of_radius(replace(made, finish=0.15, parts=parts))
 
 
