@@ -33,6 +33,8 @@ def test_moves_and_iterations_grow_with_the_mean_degree_and_parts_with_the_nodes
     sparse, dense, denser = ring(200, 1), ring(200, 8), ring(200, 40)
     shares = [recipe(TrainingConfig(), graph).max_step[0] for graph in (sparse, dense, denser)]
     assert shares == pytest.approx([2 / 33, 16 / 33, 1.0])
+    smoothing = [recipe(TrainingConfig(), graph).epsilon[1] for graph in (sparse, dense, denser)]
+    assert smoothing == pytest.approx([3e-5 * share for share in shares])
     assert [default_iterations(graph) for graph in (sparse, dense, denser)] == [1600, 4000, 4000]
     assert default_iterations(ring(200, 3)) == 2400
     assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 383, 384, 3000)] == [1, 1, 2, 15]

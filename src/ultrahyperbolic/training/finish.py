@@ -17,7 +17,8 @@ from ..geometry import Manifold
 from ..loop import Ending, Stopped
 from ..optim.lbfgs import Found, PhiLBFGS
 
-# A run has converged when so many iterations have lowered its loss by no more than this share of it.
+# A run has converged when so many iterations have lowered its loss by no more than this share of it, or of 1: an order
+# that is violated costs about as much.
 _WINDOW, _GAIN = 10, 1e-3
 # After so many iterations the curvature is learnt anew: from there a training that was stopped goes on.
 _BLOCK = 50
@@ -127,7 +128,7 @@ class _Run:
     def has_converged(self) -> bool:
         """Whether the last iterations gained next to nothing."""
         values = self.values
-        return len(values) > _WINDOW and values[-1 - _WINDOW] - values[-1] <= _GAIN * abs(values[-1 - _WINDOW])
+        return len(values) > _WINDOW and values[-1 - _WINDOW] - values[-1] <= _GAIN * max(values[-1 - _WINDOW], 1.0)
 
     def write_to(self, state: BatchState) -> None:
         """Let the batch know."""

@@ -1,8 +1,8 @@
 """Evaluations of points that hardly move: of all pairs those alone that are, or may have become, near enough to count.
 
 At a low temperature few pairs without an edge are so near that they count in the sum, and they are the same ones a
-moment later. A pass over all pairs is followed by a list of those within its bounds and around them. While no point has moved so
-far that another pair could have come within the bounds, the list says it all.
+moment later. A pass over all pairs is followed by a list of those within its bounds and around them. While no point has
+moved so far that another pair could have come within the bounds, the list says it all.
 """
 
 from __future__ import annotations
@@ -52,7 +52,8 @@ class NearPairs:
             return False
         moved = 2.0 * math.sqrt(np.square(run.points - self.points).sum(0).max())
         slack = scale_of(space) * moved * (4.0 * self.reach + moved)
-        return bool(_look(run, space, now, work, self.rows, self.columns, self.w, self.count, self.low + slack, self.high - slack))
+        listed = self.rows[: self.count], self.columns[: self.count], self.w
+        return bool(_look(run, space, now, work, *listed, self.low + slack, self.high - slack))
 
     def collect(self, run, space, now, prepared: Prepared, edges, work) -> None:
         """List the pairs of a finished pass that are within and around its bounds."""
@@ -87,9 +88,10 @@ def _collect(points, factors, time, low, high, edges, rows, columns):
 
 
 @jit
-def _look(run, space, now, work, rows, columns, w, count, low, high):
+def _look(run, space, now, work, rows, columns, w, low, high):
     """The sum and the gradient over listed pairs, as the first slab; False where a pair that counts may be unlisted."""
     points, factors, gradient, kind, radius = run.points, work.factors, work.gradients[0], space.kind, space.radius
+    count = len(rows)
     for k in range(count):
         w[k] = half_chord(points, factors, space.time, rows[k], columns[k])
     nearest = nearest_of(w, count, space, now.epsilon)
