@@ -6,6 +6,7 @@ found.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -75,7 +76,8 @@ def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, sam
     sample = sample and config.geometry.has_cone and config.stop != "ordered"
     parts = parts_of(graph) if sample else 1
     dense = min(1.0, _mean_degree(graph) / _DEGREE)
-    share = dense / parts**_NOISE
+    # Bounded moves wander as far as the root of their number: of more than are needed, each is shorter.
+    share = dense / parts**_NOISE * min(1.0, math.sqrt(default_iterations(graph) / config.iterations))
     if goal == "hierarchy":
         share *= _SLOWLY
     made = replace(config, **_settings(config.geometry, goal))
