@@ -21,9 +21,9 @@ GOALS: tuple[Goal, ...] = get_args(Goal)
 # Moves are bounded by a share of the spread of the points: the mean degree over this, and at most all of it. With few
 # neighbours a point is pulled about by each of them, and has to be slow.
 _DEGREE = 33.0
-# The light cone is smoothed down to this much of that share: dissimilarities below its root are all alike, which is
+# The light cone is smoothed down to this length, √ε, times that share: shorter dissimilarities are all alike, which is
 # room where ties are many, and a loss where their order can be told.
-_SMOOTH = 3e-5
+_SMOOTH = 0.01
 # How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
 # say: the share is divided by this power of the parts.
 _MEETS, _NOISE = 192, 1 / 6
@@ -81,7 +81,7 @@ def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, sam
     if goal == "hierarchy":
         share *= _SLOWLY
     made = replace(config, **_settings(config.geometry, goal))
-    made = replace(made, epsilon=(0.01, _SMOOTH * dense), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
+    made = replace(made, epsilon=(0.01, (_SMOOTH * dense) ** 2), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
     return in_units_of_radius(replace(made, finish=0.15, parts=parts))
 
 
