@@ -9,15 +9,25 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
+# Garbage is looked for after so many objects more.
+_ALLOCATIONS = 1_000_000
+
 
 def main() -> None:
     """The entry of the command."""
+    import gc
+
     from .signals import answering
 
+    # What is imported stays to the end: looking for garbage in it, again and again, took longer than a small training.
+    gc.set_threshold(_ALLOCATIONS)
     with answering():
         from .commands import run
 
-        run()
+        try:
+            run()
+        finally:
+            gc.freeze()
 
 
 def __getattr__(name: str) -> object:
