@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
-from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.optim.lbfgs import Found, PhiLBFGS
 
 
@@ -27,3 +28,23 @@ def test_the_first_step_is_of_the_right_length_whatever_the_scale_of_the_functio
         assert here.value < 1e-3 * before
         # The start, a probe, and hardly more than one evaluation a step.
         assert len(asked) <= 14
+
+
+@pytest.mark.parametrize(("kind", "shape"), [(PseudoHyperboloid, (3, 0, -2.0)), (PseudoHyperboloid, (2, 2, -2.0)), (Euclidean, (3,))])
+def test_what_is_known_of_phi_leads_where_autograd_does(kind, shape):
+    """A subclass is not known: its gradients go through autograd."""
+    known, unknown = kind(*shape), type("Unknown", (kind,), {})(*shape)
+    assert unknown.quadric is None and known.quadric is not None
+    target = known.random(9, generator=torch.Generator().manual_seed(0))
+    start = known.random(9, generator=torch.Generator().manual_seed(1))
+
+    def value_and_gradient(points):
+        return float((points - target).pow(4).sum()), 4.0 * (points - target).pow(3)
+
+    ends = []
+    for manifold in (known, unknown):
+        steps, here = PhiLBFGS(manifold), Found(start, *value_and_gradient(start))
+        for _ in range(4):
+            here = steps.step(here, value_and_gradient)
+        ends.append(here.points)
+    torch.testing.assert_close(*ends, rtol=1e-9, atol=1e-9)

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
+from ..geometry.manifold import Quadric
 
 # Armijo's and Wolfe's constants, those of every textbook.
 _SUFFICIENT, _FLATTER = 1e-4, 0.9
@@ -91,6 +92,9 @@ class PhiLBFGS:
 
     def _through_phi(self, z: Tensor, gradient: Tensor) -> Tensor:
         """The gradient of f∘φ at z from that of f at φ(z)."""
+        quadric = self._manifold.quadric
+        if quadric is not None:
+            return _pulled_back(z, gradient, quadric)
         z = z.detach().requires_grad_()
         with torch.enable_grad():
             (pulled,) = torch.autograd.grad(self._manifold.phi(z), z, gradient)
@@ -148,3 +152,17 @@ class PhiLBFGS:
         # Only a positive curvature, told from rounding, keeps H positive definite.
         if product > math.sqrt(torch.finfo(move.dtype).eps) * move.norm() * change.norm():
             self._pairs.append((move, change, product))
+
+
+def _pulled_back(z: Tensor, gradient: Tensor, quadric: Quadric) -> Tensor:
+    """The same in closed form: φ scales the time part t to the length √(|β| + ‖s‖²), and keeps the space part s."""
+    if quadric.time == 0:
+        return gradient
+    (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time :]) for v in (z, gradient))
+    reach = (quadric.radius**2 + space.square().sum(-1, keepdim=True)).sqrt()
+    if quadric.time == 1:  # the upper sheet, whatever t is
+        return torch.cat((torch.zeros_like(time), of_space + of_time / reach * space), dim=-1)
+    length = time.norm(dim=-1, keepdim=True)
+    unit = time / length
+    along = (of_time * unit).sum(-1, keepdim=True)
+    return torch.cat((reach / length * (of_time - along * unit), of_space + along / reach * space), dim=-1)
