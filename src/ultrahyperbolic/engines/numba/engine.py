@@ -157,7 +157,7 @@ class NumbaEngine(OneProcess):
         if len(self._edges.places):
             found = small_loss_and_gradient(*shared)
             return found
-        listed = near is not None and near.look(run.arrays, run.space, now, run.work)
+        listed = near is not None and near.look(run.arrays, run.space, now, prepared, run.work)
         if not listed:
             self._on_slabs(run, partial(slab, *shared), pool)
             if near is not None and not near.given_up:

@@ -11,16 +11,18 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import bounds, dissimilarity, jit
+from ...pairs.numba.functions import bounds, exponentials, jit, smooth
 from .arguments import Prepared
-from .streaming import add_pair, half_chord, half_chords, nearest_of, scale_of
+from .streaming import add_pair, evaluate, half_chord, half_chords, kind_of_table, nearest_of, scale_of
 
 # A list of more than one in so many pairs saves nothing, and one longer than this takes too much memory.
 _FEW, _LONGEST = 8, 1 << 22
 # How far beyond the bounds on either side a pair is listed, in units of what is between them.
-_MARGIN = 2.0
+_MARGIN = 0.5
 # Of an entry: two nodes and a w.
 ENTRY_BYTES = 16
+# Listed pairs that count are evaluated so many at a time.
+_TOGETHER = 1024
 
 
 def most_entries(n: int) -> int:
@@ -43,17 +45,17 @@ class NearPairs:
         """Whether too many pairs count for a list."""
         return self.count < 0
 
-    def look(self, run, space, now, work) -> bool:
+    def look(self, run, space, now, prepared: Prepared, work) -> bool:
         """The pairs without an edge into the workspace, as the slabs of a pass do; False where the list may be short.
 
         |⟨u, u⟩ - ⟨v, v⟩| is at most ‖u - v‖ (2‖v‖ + ‖u - v‖): so much a squared chord can have changed by.
         """
-        if self.count <= 0:
+        if self.count <= 0 or prepared.hot:
             return False
         moved = 2.0 * math.sqrt(np.square(run.points - self.points).sum(0).max())
         slack = scale_of(space) * moved * (4.0 * self.reach + moved)
         listed = self.rows[: self.count], self.columns[: self.count], self.w
-        return bool(_look(run, space, now, work, *listed, self.low + slack, self.high - slack))
+        return bool(_look(run, space, now, prepared, work, *listed, self.low + slack, self.high - slack))
 
     def collect(self, run, space, now, prepared: Prepared, edges, work) -> None:
         """List the pairs of a finished pass that are within and around its bounds."""
@@ -88,9 +90,12 @@ def _collect(points, factors, time, low, high, edges, rows, columns):
 
 
 @jit
-def _look(run, space, now, work, rows, columns, w, low, high):
+def _look(run, space, now, prepared, work, rows, columns, w, low, high):
     """The sum and the gradient over listed pairs, as the first slab; False where a pair that counts may be unlisted."""
-    points, factors, gradient, kind, radius = run.points, work.factors, work.gradients[0], space.kind, space.radius
+    factors, kind, radius = work.factors, space.kind, space.radius
+    # Point after point here: a pair then needs two places of memory, and not two of every coordinate.
+    points = run.points.T.copy().T
+    gradient = np.zeros(points.T.shape).T
     count = len(rows)
     for k in range(count):
         w[k] = half_chord(points, factors, space.time, rows[k], columns[k])
@@ -98,14 +103,23 @@ def _look(run, space, now, work, rows, columns, w, low, high):
     least, greatest = bounds(nearest + work.cut[0] * now.tau, kind, radius, now.epsilon)
     if not (least >= low and greatest <= high):
         return False
-    work.sums[:, 0], work.sums[:, 1] = np.inf, 0.0
-    gradient[:] = 0.0
-    total = 0.0
+    tabled = kind_of_table(kind, points.shape[1])
+    near, places = np.empty(_TOGETHER), np.empty(_TOGETHER, np.int64)
+    values, slopes, weights = np.empty(_TOGETHER), np.empty(_TOGETHER), np.empty(_TOGETHER)
+    total, size = 0.0, 0
     for k in range(count):
-        if w[k] >= least and w[k] <= greatest:
-            value, slope = dissimilarity(w[k], kind, radius, now.epsilon)
-            weight = math.exp((nearest - value) / now.tau)
-            total += weight
-            add_pair(points, rows[k], columns[k], weight * slope, gradient)
+        near[size], places[size] = w[k], k
+        size += w[k] >= least and w[k] <= greatest
+        if size == _TOGETHER or k == count - 1:
+            evaluate(near, size, tabled, radius, now, prepared, work.table, 0, values, slopes)
+            if tabled != kind:
+                smooth(values, slopes, size, now.epsilon, space.time == 0)
+            exponentials(values, size, nearest, 1.0 / now.tau, weights)
+            for at in range(size):
+                total += weights[at]
+                add_pair(points, rows[places[at]], columns[places[at]], weights[at] * slopes[at], gradient)
+            size = 0
+    work.sums[:, 0], work.sums[:, 1] = np.inf, 0.0
     work.sums[0, 0], work.sums[0, 1] = nearest, total
+    work.gradients[0][:] = gradient
     return True
