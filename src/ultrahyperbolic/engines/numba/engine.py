@@ -133,7 +133,7 @@ class NumbaEngine(OneProcess):
         if run.by_node:
             advance_by_node(*how, self._node_edges, run.work)
         else:
-            iterate.advance(*how, self._edges, run.work)
+            iterate.advance(*how, self._edges, run.work_of(run.rules.parts))
 
     def _advance_together(self, run: _CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor) -> None:
         """The slabs of each iteration on all threads."""
@@ -151,17 +151,18 @@ class NumbaEngine(OneProcess):
         """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays."""
         if run.by_node:
             return self._node_loss(run, now, pool)
-        prepared: Prepared = prepare(run.arrays.points, run.space, now, self.stop_when_ordered, self._edges, run.work)
-        shared = (run.arrays, run.space, now, prepared, self._edges, run.work)
+        work = run.work_of(now.parts)
+        prepared: Prepared = prepare(run.arrays.points, run.space, now, self.stop_when_ordered, self._edges, work)
+        shared = (run.arrays, run.space, now, prepared, self._edges, work)
         found: tuple[float, float, float]
         if len(self._edges.places):
             found = small_loss_and_gradient(*shared)
             return found
-        listed = near is not None and near.look(run.arrays, run.space, now, prepared, run.work)
+        listed = near is not None and near.look(run.arrays, run.space, now, prepared, work)
         if not listed:
-            self._on_slabs(run, partial(slab, *shared), pool)
+            self._on_slabs(len(work.sums), partial(slab, *shared), pool)
             if near is not None and not near.given_up:
-                near.collect(run.arrays, run.space, now, prepared, self._edges, run.work)
+                near.collect(run.arrays, run.space, now, prepared, self._edges, work)
         found = loss_and_gradient(*shared)
         return found
 
@@ -178,21 +179,21 @@ class NumbaEngine(OneProcess):
         cold, everything = bool(is_cold(work, now.tau)), False
         while True:
             begin(space, now, work, cold, everything)
-            self._on_slabs(run, partial(sweep, *shared, cold, False), pool)
+            self._on_slabs(run.slabs, partial(sweep, *shared, cold, False), pool)
             loss: float = rank_slabs(arrays, now, edges, work)
             if everything or not leaves_out(loss, edges, self.pairs.n_nodes):
                 break
             cold = everything = True
-        self._on_slabs(run, partial(sweep, *shared, cold, True), pool)
+        self._on_slabs(run.slabs, partial(sweep, *shared, cold, True), pool)
         gradient_of_slabs(arrays, space, now, edges, work)
         return loss, longest, nearest_of_slabs(space, now, prepared, work)
 
-    def _on_slabs(self, run: _CompiledRun, work: Callable[[int], None], pool: ThreadPoolExecutor | None) -> None:
+    def _on_slabs(self, slabs: int, work: Callable[[int], None], pool: ThreadPoolExecutor | None) -> None:
         """Do a thing for every slab of a pass, on a pool's threads."""
-        workers = 1 if pool is None else min(self._threads, run.slabs)
+        workers = 1 if pool is None else min(self._threads, slabs)
 
         def some(start: int) -> None:
-            for s in range(start, run.slabs, workers):
+            for s in range(start, slabs, workers):
                 work(s)
 
         list((map if pool is None else pool.map)(some, range(workers)))
@@ -226,9 +227,14 @@ class _CompiledRun:
             tiles = np.zeros(self.work.tiles.shape)
             self.work = self.work._replace(tiles=tiles, wide=None, rows=rows_of(n, pairs.n_edges, dtype))
         self.slabs = len(self.work.sums)
+        self._for_samples = self.work if self.by_node else streaming.for_samples(self.work)
         points, free, best, gradient = (np.empty((self.width, n)) for _ in range(4))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
         self.arrays = Run(points, pair_points, free, best, np.empty(len(FIELDS)), gradient, np.empty((6, scratch)))
+
+    def work_of(self, parts: int) -> streaming.Workspace:
+        """Where a pass over all pairs, or over one part of so many, is done."""
+        return self.work if parts == 1 else self._for_samples
 
     def moment(self, iteration: int, parts: int = 1) -> Moment:
         """What an iteration is told, which looks at one part of the pairs in so many."""

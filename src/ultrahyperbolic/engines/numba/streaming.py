@@ -51,6 +51,12 @@ ROWS = CELL[0]
 TILE = 256
 # Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do more than they save.
 FEW = 8
+# In a sample, so many of a tile's pairs are all of them: it costs more to leave out the others than to evaluate them.
+_MOST = 0.75
+# A sample has so many times fewer slabs than a pass over all pairs: adding up their gradients would show.
+_FEWER_SLABS = 4
+# What a sample leaves out is told from nothing by no more than this: exp(-30) of its nearest pair.
+_SAMPLE_CUT = 30.0
 # Graphs below this size are one slab: starting threads would cost more than they save.
 _ONE_SLAB_NODES = 768
 # A table that changes with τ or ε pays off from this many pairs on.
@@ -87,9 +93,11 @@ class Workspace(NamedTuple):
     """Where an edge is compared with the pairs of its ends."""
 
 
-def slabs_of(n: int) -> NDArray[np.int64]:
+def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
     """The first row of each slab and n, such that slabs hold about equally many pairs i < j."""
     count = 1 if n < _ONE_SLAB_NODES else 16 if n < 16 * _ONE_SLAB_NODES else 64
+    if sample:
+        count = max(1, count // _FEWER_SLABS)
     share = np.arange(count + 1) / count
     rows = np.round(n * (1.0 - np.sqrt(1.0 - share)) / ROWS).astype(np.int64) * ROWS
     rows[-1] = n
@@ -111,6 +119,19 @@ def workspace(n: int, d: int, dtype: type = np.float64) -> Workspace:
         np.full(6, np.nan),
         np.zeros(d),
         np.array([CUT]),
+    )
+
+
+def for_samples(work: Workspace) -> Workspace:
+    """The same room for passes over a part of the pairs."""
+    slabs = slabs_of(work.gradients.shape[2], sample=True)
+    count = len(slabs) - 1
+    return work._replace(
+        slabs=slabs,
+        gradients=work.gradients[:count],
+        sums=work.sums[:count],
+        tiles=work.tiles[:count],
+        wide=None if work.wide is None else work.wide[:count],
     )
 
 
@@ -327,7 +348,6 @@ def weigh(slopes, weights, count, factor):
 @jit
 def add_pair(points, i, j, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of i, and take it from that of j."""
-    """Add pull·(x_i - x_j) to the gradient of i, and take it from that of j."""
     for k in range(len(points)):
         part = pull * (points[k, i] - points[k, j])
         gradient[k, i] += part
@@ -393,6 +413,45 @@ def _add_few(exact, points, factors, space, now, state, w, i, rows, start, count
                 weight = math.exp((state[0] - value) / now.tau)
                 state[1] += weight
                 add_pair(points, i + r, start + j, weight * slope, gradient)
+
+
+@vectorized
+def _squeeze(w, size, low, high, places):
+    """Move the w between two bounds to the front, and write where they were; how many there are."""
+    found = 0
+    for j in range(size):
+        x = w[j]
+        w[found], places[found] = x, j
+        found += (x >= low) & (x <= high)
+    return found
+
+
+@jit
+def _add_sample(run, space, now, prepared, work, s, state, places, i, rows, start, count):
+    """Add the pairs of a sampled tile that count, which are evaluated together."""
+    points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
+    w, values, slopes, weights = tiles[0], tiles[1], tiles[2], tiles[3]
+    size, total = rows * count, 0.0
+    found = _squeeze(w, size, state[2], state[3], places)
+    few = found * FEW < size or rows < ROWS
+    if few and space.time == 1:  # where points are far out, the difference of squares has lost digits
+        for k in range(found):
+            w[k] = half_chord(run.points, work.factors, 1, i + places[k] // count, start + places[k] % count)
+    tabled = kind_of_table(space.kind, points.shape[1])
+    evaluate(w, found, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
+    if tabled != space.kind:
+        smooth(values, slopes, found, now.epsilon, space.time == 0)
+    exponentials(values, found, state[0], 1.0 / now.tau, weights)
+    state[1] += _weigh(weights, slopes, found)
+    if few:
+        for k in range(found):
+            add_pair(points, i + places[k] // count, start + places[k] % count, slopes[k], gradient)
+        return
+    for j in range(size):
+        values[j] = 0.0
+    for k in range(found):
+        values[places[k]] = slopes[k]
+    push(points, i, start, count, values, gradient)
 
 
 @jit
@@ -496,7 +555,8 @@ def slab(run, space, now, prepared, edges, work, s):
     state[0], state[1] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[2] = state[4] = -np.inf
     state[3] = state[5] = 0.5 * far(w)
-    cursor = np.zeros(ROWS, np.int64)
+    cursor, places = np.zeros(ROWS, np.int64), np.empty(ROWS * CELL[1], np.int64)
+    cut = work.cut[0] if parts == 1 else min(work.cut[0], _SAMPLE_CUT)
     i = first
     while i < last:
         rows = min(ROWS, last - i)
@@ -517,9 +577,12 @@ def slab(run, space, now, prepared, edges, work, s):
             masked = mask(w, far(w), i, rows, start, count, cursor, offsets, neighbors)
             alive = size if hot else _count_between(w, size, state[2], state[3])
             if alive > 0 and not hot and _count_between(w, size, state[4], state[5]) > 0:
-                _come_nearer(w, size, space, now, prepared, work.cut[0], state, gradient, first)
+                _come_nearer(w, size, space, now, prepared, cut, state, gradient, first)
                 alive = _count_between(w, size, state[2], state[3])
-            if alive * FEW < size or rows < ROWS:
+            if parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
+                if alive > 0:
+                    _add_sample(run, space, now, prepared, work, s, state, places, i, rows, start, count)
+            elif alive * FEW < size or rows < ROWS:
                 if alive > 0:
                     _add_few(exact, points, factors, space, now, state, w, i, rows, start, count, gradient)
             else:
