@@ -50,15 +50,37 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     import pyarrow.parquet as pq
 
     texts, about = _about(table)
-    columns = {"node": pa.array(texts, type=pa.string())}
-    columns |= {f"x{k}": table.points[:, k] for k in range(table.points.shape[1])}
-    columns |= {"delta": table.delta, "rank": rank}
+    numbers: dict[str, Floats | Ints] = {f"x{k}": table.points[:, k] for k in range(table.points.shape[1])}
+    numbers |= {"delta": table.delta, "rank": rank}
     if table.rank_ends is not None:
-        columns |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
-    content = pa.table(columns).replace_schema_metadata({_ABOUT: json.dumps(about)})
+        numbers |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
+    content = pa.table({"node": _texts(texts)} | {name: _numbers(of) for name, of in numbers.items()})
+    content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
     replace_files(folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)})
     (folder / REPORT).unlink(missing_ok=True)
+
+
+# Columns are made of what lies in memory: from arrays and lists pyarrow would import pandas, to ask if they are series.
+
+
+def _numbers(values: Floats | Ints) -> pyarrow.Array:
+    import pyarrow as pa
+
+    kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _texts(values: Sequence[str]) -> pyarrow.Array:
+    import pyarrow as pa
+
+    encoded = [text.encode() for text in values]
+    ends = np.cumsum([0, *map(len, encoded)])
+    if ends[-1] > np.iinfo(np.int32).max:
+        return pa.array(values, type=pa.string())  # in several pieces
+    return pa.StringArray.from_buffers(
+        len(values), pa.py_buffer(ends.astype(np.int32)), pa.py_buffer(b"".join(encoded))
+    )
 
 
 def save_record(folder: Path, table: Table, record: RunRecord) -> None:
