@@ -102,16 +102,16 @@ class PhiLBFGS:
 
     def _newton(self, gradient: Tensor) -> Tensor:
         """-H ∇(f∘φ), H the inverse Hessian as the pairs of moves and changes of the gradient tell it."""
-        direction, factors = gradient, []
+        direction, factors = gradient.flatten(), []
         for move, change, product in reversed(self._pairs):
-            factors.append((move * direction).sum() / product)
-            direction = direction - factors[-1] * change
+            factors.append(torch.dot(move, direction) / product)
+            direction = torch.addcmul(direction, factors[-1], change, value=-1.0)
         if self._pairs:
             _, change, product = self._pairs[-1]
-            direction = direction * (product / change.square().sum())
+            direction = direction * (product / torch.dot(change, change))
         for (move, change, product), factor in zip(self._pairs, reversed(factors), strict=True):
-            direction = direction + (factor - (change * direction).sum() / product) * move
-        return -direction
+            direction = torch.addcmul(direction, factor - torch.dot(change, direction) / product, move)
+        return -direction.view_as(gradient)
 
     def _search(self, at: Found, gradient: Tensor, direction: Tensor) -> Step:
         """Bisect for a step that decreases f enough and after which it falls less steeply; learn from it."""
@@ -148,7 +148,8 @@ class PhiLBFGS:
         return Found(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
 
     def _learn(self, move: Tensor, change: Tensor) -> None:
-        product = (move * change).sum()
+        move, change = move.flatten(), change.flatten()
+        product = torch.dot(move, change)
         # Only a positive curvature, told from rounding, keeps H positive definite.
         if product > math.sqrt(torch.finfo(move.dtype).eps) * move.norm() * change.norm():
             self._pairs.append((move, change, product))
