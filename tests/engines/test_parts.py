@@ -53,6 +53,21 @@ def test_a_part_of_the_pairs_is_that_of_the_definition(pairs, manifold, parts, t
     assert not np.allclose(whole, losses[0], rtol=1e-6), "another sum is another loss"
 
 
+@pytest.mark.parametrize("tau", [0.05, 0.003])
+def test_a_part_of_many_pairs_is_that_of_the_definition_on_any_threads(tau):
+    """There are several slabs, and a table of the smoothed dissimilarity; few pairs of a tile count, some, or most."""
+    n, manifold, rng = 803, PseudoHyperboloid(2, 2), np.random.default_rng(1)
+    pairs = RankedPairs.of(Graph.from_arrays(np.arange(n - 1), np.arange(1, n), rng.integers(1, 4, n - 1), ids=n))
+    points = manifold.random_near_pole(n, epsilon=0.3, generator=torch.Generator().manual_seed(0)).numpy()
+    specs, states = [spec(manifold, 3, tau=tau)], [BatchState.start([points]) for _ in range(3)]
+    engines = NumbaEngine(pairs, specs, threads=1), NumbaEngine(pairs, specs, threads=2), ReferenceEngine(pairs, specs)
+    losses = [engine.advance(state, 3) for engine, state in zip(engines, states, strict=True)]
+    assert np.array_equal(losses[0], losses[1])
+    assert np.array_equal(states[0].points, states[1].points)
+    np.testing.assert_allclose(losses[0], losses[2], rtol=1e-9)
+    np.testing.assert_allclose(states[0].points, states[2].points, rtol=1e-7, atol=1e-9)
+
+
 def test_every_pair_is_in_one_part_of_a_round():
     i, j = np.triu_indices(N, 1)
     part = (i // CELL[0] + j // CELL[1]) % 5

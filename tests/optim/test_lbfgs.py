@@ -30,11 +30,14 @@ def test_the_first_step_is_of_the_right_length_whatever_the_scale_of_the_functio
         assert len(asked) <= 14
 
 
-@pytest.mark.parametrize(("kind", "shape"), [(PseudoHyperboloid, (3, 0, -2.0)), (PseudoHyperboloid, (2, 2, -2.0)), (Euclidean, (3,))])
+@pytest.mark.parametrize(
+    ("kind", "shape"), [(PseudoHyperboloid, (3, 0, -2.0)), (PseudoHyperboloid, (2, 2, -2.0)), (Euclidean, (3,))]
+)
 def test_what_is_known_of_phi_leads_where_autograd_does(kind, shape):
     """A subclass is not known: its gradients go through autograd."""
     known, unknown = kind(*shape), type("Unknown", (kind,), {})(*shape)
-    assert unknown.quadric is None and known.quadric is not None
+    assert unknown.quadric is None
+    assert known.quadric is not None
     target = known.random(9, generator=torch.Generator().manual_seed(0))
     start = known.random(9, generator=torch.Generator().manual_seed(1))
 

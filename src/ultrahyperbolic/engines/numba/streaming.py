@@ -431,7 +431,7 @@ def _add_sample(run, space, now, prepared, work, s, state, places, i, rows, star
     """Add the pairs of a sampled tile that count, which are evaluated together."""
     points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
     w, values, slopes, weights = tiles[0], tiles[1], tiles[2], tiles[3]
-    size, total = rows * count, 0.0
+    size = rows * count
     found = _squeeze(w, size, state[2], state[3], places)
     few = found * FEW < size or rows < ROWS
     if few and space.time == 1:  # where points are far out, the difference of squares has lost digits
