@@ -178,17 +178,95 @@ def copying(n: int, kept: float, seed: int) -> Arrays:
     return of_pairs(((a, b) for a in range(n) for b in neighbours[a]), n)
 
 
+def lattice(side: int, shortcuts: int, seed: int) -> Arrays:
+    """A square grid with a few shortcuts; weights are random, and those of shortcuts lower."""
+    rng = np.random.default_rng(seed)
+    across = [(side * y + x, side * y + x + 1) for y in range(side) for x in range(side - 1)]
+    down = [(side * y + x, side * (y + 1) + x) for y in range(side - 1) for x in range(side)]
+    made = of_pairs([*across, *down, *chords(side**2, shortcuts, rng)], side**2)
+    near = np.isin(made.edges[:, 1] - made.edges[:, 0], (1, side))
+    return made._replace(weights=rng.lognormal(0.0, 0.7, len(near)) * np.where(near, 1.0, 0.3))
+
+
+def forest_fire(n: int, spread: float, seed: int) -> Arrays:
+    """Each new node is tied to a random earlier one, from which a fire spreads along ties, and to all that burns."""
+    rng = np.random.default_rng(seed)
+    neighbours: list[set[int]] = [set()]
+    for node in range(1, n):
+        front = [int(rng.integers(node))]
+        burnt = set(front)
+        while front:
+            here = front.pop()
+            fresh = sorted(neighbours[here] - burnt)
+            caught = rng.permutation(len(fresh))[: int(rng.geometric(1.0 - spread)) - 1]
+            front += [fresh[k] for k in caught]
+            burnt.update(fresh[k] for k in caught)
+        neighbours.append(set(burnt))
+        for other in burnt:
+            neighbours[other].add(node)
+    return of_pairs(((a, b) for a in range(n) for b in neighbours[a]), n)
+
+
+def hyperbolic_disc(n: int, ties: int, seed: int) -> Arrays:
+    """Points of a disc of the hyperbolic plane, tied where they are nearest: so many ties in all."""
+    rng = np.random.default_rng(seed)
+    r, angle = 2.0 * np.log(n) + np.log(rng.random(n)) / 0.75, rng.uniform(0.0, 2.0 * math.pi, n)
+    turn = np.cos(angle[:, None] - angle)
+    cosh = np.cosh(r)[:, None] * np.cosh(r) - np.sinh(r)[:, None] * np.sinh(r) * turn
+    i, j = np.triu_indices(n, 1)
+    chosen = np.argsort(cosh[i, j], kind="stable")[:ties]
+    return of_pairs(zip(i[chosen].tolist(), j[chosen].tolist(), strict=True), n)
+
+
+def co_occurrence(nodes: int, events: int, seed: int) -> Arrays:
+    """Nodes, some more often than others, meet at events of a few; weights count the meetings."""
+    rng = np.random.default_rng(seed)
+    rate = 1.0 / np.arange(1.0, nodes + 1.0)
+    counts: dict[tuple[int, int], int] = {}
+    for _ in range(events):
+        here = sorted(rng.choice(nodes, int(rng.integers(2, 6)), replace=False, p=rate / rate.sum()).tolist())
+        for pair in [(a, b) for b in here for a in here if a < b]:
+            counts[pair] = counts.get(pair, 0) + 1
+    pairs = sorted(counts)
+    return Arrays(np.array(pairs, dtype=np.int64), nodes, np.array([float(counts[pair]) for pair in pairs]))
+
+
+def nested_blocks(levels: int, size: int, seed: int) -> Arrays:
+    """Groups within groups, in pairs: each level apart makes ties rarer; weights are counts of chance."""
+    rng = np.random.default_rng(seed)
+    group = np.arange(size << levels) // size
+    apart = np.ceil(np.log2((group[:, None] ^ group) + 1.0))
+    counts = rng.poisson(0.9 * 0.22**apart)
+    i, j = np.nonzero(np.triu(counts, 1))
+    return Arrays(np.stack((i, j), 1).astype(np.int64), len(group), counts[i, j].astype(np.float64))
+
+
+def core_and_rim(core: int, rim: int, seed: int) -> Arrays:
+    """A dense core, and a rim whose nodes have a tie or three with it; weights grow with the core's rank."""
+    rng = np.random.default_rng(seed)
+    inside = [(a, b) for b in range(core) for a in range(b) if rng.random() < 0.5]
+    outside = [(int(rng.integers(core)), node) for node in range(core, core + rim) for _ in range(rng.integers(1, 4))]
+    made = of_pairs([*inside, *outside], core + rim)
+    return made._replace(weights=rng.gamma(2.0, 1.0, len(made.edges)) * (core - made.edges[:, 0]))
+
+
 GENERATED: dict[str, Generated] = {
     "tree_with_cycles": Generated(lambda: tree_with_cycles(300, 150, 7), "looked"),
     "weighted_blocks": Generated(lambda: weighted(blocks(60, 3, 0.2, 0.01, 4), 4), "looked"),
     "power_law": Generated(lambda: preferential(200, 3, 2), "looked"),
     "star_with_path": Generated(lambda: star_with_path(40, 40), "looked"),
-    "small_world": Generated(lambda: small_world(260, 3, 0.08, 1601), "unseen"),
-    "geometric": Generated(lambda: geometric(350, 0.075, 1602), "unseen", connected=False),
-    "bipartite_preferential": Generated(lambda: bipartite_preferential(220, 60, 5, 1603), "unseen", connected=False),
-    "ring_of_cliques": Generated(lambda: ring_of_cliques(24, 7, 1604), "unseen"),
-    "layered_tree": Generated(lambda: balanced_tree(2, 8, 90, 1605, weights=True), "unseen"),
-    "copying": Generated(lambda: copying(400, 0.35, 1606), "unseen"),
+    "small_world": Generated(lambda: small_world(260, 3, 0.08, 1601)),
+    "geometric": Generated(lambda: geometric(350, 0.075, 1602), connected=False),
+    "bipartite_preferential": Generated(lambda: bipartite_preferential(220, 60, 5, 1603), connected=False),
+    "ring_of_cliques": Generated(lambda: ring_of_cliques(24, 7, 1604)),
+    "layered_tree": Generated(lambda: balanced_tree(2, 8, 90, 1605, weights=True)),
+    "copying": Generated(lambda: copying(400, 0.35, 1606)),
+    "lattice": Generated(lambda: lattice(18, 12, 1701), "unseen"),
+    "forest_fire": Generated(lambda: forest_fire(420, 0.3, 1702), "unseen"),
+    "hyperbolic_disc": Generated(lambda: hyperbolic_disc(380, 1200, 1703), "unseen", connected=False),
+    "co_occurrence": Generated(lambda: co_occurrence(160, 500, 1704), "unseen", connected=False),
+    "nested_blocks": Generated(lambda: nested_blocks(4, 12, 1705), "unseen"),
+    "core_and_rim": Generated(lambda: core_and_rim(40, 240, 1706), "unseen"),
     "planted_tree": Generated(lambda: balanced_tree(3, 5, 60, 21)),
     "planted_tree_weighted": Generated(lambda: balanced_tree(3, 5, 60, 22, weights=True)),
     "planted_random_tree": Generated(lambda: tree_with_cycles(400, 80, 23)),

@@ -18,7 +18,8 @@ from ultrahyperbolic.geometry import Geometry
 FOLDER = Path(__file__).parents[2] / "benchmarks"
 NAMES = (
     "tree_with_cycles", "weighted_blocks", "power_law", "star_with_path", "small_world", "geometric",
-    "bipartite_preferential", "ring_of_cliques", "layered_tree", "copying", "planted_tree", "planted_tree_weighted",
+    "bipartite_preferential", "ring_of_cliques", "layered_tree", "copying", "lattice", "forest_fire", "hyperbolic_disc",
+    "co_occurrence", "nested_blocks", "core_and_rim", "planted_tree", "planted_tree_weighted",
     "planted_random_tree", "blocks",
 )  # fmt: skip
 

@@ -31,18 +31,23 @@ def test_one_training_whatever_the_graph():
 
 def test_moves_and_iterations_grow_with_the_mean_degree_and_parts_with_the_nodes():
     sparse, dense, denser = ring(200, 1), ring(200, 8), ring(200, 40)
-    shares = [recipe(TrainingConfig(iterations=1000), graph).max_step[0] for graph in (sparse, dense, denser)]
+    usual = [recipe(TrainingConfig(iterations=default_iterations(g)), g) for g in (sparse, dense, denser)]
+    shares = [config.max_step[0] for config in usual]
     assert shares == pytest.approx([2 / 33, 16 / 33, 1.0])
-    smoothing = [recipe(TrainingConfig(), graph).epsilon[1] for graph in (sparse, dense, denser)]
-    assert smoothing == pytest.approx([3e-5 * share for share in shares])
+    assert [config.epsilon[1] for config in usual] == pytest.approx([1e-4 * share**2 for share in shares])
+    assert {recipe(TrainingConfig(p=4, q=0), g).epsilon[1] for g in (sparse, dense)} == {1e-5}
     assert [default_iterations(graph) for graph in (sparse, dense, denser)] == [1600, 4000, 4000]
     assert default_iterations(ring(200, 3)) == 2400
     assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 383, 384, 3000)] == [1, 1, 2, 15]
 
 
-def test_of_more_iterations_each_moves_less():
-    share = {n: recipe(TrainingConfig(iterations=n), ring(200, 1)).max_step[0] for n in (400, 1600, 6400)}
-    assert share[400] == share[1600] == pytest.approx(2 * share[6400])
+def test_of_fewer_iterations_each_moves_further_and_more_are_for_the_finish():
+    made = {n: recipe(TrainingConfig(iterations=n), ring(200, 1)) for n in (1, 400, 1600, 6400)}
+    share = {n: config.max_step[0] for n, config in made.items()}
+    assert share[400] == pytest.approx(2 * share[1600])
+    assert (share[1], share[6400]) == (1.0, share[1600])
+    assert (made[400].finish, made[1600].finish) == (0.15, 0.15)
+    assert made[6400].descents == made[1600].descents == 1360
 
 
 def test_the_sample_is_not_taken_where_every_order_is_to_be_seen():
@@ -63,9 +68,9 @@ def test_a_bound_on_moves_that_is_given_is_a_length():
 
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0), (0, 4)])
 def test_another_radius_is_the_same_training_in_other_units(p, q):
-    small, large = (recipe(TrainingConfig(p, q, beta, iterations=60), KARATE) for beta in (-1.0, -4.0))
+    small, large = (recipe(TrainingConfig(p, q, beta, iterations=20), KARATE) for beta in (-1.0, -4.0))
     one, four = (embed_many(KARATE, [each], measures=False)[0] for each in (small, large))
-    np.testing.assert_allclose(2.0 * one.points, four.points, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(2.0 * one.points, four.points, rtol=1e-8, atol=1e-9)
 
 
 def test_weights_are_heard_only_in_their_order():

@@ -24,12 +24,16 @@ _DEGREE = 33.0
 # The light cone is smoothed down to this length, √ε, times that share: shorter dissimilarities are all alike, which is
 # room where ties are many, and a loss where their order can be told.
 _SMOOTH = 0.01
+# Without a cone nothing but equal points is smoothed, and only so that their gradient is finite.
+_EQUAL = 1e-5
 # How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
 # say: the share is divided by this power of the parts.
 _MEETS, _NOISE = 192, 1 / 6
 # Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to find a place among
 # them: so many times as many at most.
 _ITERATIONS, _SPARSE, _MOST = 1600, 4.0, 2.5
+# The share of these that finish.
+_FINISH = 0.15
 
 # Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale. Points that start at the pole
 # and leave it slowly keep their hierarchy; from the hops of the graph, neighbours and ties come out better.
@@ -50,7 +54,7 @@ _HYPERBOLIC: dict[Goal, Settings] = {
     "ties": {"start": "spectral", "temperature": (0.2, 0.02)},
 }
 # On the sphere and in flat space there is not, and no goal gains by another way.
-_OTHERWISE: Settings = {"start": "spectral", "temperature": (0.04, 1e-3)}
+_OTHERWISE: Settings = {"start": "spectral", "temperature": (0.04, 2e-3)}
 
 
 def default_iterations(graph: Graph) -> int:
@@ -76,13 +80,17 @@ def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, sam
     sample = sample and config.geometry.has_cone and config.stop != "ordered"
     parts = parts_of(graph) if sample else 1
     dense = min(1.0, _mean_degree(graph) / _DEGREE)
-    # Bounded moves wander as far as the root of their number: of more than are needed, each is shorter.
-    share = dense / parts**_NOISE * min(1.0, math.sqrt(default_iterations(graph) / config.iterations))
+    # Bounded moves wander as far as the root of their number: of fewer, each is longer, up to all of the spread. More
+    # would wander further, and the hierarchy fade: what there is beyond the usual number is for the finish.
+    usual = default_iterations(graph) / config.iterations
+    share = min(1.0, dense / parts**_NOISE * math.sqrt(max(1.0, usual)))
+    finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
     if goal == "hierarchy":
         share *= _SLOWLY
     made = replace(config, **_settings(config.geometry, goal))
-    made = replace(made, epsilon=(0.01, (_SMOOTH * dense) ** 2), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
-    return in_units_of_radius(replace(made, finish=0.15, parts=parts))
+    smooth = (_SMOOTH * dense) ** 2 if config.geometry.has_cone else _EQUAL
+    made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
+    return in_units_of_radius(replace(made, finish=finish, parts=parts))
 
 
 def _settings(geometry: Geometry, goal: Goal) -> Settings:
