@@ -19,6 +19,8 @@ class NumbaKind:
             return "backend 'numba' needs the numba package, which is not installed"
         if place.torch_device.type != "cpu":
             return f"backend 'numba' computes on cpu, got device {place.device}"
+        if problem is not None and any(spec.popularity for spec in problem.specs):
+            return "backend 'numba' knows no popularity"
         return unknown_space(problem)
 
     def memory(self, problem: Problem, place: Place) -> Memory:
