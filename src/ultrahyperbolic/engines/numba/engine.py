@@ -38,8 +38,9 @@ from .node_loss import (
     rank_slabs,
     small_node_loss_and_gradient,
 )
+from .offsets import slab_of
 from .rows import begin, is_cold, rows_of, sweep
-from .streaming import prepare, slab
+from .streaming import prepare
 
 
 @dataclass
@@ -111,7 +112,9 @@ class NumbaEngine(OneProcess):
                 now = run.moment(state.iteration)
                 values = self._loss(run, now, None if alone else pool)
                 found.loss[number], found.longest[number], found.shortest[number] = values
-                found.gradient[number, :, : run.width] = run.arrays.gradient.T
+                found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
+                if run.arrays.offsets is not None:
+                    found.offsets[number] = run.arrays.gradient[run.width]
 
             list((pool.map if alone and len(self._runs) > 1 else map)(look, range(len(self._runs))))
         return found
@@ -139,20 +142,20 @@ class NumbaEngine(OneProcess):
         """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays."""
         if run.by_node:
             return self._node_loss(run, now, pool)
-        prepared: Prepared = prepare(run.arrays.points, run.space, now, self.stop_when_ordered, self._edges, run.work)
+        prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, run.work)
         shared = (run.arrays, run.space, now, prepared, self._edges, run.work)
         found: tuple[float, float, float]
         if len(self._edges.places):
             found = small_loss_and_gradient(*shared)
             return found
-        self._on_slabs(run, partial(slab, *shared), pool)
+        self._on_slabs(run, partial(slab_of, run.arrays.offsets, *shared), pool)
         found = loss_and_gradient(*shared)
         return found
 
     def _node_loss(self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
         """The same where edges are compared with the pairs of their ends."""
         arrays, space, work, edges = run.arrays, run.space, run.work, self._node_edges
-        prepared: Prepared = prepare(arrays.points, space, now, self.stop_when_ordered, edges, work)
+        prepared: Prepared = prepare(arrays, space, now, self.stop_when_ordered, edges, work)
         shared = (arrays, space, now, prepared, edges, work)
         found: tuple[float, float, float]
         if len(edges.places) or pool is None:
@@ -161,7 +164,7 @@ class NumbaEngine(OneProcess):
         longest: float = edges_by_node(*shared)
         cold, everything = bool(is_cold(work, now.tau)), False
         while True:
-            begin(space, now, work, cold, everything)
+            begin(arrays.offsets, space, now, work, cold, everything)
             self._on_slabs(run, partial(sweep, *shared, cold, False), pool)
             loss: float = rank_slabs(arrays, now, edges, work)
             if everything or not leaves_out(loss, edges, self.pairs.n_nodes):
@@ -169,7 +172,7 @@ class NumbaEngine(OneProcess):
             cold = everything = True
         self._on_slabs(run, partial(sweep, *shared, cold, True), pool)
         gradient_of_slabs(arrays, space, now, edges, work)
-        return loss, longest, nearest_of_slabs(space, now, prepared, work)
+        return loss, longest, nearest_of_slabs(arrays, space, now, prepared, edges, work)
 
     def _on_slabs(self, run: _CompiledRun, work: Callable[[int], None], pool: ThreadPoolExecutor | None) -> None:
         """Do a thing for every slab of a pass, on a pool's threads."""
@@ -203,16 +206,20 @@ class _CompiledRun:
         self.schedule = spec.schedule.rows
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
         self.width = spec.manifold.ambient_dim
-        self.work = streaming.workspace(n, self.width, dtype)
+        # An offset is one coordinate more of what gradients are in.
+        slopes = self.width + spec.popularity
+        self.work = streaming.workspace(n, self.width, dtype, slopes)
         self.by_node = spec.scope == "node"
         if self.by_node:
             # Sums by node range over more than single precision can tell: what they are made of is double.
             tiles = np.zeros(self.work.tiles.shape)
             self.work = self.work._replace(tiles=tiles, wide=None, rows=rows_of(n, pairs.n_edges, dtype))
         self.slabs = len(self.work.sums)
-        points, free, best, gradient = (np.empty((self.width, n)) for _ in range(4))
+        points, free, best = (np.empty((self.width, n)) for _ in range(3))
+        offsets, kept = (np.zeros(n) if spec.popularity else None for _ in range(2))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
-        self.arrays = Run(points, pair_points, free, best, np.empty(len(FIELDS)), gradient, np.empty((6, scratch)))
+        record, gradient, room = np.empty(len(FIELDS)), np.empty((slopes, n)), np.empty((6, scratch))
+        self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
 
     def moment(self, iteration: int, parts: int = 1) -> Moment:
         """What an iteration is told, which looks at one part of the pairs in so many."""
@@ -226,6 +233,8 @@ class _CompiledRun:
             array[:] = theirs[number, :, : self.width].T
         mine.pair_points[:] = mine.points
         mine.record[:] = state.rows[number]
+        if mine.offsets is not None and mine.best_offsets is not None:
+            mine.offsets[:], mine.best_offsets[:] = state.offsets[number], state.best_offsets[number]
 
     def write_to(self, state: BatchState, number: int) -> None:
         """Put them back."""
@@ -233,3 +242,5 @@ class _CompiledRun:
         for array, theirs in ((mine.points, state.points), (mine.free, state.free), (mine.best, state.best)):
             theirs[number, :, : self.width] = array.T
         state.rows[number] = mine.record
+        if mine.offsets is not None and mine.best_offsets is not None:
+            state.offsets[number], state.best_offsets[number] = mine.offsets, mine.best_offsets

@@ -19,13 +19,13 @@ class NumbaKind:
             return "backend 'numba' needs the numba package, which is not installed"
         if place.torch_device.type != "cpu":
             return f"backend 'numba' computes on cpu, got device {place.device}"
-        if problem is not None and any(spec.popularity for spec in problem.specs):
-            return "backend 'numba' knows no popularity"
         return unknown_space(problem)
 
     def memory(self, problem: Problem, place: Place) -> Memory:
         """Beside the batch a gradient for every slab of the pass, and room for the edges of every run."""
-        n, m, coordinates, runs = problem.pairs.n_nodes, problem.pairs.n_edges, sum(problem.widths), len(problem.specs)
+        n, m, runs = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs)
+        # An offset is one coordinate more.
+        coordinates = sum(problem.widths) + sum(spec.popularity for spec in problem.specs)
         from .streaming import ROWS, TILE, slabs_of
 
         item = 4 if place.precision == "float32" else 8
