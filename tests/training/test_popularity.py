@@ -145,7 +145,9 @@ def test_the_hierarchy_is_that_of_plain_distances(popular):
     plain = replace(popular, popularity=None)
     np.testing.assert_allclose(popular.delta, plain.delta, rtol=1e-12)
     points = torch.from_numpy(popular.points.copy())
-    one, other = (evaluation.evaluate(KARATE, points, popular.manifold, popularity=a) for a in (popular.popularity, None))
+    one, other = (
+        evaluation.evaluate(KARATE, points, popular.manifold, popularity=a) for a in (popular.popularity, None)
+    )
     assert one["spearman_all"] == other["spearman_all"]
     for name in ("map", "tie_order", "violated_orders"):
         assert one[name] != other[name]

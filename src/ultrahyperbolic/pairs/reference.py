@@ -51,9 +51,7 @@ class PassOptions(TypedDict, total=False):
 class PairDistances(Protocol):
     """:func:`pair_distances`, of any backend."""
 
-    def __call__(
-        self, points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]
-    ) -> Tensor: ...
+    def __call__(self, points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor: ...
 
 
 class Nearest(NamedTuple):

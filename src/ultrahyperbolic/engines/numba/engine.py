@@ -213,7 +213,8 @@ class _CompiledRun:
         if self.by_node:
             # Sums by node range over more than single precision can tell: what they are made of is double.
             tiles = np.zeros(self.work.tiles.shape)
-            self.work = self.work._replace(tiles=tiles, wide=None, rows=rows_of(n, pairs.n_edges, dtype))
+            rows = rows_of(n, pairs.n_edges, dtype, popular=spec.popularity)
+            self.work = self.work._replace(tiles=tiles, wide=None, rows=rows)
         self.slabs = len(self.work.sums)
         points, free, best = (np.empty((self.width, n)) for _ in range(3))
         offsets, kept = (np.zeros(n) if spec.popularity else None for _ in range(2))

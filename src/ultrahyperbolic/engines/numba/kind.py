@@ -38,6 +38,8 @@ class NumbaKind:
 
             # Sums by node of every slab, what the first sweep keeps, tiles in double precision, and edges at both ends.
             passes += nodes * 8 * (4 * n * (slabs + 1) + slabs * (kept_numbers(n) + 4 * ROWS * TILE) + 6 * m)
+            popular = sum(spec.scope == "node" and spec.popularity for spec in problem.specs)
+            passes += popular * 8 * slabs * kept_numbers(n)
             passes += 8 * 8 * m
         return Memory(batch_bytes(problem) + passes)
 

@@ -45,19 +45,19 @@ _LONGEST_ENTRY = 4 + 4 * ROWS * TILE
 _BEYOND = 1e300
 
 
-def kept_numbers(n: int) -> int:
-    """How many numbers a slab keeps at most."""
+def kept_numbers(n: int, numbers: int = 1) -> int:
+    """How many numbers a slab keeps at most, where it keeps so many of a pair."""
     slabs = len(slabs_of(n)) - 1
-    return min(KEPT_PAIRS, n * (n - 1) // 2) // slabs + 2 * _LONGEST_ENTRY
+    return numbers * min(KEPT_PAIRS, n * (n - 1) // 2) // slabs + 2 * _LONGEST_ENTRY
 
 
-def rows_of(n: int, m: int, dtype: type) -> Rows:
-    """Room for n nodes and m edges; ``dtype`` is the precision of pairs."""
+def rows_of(n: int, m: int, dtype: type, *, popular: bool = False) -> Rows:
+    """Room for n nodes and m edges; ``dtype`` is the precision of pairs. With offsets, weights are kept too."""
     slabs = len(slabs_of(n)) - 1
     return Rows(
         np.zeros((4, n)),
         np.zeros((slabs, 4, n)),
-        np.zeros((slabs, kept_numbers(n))),
+        np.zeros((slabs, kept_numbers(n, 1 + popular))),
         np.zeros((slabs, 2), np.int64),
         np.zeros((slabs, 2)),
         np.zeros((slabs, ROWS * TILE), dtype),
