@@ -48,8 +48,8 @@ def literal(pairs, points, offsets, manifold, tau, scope, epsilon=0.1):
     for (i, j), rank in capacity.items():
         compared = [(end, k) for end in (i, j) for k in range(n) if k != end]
         if scope == "graph":
-            compared = [(k, l) for k in range(n) for l in range(k + 1, n)]
-        weaker = [(k, l) for k, l in compared if capacity.get((min(k, l), max(k, l)), -1) < rank]
+            compared = [(end, k) for end in range(n) for k in range(end + 1, n)]
+        weaker = [(end, k) for end, k in compared if capacity.get((min(end, k), max(end, k)), -1) < rank]
         others = torch.tensor(weaker, dtype=torch.int64).reshape(-1, 2)
         terms = (d[i, j] - d[others[:, 0], others[:, 1]]) / tau
         total = total + torch.logsumexp(torch.cat((x.new_zeros(1), terms)), 0)
@@ -73,10 +73,11 @@ def graph_of(edges, weights, n):
     return RankedPairs.of(Graph.from_arrays(ends[:, 0], ends[:, 1], np.array(weights, dtype=float), ids=n))
 
 
+CLIQUE = [(i, j) for i in range(9) for j in range(i)]
 GRAPHS = {
     "three capacities": random_pairs(30, "tied"),
     "a star": graph_of([(0, k) for k in range(1, 15)], [k % 4 + 1 for k in range(1, 15)], 15),
-    "a complete graph": graph_of([(i, j) for i in range(9) for j in range(i)], [1 + (i * j) % 3 for i in range(9) for j in range(i)], 9),
+    "a complete graph": graph_of(CLIQUE, [1 + (i * j) % 3 for i, j in CLIQUE], 9),
     "more than are kept pair by pair": random_pairs(105, "tied", degree=2),
 }  # fmt: skip
 

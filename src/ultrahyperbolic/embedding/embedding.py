@@ -175,7 +175,7 @@ class Embedding:
         return pd.DataFrame(table)
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
-        """The ids of the nodes within a distance of a node, nearest first, itself excluded; popularity plays no part."""
+        """The ids of the nodes within a distance of a node, nearest first, itself excluded: popularity is left out."""
         position, distances = self.index(node), self.distances(node)
         order = np.argsort(distances, kind="stable")
         return [self.ids[int(i)] for i in order if distances[i] < distance and i != position]

@@ -179,7 +179,10 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
 
 @jit
 def _is_somewhere(points, d, i, time, radius):
-    """Whether point i of d coordinates is finite, has a time part if it should, and is so near that float64 can tell the manifold."""
+    """Whether point i is finite, has a time part if it should, and is so near that float64 can tell the manifold.
+
+    It has d coordinates.
+    """
     time_square, square = 0.0, 0.0
     for k in range(d):
         square += points[k, i] * points[k, i]

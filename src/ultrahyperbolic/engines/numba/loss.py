@@ -118,7 +118,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
 
 @jit
 def edge_terms(run, space, now, prepared, ends, work, w, values, slopes):
-    """Dissimilarities of the edges, less their offsets, and their slopes in w, into values and slopes [m]; the longest."""
+    """Dissimilarities of the edges, less offsets, and their slopes in w, into values and slopes [m]; the longest."""
     # Named outside the loop: taking an array out of a tuple counts it, which costs as much as an edge.
     points, kind, factors, m = run.points, space.kind, work.factors, len(ends)
     for e in range(m):

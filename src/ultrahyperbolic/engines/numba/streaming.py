@@ -198,6 +198,7 @@ def half_chord(points, factors, time, i, j):
 
 @vectorized
 def count_between(w, count, low, high):
+    """How many w[:count] lie between two bounds."""
     found = 0
     for j in range(count):
         found += (w[j] >= low) & (w[j] <= high)
@@ -267,6 +268,7 @@ def evaluate(w, count, kind, radius, now, prepared, table, masked, values, slope
 
 @jit
 def scale_rows(gradient, first, factor):
+    """Multiply the gradient of the nodes from ``first`` on."""
     for k in range(len(gradient)):
         for j in range(first, gradient.shape[1]):
             gradient[k, j] *= factor

@@ -310,8 +310,7 @@ def pass_kernel(
     BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
     """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…) (∂d/∂w) (x_i - x_j)
-    over its columns for each of its rows, into gradient [B, splits, D, n]; where nodes have offsets, Σ exp(…) is one row
-    more.
+    over its columns for each of its rows, into gradient [B, splits, D, n]; with offsets, Σ exp(…) is one row more.
     """
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
