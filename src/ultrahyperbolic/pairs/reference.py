@@ -49,9 +49,11 @@ class PassOptions(TypedDict, total=False):
 
 
 class PairDistances(Protocol):
-    """:func:`pair_distances`, of any backend."""
+    """What :func:`pair_distances` is, of any backend."""
 
-    def __call__(self, points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor: ...
+    def __call__(self, points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
+        """The distances [m] of pairs [m, 2] of points [n, d]."""
+        ...
 
 
 class Nearest(NamedTuple):
