@@ -37,6 +37,12 @@ def test_it_serves_the_neighbours(popular):
     assert popular.record.result.final_loss < plain.record.result.final_loss
 
 
+def test_offsets_are_not_learnt_from_samples_of_the_pairs():
+    config = uh.TrainingConfig(2, 2, iterations=20, parts=8)
+    assert config.schedule().parts == 8
+    assert replace(config, popularity=True).schedule().parts == 1
+
+
 def test_the_reference_learns_as_the_compiled_engine_does():
     configs = configure(KARATE, p=2, q=2, iterations=20, popularity=True)
     found = [embed_many(KARATE, configs, Place(backend=name), measures=False)[0] for name in ("numba", "reference")]
