@@ -17,6 +17,7 @@ from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.engines.base import BatchState, Place
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.pairs import nearest, pair_distances, row_statistics
+from ultrahyperbolic.report.contents import _nearest_of
 from ultrahyperbolic.training import checkpoint as checkpoints
 from ultrahyperbolic.training import embed_many
 from ultrahyperbolic.training.method import recipe
@@ -145,6 +146,15 @@ def test_neighbours_are_ordered_by_the_distance_less_the_popularity_of_the_other
         assert [one.ids[k] for k in indices[popular.index("34")]] == list(table["node"][:5])
         np.testing.assert_allclose(near[popular.index("34")], table["distance"][:5], rtol=1e-12)
     assert popular.distance("34", "33") == distances[popular.index("33")]
+
+
+def test_a_page_that_shows_some_of_the_nodes_orders_them_alike(popular):
+    points, a = (torch.from_numpy(np.array(array)) for array in (popular.points, popular.popularity))
+    rows = torch.tensor([3, 33, 0])
+    indices, lengths = _nearest_of(rows, points, popular.manifold, 4, a)
+    expected = popular.nearest(4)
+    assert np.array_equal(indices, expected[0][rows])
+    np.testing.assert_allclose(lengths, expected[1][rows], rtol=1e-9)
 
 
 def test_the_hierarchy_is_that_of_plain_distances(popular):
