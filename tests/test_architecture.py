@@ -17,7 +17,8 @@ PACKAGE = ROOT / "src" / "ultrahyperbolic"
 FILES = sorted(PACKAGE.rglob("*.py"))
 # Compiled code: loops of numba, kernels of Triton.
 KERNELS = {
-    "engines/numba/iterate.py", "engines/numba/loss.py", "engines/numba/streaming.py", "pairs/numba/functions.py",
+    "engines/numba/iterate.py", "engines/numba/loss.py", "engines/numba/near.py",
+    "engines/numba/streaming.py", "pairs/numba/functions.py",
     "pairs/numba/reducers.py", "graph/compiled.py", "engines/triton/pair_kernels.py",
     "engines/triton/iterate_kernels.py", "engines/triton/node_kernels.py", "engines/numba/node_loss.py",
     "engines/numba/rows.py", "engines/numba/offsets.py",

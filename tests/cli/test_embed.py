@@ -142,7 +142,7 @@ def test_a_folder_with_other_things_keeps_them(call):
         ("--signature 2,1 --beta -0.5", {"p": 2, "q": 1, "beta": -0.5}),
         ("--temperature 0.02", {"temperature": [0.02, 0.02]}),
         ("--goal neighbours", {"start": "spectral"}),
-        ("--seeds 2 --seed 3", {"finish": 0.1}),
+        ("--seeds 2 --seed 3", {"finish": 0.15}),
         ("--stop converged", {"stop": "converged"}),
         ("--temperature 0.1,0.02", {"temperature": [0.1, 0.02]}),
         ("--dissimilarity broken", {"dissimilarity": "broken"}),
@@ -330,7 +330,7 @@ def test_a_training_that_never_had_a_loss_is_not_saved(call, monkeypatch):
         return np.full((len(state.points), iterations), np.inf)
 
     monkeypatch.setattr(NumbaEngine, "advance", diverge)
-    result = call("embed karate -o club --iterations 5")
+    result = call("embed karate -o club --iterations 3")
     assert result.exit_code == 1
     assert result.stderr == "error: the training diverged from the start: no embedding is saved\n"
     assert not Path("club/embedding.parquet").exists()

@@ -94,7 +94,7 @@ def test_a_terminal_sees_how_far_the_training_is(tmp_path):
     # As many iterations as there is time for.
     assert 100 < run["config"]["iterations"] < 1_000_000
     total = run["config"]["iterations"]
-    assert re.search(rf"training ━+.* +\d+/{total} loss \d+\.\d+, \d+:\d\d:\d\d left", shown), shown
+    assert re.search(rf"training ━+.* +\d+/{total} loss \d+(\.\d+)?(e-\d+)?, \d+:\d\d:\d\d left", shown), shown
 
 
 def test_ctrl_c_saves_the_best_so_far(tmp_path):

@@ -93,6 +93,18 @@ def test_the_spread_is_of_directions_in_time_and_places_in_space():
     assert spread_of(flat, 0) == pytest.approx(np.sqrt(flat.var(0).sum()))
 
 
+def test_in_hyperbolic_space_the_spread_is_of_geodesics_from_the_pole():
+    manifold = PseudoHyperboloid(3, 0)
+    directions = np.random.default_rng(0).standard_normal((50, 3))
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    tangents = torch.from_numpy(np.concatenate((np.zeros((50, 1)), 10.0 * directions), axis=1))
+    pole = torch.tensor([1.0, 0.0, 0.0, 0.0], dtype=torch.float64).expand(50, 4)
+    far = manifold.expmap(pole, tangents).numpy()
+    assert np.abs(far).max() > 1e4
+    assert spread_of(far, 1) == pytest.approx(10.0 * np.sqrt(directions.var(0).sum()))
+    assert np.isfinite(spread_of(pole.numpy(), 1))
+
+
 @pytest.mark.parametrize("manifold", SPACES, ids=str)
 @pytest.mark.parametrize("engine", [NumbaEngine, ReferenceEngine])
 def test_no_point_moves_farther_than_its_share_of_the_spread(pairs, manifold, engine):

@@ -31,11 +31,18 @@ def test_one_training_whatever_the_graph():
 
 def test_moves_and_iterations_grow_with_the_mean_degree_and_parts_with_the_nodes():
     sparse, dense, denser = ring(200, 1), ring(200, 8), ring(200, 40)
-    shares = [recipe(TrainingConfig(), graph).max_step[0] for graph in (sparse, dense, denser)]
+    shares = [recipe(TrainingConfig(iterations=1000), graph).max_step[0] for graph in (sparse, dense, denser)]
     assert shares == pytest.approx([2 / 33, 16 / 33, 1.0])
-    assert [default_iterations(graph) for graph in (sparse, dense, denser)] == [1500, 4000, 4000]
-    assert default_iterations(ring(200, 3)) == 2250
-    assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 511, 512, 3000)] == [1, 1, 2, 11]
+    smoothing = [recipe(TrainingConfig(), graph).epsilon[1] for graph in (sparse, dense, denser)]
+    assert smoothing == pytest.approx([3e-5 * share for share in shares])
+    assert [default_iterations(graph) for graph in (sparse, dense, denser)] == [1600, 4000, 4000]
+    assert default_iterations(ring(200, 3)) == 2400
+    assert [recipe(TrainingConfig(), ring(n, 1)).parts for n in (100, 383, 384, 3000)] == [1, 1, 2, 15]
+
+
+def test_of_more_iterations_each_moves_less():
+    share = {n: recipe(TrainingConfig(iterations=n), ring(200, 1)).max_step[0] for n in (400, 1600, 6400)}
+    assert share[400] == share[1600] == pytest.approx(2 * share[6400])
 
 
 def test_the_sample_is_not_taken_where_every_order_is_to_be_seen():

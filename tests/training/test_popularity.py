@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import safetensors.numpy
 import torch
@@ -122,6 +124,43 @@ def test_the_folder_keeps_it(popular, tmp_path):
     assert np.array_equal(table["popularity"], popular.popularity)
     plain = replace(popular, popularity=None)
     assert uh.load(plain.save(tmp_path / "plain")).popularity is None
+
+
+def test_a_folder_of_an_earlier_version_loads(tmp_path):
+    made = uh.embed(KARATE, p=2, q=2, iterations=20, quiet=True)
+    config = {name: value for name, value in made.run["config"].items() if name != "popularity"}
+    folder = made.with_record(replace(made.record, config=config)).save(tmp_path / "club")
+    assert "popularity" not in (folder / "run.json").read_text()
+    again = uh.load(folder)
+    assert again.popularity is None
+    assert np.array_equal(again.points, made.points)
+    assert list(again.neighbors("34").columns) == ["node", "distance"]
+
+
+def test_other_forms_have_it_on_their_nodes(popular, tmp_path):
+    found = popular.to_networkx()
+    assert [found.nodes[node]["popularity"] for node in popular.ids] == popular.popularity.tolist()
+    assert "popularity" not in replace(popular, popularity=None).to_networkx().nodes["34"]
+    popular.export(tmp_path / "club.graphml", "graphml")
+    popular.export(tmp_path / "club.gexf", "gexf")
+    for read in (nx.read_graphml(tmp_path / "club.graphml"), nx.read_gexf(tmp_path / "club.gexf")):
+        assert [read.nodes[node]["popularity"] for node in popular.ids] == popular.popularity.tolist()
+    popular.export(tmp_path / "club.parquet", "atlas", neighbors=3)
+    atlas = pd.read_parquet(tmp_path / "club.parquet")
+    assert atlas["popularity"].tolist() == popular.popularity.tolist()
+    assert [row["ids"].tolist() for row in atlas["neighbors"]] == popular.nearest(3)[0].tolist()
+    popular.export(tmp_path / "projector", "projector")
+    metadata = pd.read_csv(tmp_path / "projector" / "metadata.tsv", sep="\t")
+    np.testing.assert_allclose(metadata["popularity"], popular.popularity, rtol=1e-15)
+
+
+def test_of_several_seeds_the_best_is_kept_with_its_own():
+    words = {"p": 2, "q": 2, "iterations": 60, "popularity": True, "quiet": True}
+    kept = uh.embed(KARATE, seeds=3, **words)
+    alone = uh.embed(KARATE, seed=kept.record.seed, **words)
+    assert np.array_equal(kept.popularity, alone.popularity)
+    assert kept.rank_intervals is not None
+    assert kept.record.measures["map"] == alone.record.measures["map"]
 
 
 def test_a_record_of_an_earlier_version_has_none(popular):

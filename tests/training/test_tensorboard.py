@@ -11,6 +11,7 @@ import torch
 from ultrahyperbolic import Interrupted, PseudoHyperboloid, TrainingConfig, datasets, embed
 from ultrahyperbolic.evaluation import violated_orders
 from ultrahyperbolic.training import tensorboard as board
+from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.train import embed_many
 
 NAMES = {"loss", "temperature", "epsilon", "longest_edge", "shortest_nonedge", "violated_orders"}
@@ -36,10 +37,11 @@ def test_a_training_is_written_down(tmp_path, monkeypatch):
     assert set(found) == NAMES
     for steps, _ in found.values():
         assert steps == [100, 200, 300, 350]
-    # ε is in units of the squared radius, which is 4; the finish, from iteration 315 on, is at the last values.
-    config = TrainingConfig(p=2, q=1, iterations=350, temperature=(0.1, 0.01), epsilon=(0.04, 4e-5), finish=0.1)
-    assert found["temperature"][1] == pytest.approx(config.schedule().temperature[[99, 199, 299, 314]], rel=1e-6)
-    assert found["epsilon"][1] == pytest.approx(config.schedule().epsilon[[99, 199, 299, 314]], rel=1e-6)
+    # ε is in units of the squared radius, which is 4; the finish, from iteration 298 on, is at the last values.
+    smoothing = 0.04, 4.0 * recipe(TrainingConfig(), datasets.karate()).epsilon[1]
+    config = TrainingConfig(p=2, q=1, iterations=350, temperature=(0.1, 0.01), epsilon=smoothing, finish=0.15)
+    assert found["temperature"][1] == pytest.approx(config.schedule().temperature[[99, 199, 297, 297]], rel=1e-6)
+    assert found["epsilon"][1] == pytest.approx(config.schedule().epsilon[[99, 199, 297, 297]], rel=1e-6)
     every = embedding.run["loss_every"]
     assert every == 1
     assert found["loss"][1] == pytest.approx([embedding.run["loss"][k] for k in (99, 199, 299, 349)], rel=1e-6)

@@ -97,7 +97,7 @@ def embed(
             _TRAINING,
             "--iterations",
             min=1,
-            help="At most; if not said 1500 to 4000, the more ties a node has the more; 10000 with the preset.",
+            help="At most; if not said 1600 to 4000, the more ties a node has the more; 10000 with the preset.",
         ),
     ] = None,
     time_limit: Annotated[

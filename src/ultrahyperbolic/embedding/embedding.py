@@ -236,7 +236,10 @@ class Embedding:
         )
 
     def to_networkx(self) -> networkx.Graph:
-        """The graph with ``point``, ``delta`` and ``rank`` on its nodes; nodes alone where the graph is not at hand."""
+        """The graph with ``point``, ``delta`` and ``rank`` on its nodes, and ``popularity`` where they have one.
+
+        Nodes alone where the graph is not at hand.
+        """
         import networkx as nx
 
         result = nx.Graph() if self.graph is None else self.graph.to_networkx()
@@ -244,6 +247,8 @@ class Embedding:
             result.add_node(
                 node, point=self.points[row].tolist(), delta=float(self.delta[row]), rank=int(self.rank[row])
             )
+            if self.popularity is not None:
+                result.nodes[node]["popularity"] = float(self.popularity[row])
         return result
 
     def _repr_html_(self) -> str:

@@ -7,7 +7,7 @@ batch is that run alone, bit for bit. A schedule is data, so better schedules ne
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol, get_args
 
@@ -294,6 +294,10 @@ class Engine(Protocol):
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective at the points of a batch, under the schedule of its iteration, without moving them."""
+        ...
+
+    def nearby(self) -> Callable[[BatchState], Evaluation]:
+        """The same as a function for a series of states, which may remember of one what serves the next."""
         ...
 
     def advance(self, state: BatchState, iterations: int) -> Floats:

@@ -19,10 +19,17 @@ _LOOK_EVERY = 50
 
 
 def spread_of(points: Floats, time: int) -> float:
-    """The root mean square distance of points [n, d] from their mean, times as directions of length 1: in S^q × R^p."""
+    """The root mean square distance of points [n, d] from their mean, times as directions of length 1: in S^q × R^p.
+
+    In hyperbolic space the space part is as long as the geodesic from the pole. It would grow exponentially otherwise,
+    and a share of that throw the points at the centre to the rim. Where there is a light cone, points stay near.
+    """
     chart = points.copy()
     if time:
         chart[:, :time] /= np.linalg.norm(points[:, :time], axis=1, keepdims=True)
+    if time == 1:
+        length = np.linalg.norm(points[:, time:], axis=1, keepdims=True)
+        chart[:, time:] *= np.divide(np.arcsinh(length), length, out=np.ones_like(length), where=length > 0.0)
     return float(np.sqrt(np.square(chart - chart.mean(0)).sum(1).mean()))
 
 

@@ -183,10 +183,10 @@ class TrainingConfig:
             values[:over] = np.geomspace(*ends, over)
             return values
 
-        smoothing = between(self.epsilon, cooling)
+        smoothing = between(self.epsilon, cooling)[np.arange(total) // _HELD * _HELD]
         return Schedule(
             between(self.temperature, cooling),
-            smoothing[np.arange(total) // _HELD * _HELD],
+            smoothing,
             np.full(total, self.step),
             np.full(total, math.inf) if self.max_step is None else between(self.max_step, total),
             -math.inf if self.drop_below is None else self.drop_below,

@@ -86,7 +86,7 @@ def embed(
         Along -χ (default), through φ (Section 4.1), along -Df, which does not converge in general, or along -Df or +Df,
         whichever descends, which may stick where ⟨Df, Df⟩ is 0.
     iterations : int, optional
-        At most so many: by default 1,500 for a mean degree of 4 or less and up to 4,000 for more, or 10,000 with the
+        At most so many: by default 1,600 for a mean degree of 4 or less and up to 4,000 for more, or 10,000 with the
         preset.
     time_limit : float, optional
         Seconds: there are only as many iterations as there is time for, and after so long it stops.

@@ -16,7 +16,8 @@ from ..engines.base import BatchState, Engine, Evaluation, Floats, RunSpec
 from ..loop import Ending, Stopped
 from ..optim.lbfgs import Found, PhiLBFGS
 
-# A run has converged when so many iterations have lowered its loss by no more than this share of it.
+# A run has converged when so many iterations have lowered its loss by no more than this share of it, or of 1: an order
+# that is violated costs about as much.
 _WINDOW, _GAIN = 10, 1e-3
 # After so many iterations the curvature is learnt anew: from there a training that was stopped goes on.
 _BLOCK = 50
@@ -80,7 +81,8 @@ class Finishing:
         self._at = BatchState.start(list(state.points))
         self._at.offsets[:] = state.offsets
         self._at.iteration = self.descents - 1
-        found = self.engine.evaluate(self._at)
+        self._evaluate = self.engine.nearby()
+        found = self._evaluate(self._at)
         self._runs = [_Run(k, spec, found, state) for k, spec in enumerate(self.engine.specs)]
 
     def _step(self, runs: Sequence[_Run]) -> None:
@@ -99,7 +101,7 @@ class Finishing:
                     if run.popularity:
                         self._at.offsets[run.number] = points[:, run.width].numpy()
             if asking:
-                found = self.engine.evaluate(self._at)
+                found = self._evaluate(self._at)
                 answers = {run: run.found_in(found) for run in asking}
 
 
@@ -136,7 +138,7 @@ class _Run:
     def has_converged(self) -> bool:
         """Whether the last iterations gained next to nothing."""
         values = self.values
-        return len(values) > _WINDOW and values[-1 - _WINDOW] - values[-1] <= _GAIN * abs(values[-1 - _WINDOW])
+        return len(values) > _WINDOW and values[-1 - _WINDOW] - values[-1] <= _GAIN * max(values[-1 - _WINDOW], 1.0)
 
     def write_to(self, state: BatchState) -> None:
         """Let the batch know."""

@@ -6,6 +6,7 @@ found.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Literal, get_args
 
@@ -20,12 +21,15 @@ GOALS: tuple[Goal, ...] = get_args(Goal)
 # Moves are bounded by a share of the spread of the points: the mean degree over this, and at most all of it. With few
 # neighbours a point is pulled about by each of them, and has to be slow.
 _DEGREE = 33.0
+# The light cone is smoothed down to this length, √ε, times that share: shorter dissimilarities are all alike, which is
+# room where ties are many, and a loss where their order can be told.
+_SMOOTH = 0.01
 # How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
 # say: the share is divided by this power of the parts.
-_MEETS, _NOISE = 128, 1 / 6
+_MEETS, _NOISE = 192, 1 / 6
 # Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to find a place among
 # them: so many times as many at most.
-_ITERATIONS, _SPARSE, _MOST = 1500, 4.0, 8 / 3
+_ITERATIONS, _SPARSE, _MOST = 1600, 4.0, 2.5
 
 # Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale. Points that start at the pole
 # and leave it slowly keep their hierarchy; from the hops of the graph, neighbours and ties come out better.
@@ -71,12 +75,16 @@ def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, sam
     check_choice("goal", goal, GOALS)
     sample = sample and config.geometry.has_cone and config.stop != "ordered"
     parts = parts_of(graph) if sample else 1
-    share = min(1.0, _mean_degree(graph) / _DEGREE) / parts**_NOISE
+    dense = min(1.0, _mean_degree(graph) / _DEGREE)
+    # Bounded moves wander as far as the root of their number: of more than are needed, each is shorter.
+    share = dense / parts**_NOISE * min(1.0, math.sqrt(default_iterations(graph) / config.iterations))
     if goal == "hierarchy":
         share *= _SLOWLY
     made = replace(config, **_settings(config.geometry, goal))
-    made = replace(made, epsilon=(0.01, 1e-5), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
-    return in_units_of_radius(replace(made, finish=0.1, parts=parts))
+    made = replace(
+        made, epsilon=(0.01, (_SMOOTH * dense) ** 2), step=0.1, moves="spread", max_step=(share, 1e-3 * share)
+    )
+    return in_units_of_radius(replace(made, finish=0.15, parts=parts))
 
 
 def _settings(geometry: Geometry, goal: Goal) -> Settings:

@@ -28,6 +28,7 @@ from ..base import (
 from . import iterate, streaming
 from .arguments import SMALL_NODES, Edges, Moment, NodeEdges, Prepared, Rules, Run
 from .loss import loss_and_gradient, small_loss_and_gradient
+from .near import NearPairs
 from .node_loss import (
     advance_by_node,
     edges_by_node,
@@ -102,6 +103,16 @@ class NumbaEngine(OneProcess):
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""
+        return self._evaluate(state, [None] * len(self._runs))
+
+    def nearby(self) -> Callable[[BatchState], Evaluation]:
+        """The same for a series of states that hardly differ: a run remembers which pairs count."""
+        n = self.pairs.n_nodes
+        # A list is of the w within bounds, and with offsets these are so wide that it would be long.
+        lists = [NearPairs(r.width, n) if n > SMALL_NODES and r.is_plain else None for r in self._runs]
+        return partial(self._evaluate, lists=lists)
+
+    def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
         with ThreadPoolExecutor(self._threads) as pool:
@@ -110,7 +121,7 @@ class NumbaEngine(OneProcess):
                 run = self._runs[number]
                 run.read_from(state, number)
                 now = run.moment(state.iteration)
-                values = self._loss(run, now, None if alone else pool)
+                values = self._loss(run, now, None if alone else pool, lists[number])
                 found.loss[number], found.longest[number], found.shortest[number] = values
                 found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
                 if run.arrays.offsets is not None:
@@ -138,7 +149,9 @@ class NumbaEngine(OneProcess):
             losses[index] = found[0]
             iterate.finish(run.arrays, run.space, run.rules, now, first + index, found)
 
-    def _loss(self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
+    def _loss(
+        self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None, near: NearPairs | None = None
+    ) -> tuple[float, float, float]:
         """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays."""
         if run.by_node:
             return self._node_loss(run, now, pool)
@@ -148,7 +161,11 @@ class NumbaEngine(OneProcess):
         if len(self._edges.places):
             found = small_loss_and_gradient(*shared)
             return found
-        self._on_slabs(run, partial(slab_of, run.arrays.offsets, *shared), pool)
+        listed = near is not None and near.look(run.arrays, run.space, now, run.work)
+        if not listed:
+            self._on_slabs(run, partial(slab_of, run.arrays.offsets, *shared), pool)
+            if near is not None and not near.given_up:
+                near.collect(run.arrays, run.space, now, prepared, self._edges, run.work)
         found = loss_and_gradient(*shared)
         return found
 
@@ -221,6 +238,11 @@ class _CompiledRun:
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
         record, gradient, room = np.empty(len(FIELDS)), np.empty((slopes, n)), np.empty((6, scratch))
         self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether w alone tells if a pair counts."""
+        return not self.by_node and self.arrays.offsets is None
 
     def moment(self, iteration: int, parts: int = 1) -> Moment:
         """What an iteration is told, which looks at one part of the pairs in so many."""

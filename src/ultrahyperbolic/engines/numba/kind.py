@@ -33,6 +33,11 @@ class NumbaKind:
         passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * item
         passes += 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, SMALL_NODES) ** 2 // 2)
         nodes = sum(spec.scope == "node" for spec in problem.specs)
+        if n > SMALL_NODES:
+            from .near import ENTRY_BYTES, most_entries
+
+            # What the finish lists, and where the points were when it did.
+            passes += (runs - nodes) * ENTRY_BYTES * most_entries(n) + 8 * coordinates * n
         if nodes:
             from .rows import kept_numbers
 

@@ -212,7 +212,8 @@ def far(w):
 
 
 @jit
-def _nearest(w, count, space, epsilon):
+def nearest_of(w, count, space, epsilon):
+    """The least dissimilarity of w[:count]."""
     above, below = np.inf, -np.inf
     for j in range(count):
         if w[j] >= 0.0:
@@ -331,6 +332,7 @@ def weigh(slopes, weights, count, factor):
 @jit
 def add_pair(points, i, j, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of i, and take it from that of j."""
+    """Add pull·(x_i - x_j) to the gradient of i, and take it from that of j."""
     for k in range(len(points)):
         part = pull * (points[k, i] - points[k, j])
         gradient[k, i] += part
@@ -391,7 +393,7 @@ def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
 @jit
 def _come_nearer(w, size, space, now, prepared, cut, state, gradient, first):
     """Where a tile has a nearer pair, make the sums of the slab, whose rows begin at ``first``, relative to that."""
-    nearest = _nearest(w, size, space, now.epsilon)
+    nearest = nearest_of(w, size, space, now.epsilon)
     if nearest < state[0] - prepared.slack:
         if state[1] > 0.0:
             shrink = math.exp((nearest - state[0]) / now.tau)

@@ -1,0 +1,96 @@
+"""Evaluations that look at near pairs alone, against those that look at all."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
+from ultrahyperbolic.engines.numba.near import NearPairs
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.objective import RankedPairs
+
+N = 203
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, N, (2, 700))
+    keep = i != j
+    return RankedPairs.of(Graph.from_arrays(i[keep], j[keep], rng.integers(1, 4, keep.sum()), ids=N))
+
+
+def engine_of(pairs, manifold, tau, scope="graph", *, popularity=False):
+    schedule = Schedule.constant(1, temperature=tau, step=0.1, epsilon=1e-5)
+    spec = RunSpec(manifold, schedule, "smoothed", scope=scope, popularity=popularity)
+    return NumbaEngine(pairs, [spec], threads=1)
+
+
+def walk(manifold, length):
+    """States of which each is near the one before, but for a jump in the middle."""
+    generator = torch.Generator().manual_seed(1)
+    z = manifold.random_near_pole(N, epsilon=0.3, generator=generator)
+    for step in range(24):
+        far = 0.3 if step == 12 else length
+        z = manifold.phi(z + far * torch.randn(z.shape, generator=generator, dtype=z.dtype))
+        yield BatchState.start([z.numpy()])
+
+
+@pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0), (3, 1), (0, 3)])
+@pytest.mark.parametrize("tau", [7e-4, 0.01, 0.5])
+@pytest.mark.parametrize("scope", ["graph", "node"])
+def test_what_is_remembered_changes_nothing(pairs, p, q, tau, scope):
+    manifold = PseudoHyperboloid(p, q)
+    engine = engine_of(pairs, manifold, tau, scope)
+    nearby = engine.nearby()
+    for state in walk(manifold, 1e-4):
+        found, truth = nearby(state), engine.evaluate(state)
+        np.testing.assert_allclose(found.loss, truth.loss, rtol=1e-11)
+        scale = np.abs(truth.gradient).max()
+        np.testing.assert_allclose(found.gradient, truth.gradient, rtol=1e-8, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("scope", ["graph", "node"])
+def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs, scope):
+    manifold, rng = PseudoHyperboloid(2, 2), np.random.default_rng(2)
+    engine = engine_of(pairs, manifold, 7e-4, scope, popularity=True)
+    nearby = engine.nearby()
+    for state in walk(manifold, 1e-6):
+        state.offsets[:] = 0.1 * rng.normal(size=N)
+        found, truth = nearby(state), engine.evaluate(state)
+        np.testing.assert_allclose(found.loss, truth.loss, rtol=1e-11)
+        for name in ("gradient", "offsets"):
+            wanted = getattr(truth, name)
+            np.testing.assert_allclose(getattr(found, name), wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
+
+
+def test_lists_serve_while_points_hardly_move_and_not_after_a_jump(pairs, monkeypatch):
+    manifold, served, look = PseudoHyperboloid(2, 2), [], NearPairs.look
+
+    def counting(self, *arguments):
+        served.append(look(self, *arguments))
+        return served[-1]
+
+    monkeypatch.setattr(NearPairs, "look", counting)
+    nearby = engine_of(pairs, manifold, 7e-4).nearby()
+    for state in walk(manifold, 1e-6):
+        nearby(state)
+    assert [number for number, listed in enumerate(served) if not listed] == [0, 12]
+    served.clear()
+    nearby = engine_of(pairs, manifold, 7e-4).nearby()
+    for state in walk(manifold, 0.3):
+        nearby(state)
+    assert not any(served)
+
+
+def test_a_list_that_would_hold_most_pairs_is_given_up(pairs):
+    manifold = PseudoHyperboloid(2, 2)
+    nearby = engine_of(pairs, manifold, 0.2).nearby()
+    for state in walk(manifold, 1e-6):
+        nearby(state)
+    (near,) = nearby.keywords["lists"]
+    assert near.given_up
