@@ -80,8 +80,8 @@ def train(loaded: Loaded, jobs: Sequence[Job], which: str, how: How) -> list[Tra
         began = time.perf_counter()
         results = together(loaded.graph, [configs[k] for k in batch], how.place)
         seconds = (time.perf_counter() - began) / len(batch)
-        for k, (points, *told) in zip(batch, results, strict=True):
-            found[k] = Trained(jobs[k], points, seconds, *told)
+        for k, (points, iterations, start, final, popularity) in zip(batch, results, strict=True):
+            found[k] = Trained(jobs[k], points, seconds, iterations, start, final, popularity)
     return [found[k] for k in range(len(jobs))]
 
 
@@ -137,13 +137,11 @@ def _before(graph: Graph, jobs: Sequence[Job], how: How) -> list[Trained]:
     place = {"device": None if how.place.device is None else str(how.place.device), "threads": how.place.threads}
     data = {"edges": arrays.edges, "n": np.array(arrays.n), "weights": arrays.weights}
     found = board_before.train(how.before, data, asked, place)
-    return [
-        Trained(
-            job, points, told["seconds"], told["iterations"],
-            *(math.nan if told[end] is None else told[end] for end in ("start", "final")),
-        )
-        for job, (points, told) in zip(jobs, found, strict=True)
-    ]  # fmt: skip
+    trained = []
+    for job, (points, told) in zip(jobs, found, strict=True):
+        start, final = (math.nan if told[end] is None else told[end] for end in ("start", "final"))
+        trained.append(Trained(job, points, told["seconds"], told["iterations"], start, final))
+    return trained
 
 
 def measure(
