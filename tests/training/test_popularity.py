@@ -40,10 +40,16 @@ def test_it_serves_the_neighbours(popular):
     assert popular.record.result.final_loss < plain.record.result.final_loss
 
 
-def test_offsets_are_not_learnt_from_samples_of_the_pairs():
-    config = uh.TrainingConfig(2, 2, iterations=20, parts=8)
-    assert config.schedule().parts == 8
-    assert replace(config, popularity=True).schedule().parts == 1
+@pytest.mark.parametrize("scope", ["graph", "node"])
+def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise(scope):
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 400, (2, 1200))
+    graph = uh.Graph.from_arrays(i[i != j], j[i != j], ids=400)
+    made = replace(recipe(uh.TrainingConfig(2, 2, iterations=200), graph), scope=scope, popularity=True)
+    whole, sampled = (embed_many(graph, [replace(made, parts=parts)])[0] for parts in (1, 4))
+    assert abs(sampled.popularity.mean()) < 1e-9
+    assert sampled.popularity.std() < 2.0 * whole.popularity.std()
+    assert sampled.record.measures["map"] > whole.record.measures["map"] - 0.05
 
 
 def test_the_reference_learns_as_the_compiled_engine_does():

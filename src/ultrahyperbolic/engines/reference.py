@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import torch
@@ -13,7 +13,6 @@ import torch
 from ..geometry import Euclidean
 from ..objective import PairFunction, RankedPairs, RankingLoss
 from ..optim import DescentSettings, DescentState, descent_step
-from ..optim.descent import direction_of
 from .base import (
     CELL,
     FARTHEST,
@@ -151,15 +150,15 @@ class ReferenceEngine(OneProcess):
             direction="descent" if spec.optimizer == "phi" else spec.optimizer,
             max_step=max_step if math.isfinite(max_step) else None,
         )
-        if slopes is not None:
-            settings = _together(variable.detach(), gradient, slopes, settings)
         moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)
         radius = 1.0 if manifold.quadric is None else manifold.quadric.radius
         near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
         moved = torch.where(near, moved, variable.detach())
         held[run, :, :width] = moved.cpu().numpy()
         if offsets is not None and slopes is not None:
-            shifted = offsets.detach() - (settings.lr * slopes[:, None])[:, 0]
+            # One factor for all of them, so that their mean stays what it was.
+            length = float(slopes.square().mean().sqrt()) * step
+            shifted = offsets.detach() - (step if length <= max_step else step * max_step / length) * slopes
             shifted = torch.where(near[:, 0] & shifted.isfinite(), shifted, offsets.detach())
             state.offsets[run] = shifted.cpu().numpy()
         if spec.optimizer == "phi":
@@ -175,17 +174,6 @@ def _gradients(
         return torch.autograd.grad(loss, points)[0], None
     gradient, slopes = torch.autograd.grad(loss, (points, offsets))
     return gradient, slopes
-
-
-def _together(
-    points: torch.Tensor, gradient: torch.Tensor, slopes: torch.Tensor, settings: DescentSettings
-) -> DescentSettings:
-    """The settings under which a point and its offset move as one vector, no longer than the longest move."""
-    direction, _ = direction_of(points, gradient, settings)
-    length = torch.cat((direction, slopes[:, None]), 1).norm(dim=1, keepdim=True) * settings.lr
-    longest = math.inf if settings.max_step is None else settings.max_step
-    share = torch.where(length > longest, longest / length, torch.ones_like(length))
-    return replace(settings, lr=settings.lr * share, max_step=None)
 
 
 @contextmanager

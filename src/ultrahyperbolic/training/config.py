@@ -104,9 +104,7 @@ class TrainingConfig:
     """The share of the iterations that end the training: quasi-Newton, at the last temperature and smoothing."""
 
     parts: int = 1
-    """Before the finish, an iteration looks at one part of so many of the pairs without an edge; 1 for all.
-
-    With popularity it looks at all of them."""
+    """Before the finish, an iteration looks at one part of so many of the pairs without an edge; 1 for all."""
     scope: Scope = "graph"
     """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
     popularity: bool = False
@@ -191,9 +189,7 @@ class TrainingConfig:
             np.full(total, math.inf) if self.max_step is None else between(self.max_step, total),
             -math.inf if self.drop_below is None else self.drop_below,
             self.drop_factor,
-            # What a sample pushes an offset down by is seldom and large, what ties pull it up by constant and small:
-            # where both are cut to the longest move, offsets rise until nothing is in order.
-            1 if self.popularity else self.parts,
+            self.parts,
         )
 
     def spec(self) -> RunSpec:

@@ -27,7 +27,7 @@ from ..base import (
 )
 from .arguments import Moment
 from .loss import loss_and_gradient, small_loss_and_gradient
-from .offsets import shift_offset, slab_of
+from .offsets import bound_offset_moves, shift_offset, slab_of
 from .streaming import prepare
 
 
@@ -58,6 +58,7 @@ def finish(run, space, rules, now, iteration, found):
         step *= rules.drop_factor
     step *= record[STEP_SCALE]
     d = len(points)
+    bound_offset_moves(run.offsets, gradient, step, max_step)
     for i in range(points.shape[1]):
         # The gradient of a point becomes its next place; where that would be nowhere, the point stays.
         if time == 0:
@@ -138,10 +139,7 @@ def _onto(points, d, i, time, radius):
 
 @jit
 def _move(points, g, i, time, radius, step, max_step, optimizer):
-    """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean gradient.
-
-    A further row of g is that of an offset, which is part of the move.
-    """
+    """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
     d = len(points)
     curvature = 1.0 / (radius * radius)
     for _ in range(2 if optimizer == DESCENT else 1):
@@ -152,9 +150,7 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
         along *= curvature
         for k in range(d):
             g[k, i] = (-g[k, i] if k < time else g[k, i]) + along * points[k, i]
-    factor = _step(g, i, step, max_step)
-    for k in range(d, len(g)):
-        g[k, i] *= factor
+    factor = _step(g, d, i, step, max_step)
     square = 0.0
     for k in range(d):
         g[k, i] *= factor
@@ -192,10 +188,10 @@ def _is_somewhere(points, d, i, time, radius):
 
 
 @jit
-def _step(g, i, step, max_step):
+def _step(g, d, i, step, max_step):
     """The factor of the gradient of point i: -step, or what makes the move ``max_step`` long if that is less."""
     length = 0.0
-    for k in range(len(g)):
+    for k in range(d):
         length += g[k, i] * g[k, i]
     length = math.sqrt(length) * step
     return -step if length <= max_step else -step * max_step / length
@@ -203,11 +199,9 @@ def _step(g, i, step, max_step):
 
 @jit
 def _move_flat(points, g, i, step, max_step):
-    factor = _step(g, i, step, max_step)
+    factor = _step(g, len(points), i, step, max_step)
     for k in range(len(points)):
         g[k, i] = points[k, i] + factor * g[k, i]
-    for k in range(len(points), len(g)):
-        g[k, i] *= factor
 
 
 @jit

@@ -138,6 +138,23 @@ def scale_offsets(offsets, gradient, factor):
 
 
 @jit
+def bound_offset_moves(offsets, gradient, step, max_step):
+    """Make moves of the gradient in the offsets, whose root mean square is ``max_step`` at most.
+
+    One factor for all of them: each cut for itself, offsets would rise with every tie, which is there at all times, and
+    fall but little with the few other pairs that are near, or in a sample.
+    """
+    if offsets is not None:
+        slopes, square = gradient[len(gradient) - 1], 0.0
+        for i in range(len(slopes)):
+            square += slopes[i] * slopes[i]
+        length = math.sqrt(square / len(slopes)) * step
+        factor = -step if length <= max_step else -step * max_step / length
+        for i in range(len(slopes)):
+            slopes[i] *= factor
+
+
+@jit
 def shift_offset(offsets, gradient, i):
     """Move the offset of node i by what the last row of the gradient has become; not to what is no number."""
     if offsets is not None:

@@ -7,6 +7,7 @@ host reads them when a chunk of iterations is done.
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -140,6 +141,8 @@ class _Group:
             self.passes.offsets,
             *(torch.zeros_like(self.passes.offsets) for _ in range(2)),
         )
+        # The root mean square of the last.
+        self.slope_lengths = double(runs)
         self.record = double(runs, RECORD_WIDTH.value)
         self.iterations = torch.zeros(runs, dtype=torch.int64, device=device)
         self.schedule = torch.from_numpy(np.stack([spec.schedule.rows for spec in specs])).to(device)
@@ -325,10 +328,13 @@ class _Group:
     def _move(self) -> None:
         """Every node to its next point, and the best points kept."""
         nodes = 32
+        if self.popular:
+            torch.linalg.vector_norm(self.shift_slopes, dim=1, out=self.slope_lengths)
+            self.slope_lengths /= math.sqrt(self.passes.n)
         move_kernel[(triton.cdiv(self.passes.n, nodes), self.passes.runs)](
             self.points, self.pair_points, self.spacing, self.free, self.best, self.gradient, self.shifts,
-            self.best_shifts, self.shift_slopes, self.time, self.radius, self.rules, self.record, self.schedule,
-            self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST, D=self.width, NODES=nodes,
+            self.best_shifts, self.shift_slopes, self.slope_lengths, self.time, self.radius, self.rules, self.record,
+            self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST, D=self.width, NODES=nodes,
             FLAT=self.flat, OPTIMIZER=self.optimizer, SPLIT=self.passes.split, POPULAR=self.popular, num_warps=1,
         )  # fmt: skip
 

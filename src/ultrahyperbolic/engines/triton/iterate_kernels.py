@@ -189,11 +189,9 @@ def _is_somewhere(x, time, radius, farthest, D: tl.constexpr):
 
 
 @triton.jit
-def _bounded(g, square, step, max_step, D: tl.constexpr):
-    """What to multiply a direction by: -step, or less where the move would be longer than ``max_step``.
-
-    ``square`` is that of what moves along: of the gradient in the offsets, or 0.
-    """
+def _bounded(g, step, max_step, D: tl.constexpr):
+    """What to multiply a direction by: -step, or less where the move would be longer than ``max_step``."""
+    square = tl.zeros_like(g[0])
     for k in tl.static_range(D):
         square += g[k] * g[k]
     length = tl.sqrt(square) * step
@@ -290,8 +288,8 @@ def gradient_kernel(
 
 @triton.jit
 def move_kernel(
-    points, pair_points, spacing, free, best, gradient, offsets, best_offsets, slopes, time, radius, rules, record,
-    schedule, total_iterations, iterations, n, farthest,
+    points, pair_points, spacing, free, best, gradient, offsets, best_offsets, slopes, slope_lengths, time, radius,
+    rules, record, schedule, total_iterations, iterations, n, farthest,
     D: tl.constexpr, NODES: tl.constexpr, FLAT: tl.constexpr, OPTIMIZER: tl.constexpr, SPLIT: tl.constexpr,
     POPULAR: tl.constexpr,
 ):  # fmt: skip
@@ -311,20 +309,17 @@ def move_kernel(
     moves = inside & (every + tl.load(record + _MOVES) > 0.0)
     for k in tl.static_range(D):
         tl.store(best + base + k * n + nodes, x[k], mask=keep)
-    along_square = tl.zeros([NODES], tl.float64)
     if POPULAR:
         offset = tl.load(offsets + run * n + nodes, mask=inside, other=0.0)
         slope = tl.load(slopes + run * n + nodes, mask=inside, other=0.0)
         tl.store(best_offsets + run * n + nodes, offset, mask=keep)
-        along_square = slope * slope
     drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
     step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
     max_step = tl.load(schedule + (run * 4 + 3) * total_iterations + at) * tl.load(record + _REACH)
     r = tl.load(radius + run)
     moved = x
     if FLAT:
-        factor = _bounded(g, along_square, step, max_step, D)
-        offset_factor = factor
+        factor = _bounded(g, step, max_step, D)
         moved = ()
         for k in tl.static_range(D):
             moved = moved + (x[k] + factor * g[k],)
@@ -346,8 +341,7 @@ def move_kernel(
             back = back + (
                 tl.where(k < time, stretch / length * (g[k] - along * z[k] / length), g[k] + along * z[k] / stretch),
             )
-        factor = _bounded(back, along_square, step, max_step, D)
-        offset_factor = factor
+        factor = _bounded(back, step, max_step, D)
         moved = ()
         for k in tl.static_range(D):
             moved = moved + (z[k] + factor * back[k],)
@@ -366,8 +360,7 @@ def move_kernel(
             for k in tl.static_range(D):
                 turned = turned + (tl.where(k < time, -g[k], g[k]) + along * x[k],)
             g = turned
-        factor = _bounded(g, along_square, step, max_step, D)
-        offset_factor = factor
+        factor = _bounded(g, step, max_step, D)
         if OPTIMIZER == _SIGNED_GRADIENT:
             # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, where it is 0 neither.
             square = tl.zeros([NODES], tl.float64)
@@ -381,7 +374,9 @@ def move_kernel(
     # Where a point would be nowhere, it stays.
     moves = moves & _is_somewhere(moved, time, r, farthest, D)
     if POPULAR:
-        shifted = offset + offset_factor * slope
+        # One factor for all offsets, so that their mean stays what it was.
+        length = tl.load(slope_lengths + run) * step
+        shifted = offset + tl.where(length <= max_step, -step, -step * max_step / length) * slope
         tl.store(offsets + run * n + nodes, shifted, mask=moves & (tl.abs(shifted) < float("inf")))
     for k in tl.static_range(D):
         tl.store(points + base + k * n + nodes, moved[k], mask=moves)
