@@ -18,6 +18,7 @@ from board_graphs import Shelf, found
 from board_train import How, measure
 
 from ultrahyperbolic import select
+from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.plan import Choice, Execution, Plan, Wishes
 
@@ -99,9 +100,10 @@ def choice(shelf: Shelf, names: Sequence[str], seeds: int, how: How, runs: Mappi
         _carried_out(short, graph)  # which compiles, untimed
         for seed in range(seeds):
             plan = Plan(Choice(DIM), wishes, seed, place=how.place, goal="neighbours")
-            geometry, points, spent = _carried_out(plan, graph)
+            geometry, embedding, spent = _carried_out(plan, graph)
             _, _, alone = _carried_out(Plan(geometry, wishes, seed, place=how.place, goal="neighbours"), graph)
-            scores.append(measure(graph, geometry, points, how.place).measures["map"])
+            points = embedding.points.copy()
+            scores.append(measure(graph, geometry, points, how.place, embedding.popularity).measures["map"])
             chosen.append(geometry)
             ratios.append(spent / alone)
             words: dict[str, Any] = {"goal": "neighbours", "seed": seed, "device": how.place.device, "quiet": True}
@@ -126,14 +128,14 @@ def choice(shelf: Shelf, names: Sequence[str], seeds: int, how: How, runs: Mappi
     return figures
 
 
-def _carried_out(plan: Plan, graph: Any) -> tuple[Geometry, Any, float]:
-    """The geometry, the points and the seconds of a plan."""
+def _carried_out(plan: Plan, graph: Any) -> tuple[Geometry, Embedding, float]:
+    """The geometry, the embedding and the seconds of a plan."""
     began = time.perf_counter()
     execution = Execution(plan, graph)
     execution.choose()
     embedding = execution.train(measures=False)
     seconds = time.perf_counter() - began
-    return execution.configs[0].geometry, embedding.points.copy(), seconds
+    return execution.configs[0].geometry, embedding, seconds
 
 
 def _numbers(figures: Figures, end: str) -> list[float]:

@@ -43,6 +43,7 @@ class Trained(NamedTuple):
     iterations: int
     start: float
     final: float
+    popularity: Floats | None = None
 
     @property
     def is_finite(self) -> bool:
@@ -79,8 +80,8 @@ def train(loaded: Loaded, jobs: Sequence[Job], which: str, how: How) -> list[Tra
         began = time.perf_counter()
         results = together(loaded.graph, [configs[k] for k in batch], how.place)
         seconds = (time.perf_counter() - began) / len(batch)
-        for k, (points, iterations, start, final) in zip(batch, results, strict=True):
-            found[k] = Trained(jobs[k], points, seconds, iterations, start, final)
+        for k, (points, iterations, start, final, popularity) in zip(batch, results, strict=True):
+            found[k] = Trained(jobs[k], points, seconds, iterations, start, final, popularity)
     return [found[k] for k in range(len(jobs))]
 
 
@@ -104,8 +105,12 @@ def batches(configs: Sequence[TrainingConfig]) -> list[list[int]]:
     return list(groups.values())
 
 
-def together(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> list[tuple[Floats, int, float, float]]:
-    """Points, iterations, and the loss at the start and at the end: one batch, or two where memory does not suffice."""
+Told = tuple[Floats, int, float, float, Floats | None]
+"""Points, iterations, the loss at the start and at the end, and popularity."""
+
+
+def together(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> list[Told]:
+    """What trainings came to: one batch, or two where memory does not suffice."""
     try:
         embeddings = embed_many(graph, configs, place, measures=False)
     except MemoryError:
@@ -113,12 +118,14 @@ def together(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> l
             raise
         half = len(configs) // 2
         return [*together(graph, configs[:half], place), *together(graph, configs[half:], place)]
-    found = []
+    found: list[Told] = []
     for embedding in embeddings:
         result = embedding.record.result
         assert result is not None
         start, final = (math.nan if loss is None else loss for loss in (result.start_loss, result.final_loss))
-        found.append((np.array(embedding.points, dtype=np.float64), result.iterations, start, final))
+        found.append(
+            (np.array(embedding.points, dtype=np.float64), result.iterations, start, final, embedding.popularity)
+        )
     return found
 
 
@@ -130,26 +137,29 @@ def _before(graph: Graph, jobs: Sequence[Job], how: How) -> list[Trained]:
     place = {"device": None if how.place.device is None else str(how.place.device), "threads": how.place.threads}
     data = {"edges": arrays.edges, "n": np.array(arrays.n), "weights": arrays.weights}
     found = board_before.train(how.before, data, asked, place)
-    return [
-        Trained(
-            job, points, told["seconds"], told["iterations"],
-            *(math.nan if told[end] is None else told[end] for end in ("start", "final")),
-        )
-        for job, (points, told) in zip(jobs, found, strict=True)
-    ]  # fmt: skip
+    trained = []
+    for job, (points, told) in zip(jobs, found, strict=True):
+        start, final = (math.nan if told[end] is None else told[end] for end in ("start", "final"))
+        trained.append(Trained(job, points, told["seconds"], told["iterations"], start, final))
+    return trained
 
 
-def measure(graph: Graph, geometry: Geometry, points: Floats, place: Place) -> OverPairs:
+def measure(
+    graph: Graph, geometry: Geometry, points: Floats, place: Place, popularity: Floats | None = None
+) -> OverPairs:
     """The measures of points as they are now, whoever trained them."""
     device = place.torch_device
-    return over_pairs(graph, torch.from_numpy(points).to(device), geometry.manifold.to(device))
+    points_there, manifold = torch.from_numpy(points).to(device), geometry.manifold.to(device)
+    return over_pairs(graph, points_there, manifold, popularity=popularity)
 
 
 def figures_of(graph: Graph, trained: Trained, place: Place) -> dict[str, Value]:
     """What the board keeps of a training."""
     found: dict[str, Value] = {"seconds": trained.seconds, "iterations": trained.iterations}
     found |= {"finite": int(trained.is_finite), "returned_start": int(trained.returned_start)}
-    measures = measure(graph, trained.job.geometry, trained.points, place).measures if trained.is_finite else {}
+    measures = {}
+    if trained.is_finite:
+        measures = measure(graph, trained.job.geometry, trained.points, place, trained.popularity).measures
     return found | {name: measures.get(name) for name in MEASURES}
 
 

@@ -79,8 +79,9 @@ def closure(names: Sequence[str], graphs: Sequence[str], asked: Asked, path: Pat
                 # gensim has relations, from below to above; the others do not look at the direction.
                 words = replace(asked, options={"both": "no", **asked.options})
                 result = train(ALL[name], ties, seed, words, np.stack((known.below, known.above), 1))
-                directed = hypernyms(result.points, result.manifold, known.below, known.above)
-                figures = measured(ties, result.points, result.manifold) | result.cost
+                offsets = result.popularity
+                directed = hypernyms(result.points, result.manifold, known.below, known.above, popularity=offsets)
+                figures = measured(ties, result.points, result.manifold, popularity=offsets) | result.cost
                 figures |= {"directed_map": directed.map, "directed_mean_rank": directed.mean_rank}
                 new: Figures = {f"{stem}.{what}": value for what, value in figures.items()}
                 kept = averaged((load([path]) if path else kept) | new)

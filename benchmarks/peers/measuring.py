@@ -22,9 +22,11 @@ from ultrahyperbolic.graph import Graph
 MEASURES = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all", "mean_rank")
 
 
-def measured(graph: Graph, points: Tensor, manifold: Manifold, depth: Ints | None = None) -> dict[str, float]:
+def measured(
+    graph: Graph, points: Tensor, manifold: Manifold, depth: Ints | None = None, *, popularity: Floats | None = None
+) -> dict[str, float]:
     """The measures of points, those that the graph defines; ``depth`` is ρ of -δ with minus the depth."""
-    found = over_pairs(graph, points, manifold)
+    found = over_pairs(graph, points, manifold, popularity=popularity)
     kept = {name: found.measures[name] for name in MEASURES if name in found.measures}
     if depth is not None:
         kept["depth"] = depth_agreement(-found.delta, depth)
@@ -43,9 +45,9 @@ def centralities(graph: Graph, depth: Ints) -> dict[str, float]:
     return {name: depth_agreement(score, depth) for name, score in scores.items()}
 
 
-def auc(graph: Graph, points: Tensor, manifold: Manifold, held: HeldOut) -> float:
+def auc(graph: Graph, points: Tensor, manifold: Manifold, held: HeldOut, *, popularity: Floats | None = None) -> float:
     """The chance that a held-out tie is shorter than a pair without a tie."""
-    return link_prediction(graph, points, manifold, held.edges).auc
+    return link_prediction(graph, points, manifold, held.edges, popularity=popularity).auc
 
 
 def link_scores(graph: Graph) -> dict[str, Floats]:
@@ -74,7 +76,9 @@ class Directed(NamedTuple):
     map: float
 
 
-def hypernyms(points: Tensor, manifold: Manifold, below: Ints, above: Ints) -> Directed:
+def hypernyms(
+    points: Tensor, manifold: Manifold, below: Ints, above: Ints, *, popularity: Floats | None = None
+) -> Directed:
     """Mean rank and mAP as published: each node's hypernyms among all nodes that are none, its hyponyms included.
 
     ``below`` and ``above`` [k] are the pairs of the closure. Nodes without a hypernym ask nothing.
@@ -86,6 +90,8 @@ def hypernyms(points: Tensor, manifold: Manifold, below: Ints, above: Ints) -> D
     for node, mine in zip(nodes.tolist(), np.split(above, first[1:]), strict=True):
         row = manifold.cdist(points[node : node + 1], points, dissimilarity="geodesic")[0].double()
         far = torch.where(row.isnan(), torch.inf, row).numpy()
+        if popularity is not None:
+            far = far - popularity
         true = np.zeros(len(far), dtype=bool)
         true[mine] = True
         others = ~true

@@ -12,7 +12,7 @@ import ultrahyperbolic as uh
 
 
 def train(given: Given) -> Placed:
-    """Options: ``goal``, ``signature`` (p,q) instead of a choice, ``iterations``."""
+    """Options: ``goal``, ``signature`` (p,q) instead of a choice, ``iterations``, ``scope``, ``popularity`` (yes)."""
     graph = uh.Graph.from_arrays(given.edges[:, 0], given.edges[:, 1], given.weights, ids=given.n)
     words: dict[str, Any] = {"goal": given.options.get("goal", "balanced"), "seed": given.seed, "threads": 1}
     words["threads"] = int(given.number("threads", 1))
@@ -22,11 +22,15 @@ def train(given: Given) -> Placed:
         words["dim"] = given.dim
     if "iterations" in given.options:
         words["iterations"] = int(given.options["iterations"])
+    if "scope" in given.options:
+        words["scope"] = given.options["scope"]
+    if "popularity" in given.options:
+        words["popularity"] = given.options["popularity"] == "yes"
     embedding = uh.embed(graph, device="cpu", quiet=True, **words)
     geometry = embedding.geometry
     assert geometry is not None
     shape = {"flat": geometry.flat or 0, "p": geometry.p or 0, "q": geometry.q or 0, "beta": geometry.beta}
-    return Placed(np.array(embedding.points, dtype=np.float64), "geometry", shape)
+    return Placed(np.array(embedding.points, dtype=np.float64), "geometry", shape, embedding.popularity)
 
 
 def short(given: Given) -> Given:

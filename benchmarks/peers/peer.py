@@ -52,6 +52,8 @@ class Placed:
     """[n, d]; NaN of a node that the peer cannot place, which is then far from all."""
     dissimilarity: str
     extra: dict[str, float] = field(default_factory=dict)
+    popularity: Floats | None = None
+    """[n] what is taken from the dissimilarities of each node, where anything is."""
 
 
 def ring(given: Given) -> Given:
@@ -95,4 +97,6 @@ def main(train: Callable[[Given], Placed], *, warm_up: Callable[[Given], Given] 
     ended = cpu_seconds()
     used = {"cpu": ended - began, "process_cpu": ended, "memory": peak_memory()}
     found = {"coordinates": placed.coordinates, "dissimilarity": placed.dissimilarity, **placed.extra, **used}
+    if placed.popularity is not None:
+        found["popularity"] = placed.popularity
     np.savez(asked.out, allow_pickle=False, **{name: np.array(value) for name, value in found.items()})

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from board_figures import Figures, Value, load, mean, number, save
 from board_graphs import Loaded, Shelf
-from graphs import Ints
+from graphs import Floats, Ints
 from measuring import auc, centralities, link_aucs, measured
 from spaces import space_of
 from torch import Tensor
@@ -92,6 +92,8 @@ class Result:
     manifold: Manifold
     cost: dict[str, float]
     """CPU seconds of the training and of the process, and MiB."""
+    popularity: Floats | None = None
+    """[n] what is taken from the dissimilarities of each node, where anything is."""
 
 
 @dataclass(frozen=True)
@@ -124,24 +126,28 @@ def train(peer: Peer, graph: Graph, seed: int, asked: Asked, pairs: Ints | None 
         if done.returncode:
             raise PeerError(f"{peer.title} failed on a graph of {graph.n_nodes} nodes:\n{done.stderr[-2000:]}")
         with np.load(out) as data:
-            numbers = {name: float(data[name]) for name in data if name not in ("coordinates", "dissimilarity")}
+            numbers = {name: float(data[name]) for name in data if not data[name].ndim and name != "dissimilarity"}
             coordinates, dissimilarity = data["coordinates"], str(data["dissimilarity"])
+            popularity = data.get("popularity")
     cost = {name: numbers.pop(name) for name in ("cpu", "process_cpu", "memory")}
     points, manifold = space_of(coordinates, dissimilarity, **numbers)
-    return Result(points, manifold, cost)
+    return Result(points, manifold, cost, popularity)
 
 
 def one(peer: Peer, loaded: Loaded, seed: int, asked: Asked) -> Figures:
     """All that is kept of a peer on a graph from a seed."""
     found = train(peer, loaded.graph, seed, asked)
-    figures: Figures = {**measured(loaded.graph, found.points, found.manifold, loaded.depth), **found.cost}
+    figures: Figures = {
+        **measured(loaded.graph, found.points, found.manifold, loaded.depth, popularity=found.popularity),
+        **found.cost,
+    }
     geometry = Geometry.of_manifold(found.manifold)
     if geometry is not None:
         figures["geometry"] = geometry.name
     if seed < asked.held_out:
         held = hold_out_edges(loaded.graph, HELD_OUT, seed)
         rest = train(peer, held.graph, seed, asked)
-        figures["auc"] = auc(loaded.graph, rest.points, rest.manifold, held)
+        figures["auc"] = auc(loaded.graph, rest.points, rest.manifold, held, popularity=rest.popularity)
     return figures
 
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 import torch
 
-from ultrahyperbolic import datasets
+from ultrahyperbolic import PseudoHyperboloid, datasets
+from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.geometry import Geometry
 
 FOLDER = Path(__file__).parents[2] / "benchmarks"
@@ -354,11 +355,12 @@ def test_the_choice_is_compared_with_the_best_fixed_geometry(monkeypatch, tmp_pa
         best = Geometry(3, 1)
 
     points = np.load(_points(tmp_path))
+    embedding = Embedding(range(len(points)), points, PseudoHyperboloid(3, 1))
     asked = []
 
     def carried_out(plan, graph):
         asked.append(plan)
-        return Geometry(3, 1), points, 3.0 if isinstance(plan.where, board_cost.Choice) else 2.0
+        return Geometry(3, 1), embedding, 3.0 if isinstance(plan.where, board_cost.Choice) else 2.0
 
     monkeypatch.setattr(board_cost, "select", lambda graph, **words: Selected())
     monkeypatch.setattr(board_cost, "_carried_out", carried_out)

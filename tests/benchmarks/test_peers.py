@@ -189,6 +189,24 @@ def test_ours_are_trained_by_the_public_call(club):
     assert measures["map"] > 0.5
 
 
+def test_popularity_is_taken_from_what_is_measured(club):
+    from measuring import auc, hypernyms, measured
+    from ours_peer import train
+    from peer import Given
+    from spaces import space_of
+
+    options = {"signature": "2,2", "iterations": "200", "popularity": "yes", "scope": "node"}
+    found = train(Given(club.edges, club.n_nodes, club.weights, 4, 0, options))
+    made = space_of(found.coordinates, found.dissimilarity, **found.extra)
+    held, (below, above) = hold_out_edges(club, 0.1), club.edges.T
+    for measure in (
+        lambda **words: measured(club, *made, **words)["map"],
+        lambda **words: auc(club, *made, held, **words),
+        lambda **words: hypernyms(*made, below, above, **words).map,
+    ):
+        assert measure(popularity=found.popularity) > measure()
+
+
 def test_an_unknown_peer_and_a_missing_environment_are_said(compare, monkeypatch, tmp_path):
     import runs
 

@@ -152,6 +152,8 @@ def test_a_folder_with_other_things_keeps_them(call):
         ("--signature flat --dissimilarity distance", {"dissimilarity": "distance"}),
         ("--stop ordered", {"stop": "ordered"}),
         ("--scope node", {"scope": "node"}),
+        ("--popularity", {"popularity": True}),
+        ("--no-popularity", {"popularity": False}),
         ("--preset paper", {"preset": "paper", "step": 1e-6, "best_every": 20}),
         ("--preset paper-text", {"preset": "paper-text", "step": 1e-6, "keep": "last"}),
     ],

@@ -268,3 +268,13 @@ def test_a_table_that_cannot_be_written_is_named(refuse, club):
     assert refuse("rank", club, "--csv", "nowhere/r.csv") == (
         "cannot write the table: nowhere/r.csv: No such file or directory"
     )
+
+
+def test_neighbors_shows_the_popularity_that_it_orders_by(call):
+    call("embed karate -o popular --iterations 60 --popularity --quiet --no-report")
+    assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == ["node", "distance", "popularity"]
+    rows = json.loads(call("neighbors popular 34 -k 20 --json").stdout)["neighbors"]
+    less = [row["distance"] - row["popularity"] for row in rows]
+    assert less == sorted(less)
+    assert call("neighbors popular 34 -k 1 --csv near.csv").exit_code == 0
+    assert Path("near.csv").read_text(encoding="utf-8").splitlines()[0] == "node,distance,popularity"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -41,6 +43,23 @@ def test_what_is_not_finite_goes_back_with_half_the_step(name):
     assert np.isfinite(state.points).all()
     assert np.isfinite(state.best).all()
     assert np.isfinite(outcome.losses[1]).all()
+
+
+@pytest.mark.parametrize("name", ["offsets", "best_offsets"])
+def test_offsets_that_are_not_finite_go_back_too(name):
+    specs, state = batch()
+    specs = [replace(spec, popularity=True) for spec in specs]
+
+    def change(progress):
+        if progress.iteration == 130:
+            getattr(progress.state, name)[0, 3] = np.nan
+
+    callbacks = [Every(130, change), guard(specs, state, compare=False)]
+    run(NumbaEngine(KARATE, specs, threads=1), state, 300, callbacks=callbacks)
+    assert state.nonfinite.tolist() == [1]
+    assert np.isfinite(state.offsets).all()
+    assert np.isfinite(state.best_offsets).all()
+    assert state.offsets.any()
 
 
 def test_a_run_that_has_seen_no_good_points_goes_back_to_its_start():

@@ -24,9 +24,10 @@ def pairs():
     return RankedPairs.of(Graph.from_arrays(i[keep], j[keep], rng.integers(1, 4, keep.sum()), ids=N))
 
 
-def engine_of(pairs, manifold, tau, scope="graph"):
+def engine_of(pairs, manifold, tau, scope="graph", *, popularity=False):
     schedule = Schedule.constant(1, temperature=tau, step=0.1, epsilon=1e-5)
-    return NumbaEngine(pairs, [RunSpec(manifold, schedule, "smoothed", scope=scope)], threads=1)
+    spec = RunSpec(manifold, schedule, "smoothed", scope=scope, popularity=popularity)
+    return NumbaEngine(pairs, [spec], threads=1)
 
 
 def walk(manifold, length):
@@ -51,6 +52,20 @@ def test_what_is_remembered_changes_nothing(pairs, p, q, tau, scope):
         np.testing.assert_allclose(found.loss, truth.loss, rtol=1e-11)
         scale = np.abs(truth.gradient).max()
         np.testing.assert_allclose(found.gradient, truth.gradient, rtol=1e-8, atol=1e-10 * scale)
+
+
+@pytest.mark.parametrize("scope", ["graph", "node"])
+def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs, scope):
+    manifold, rng = PseudoHyperboloid(2, 2), np.random.default_rng(2)
+    engine = engine_of(pairs, manifold, 7e-4, scope, popularity=True)
+    nearby = engine.nearby()
+    for state in walk(manifold, 1e-6):
+        state.offsets[:] = 0.1 * rng.normal(size=N)
+        found, truth = nearby(state), engine.evaluate(state)
+        np.testing.assert_allclose(found.loss, truth.loss, rtol=1e-11)
+        for name in ("gradient", "offsets"):
+            wanted = getattr(truth, name)
+            np.testing.assert_allclose(getattr(found, name), wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
 
 
 def test_lists_serve_while_points_hardly_move_and_not_after_a_jump(pairs, monkeypatch):

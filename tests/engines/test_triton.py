@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -213,6 +214,58 @@ def test_a_run_stops_once_every_edge_is_shorter():
         assert np.array_equal(state.points[0], points)
 
 
+def of_offsets(pairs, manifold, tau, scope, points, engine_of, size=0.3):
+    """The largest relative error of loss, gradient and gradient in the offsets, with offsets."""
+    spec = replace(spec_of(manifold, "smoothed", tau, scope=scope), popularity=True)
+    state = BatchState.start([points.numpy()])
+    state.offsets[:] = size * np.random.default_rng(5).standard_normal(len(points))
+    expected, found = (engine(pairs, [spec]).evaluate(state) for engine in (ReferenceEngine, engine_of))
+    tangent = [manifold.egrad2rgrad(points, torch.from_numpy(each.gradient[0])) for each in (expected, found)]
+    return max(
+        abs(found.loss[0] - expected.loss[0]) / expected.loss[0],
+        float((tangent[1] - tangent[0]).abs().max() / tangent[0].abs().max()),
+        np.abs(found.offsets - expected.offsets).max() / np.abs(expected.offsets).max(),
+    )
+
+
+@pytest.mark.parametrize("scope", ["graph", "node"])
+@pytest.mark.parametrize("tau", [1.0, 0.05, 7e-4])
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 0), Euclidean(3)], ids=str)
+def test_offsets_of_nodes(manifold, tau, scope):
+    pairs, points = random_pairs(70, "tied"), spread_points(manifold, 70)
+    assert of_offsets(pairs, manifold, tau, scope, points, DOUBLE) <= 1e-10
+    assert of_offsets(pairs, manifold, tau, scope, points, SINGLE) <= 1e-4
+
+
+@pytest.mark.parametrize("optimizer", ["descent", "phi", "signed-gradient"])
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2), Euclidean(3)], ids=str)
+def test_points_move_with_their_offsets(manifold, optimizer):
+    if isinstance(manifold, Euclidean) and optimizer != "descent":
+        pytest.skip("flat space has no φ")
+    points = spread_points(manifold, 34).numpy()
+    schedule = Schedule.constant(5, temperature=0.05, step=0.01, max_step=2e-3)
+    spec = RunSpec(manifold, schedule, "smoothed", optimizer, popularity=True)
+    specs = [spec, replace(spec, scope="node"), replace(spec, popularity=False)]
+    states = [BatchState.start([points] * 3) for _ in range(2)]
+    for engine_of, state in zip((ReferenceEngine, DOUBLE), states, strict=True):
+        engine_of(KARATE, specs).advance(state, 4)
+    for name in ("points", "best", "offsets", "best_offsets"):
+        np.testing.assert_allclose(getattr(states[1], name), getattr(states[0], name), rtol=1e-8, atol=1e-9)
+    assert states[1].offsets[:2].any(axis=1).all()
+    assert not states[1].offsets[2].any()
+
+
+@pytest.mark.parametrize("scope", ["graph", "node"])
+def test_the_nearest_pair_with_offsets(scope):
+    manifold, pairs = PseudoHyperboloid(2, 2), random_pairs(70, "tied")
+    state = BatchState.start([spread_points(manifold, 70).numpy()])
+    state.offsets[:] = 0.3 * np.random.default_rng(5).standard_normal(70)
+    specs = [replace(spec_of(manifold, "smoothed", 0.1, scope=scope), popularity=True)]
+    found = [engine(pairs, specs, stop_when_ordered=True).evaluate(state) for engine in (ReferenceEngine, DOUBLE)]
+    np.testing.assert_allclose(found[1].shortest, found[0].shortest, rtol=1e-9)
+    np.testing.assert_allclose(found[1].longest, found[0].longest, rtol=1e-9)
+
+
 def test_kernels_are_launched_on_the_device_of_the_engine(monkeypatch):
     entered, launched = [], []
 
@@ -238,10 +291,11 @@ def test_kernels_are_launched_on_the_device_of_the_engine(monkeypatch):
         for name in [name for name in vars(module) if name.endswith("_kernel")]:
             monkeypatch.setattr(module, name, Watched(name, getattr(module, name)))
             names.append(name)
-    assert len(names) == 10
+    assert len(names) == 11
     manifold = PseudoHyperboloid(2, 1)
-    engine = DOUBLE(random_pairs(20, "tied"), [spec_of(manifold, "smoothed", 0.1)])
-    state = BatchState.start([spread_points(manifold, 20).numpy()])
+    spec = spec_of(manifold, "smoothed", 0.1)
+    engine = DOUBLE(random_pairs(20, "tied"), [spec, replace(spec, popularity=True)])
+    state = BatchState.start([spread_points(manifold, 20).numpy()] * 2)
     engine.evaluate(state)
     engine.advance(state, 1)
     assert set(launched) == {(name, DEVICE) for name in names}

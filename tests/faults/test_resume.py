@@ -56,12 +56,13 @@ def stopped_at(folder, configs, iteration, **options):
         ("numba", configure(KARATE, p=3, q=1, iterations=600), (1, 137, 400)),
         ("numba", configure(KARATE, p=2, q=2, beta=-4.0, iterations=600, optimizer="phi"), (230,)),
         ("numba", configure(KARATE, p=2, q=2, iterations=600, scope="node"), (137, 570)),
+        ("numba", configure(KARATE, p=2, q=2, iterations=600, popularity=True), (137, 570)),
         # Steps so long that runs are thrown off and taken back, on both sides of the stop.
         ("numba", [THROWN_OFF], (120, 800)),
         ("numba", [TrainingConfig(iterations=900, stop="ordered", p=9, q=1, preset="paper")], (50,)),
         ("reference", configure(KARATE, p=3, q=1, iterations=12), (1, 5)),
     ],
-    ids=["tries", "phi", "by node", "thrown off", "ordered", "reference"],
+    ids=["tries", "phi", "by node", "popularity", "thrown off", "ordered", "reference"],
 )
 def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations):
     expected = embed_many(KARATE, configs, measures=False, place=Place(backend=backend))
@@ -69,6 +70,7 @@ def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations)
         found = stopped_at(tmp_path, configs, iteration, place=Place(backend=backend))
         for a, b in zip(expected, found, strict=True):
             assert np.array_equal(a.points, b.points)
+            assert np.array_equal(a.popularity, b.popularity)
             assert {**a.run, "timing": None} == {**b.run, "timing": None}
 
 

@@ -14,6 +14,7 @@ from ultrahyperbolic.training import embed_many
         {"dim": 3, "flat": True},
         {"p": 2, "q": 2, "scope": "node"},
         {"p": 2, "q": 2, "scope": "graph"},
+        {"p": 2, "q": 2, "popularity": True},
         {"p": 0, "q": 3, "beta": -0.5, "temperature": 0.02, "dissimilarity": "broken"},
         {"p": 3, "q": 1, "preset": "paper"},
         {"dim": 2, "flat": True, "preset": "paper"},

@@ -30,6 +30,8 @@ def test_fit_transform_dense_and_sparse():
     assert uh.PseudoHyperboloid(3, 1).check_point(torch.from_numpy(points)).ok
     model.set_params(scope="node").fit(adjacency())
     assert model.result_.run["config"]["scope"] == "node"
+    model.set_params(popularity=True).fit(adjacency())
+    assert model.result_.popularity.any()
 
 
 def test_parameters_and_errors():

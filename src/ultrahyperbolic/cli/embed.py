@@ -137,6 +137,15 @@ def embed(
             "if not said.",
         ),
     ] = None,
+    popularity: Annotated[
+        bool | None,
+        _option(
+            _TRAINING,
+            "--popularity/--no-popularity",
+            help="Learn an offset of each node that is taken from its distances: for the ties of hubs, at the cost of "
+            "the hierarchy.",
+        ),
+    ] = None,
     device: Annotated[
         str | None,
         _option(_TRAINING, "--device", help="cpu or cuda; cuda if not said where there is one and the graph is large."),
@@ -218,7 +227,7 @@ def embed(
     _check_ids(data)
     place = output or Path("out") / graph_name(graph)
     with refusing(ValueError, TypeError):
-        wishes = Wishes(optimizer, iterations, ends, dissimilarity, stop=stop, scope=scope)
+        wishes = Wishes(optimizer, iterations, ends, dissimilarity, stop=stop, scope=scope, popularity=popularity)
         machine = Place(device, backend, threads, precision)
         asked = Plan(geometry_of(**where), wishes, seed, preset, time_limit, machine, goal, by, seeds)
         execution = Execution(asked, data, quiet=quiet)

@@ -84,7 +84,8 @@ def neighbors(
     """The nodes nearest to a node.
 
     Near means strongly tied, or tied to the same nodes: the graph's weights
-    were tie strengths, not distances (docs/graphs.md).
+    were tie strengths, not distances (docs/graphs.md). Where nodes have a
+    popularity, it is taken from their distances first.
     """
     embedding = open_embedding(folder)
     found = _node(embedding, node, folder)
@@ -93,8 +94,9 @@ def neighbors(
     if as_json:
         print_json({"folder": str(folder), "node": json_id(found), "neighbors": json_rows(table)})
         return
-    rows = zip(table["node"], table["distance"], strict=True)
-    print_table(("node", "distance"), [(shown(near), number(far)) for near, far in rows], right=("distance",))
+    numbers = [name for name in ("distance", "popularity") if name in table]
+    rows = zip(table["node"], *(table[name] for name in numbers), strict=True)
+    print_table(("node", *numbers), [(shown(near), *map(number, rest)) for near, *rest in rows], right=tuple(numbers))
 
 
 def _write_csv(path: Path | None, table: pandas.DataFrame) -> None:
@@ -169,7 +171,9 @@ def evaluate(
     from .. import evaluation
 
     points = torch.from_numpy(embedding.points.copy())
-    measures = evaluation.evaluate(data, points, embedding.manifold, progress=not as_json)
+    measures = evaluation.evaluate(
+        data, points, embedding.manifold, progress=not as_json, popularity=embedding.popularity
+    )
     trained = trained_on(embedding)
     if as_json:
         same = None if trained is None else trained == read.fingerprint

@@ -49,6 +49,9 @@ class Embedding:
     """The graph it was trained on, when at hand."""
     rank_intervals: RankIntervals | None = None
     """How far each rank varies with the seed, where several seeds were trained; ``record.ranks`` says which."""
+    popularity: Floats | None = None
+    """[n] what was learnt of each node beside its point, where that was asked for: the nearest nodes of a node are
+    those of the least distance less their popularity. δ and distances are without it."""
     _nearest: ClassVar[Nearest | None] = None
     """As many of every node as were sought before, where they were."""
 
@@ -59,6 +62,12 @@ class Embedding:
         self.manifold.assert_point(torch.from_numpy(points), name="points", tolerance=1e-8)
         points.setflags(write=False)
         object.__setattr__(self, "points", points)
+        if self.popularity is not None:
+            popularity = np.array(self.popularity, dtype=np.float64)
+            if popularity.shape != (len(self.ids),) or not np.isfinite(popularity).all():
+                raise ValueError(f"popularity must be [{len(self.ids)}] finite numbers, got shape {popularity.shape}")
+            popularity.setflags(write=False)
+            object.__setattr__(self, "popularity", popularity)
         if isinstance(self.record, Mapping):
             object.__setattr__(self, "record", RunRecord.from_json(self.record))
 
@@ -146,31 +155,39 @@ class Embedding:
         return row
 
     def neighbors(self, node: Hashable, k: int = 10) -> pandas.DataFrame:
-        """The k nodes nearest to a node: columns node, distance and connected (where the graph is at hand)."""
+        """The k nodes nearest to a node: columns node, distance and connected (where the graph is at hand).
+
+        Where nodes have a popularity, it is a column too, and the nearest are those of the least distance less theirs.
+        """
         import pandas as pd
 
         position = self.index(node)
         k = check_count("k", k, 1)
         distances = self.distances(node)
-        order = np.argsort(distances, kind="stable")
+        order = np.argsort(distances if self.popularity is None else distances - self.popularity, kind="stable")
         order = order[order != position][:k]
         table = {"node": self._id_column(order), "distance": distances[order]}
+        if self.popularity is not None:
+            table["popularity"] = self.popularity[order]
         if self.graph is not None:
             offsets, nodes = self.graph.neighbor_lists
             table["connected"] = np.isin(order, nodes[offsets[position] : offsets[position + 1]])
         return pd.DataFrame(table)
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
-        """The ids of the nodes within a distance of a node, nearest first, itself excluded."""
+        """The ids of the nodes within a distance of a node, nearest first, itself excluded: popularity is left out."""
         position, distances = self.index(node), self.distances(node)
         order = np.argsort(distances, kind="stable")
         return [self.ids[int(i)] for i in order if distances[i] < distance and i != position]
 
     def nearest(self, k: int = 1) -> tuple[NDArray[np.int64], Floats]:
-        """The k nearest nodes of every node: positions [n, k] and distances [n, k], blockwise."""
+        """The k nearest nodes of every node: positions [n, k] and distances [n, k], blockwise.
+
+        Where nodes have a popularity, nearest are those of the least distance less theirs.
+        """
         found = self._nearest
         if found is None or not 1 <= k <= found.indices.shape[1]:
-            found = nearest(self._tensor, self.manifold, k)
+            found = nearest(self._tensor, self.manifold, k, popularity=self.popularity)
         return found.indices[:, :k].numpy(), found.distances[:, :k].numpy()
 
     def remember(self, delta: Floats, nearest: Nearest) -> None:
@@ -206,14 +223,23 @@ class Embedding:
     # --- other forms --------------------------------------------------------------------------------------------
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Columns node, x0 …, delta and rank, as :meth:`hierarchy` has them, in the order of the graph."""
+        """Columns node, x0 …, delta and rank, as :meth:`hierarchy` has them, in the order of the graph.
+
+        Where nodes have a popularity, that too.
+        """
         import pandas as pd
 
         coordinates = {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
-        return pd.DataFrame({"node": self._id_column(), **coordinates, "delta": self.delta, **self.rank_columns})
+        popularity = {} if self.popularity is None else {"popularity": self.popularity}
+        return pd.DataFrame(
+            {"node": self._id_column(), **coordinates, "delta": self.delta, **self.rank_columns, **popularity}
+        )
 
     def to_networkx(self) -> networkx.Graph:
-        """The graph with ``point``, ``delta`` and ``rank`` on its nodes; nodes alone where the graph is not at hand."""
+        """The graph with ``point``, ``delta`` and ``rank`` on its nodes, and ``popularity`` where they have one.
+
+        Nodes alone where the graph is not at hand.
+        """
         import networkx as nx
 
         result = nx.Graph() if self.graph is None else self.graph.to_networkx()
@@ -221,6 +247,8 @@ class Embedding:
             result.add_node(
                 node, point=self.points[row].tolist(), delta=float(self.delta[row]), rank=int(self.rank[row])
             )
+            if self.popularity is not None:
+                result.nodes[node]["popularity"] = float(self.popularity[row])
         return result
 
     def _repr_html_(self) -> str:
@@ -259,7 +287,7 @@ class Embedding:
         if self.geometry is None:
             raise TypeError(f"only pseudo-hyperboloids and flat space can be saved, and this is on {self.manifold}")
         ends = None if self.rank_intervals is None else np.array(self.rank_intervals[:2])
-        return store.Table(self.ids, self.points, self.delta, self.geometry, ends)
+        return store.Table(self.ids, self.points, self.delta, self.geometry, ends, self.popularity)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
@@ -270,7 +298,7 @@ class Embedding:
         found: list[Embedding] = []
 
         def check(table: store.Table) -> None:
-            found[:] = [cls(table.ids, table.points, table.geometry.manifold)]
+            found[:] = [cls(table.ids, table.points, table.geometry.manifold, popularity=table.popularity)]
 
         table, record = store.load(Path(folder), check)
         embedding = found[0].with_record(record)

@@ -56,6 +56,10 @@ class Placed(Protocol):
     def rank_intervals(self) -> RankIntervals | None:
         """How far each rank varies with the seed, where several seeds were trained."""
 
+    @property
+    def popularity(self) -> Floats | None:
+        """[n] what was learnt of each node beside its point, where that was asked for."""
+
     def __len__(self) -> int: ...
     def nearest(self, k: int = 1) -> tuple[Ints, Floats]:
         """The k nearest nodes of every node: positions [n, k] and distances [n, k]."""

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
+_POPULARITY = "popularity"
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
@@ -42,6 +43,8 @@ class Table(NamedTuple):
     geometry: Geometry
     rank_ends: Ints | None = None
     """[2, n], the lowest and the highest rank over the seeds, where several were trained."""
+    popularity: Floats | None = None
+    """[n], where it was trained."""
 
 
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
@@ -54,6 +57,8 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     numbers |= {"delta": table.delta, "rank": rank}
     if table.rank_ends is not None:
         numbers |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
+    if table.popularity is not None:
+        numbers[_POPULARITY] = table.popularity
     content = pa.table({"node": _texts(texts)} | {name: _numbers(of) for name, of in numbers.items()})
     content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
@@ -149,14 +154,20 @@ def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     """The ids as text, and what the metadata of the table says, with its seal."""
     texts = as_texts(table.ids)
     about: dict[str, Json] = {"manifold": table.geometry.to_json(), "ids": kind_of(table.ids)}
-    about[SEAL] = _digest(about, texts, table.points, table.delta, table.rank_ends)
+    about[SEAL] = _digest(about, texts, table.points, table.delta, table.rank_ends, table.popularity)
     return texts, about
 
 
 def _digest(
-    about: Mapping[str, Json], texts: Sequence[str], points: Floats, delta: Floats, rank_ends: Ints | None
+    about: Mapping[str, Json],
+    texts: Sequence[str],
+    points: Floats,
+    delta: Floats,
+    rank_ends: Ints | None,
+    popularity: Floats | None,
 ) -> str:
-    return digest_of(about, [*texts_as_arrays(texts), points, delta, *([] if rank_ends is None else [rank_ends])])
+    further = [array for array in (rank_ends, popularity) if array is not None]
+    return digest_of(about, [*texts_as_arrays(texts), points, delta, *further])
 
 
 def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Json]] | None:
@@ -199,6 +210,7 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
             width = geometry.ambient_dim
             raise ValueError(f"its manifold has {width} coordinates, and it has {len(schema.names)} columns")
         numbers = [*(f"x{k}" for k in range(geometry.ambient_dim)), "delta"]
+        numbers += [name for name in (_POPULARITY,) if name in schema.names]
         ends = [name for name in _RANK_ENDS if name in schema.names]
         kinds = {"node": "string"} | dict.fromkeys(numbers, "double") | dict.fromkeys(ends, "int64")
         for name, kind in kinds.items():
@@ -215,12 +227,15 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
     delta: Floats = np.array(table.column("delta").to_numpy(), dtype=np.float64)
     known = [np.array(table.column(name).to_numpy()) for name in _RANK_ENDS if name in table.column_names]
     rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
+    popularity: Floats | None = None
+    if _POPULARITY in table.column_names:
+        popularity = np.array(table.column(_POPULARITY).to_numpy(), dtype=np.float64)
     seal = about.pop(SEAL, None)
     if seal is None:
         warn_unsealed(path)
-    elif seal != _digest(about, texts, points, delta, rank_ends):
+    elif seal != _digest(about, texts, points, delta, rank_ends, popularity):
         raise ValueError("its content is not what was written: its sha256 differs")
     if not (np.isfinite(delta) & (delta >= 0)).all():
         raise ValueError("delta, a sum of distances, must be finite and not negative")
-    found = Table(from_texts(texts, about["ids"]), points, delta, geometry, rank_ends)
+    found = Table(from_texts(texts, about["ids"]), points, delta, geometry, rank_ends, popularity)
     return found, seal if isinstance(seal, str) else None

@@ -110,6 +110,8 @@ class RunSpec:
     """The points of the lowest loss, or the last."""
     scope: Scope = "graph"
     """An edge is compared with all weaker pairs of the graph, or with those of its two ends."""
+    popularity: bool = False
+    """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
 
     def __post_init__(self) -> None:
         require_manifold(self.manifold)
@@ -157,6 +159,10 @@ class BatchState:
     """[B] how often a run was taken back to its best points and its step halved."""
     nonfinite: NDArray[np.int64]
     """[B] how often of these because something was not finite."""
+    offsets: Floats
+    """[B, n] the offsets of nodes; 0 for runs that have none."""
+    best_offsets: Floats
+    """[B, n] those of the best points."""
     iteration: int = 0
     stopped: Ending | None = None
     """That there is nothing more to gain, where that was found."""
@@ -169,11 +175,14 @@ class BatchState:
         fresh = np.array((np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0, 1.0), dtype=RECORD)
         none = np.zeros(len(starts), dtype=np.int64)
         record = np.repeat(fresh, len(starts))
-        return cls(stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy())
+        offsets = np.zeros(stacked.shape[:2])
+        return cls(
+            stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy(), offsets, offsets.copy()
+        )  # fmt: skip
 
     def copy_from(self, other: BatchState) -> None:
         """Stand where another batch of the same shape stands."""
-        for name in ("points", "free", "best", "record", "steps_back", "nonfinite"):
+        for name in ("points", "free", "best", "record", "steps_back", "nonfinite", "offsets", "best_offsets"):
             getattr(self, name)[:] = getattr(other, name)
         self.iteration = other.iteration
 
@@ -212,6 +221,8 @@ class Evaluation(NamedTuple):
     """[B] the dissimilarity of the longest edge."""
     shortest: Floats
     """[B] that of the nearest other pair; NaN where it was not looked for."""
+    offsets: Floats
+    """[B, n] the gradient in the offsets; 0 for runs that have none."""
 
 
 class Problem(NamedTuple):
@@ -316,13 +327,13 @@ class OneProcess:
 def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
     """The shapes of the arrays of an :class:`Evaluation`."""
     batch = (len(state.points),)
-    return batch, state.points.shape, batch, batch
+    return batch, state.points.shape, batch, batch, state.offsets.shape
 
 
 def batch_bytes(problem: Problem) -> int:
     """What a batch takes on the host whatever computes it: its state, its edges, and the libraries."""
     n, widths = problem.pairs.n_nodes, problem.widths
-    return 11 * 8 * n * len(widths) * max(widths) + EDGE_BYTES * problem.pairs.n_edges + LIBRARY_BYTES
+    return 8 * n * len(widths) * (11 * max(widths) + 5) + EDGE_BYTES * problem.pairs.n_edges + LIBRARY_BYTES
 
 
 def unknown_space(problem: Problem | None) -> str | None:

@@ -35,13 +35,15 @@ class _Guard:
         """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
         state, loss = progress.state, progress.chunks[-1][:, -1]
         sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
+        sound &= _finite(state.offsets) & _finite(state.best_offsets)
         best = state.record["best_loss"]
         comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
         for run in np.flatnonzero(~state.done & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
-            if not np.isfinite(state.best[run]).all():
-                state.best[run] = self.start[run]
+            if not (np.isfinite(state.best[run]).all() and np.isfinite(state.best_offsets[run]).all()):
+                state.best[run], state.best_offsets[run] = self.start[run], 0.0
                 state.record["best_loss"][run], state.record["best_iteration"][run] = np.inf, -1.0
             state.points[run] = state.free[run] = state.best[run]
+            state.offsets[run] = state.best_offsets[run]
             state.record["step_scale"][run] *= 0.5
             state.steps_back[run] += 1
             state.nonfinite[run] += not sound[run]

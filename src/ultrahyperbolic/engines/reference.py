@@ -77,22 +77,37 @@ class ReferenceEngine(OneProcess):
         for run, spec in enumerate(self.specs):
             points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
             points.requires_grad_()
+            offsets = self._offsets(state, run, spec)
             with _threads(self.threads):
-                loss, edges, nonedges = self.objective(run, spec, points, state.iteration)
-                (gradient,) = torch.autograd.grad(loss, points)
+                loss, edges, nonedges = self.objective(run, spec, points, state.iteration, offsets=offsets)
+                gradient, slopes = _gradients(loss, points, offsets)
             found.loss[run] = float(loss.detach())
             found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
+            if slopes is not None:
+                found.offsets[run] = slopes.cpu().numpy()
             found.longest[run], found.shortest[run] = _ends_of(edges, nonedges)
         return found
 
+    def _offsets(self, state: BatchState, run: int, spec: RunSpec) -> torch.Tensor | None:
+        """The offsets [n] of a run, to be differentiated by."""
+        if not spec.popularity:
+            return None
+        return torch.from_numpy(state.offsets[run].copy()).to(self.device).requires_grad_()
+
     def objective(
-        self, run: int, spec: RunSpec, points: torch.Tensor, iteration: int, parts: int = 1
+        self,
+        run: int,
+        spec: RunSpec,
+        points: torch.Tensor,
+        iteration: int,
+        parts: int = 1,
+        offsets: torch.Tensor | None = None,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The loss, of all pairs or of the iteration's part, and the dissimilarities of edges and of other pairs."""
         objective, schedule = self._losses[run], spec.schedule
         objective.temperature = float(schedule.temperature[iteration])
         objective.dissimilarity = pair_function(spec, iteration)
-        edges, nonedges = objective.distances(points)
+        edges, nonedges = objective.distances(points, offsets)
         counted, mine = nonedges, None
         if parts > 1 and self.pairs.n_nonedges:
             i, j = self.pairs.nonedges.T
@@ -107,7 +122,8 @@ class ReferenceEngine(OneProcess):
         held = state.free if spec.optimizer == "phi" else state.points
         variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
         points = manifold.phi(variable) if spec.optimizer == "phi" else variable
-        loss, edges, nonedges = self.objective(run, spec, points, iteration, spec.schedule.parts)
+        offsets = self._offsets(state, run, spec)
+        loss, edges, nonedges = self.objective(run, spec, points, iteration, spec.schedule.parts, offsets)
         value = float(loss.detach())
         longest, shortest = _ends_of(edges, nonedges)
         record["longest"], record["shortest"] = longest, shortest
@@ -117,6 +133,7 @@ class ReferenceEngine(OneProcess):
             record["best_loss"] = math.inf if hot and not ordered else value
             record["best_iteration"] = iteration
             state.best[run, :, :width] = points.detach().cpu().numpy()
+            state.best_offsets[run] = state.offsets[run]
         if ordered:
             record["done_at"] = iteration
             return value
@@ -125,7 +142,7 @@ class ReferenceEngine(OneProcess):
         factor = schedule.drop_factor if record["dropped"] else 1.0
         step = float(schedule.step[iteration]) * factor * record["step_scale"]
         max_step = float(schedule.max_step[iteration]) * float(record["reach"])
-        (gradient,) = torch.autograd.grad(loss, variable)
+        gradient, slopes = _gradients(loss, variable, offsets)
         where = Euclidean(width) if spec.optimizer == "phi" else manifold
         settings = DescentSettings(
             where.to(self.device),
@@ -138,9 +155,25 @@ class ReferenceEngine(OneProcess):
         near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
         moved = torch.where(near, moved, variable.detach())
         held[run, :, :width] = moved.cpu().numpy()
+        if offsets is not None and slopes is not None:
+            # One factor for all of them, so that their mean stays what it was.
+            length = float(slopes.square().mean().sqrt()) * step
+            shifted = offsets.detach() - (step if length <= max_step else step * max_step / length) * slopes
+            shifted = torch.where(near[:, 0] & shifted.isfinite(), shifted, offsets.detach())
+            state.offsets[run] = shifted.cpu().numpy()
         if spec.optimizer == "phi":
             state.points[run, :, :width] = manifold.phi(moved).cpu().numpy()
         return value
+
+
+def _gradients(
+    loss: torch.Tensor, points: torch.Tensor, offsets: torch.Tensor | None
+) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """The gradient in the points, and that in the offsets where there are some."""
+    if offsets is None:
+        return torch.autograd.grad(loss, points)[0], None
+    gradient, slopes = torch.autograd.grad(loss, (points, offsets))
+    return gradient, slopes
 
 
 @contextmanager

@@ -42,8 +42,9 @@ def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options:
     """δ [n] on a graph of several components; None where it has one, and δ is the sum over all nodes.
 
     How far unrelated components lie from each other says nothing of their nodes. So a node of another component counts
-    as far as the farthest pair of nodes within any component: the same for all.
+    as far as the farthest pair of nodes within any component: the same for all. Popularity is left out of it.
     """
+    options.pop("popularity", None)
     component = components(graph)
     sizes = np.bincount(component)
     if len(sizes) < 2:

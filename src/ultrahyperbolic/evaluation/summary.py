@@ -47,16 +47,18 @@ def evaluate(
     epsilon: float | None = None,
     backend: Backend = "auto",
     progress: bool = False,
+    popularity: Tensor | Floats | None = None,
     measure: str | None = None,
 ) -> dict[str, float]:
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
-    (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. What is not defined for the
-    graph is left out: no value is NaN. ``measure`` is a former name of ``dissimilarity``.
+    (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], what
+    compares pairs does so by d_ij - a_i - a_j; δ and ρ are of distances alone. What is not defined for the graph is
+    left out: no value is NaN. ``measure`` is a former name of ``dissimilarity``.
     """
     dissimilarity = dissimilarity if measure is None else former_measure(measure)
-    options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend)
+    options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend, popularity=popularity)
     found = over_pairs(graph, points, manifold, progress=progress, **options).measures
     return found | over_nodes(graph, points, progress=progress)
 

@@ -68,7 +68,8 @@ def export(
         The graph that was embedded, in the order of the nodes of the embedding; unless given, the embedding's own.
         GraphML and GEXF need it; the others get its labels and strengths.
     neighbors
-        How many nearest nodes by the dissimilarity are listed for each, for ``"atlas"``.
+        How many nearest nodes by the dissimilarity, less their popularity where they have one, are listed for each,
+        for ``"atlas"``.
     overwrite
         Replace files that are there.
     progress
@@ -164,6 +165,8 @@ def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, ove
         names=["ids", "distances"],
     )
     columns |= {"delta": embedding.delta, "rank": embedding.rank}
+    if embedding.popularity is not None:
+        columns["popularity"] = embedding.popularity
     if graph is not None:
         columns["strength"] = graph.strength
     table = pa.table(columns)
@@ -199,6 +202,8 @@ def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overw
     columns = {name: [_NOT_TSV.sub(" ", text) for text in texts] for name, texts in columns.items()}
     columns["rank"] = [str(rank) for rank in embedding.rank.tolist()]
     columns["delta"] = [repr(delta) for delta in embedding.delta.tolist()]
+    if embedding.popularity is not None:
+        columns["popularity"] = [repr(offset) for offset in embedding.popularity.tolist()]
     if graph is not None:
         columns["strength"] = [repr(strength) for strength in graph.strength.tolist()]
     shape = f"tensor_shape: {len(embedding)}\n  tensor_shape: {embedding.points.shape[1]}"
@@ -252,6 +257,8 @@ def _numbers(embedding: Placed) -> dict[str, tuple[str, list[float]]]:
         "rank": ("long", embedding.rank.tolist()),
         "delta": ("double", embedding.delta.tolist()),
     }
+    if embedding.popularity is not None:
+        found["popularity"] = ("double", embedding.popularity.tolist())
     for k, column in enumerate(embedding.points.T):
         found[f"x{k}"] = ("double", column.tolist())
     return found

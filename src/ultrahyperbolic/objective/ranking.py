@@ -141,20 +141,24 @@ class RankingLoss:
         self.scope = scope
         self._on: dict[torch.device, tuple[Tensor, Tensor, Tensor]] = {}
 
-    def __call__(self, points: Tensor) -> Tensor:
-        """The loss, a scalar that autograd can differentiate, of points [n, d]."""
-        edges, nonedges = self.distances(points)
+    def __call__(self, points: Tensor, offsets: Tensor | None = None) -> Tensor:
+        """The loss, a scalar that autograd can differentiate, of points [n, d] and the offsets [n] of nodes."""
+        edges, nonedges = self.distances(points, offsets)
         return self.of_distances(edges, nonedges)
 
-    def distances(self, points: Tensor) -> tuple[Tensor, Tensor]:
-        """Dissimilarities of the edges [m], weakest class first, and of all other pairs [pairs - m]."""
+    def distances(self, points: Tensor, offsets: Tensor | None = None) -> tuple[Tensor, Tensor]:
+        """Dissimilarities of the edges [m], weakest class first, and of all other pairs [pairs - m].
+
+        With offsets a [n], those of nodes i and j are less by a_i + a_j.
+        """
         if points.dim() != 2 or points.shape[0] != self.pairs.n_nodes:
             raise ValueError(f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}")
         edges, _, nonedges = self._indices(points.device)
-        return (
-            self.dissimilarity(points[edges[:, 0]], points[edges[:, 1]]),
-            self.dissimilarity(points[nonedges[:, 0]], points[nonedges[:, 1]]),
-        )
+        found = []
+        for i, j in (edges.unbind(1), nonedges.unbind(1)):
+            d = self.dissimilarity(points[i], points[j])
+            found.append(d if offsets is None else d - (offsets[i] + offsets[j]))
+        return found[0], found[1]
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
         """The loss from the distances of :meth:`distances`; ``which`` of all non-edges they are, where it is some."""

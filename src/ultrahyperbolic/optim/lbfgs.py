@@ -44,10 +44,12 @@ class PhiLBFGS:
     ----------
     manifold : Manifold
         Where the points live.
+    flat : int
+        How many further coordinates points have, after those on the manifold, that φ leaves alone.
     """
 
-    def __init__(self, manifold: Manifold) -> None:
-        self._manifold = manifold
+    def __init__(self, manifold: Manifold, *, flat: int = 0) -> None:
+        self._manifold, self._flat = manifold, flat
         self._pairs: deque[tuple[Tensor, Tensor, Tensor]] = deque(maxlen=_KEPT)
         self.expected = 0.0
         """How far the last step tried was expected to decrease the function."""
@@ -97,8 +99,14 @@ class PhiLBFGS:
             return _pulled_back(z, gradient, quadric)
         z = z.detach().requires_grad_()
         with torch.enable_grad():
-            (pulled,) = torch.autograd.grad(self._manifold.phi(z), z, gradient)
+            (pulled,) = torch.autograd.grad(self._phi(z), z, gradient)
         return pulled
+
+    def _phi(self, z: Tensor) -> Tensor:
+        """φ(z), and the flat coordinates as they are."""
+        if not self._flat:
+            return self._manifold.phi(z)
+        return torch.cat((self._manifold.phi(z[..., : -self._flat]), z[..., -self._flat :]), -1)
 
     def _newton(self, gradient: Tensor) -> Tensor:
         """-H ∇(f∘φ), H the inverse Hessian as the pairs of moves and changes of the gradient tell it."""
@@ -143,7 +151,7 @@ class PhiLBFGS:
         """Where z leads; None where it, the function or the gradient is not finite."""
         if not z.isfinite().all():
             return None
-        points = self._manifold.phi(z)
+        points = self._phi(z)
         value, gradient = yield points
         return Found(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
 

@@ -43,7 +43,8 @@ def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOp
     if compiled is None:
         return reference.nearest(points, manifold, k, **options)
     found = compiled.rows(reference.check_k(k, len(points)))
-    return Nearest(torch.from_numpy(found.indices), torch.from_numpy(found.distances))
+    near = Nearest(torch.from_numpy(found.indices), torch.from_numpy(found.distances))
+    return reference.with_plain_distances(near, points, manifold, options, pair_distances)
 
 
 def neighbor_counts(
@@ -81,7 +82,8 @@ def row_statistics(
     found = compiled.rows(k, tails, heads, thresholds)
     sums, indices, distances, neighbors, others, nonedges = map(torch.from_numpy, found)
     counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
-    return RowStatistics(sums, Nearest(indices, distances), counts, nonedges)
+    near = reference.with_plain_distances(Nearest(indices, distances), points, manifold, options, pair_distances)
+    return RowStatistics(sums, near, counts, nonedges)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -141,7 +143,10 @@ class _Compiled(NamedTuple):
         epsilon = _SMOOTHING if epsilon is None else epsilon
         check_positive("epsilon", epsilon)
         block_rows = reference.block_rows_of(options)
-        return cls(_space(points, manifold, dissimilarity, epsilon), block_rows, threads or usable_threads())
+        space, popularity = _space(points, manifold, dissimilarity, epsilon), reference.popularity_of(options, points)
+        if popularity is not None:
+            space = space._replace(popularity=np.ascontiguousarray(popularity.numpy()))
+        return cls(space, block_rows, threads or usable_threads())
 
     def rows(
         self, k: int = 0, tails: Ints | None = None, heads: Ints | None = None, thresholds: Tensor | None = None

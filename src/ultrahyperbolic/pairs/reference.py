@@ -11,7 +11,9 @@ import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, Protocol, TypedDict, Unpack
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from ..checks import as_integer, check_count
@@ -41,6 +43,17 @@ class PassOptions(TypedDict, total=False):
     """``"reference"`` is torch, ``"numba"`` compiled; ``"auto"``, unless given, is what suits the points."""
     threads: int | None
     """Of the compiled pass; unless given, as many as there are. The results do not depend on it."""
+    popularity: Tensor | NDArray[np.float64] | None
+    """[n] of each point: pairs are compared by d_ij less the popularity of i and of j. Sums of distances, and the
+    distances of the nearest points, are those of distances as they are."""
+
+
+class PairDistances(Protocol):
+    """What :func:`pair_distances` is, of any backend."""
+
+    def __call__(self, points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
+        """The distances [m] of pairs [m, 2] of points [n, d]."""
+        ...
 
 
 class Nearest(NamedTuple):
@@ -49,7 +62,7 @@ class Nearest(NamedTuple):
     indices: Tensor
     """int64 [n, k]: the nearest first; of equally near ones the lower index first."""
     distances: Tensor
-    """[n, k], ascending in each row, in the dtype of the points."""
+    """[n, k], ascending in each row (unless there is popularity), in the dtype of the points."""
 
 
 class NeighborCounts(NamedTuple):
@@ -90,7 +103,7 @@ def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOp
     """The k nearest other points of each of the points [n, d], 1 <= k < n."""
     found = _NearestPoints(points, k)
     _reduce(points, manifold, options, found)
-    return found.result
+    return with_plain_distances(found.result, points, manifold, options)
 
 
 def neighbor_counts(
@@ -120,10 +133,13 @@ def row_statistics(
     sums, found, counts = _Sums(points), _NearestPoints(points, k), _CloserCounts(points, edges)
     if thresholds is None:
         _reduce(points, manifold, options, sums, found, counts)
-        return RowStatistics(sums.result, found.result, counts.result, counts.result.nodes.new_empty(0))
-    nonedges = _NonedgeCounts(points, edges, thresholds)
-    _reduce(points, manifold, options, sums, found, counts, nonedges)
-    return RowStatistics(sums.result, found.result, counts.result, nonedges.result)
+        tallied = counts.result.nodes.new_empty(0)
+    else:
+        nonedges = _NonedgeCounts(points, edges, thresholds)
+        _reduce(points, manifold, options, sums, found, counts, nonedges)
+        tallied = nonedges.result
+    nearest = with_plain_distances(found.result, points, manifold, options)
+    return RowStatistics(sums.result, nearest, counts.result, tallied)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -135,7 +151,34 @@ def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options:
     for start in range(0, len(pairs), chunk):
         i, j = pairs[start : start + chunk].unbind(1)
         found[start : start + chunk] = function(points[i], points[j])
-    return _nan_is_far(found)
+    found, popularity = _nan_is_far(found), popularity_of(options, points)
+    if popularity is not None:
+        found -= popularity[pairs].sum(1)
+    return found
+
+
+def with_plain_distances(
+    found: Nearest, points: Tensor, manifold: Manifold, options: PassOptions, measure: PairDistances = pair_distances
+) -> Nearest:
+    """The nearest points with their distances as they are, whatever they were compared by."""
+    if options.get("popularity") is None:
+        return found
+    rows = torch.arange(len(points), device=found.indices.device)[:, None].expand_as(found.indices)
+    pairs = torch.stack((rows, found.indices), -1).reshape(-1, 2)
+    plain = options.copy()
+    plain["popularity"] = None
+    return Nearest(found.indices, measure(points, manifold, pairs, **plain).view_as(found.distances))
+
+
+def popularity_of(options: PassOptions, points: Tensor) -> Tensor | None:
+    """The popularity [n] of points, like them; raise unless each has one."""
+    given = options.get("popularity")
+    if given is None:
+        return None
+    found = torch.as_tensor(np.array(given) if isinstance(given, np.ndarray) else given).to(points)
+    if found.shape != points.shape[:1] or not found.isfinite().all():
+        raise ValueError(f"popularity must be [{len(points)}] finite numbers, got shape {tuple(found.shape)}")
+    return found.detach()
 
 
 def nonedge_counts(
@@ -156,9 +199,14 @@ class _Reducer(Protocol):
 
 
 def _reduce(points: Tensor, manifold: Manifold, options: PassOptions, *reducers: _Reducer, upper: bool = False) -> None:
+    popularity = popularity_of(options, points)
     for start, distances in _blocks(points, manifold, options, upper=upper):
+        compared = distances
+        if popularity is not None:
+            rows, columns = popularity[start : start + len(distances), None], popularity[start if upper else 0 :]
+            compared = distances - (rows + columns)
         for reducer in reducers:
-            reducer.update(start, distances)
+            reducer.update(start, distances if isinstance(reducer, _Sums) else compared)
 
 
 class _Sums:

@@ -39,12 +39,18 @@ class SampledEngine(ReferenceEngine):
     """[B] one for each run."""
 
     def objective(
-        self, run: int, spec: RunSpec, points: Tensor, iteration: int, parts: int = 1
+        self,
+        run: int,
+        spec: RunSpec,
+        points: Tensor,
+        iteration: int,
+        parts: int = 1,
+        offsets: Tensor | None = None,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The loss, and the dissimilarities of edges and of other pairs."""
         measured, schedule = self._losses[run], spec.schedule
         measured.dissimilarity = pair_function(spec, iteration)
-        edges, nonedges = measured.distances(points)
+        edges, nonedges = measured.distances(points, offsets)
         tau = float(schedule.temperature[iteration])
         generator = torch.Generator(points.device).manual_seed(1_000_003 * self.seeds[run] + iteration)
         loss = sampled_loss(self.pairs, -edges / tau, -nonedges / tau, self.samples, generator)

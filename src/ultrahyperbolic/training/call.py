@@ -33,13 +33,14 @@ def _call(config: TrainingConfig, graph: Graph) -> str:
     )
     for goal in GOALS:
         made = [recipe(bare, graph, goal, sample=sample) for sample in (True, False)]
-        if dataclasses.replace(config, scope=made[0].scope) in made:
+        if dataclasses.replace(config, scope=made[0].scope, popularity=made[0].popularity) in made:
             said: dict[str, tuple[object, object]] = {
                 "beta": (config.beta, -1.0),
                 "goal": (goal, "balanced"),
                 "iterations": (config.iterations, default_iterations(graph)),
                 "stop": (config.stop, "converged"),
                 "scope": (config.scope, made[0].scope),
+                "popularity": (config.popularity, made[0].popularity),
             }
             where: dict[str, object] = {"p": config.p, "q": config.q}
             if config.flat is not None:

@@ -25,6 +25,7 @@ EVERY = 10.0
 
 _ABOUT = "ultrahyperbolic"  # the key of the file's metadata
 _ARRAYS = ("points", "free", "best", "record", "losses", "steps_back", "nonfinite")
+_LATER = ("offsets", "best_offsets")  # which an earlier version did not write
 
 
 class Checkpoints:
@@ -63,7 +64,8 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
     from safetensors.numpy import save
 
     state = checkpoint.state
-    if not all(np.isfinite(array).all() for array in (state.points, state.free, state.best)):
+    moving = (state.points, state.free, state.best, state.offsets, state.best_offsets)
+    if not all(np.isfinite(array).all() for array in moving):
         return
     arrays: dict[str, NDArray[np.generic]] = {
         "points": state.points,
@@ -73,11 +75,13 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
         "losses": checkpoint.losses,
         "steps_back": state.steps_back,
         "nonfinite": state.nonfinite,
+        "offsets": state.offsets,
+        "best_offsets": state.best_offsets,
     }
     about: dict[str, Json] = {
         "iteration": state.iteration, "seconds": checkpoint.seconds, "record": record.to_json(),
     }  # fmt: skip
-    about[SEAL] = digest_of(about, [arrays[name] for name in _ARRAYS])
+    about[SEAL] = digest_of(about, [arrays[name] for name in _ARRAYS + _LATER])
     content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_ABOUT: json.dumps(about)})
     replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})
 
@@ -90,9 +94,11 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
     try:
         with safe_open(path, framework="numpy") as file:
             about = json.loads(file.metadata()[_ABOUT])
-            arrays = {name: file.get_tensor(name) for name in _ARRAYS}
-        if about.pop(SEAL) != digest_of(about, [arrays[name] for name in _ARRAYS]):
+            written = [*_ARRAYS, *(name for name in _LATER if name in file.keys())]  # noqa: SIM118
+            arrays = {name: file.get_tensor(name) for name in written}
+        if about.pop(SEAL) != digest_of(about, [arrays[name] for name in written]):
             raise ValueError("its content is not what was written: its sha256 differs")
+        none = np.zeros(arrays["points"].shape[:2])
         state = BatchState(
             arrays["points"],
             arrays["free"],
@@ -100,6 +106,8 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
             _records(arrays["record"]),
             arrays["steps_back"],
             arrays["nonfinite"],
+            arrays.get("offsets", none),
+            arrays.get("best_offsets", none.copy()),
             about["iteration"],
         )
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -59,6 +59,7 @@ class Settings(TypedDict, total=False):
     finish: float
     parts: int
     scope: Scope
+    popularity: bool
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ class TrainingConfig:
     """Before the finish, an iteration looks at one part of so many of the pairs without an edge; 1 for all."""
     scope: Scope = "graph"
     """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
+    popularity: bool = False
+    """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
 
     def __post_init__(self) -> None:
         for name, value in self._integers().items():
@@ -115,6 +118,8 @@ class TrainingConfig:
             raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
         check_choice("stop", self.stop, STOPS)
         check_choice("scope", self.scope, SCOPES)
+        if not isinstance(self.popularity, bool):
+            raise ValueError(f"popularity must be True or False, got {self.popularity!r}")
         if self.start not in STARTS:
             raise ValueError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}")
         for name in ("temperature", "epsilon", "max_step"):
@@ -191,7 +196,9 @@ class TrainingConfig:
         """The run of a batch."""
         # What is to be finished is where the descent ends: losses of samples do not compare.
         keep: Keep = "last" if self.finish else self.keep
-        return RunSpec(self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope)
+        return RunSpec(
+            self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity
+        )
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
         """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""

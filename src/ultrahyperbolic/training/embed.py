@@ -45,6 +45,7 @@ def embed(
     max_step: float | tuple[float, float] | None = None,
     stop: Stop | None = None,
     scope: Scope | None = None,
+    popularity: bool | None = None,
     device: str | torch.device | None = None,
     backend: Backend = "auto",
     threads: int | None = None,
@@ -103,6 +104,9 @@ def embed(
     scope : "graph" or "node", optional
         Compare a tie with all weaker pairs of the graph (Eq. 17), or with those of its two ends; set by the method
         where it is not given.
+    popularity : bool, optional
+        Learn an offset a_i of each node with its point, and compare pairs by d_ij - a_i - a_j: hubs then find room for
+        their many ties, and the hierarchy suffers. δ stays the sum of distances. Off where it is not given.
     device : str, optional
         ``"cpu"`` or ``"cuda"``; by default the CPU, or CUDA where there is one and the graph is large.
     backend : "auto", "numba", "triton" or "reference"
@@ -140,7 +144,7 @@ def embed(
     check_board(tensorboard)
     plan = Plan(
         geometry_of(p, q, dim, flat=flat, beta=beta),
-        Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope),
+        Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope, popularity),
         seed,
         preset,
         time_limit,

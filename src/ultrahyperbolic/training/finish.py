@@ -12,8 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from ..engines.base import BatchState, Engine, Evaluation, Floats
-from ..geometry import Manifold
+from ..engines.base import BatchState, Engine, Evaluation, Floats, RunSpec
 from ..loop import Ending, Stopped
 from ..optim.lbfgs import Found, PhiLBFGS
 
@@ -68,6 +67,7 @@ class Finishing:
         values = np.array([[run.here.value] for run in self._runs])
         if state.iteration == self.resumes_at(state.iteration):
             state.points[:] = np.where(state.done[:, None, None], state.points, state.best)
+            state.offsets[:] = np.where(state.done[:, None], state.offsets, state.best_offsets)
             self._runs = []
         return values
 
@@ -79,10 +79,11 @@ class Finishing:
     def _begin(self, state: BatchState) -> None:
         """Evaluate where the descent has led all runs; those that are done, or are nowhere, rest."""
         self._at = BatchState.start(list(state.points))
+        self._at.offsets[:] = state.offsets
         self._at.iteration = self.descents - 1
         self._evaluate = self.engine.nearby()
         found = self._evaluate(self._at)
-        self._runs = [_Run(k, spec.manifold, found, state) for k, spec in enumerate(self.engine.specs)]
+        self._runs = [_Run(k, spec, found, state) for k, spec in enumerate(self.engine.specs)]
 
     def _step(self, runs: Sequence[_Run]) -> None:
         """One step of each run: what they ask for is evaluated together."""
@@ -96,26 +97,35 @@ class Finishing:
                     run.reach(end.value)
                     del asking[run]
                 else:
-                    self._at.points[run.number, :, : run.width] = points.numpy()
+                    self._at.points[run.number, :, : run.width] = points[:, : run.width].numpy()
+                    if run.popularity:
+                        self._at.offsets[run.number] = points[:, run.width].numpy()
             if asking:
                 found = self._evaluate(self._at)
                 answers = {run: run.found_in(found) for run in asking}
 
 
 class _Run:
-    """Where a run stands in its finish."""
+    """Where a run stands in its finish: with popularity, the offset is a last coordinate of each point."""
 
-    def __init__(self, number: int, manifold: Manifold, found: Evaluation, state: BatchState) -> None:
-        self.number, self.width, self.steps = number, manifold.ambient_dim, PhiLBFGS(manifold)
-        points = torch.from_numpy(state.points[number, :, : self.width].copy())
+    def __init__(self, number: int, spec: RunSpec, found: Evaluation, state: BatchState) -> None:
+        self.number, self.width, self.popularity = number, spec.manifold.ambient_dim, spec.popularity
+        self.steps = PhiLBFGS(spec.manifold, flat=int(spec.popularity))
+        points = self._joined(state.points, state.offsets)
         self.here = Found(points, *self.found_in(found))
         self.values = [self.here.value]
         self.at_rest = bool(state.done[number]) or not math.isfinite(self.here.value)
 
     def found_in(self, found: Evaluation) -> tuple[float, torch.Tensor]:
         """The loss of this run and its gradient."""
-        gradient = torch.from_numpy(found.gradient[self.number, :, : self.width].copy())
-        return float(found.loss[self.number]), gradient
+        return float(found.loss[self.number]), self._joined(found.gradient, found.offsets)
+
+    def _joined(self, points: Floats, offsets: Floats) -> torch.Tensor:
+        """What is of this run, [n, d] or with offsets [n, d + 1]."""
+        mine = points[self.number, :, : self.width]
+        if self.popularity:
+            mine = np.column_stack((mine, offsets[self.number]))
+        return torch.from_numpy(mine.copy())
 
     def reach(self, found: Found | None) -> None:
         """Be where a step led; rest where no step lowers the loss."""
@@ -132,6 +142,8 @@ class _Run:
 
     def write_to(self, state: BatchState) -> None:
         """Let the batch know."""
-        state.best[self.number, :, : self.width] = self.here.points.numpy()
+        state.best[self.number, :, : self.width] = self.here.points[:, : self.width].numpy()
+        if self.popularity:
+            state.best_offsets[self.number] = self.here.points[:, self.width].numpy()
         state.record["best_loss"][self.number] = self.here.value
         state.record["best_iteration"][self.number] = state.iteration

@@ -55,6 +55,7 @@ class Wishes:
     max_step: float | tuple[float, float] | None = None
     stop: Stop | None = None
     scope: Scope | None = None
+    popularity: bool | None = None
 
     @property
     def way_to_train(self) -> Settings:
@@ -72,6 +73,8 @@ class Wishes:
             found["max_step"], found["moves"] = _both_ends(self.max_step), "absolute"
         if self.scope is not None:
             found["scope"] = self.scope
+        if self.popularity is not None:
+            found["popularity"] = self.popularity
         return found
 
     @property

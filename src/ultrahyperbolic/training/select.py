@@ -257,7 +257,9 @@ class _Comparison:
             if split is None:
                 row.scores.append(score(self.judge.goal, measures))
             else:
-                auc = link_prediction(self.graph, points, embedding.manifold, split.edges).auc
+                auc = link_prediction(
+                    self.graph, points, embedding.manifold, split.edges, popularity=embedding.popularity
+                ).auc
                 row.scores.append(0.0 if math.isnan(auc) else auc)
                 row.held_out.append(1.0 - row.scores[-1])
 
@@ -269,7 +271,7 @@ def _config(geometry: Geometry, length: int, seed: int) -> TrainingConfig:
 
 def _measures(graph: Graph, points: torch.Tensor, embedding: Embedding) -> dict[str, float]:
     """The measures that decide, and those shown beside."""
-    found = over_pairs(graph, points, embedding.manifold).measures
+    found = over_pairs(graph, points, embedding.manifold, popularity=embedding.popularity).measures
     if np.ptp(graph.strength) > 0.0:
         found.setdefault("spearman_all", 0.0)  # strengths differ, and no node is more central than another
     return found

@@ -35,6 +35,9 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         τ; None for the default schedule.
     scope : "graph" or "node", optional
         Compare a tie with all weaker pairs of the graph, or with those of its two ends; None for what suits the goal.
+    popularity : bool, optional
+        Learn an offset of each node with its point, which ``result_.popularity`` has then; None for what suits the
+        goal.
     preset : "paper", "paper-text" or None
         The recipe of the authors' scripts.
     random_state : int, RandomState or None
@@ -62,6 +65,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         iterations: int | None = None,
         temperature: float | None = None,
         scope: Scope | None = None,
+        popularity: bool | None = None,
         preset: Preset | None = None,
         random_state: Any = None,
     ) -> None:
@@ -72,6 +76,7 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         self.iterations = iterations
         self.temperature = temperature
         self.scope = scope
+        self.popularity = popularity
         self.preset = preset
         self.random_state = random_state
 
@@ -96,7 +101,8 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         graph = Graph.from_numpy(X) if isinstance(X, np.ndarray) else Graph.from_scipy(X)
         result = embed(
             graph, p=self.p, q=self.q, beta=self.beta, goal=self.goal, iterations=self.iterations,
-            temperature=self.temperature, scope=self.scope, preset=self.preset, seed=seed, quiet=True,
+            temperature=self.temperature, scope=self.scope, popularity=self.popularity, preset=self.preset, seed=seed,
+            quiet=True,
         )  # fmt: skip
         self.result_ = result
         self.embedding_ = np.array(result.points)

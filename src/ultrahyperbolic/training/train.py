@@ -167,7 +167,7 @@ def _train(
     state = BatchState.start([config.starting_points(graph, spectral) for config in configs])
     del spectral
     start = state.points.copy()
-    before = _final_objective(engine, start)
+    before = _final_objective(engine, start, state.offsets)
     if not quiet and configs[0].preset is not None:
         for preset in PRESETS:
             if configs[0].preset == preset:
@@ -197,9 +197,13 @@ def _train(
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
         )
     # Whatever happened, nothing is worse than where it started.
-    after = _final_objective(engine, state.best)
+    after = _final_objective(engine, state.best, state.best_offsets)
     worse = ~(after <= before)
-    state = replace(state, best=np.where(worse[:, None, None], start, state.best))  # a checkpoint may have the other
+    state = replace(  # a checkpoint may have the other
+        state,
+        best=np.where(worse[:, None, None], start, state.best),
+        best_offsets=np.where(worse[:, None], 0.0, state.best_offsets),
+    )
     interrupted = outcome.ending.why is Stopped.INTERRUPTED
     embeddings = []
     for number, config in enumerate(configs):
@@ -208,7 +212,8 @@ def _train(
         record = _record(graph, config, state, outcome, number, losses, timing)
         manifold = config.manifold()
         points = state.best[number, :, : manifold.ambient_dim]
-        embedding = Embedding(graph.ids, points, manifold, record, graph)
+        popularity = state.best_offsets[number] if config.popularity else None
+        embedding = Embedding(graph.ids, points, manifold, record, graph, popularity=popularity)
         embeddings.append(measured(graph, embedding, quiet=quiet) if measures and not interrupted else embedding)
     if interrupted:
         performed = outcome.losses.shape[1]
@@ -216,9 +221,10 @@ def _train(
     return embeddings
 
 
-def _final_objective(engine: Engine, points: Floats) -> Floats:
-    """[B] the loss at points [B, n, d], as the last iteration sees it."""
+def _final_objective(engine: Engine, points: Floats, offsets: Floats) -> Floats:
+    """[B] the loss at points [B, n, d] with offsets [B, n], as the last iteration sees it."""
     state = BatchState.start(list(points))
+    state.offsets[:] = offsets
     state.iteration = len(engine.specs[0].schedule) - 1
     return engine.evaluate(state).loss
 
@@ -279,7 +285,8 @@ def measured(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
 
 def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
     """The measures of one pass over all pairs; the embedding keeps what that found, δ among it."""
-    found = over_pairs(graph, torch.from_numpy(embedding.points.copy()), embedding.manifold, progress=not quiet)
+    points = torch.from_numpy(embedding.points.copy())
+    found = over_pairs(graph, points, embedding.manifold, progress=not quiet, popularity=embedding.popularity)
     embedding.remember(found.delta, found.nearest)
     return embedding.with_record(replace(embedding.record, measures=found.measures))
 

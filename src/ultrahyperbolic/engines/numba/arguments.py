@@ -23,9 +23,12 @@ class Run(NamedTuple):
     best: Floats
     record: Floats
     gradient: Floats
-    """[d, n] Euclidean, in the points."""
+    """[d, n] Euclidean, in the points; where nodes have offsets [d + 1, n], the last row in these."""
     scratch: Floats
     """[6, m], for a small graph [6, pairs]."""
+    offsets: Floats | None
+    """[n] of each node, where they are learnt: what is compared is d_ij - a_i - a_j."""
+    best_offsets: Floats | None
 
 
 class Rules(NamedTuple):
@@ -111,3 +114,5 @@ class Rows(NamedTuple):
     """[S, ROWS · TILE] scratch, in the precision of pairs."""
     edges: Floats
     """[3, 2m] what is weaker and what is stronger at either end of an edge, and scratch."""
+    shift: Floats
+    """[2] the largest offset, and what sums are relative to where the pass is not cold: 0 without offsets."""

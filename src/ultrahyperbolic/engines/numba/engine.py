@@ -39,8 +39,9 @@ from .node_loss import (
     rank_slabs,
     small_node_loss_and_gradient,
 )
+from .offsets import slab_of
 from .rows import begin, is_cold, rows_of, sweep
-from .streaming import prepare, slab
+from .streaming import prepare
 
 
 @dataclass
@@ -107,7 +108,8 @@ class NumbaEngine(OneProcess):
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same for a series of states that hardly differ: a run remembers which pairs count."""
         n = self.pairs.n_nodes
-        lists = [NearPairs(r.width, n) if n > SMALL_NODES and not r.by_node else None for r in self._runs]
+        # A list is of the w within bounds, and with offsets these are so wide that it would be long.
+        lists = [NearPairs(r.width, n) if n > SMALL_NODES and r.is_plain else None for r in self._runs]
         return partial(self._evaluate, lists=lists)
 
     def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:
@@ -121,7 +123,9 @@ class NumbaEngine(OneProcess):
                 now = run.moment(state.iteration)
                 values = self._loss(run, now, None if alone else pool, lists[number])
                 found.loss[number], found.longest[number], found.shortest[number] = values
-                found.gradient[number, :, : run.width] = run.arrays.gradient.T
+                found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
+                if run.arrays.offsets is not None:
+                    found.offsets[number] = run.arrays.gradient[run.width]
 
             list((pool.map if alone and len(self._runs) > 1 else map)(look, range(len(self._runs))))
         return found
@@ -152,7 +156,7 @@ class NumbaEngine(OneProcess):
         if run.by_node:
             return self._node_loss(run, now, pool)
         work = run.work_of(now.parts)
-        prepared: Prepared = prepare(run.arrays.points, run.space, now, self.stop_when_ordered, self._edges, work)
+        prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
         found: tuple[float, float, float]
         if len(self._edges.places):
@@ -160,7 +164,7 @@ class NumbaEngine(OneProcess):
             return found
         listed = near is not None and near.look(run.arrays, run.space, now, prepared, work)
         if not listed:
-            self._on_slabs(len(work.sums), partial(slab, *shared), pool)
+            self._on_slabs(len(work.sums), partial(slab_of, run.arrays.offsets, *shared), pool)
             if near is not None and not near.given_up:
                 near.collect(run.arrays, run.space, now, prepared, self._edges, work)
         found = loss_and_gradient(*shared)
@@ -169,7 +173,7 @@ class NumbaEngine(OneProcess):
     def _node_loss(self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
         """The same where edges are compared with the pairs of their ends."""
         arrays, space, work, edges = run.arrays, run.space, run.work, self._node_edges
-        prepared: Prepared = prepare(arrays.points, space, now, self.stop_when_ordered, edges, work)
+        prepared: Prepared = prepare(arrays, space, now, self.stop_when_ordered, edges, work)
         shared = (arrays, space, now, prepared, edges, work)
         found: tuple[float, float, float]
         if len(edges.places) or pool is None:
@@ -178,7 +182,7 @@ class NumbaEngine(OneProcess):
         longest: float = edges_by_node(*shared)
         cold, everything = bool(is_cold(work, now.tau)), False
         while True:
-            begin(space, now, work, cold, everything)
+            begin(arrays.offsets, space, now, work, cold, everything)
             self._on_slabs(run.slabs, partial(sweep, *shared, cold, False), pool)
             loss: float = rank_slabs(arrays, now, edges, work)
             if everything or not leaves_out(loss, edges, self.pairs.n_nodes):
@@ -186,7 +190,7 @@ class NumbaEngine(OneProcess):
             cold = everything = True
         self._on_slabs(run.slabs, partial(sweep, *shared, cold, True), pool)
         gradient_of_slabs(arrays, space, now, edges, work)
-        return loss, longest, nearest_of_slabs(space, now, prepared, work)
+        return loss, longest, nearest_of_slabs(arrays, space, now, prepared, edges, work)
 
     def _on_slabs(self, slabs: int, work: Callable[[int], None], pool: ThreadPoolExecutor | None) -> None:
         """Do a thing for every slab of a pass, on a pool's threads."""
@@ -220,17 +224,28 @@ class _CompiledRun:
         self.schedule = spec.schedule.rows
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
         self.width = spec.manifold.ambient_dim
-        self.work = streaming.workspace(n, self.width, dtype)
+        # An offset is one coordinate more of what gradients are in.
+        slopes = self.width + spec.popularity
+        self.work = streaming.workspace(n, self.width, dtype, slopes)
         self.by_node = spec.scope == "node"
         if self.by_node:
             # Sums by node range over more than single precision can tell: what they are made of is double.
             tiles = np.zeros(self.work.tiles.shape)
-            self.work = self.work._replace(tiles=tiles, wide=None, rows=rows_of(n, pairs.n_edges, dtype))
+            rows = rows_of(n, pairs.n_edges, dtype, popular=spec.popularity)
+            self.work = self.work._replace(tiles=tiles, wide=None, rows=rows)
         self.slabs = len(self.work.sums)
-        self._for_samples = self.work if self.by_node else streaming.for_samples(self.work)
-        points, free, best, gradient = (np.empty((self.width, n)) for _ in range(4))
+        plain = not self.by_node and not spec.popularity
+        self._for_samples = streaming.for_samples(self.work) if plain else self.work
+        points, free, best = (np.empty((self.width, n)) for _ in range(3))
+        offsets, kept = (np.zeros(n) if spec.popularity else None for _ in range(2))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
-        self.arrays = Run(points, pair_points, free, best, np.empty(len(FIELDS)), gradient, np.empty((6, scratch)))
+        record, gradient, room = np.empty(len(FIELDS)), np.empty((slopes, n)), np.empty((6, scratch))
+        self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether w alone tells if a pair counts."""
+        return not self.by_node and self.arrays.offsets is None
 
     def work_of(self, parts: int) -> streaming.Workspace:
         """Where a pass over all pairs, or over one part of so many, is done."""
@@ -248,6 +263,8 @@ class _CompiledRun:
             array[:] = theirs[number, :, : self.width].T
         mine.pair_points[:] = mine.points
         mine.record[:] = state.rows[number]
+        if mine.offsets is not None and mine.best_offsets is not None:
+            mine.offsets[:], mine.best_offsets[:] = state.offsets[number], state.best_offsets[number]
 
     def write_to(self, state: BatchState, number: int) -> None:
         """Put them back."""
@@ -255,3 +272,5 @@ class _CompiledRun:
         for array, theirs in ((mine.points, state.points), (mine.free, state.free), (mine.best, state.best)):
             theirs[number, :, : self.width] = array.T
         state.rows[number] = mine.record
+        if mine.offsets is not None and mine.best_offsets is not None:
+            state.offsets[number], state.best_offsets[number] = mine.offsets, mine.best_offsets

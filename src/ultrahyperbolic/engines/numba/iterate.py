@@ -27,7 +27,8 @@ from ..base import (
 )
 from .arguments import Moment
 from .loss import loss_and_gradient, small_loss_and_gradient
-from .streaming import prepare, slab
+from .offsets import bound_offset_moves, shift_offset, slab_of
+from .streaming import prepare
 
 
 @jit
@@ -42,13 +43,13 @@ def finish(run, space, rules, now, iteration, found):
     record[LONGEST], record[SHORTEST] = longest, least
     if iteration < rules.settled:
         record[BEST_ITERATION] = iteration
-        _copy(points, run.best)
+        _keep(run)
     elif iteration % rules.best_every == 0 and loss < record[BEST_LOSS]:
         record[BEST_LOSS], record[BEST_ITERATION] = loss, iteration
-        _copy(points, run.best)
+        _keep(run)
     if rules.stop_when_ordered and longest < least:
         record[BEST_LOSS], record[BEST_ITERATION], record[DONE_AT] = loss, iteration, iteration
-        _copy(points, run.best)
+        _keep(run)
         return
     if loss < rules.drop_below:
         record[DROPPED] = 1.0
@@ -56,6 +57,8 @@ def finish(run, space, rules, now, iteration, found):
     if record[DROPPED] > 0.0:
         step *= rules.drop_factor
     step *= record[STEP_SCALE]
+    d = len(points)
+    bound_offset_moves(run.offsets, gradient, step, max_step)
     for i in range(points.shape[1]):
         # The gradient of a point becomes its next place; where that would be nowhere, the point stays.
         if time == 0:
@@ -63,15 +66,16 @@ def finish(run, space, rules, now, iteration, found):
         elif rules.optimizer == PHI:
             _pull_back(free, gradient, i, time, radius)
             _move_flat(free, gradient, i, step, max_step)
-            if _is_somewhere(gradient, i, time, radius):
-                for k in range(len(points)):
+            if _is_somewhere(gradient, d, i, time, radius):
+                for k in range(d):
                     free[k, i] = gradient[k, i]
-                _onto(gradient, i, time, radius)
+                _onto(gradient, d, i, time, radius)
         else:
             _move(points, gradient, i, time, radius, step, max_step, rules.optimizer)
-        if _is_somewhere(gradient, i, time, radius):
-            for k in range(len(points)):
+        if _is_somewhere(gradient, d, i, time, radius):
+            for k in range(d):
                 points[k, i] = gradient[k, i]
+            shift_offset(run.offsets, gradient, i)
     _copy(points, run.pair_points)
 
 
@@ -87,12 +91,12 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
             continue
         tau, epsilon, step, max_step = schedule[:, index]
         now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
-        prepared = prepare(run.points, space, now, rules.stop_when_ordered, edges, work)
+        prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
         if len(edges.places) > 0:
             found = small_loss_and_gradient(run, space, now, prepared, edges, work)
         else:
             for s in range(len(work.sums)):
-                slab(run, space, now, prepared, edges, work, s)
+                slab_of(run.offsets, run, space, now, prepared, edges, work, s)
             found = loss_and_gradient(run, space, now, prepared, edges, work)
         losses[index] = found[0]
         finish(run, space, rules, now, first + index, found)
@@ -106,10 +110,24 @@ def _copy(source, target):
 
 
 @jit
-def _onto(points, i, time, radius):
-    """φ in place: the time part of point i rescaled."""
+def _copy_offsets(source, target):
+    if source is not None:
+        for i in range(len(source)):
+            target[i] = source[i]
+
+
+@jit
+def _keep(run):
+    """Take the points for the best."""
+    _copy(run.points, run.best)
+    _copy_offsets(run.offsets, run.best_offsets)
+
+
+@jit
+def _onto(points, d, i, time, radius):
+    """φ in place: the time part of point i, of d coordinates, rescaled."""
     time_square, space_square = 0.0, 0.0
-    for k in range(len(points)):
+    for k in range(d):
         if k < time:
             time_square += points[k, i] * points[k, i]
         else:
@@ -132,7 +150,7 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
         along *= curvature
         for k in range(d):
             g[k, i] = (-g[k, i] if k < time else g[k, i]) + along * points[k, i]
-    factor = _step(g, i, step, max_step)
+    factor = _step(g, d, i, step, max_step)
     square = 0.0
     for k in range(d):
         g[k, i] *= factor
@@ -152,14 +170,17 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
         cosh, sinhc = math.cos(angle), math.sin(angle) / angle
     for k in range(d):
         g[k, i] = cosh * points[k, i] + turn * sinhc * g[k, i]
-    _onto(g, i, time, radius)
+    _onto(g, d, i, time, radius)
 
 
 @jit
-def _is_somewhere(points, i, time, radius):
-    """Whether point i is finite, has a time part if it should, and is so near that float64 can tell the manifold."""
+def _is_somewhere(points, d, i, time, radius):
+    """Whether point i is finite, has a time part if it should, and is so near that float64 can tell the manifold.
+
+    It has d coordinates.
+    """
     time_square, square = 0.0, 0.0
-    for k in range(len(points)):
+    for k in range(d):
         square += points[k, i] * points[k, i]
         if k < time:
             time_square += points[k, i] * points[k, i]
@@ -167,10 +188,10 @@ def _is_somewhere(points, i, time, radius):
 
 
 @jit
-def _step(g, i, step, max_step):
+def _step(g, d, i, step, max_step):
     """The factor of the gradient of point i: -step, or what makes the move ``max_step`` long if that is less."""
     length = 0.0
-    for k in range(len(g)):
+    for k in range(d):
         length += g[k, i] * g[k, i]
     length = math.sqrt(length) * step
     return -step if length <= max_step else -step * max_step / length
@@ -178,7 +199,7 @@ def _step(g, i, step, max_step):
 
 @jit
 def _move_flat(points, g, i, step, max_step):
-    factor = _step(g, i, step, max_step)
+    factor = _step(g, len(points), i, step, max_step)
     for k in range(len(points)):
         g[k, i] = points[k, i] + factor * g[k, i]
 

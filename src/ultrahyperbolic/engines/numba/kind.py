@@ -23,7 +23,9 @@ class NumbaKind:
 
     def memory(self, problem: Problem, place: Place) -> Memory:
         """Beside the batch a gradient for every slab of the pass, and room for the edges of every run."""
-        n, m, coordinates, runs = problem.pairs.n_nodes, problem.pairs.n_edges, sum(problem.widths), len(problem.specs)
+        n, m, runs = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs)
+        # An offset is one coordinate more.
+        coordinates = sum(problem.widths) + sum(spec.popularity for spec in problem.specs)
         from .streaming import ROWS, TILE, slabs_of
 
         item = 4 if place.precision == "float32" else 8
@@ -41,6 +43,8 @@ class NumbaKind:
 
             # Sums by node of every slab, what the first sweep keeps, tiles in double precision, and edges at both ends.
             passes += nodes * 8 * (4 * n * (slabs + 1) + slabs * (kept_numbers(n) + 4 * ROWS * TILE) + 6 * m)
+            popular = sum(spec.scope == "node" and spec.popularity for spec in problem.specs)
+            passes += popular * 8 * slabs * kept_numbers(n)
             passes += 8 * 8 * m
         return Memory(batch_bytes(problem) + passes)
 

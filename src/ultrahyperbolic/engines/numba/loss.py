@@ -8,6 +8,7 @@ import numpy as np
 
 from ...pairs.numba.functions import exponentials, jit, smooth
 from .arguments import Prepared
+from .offsets import add_edge_offsets, add_offsets, scale_offsets, take_off_edges, take_off_pairs
 from .streaming import (
     combine,
     evaluate,
@@ -37,8 +38,10 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
     least, total = combine(tau, work, gradient)
     total *= now.parts
     values, slopes, pulls = scratch[0], scratch[1], scratch[2]
-    longest = edge_terms(points, space, now, prepared, ends, work, scratch[3], values, slopes)
+    longest = edge_terms(run, space, now, prepared, ends, work, scratch[3], values, slopes)
     loss, rest = rank(values, edges.weaker, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
+    scale_offsets(run.offsets, gradient, rest * now.parts / tau)
+    add_edge_offsets(run.offsets, gradient, ends, pulls, -1.0 / tau)
     for e in range(len(ends)):
         pulls[e] *= slopes[e]
     for k in range(len(points)):
@@ -76,6 +79,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
     evaluate(w, count, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
     if tabled != kind:
         smooth(values, slopes, count, now.epsilon, time == 0)
+    take_off_pairs(run.offsets, values)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
     for pair in range(count):
@@ -92,12 +96,14 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
         total = sum_of(weights, count)
     references = w[m:] if count >= 2 * m else np.empty(m)
     loss, rest = rank(edge_values, weaker, tau, least, total, w, pulls, values, references)
+    for k in range(len(gradient)):
+        for j in range(n):
+            gradient[k, j] = 0.0
+    add_offsets(run.offsets, gradient, weights, rest / tau)
+    add_edge_offsets(run.offsets, gradient, edges.ends, pulls, -1.0 / tau)
     weigh(slopes, weights, count, -rest)
     for e in range(m):
         weights[places[e]] = pulls[e] * slopes[places[e]]
-    for k in range(len(points)):
-        for j in range(n):
-            gradient[k, j] = 0.0
     row = 0
     for i in range(n - 1):
         push_row(points, i, n - i - 1, weights, row, gradient)
@@ -111,10 +117,10 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
 
 
 @jit
-def edge_terms(points, space, now, prepared, ends, work, w, values, slopes):
-    """Dissimilarities of the edges and their slopes in w, into values and slopes [m]; the longest."""
+def edge_terms(run, space, now, prepared, ends, work, w, values, slopes):
+    """Dissimilarities of the edges, less offsets, and their slopes in w, into values and slopes [m]; the longest."""
     # Named outside the loop: taking an array out of a tuple counts it, which costs as much as an edge.
-    kind, factors, m = space.kind, work.factors, len(ends)
+    points, kind, factors, m = run.points, space.kind, work.factors, len(ends)
     for e in range(m):
         w[e] = half_chord(points, factors, space.time, ends[e, 0], ends[e, 1])
     tabled = kind_of_table(kind, points.shape[1])
@@ -126,6 +132,7 @@ def edge_terms(points, space, now, prepared, ends, work, w, values, slopes):
     evaluate(w, m, tabled, space.radius, now, table, work.table, 0, values, slopes)
     if tabled != kind:
         smooth(values, slopes, m, now.epsilon, space.time == 0)
+    take_off_edges(run.offsets, ends, values)
     longest = -np.inf
     for e in range(m):
         longest = max(longest, values[e])

@@ -11,6 +11,15 @@ from ..base import DONE_AT
 from .arguments import Moment
 from .iterate import finish
 from .loss import edge_terms
+from .offsets import (
+    add_edge_offsets,
+    add_offset_pair,
+    add_offsets_by_node,
+    largest_offset,
+    nearest_with_offsets,
+    scale_offsets,
+    take_off_pairs,
+)
 from .rows import begin, gather, is_cold, longest_edges, sweep
 from .streaming import evaluate, half_chord, half_chords, kind_of_table, prepare, push_row, scale_of
 
@@ -99,8 +108,11 @@ def rank_by_node(values, tau, nodes, incidence, room, pulls, log_z, scores):
 def edges_by_node(run, space, now, prepared, edges, work):
     """Dissimilarities of the edges and their slopes, and the longest of each node; the longest of all."""
     scratch, rows = run.scratch, work.rows
-    longest = edge_terms(run.points, space, now, prepared, edges.ends, work, scratch[3], scratch[0], scratch[1])
+    longest = edge_terms(run, space, now, prepared, edges.ends, work, scratch[3], scratch[0], scratch[1])
     longest_edges(edges.ends, scratch[0], rows.nodes[3])
+    largest = largest_offset(run.offsets)
+    # No pair is less than its offsets.
+    rows.shift[0], rows.shift[1] = largest, -2.0 * largest
     return longest
 
 
@@ -126,14 +138,17 @@ def gradient_of_slabs(run, space, now, edges, work):
     points, gradient, scratch, ends = run.points, run.gradient, run.scratch, edges.ends
     slabs, gradients, slopes, pulls = work.slabs, work.gradients, scratch[1], scratch[2]
     scale = scale_of(space)
-    for e in range(len(ends)):
-        pulls[e] *= slopes[e]
     for k in range(len(gradient)):
         for j in range(gradient.shape[1]):
             gradient[k, j] = 0.0
         for s in range(len(gradients)):
             for j in range(slabs[s], gradient.shape[1]):
                 gradient[k, j] += gradients[s, k, j]
+    scale_offsets(run.offsets, gradient, now.parts / now.tau)
+    add_edge_offsets(run.offsets, gradient, ends, pulls, -1.0 / now.tau)
+    for e in range(len(ends)):
+        pulls[e] *= slopes[e]
+    for k in range(len(points)):
         factor = 2.0 * scale / now.tau * (-1.0 if k < space.time else 1.0)
         for j in range(gradient.shape[1]):
             gradient[k, j] *= -factor * now.parts
@@ -145,11 +160,11 @@ def gradient_of_slabs(run, space, now, edges, work):
 
 
 @jit
-def nearest_of_slabs(space, now, prepared, work):
+def nearest_of_slabs(run, space, now, prepared, edges, work):
     """The dissimilarity of the nearest pair without an edge; NaN where the sweep did not look for it."""
     if prepared.slack > 0.0:
         return np.nan
-    least = np.inf
+    least = nearest_with_offsets(run.offsets, run.points, work.factors, space, now, edges)
     for s in range(len(work.sums)):
         for side in range(2):
             w = work.rows.nearest[s, side]
@@ -165,7 +180,7 @@ def node_loss_and_gradient(run, space, now, prepared, edges, work):
     cold = is_cold(work, now.tau)
     loss, everything = 0.0, False
     while True:
-        begin(space, now, work, cold, everything)
+        begin(run.offsets, space, now, work, cold, everything)
         for s in range(len(work.sums)):
             sweep(run, space, now, prepared, edges, work, cold, False, s)
         loss = rank_slabs(run, now, edges, work)
@@ -175,7 +190,7 @@ def node_loss_and_gradient(run, space, now, prepared, edges, work):
     for s in range(len(work.sums)):
         sweep(run, space, now, prepared, edges, work, cold, True, s)
     gradient_of_slabs(run, space, now, edges, work)
-    return loss, longest, nearest_of_slabs(space, now, prepared, work)
+    return loss, longest, nearest_of_slabs(run, space, now, prepared, edges, work)
 
 
 @vectorized
@@ -269,6 +284,7 @@ def small_node_loss_and_gradient(run, space, now, prepared, edges, work):
     evaluate(w, size, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
     if tabled != kind:
         smooth(values, slopes, size, now.epsilon, time == 0)
+    take_off_pairs(run.offsets, values)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
     # w is done with: its place is that of the dissimilarities of pairs without an edge.
     for pair in range(size):
@@ -279,13 +295,15 @@ def small_node_loss_and_gradient(run, space, now, prepared, edges, work):
         w[places[e]] = _BEYOND
     least, together = _sum_kept(weights, w, tau, nodes, places, n)
     loss = rank_by_node(edge_values[:m], tau, nodes, edges.incidence, rows.edges, pulls, values, rows.edges[2])
-    for k in range(len(points)):
+    for k in range(len(gradient)):
         for j in range(n):
             gradient[k, j] = 0.0
+    add_edge_offsets(run.offsets, gradient, edges.ends, pulls, -1.0 / tau)
     row = 0
     for i in range(n - 1):
         count = n - i - 1
         if together:
+            add_offsets_by_node(run.offsets, gradient, weights, row, i, nodes[2], 1.0 / tau)
             _weigh_row(weights[row:], slopes[row:], count, nodes[2, i], nodes[2, i + 1 :])
         else:
             for j in range(count):
@@ -293,6 +311,7 @@ def small_node_loss_and_gradient(run, space, now, prepared, edges, work):
                 for node in (i, i + 1 + j):
                     if nodes[2, node] > 0.0 and w[row + j] < _BEYOND:
                         weight += nodes[2, node] * math.exp((nodes[0, node] - w[row + j]) / tau)
+                add_offset_pair(run.offsets, gradient, i, i + 1 + j, weight / tau)
                 weights[row + j] = -weight * slopes[row + j]
         row += count
     for e in range(m):
@@ -318,7 +337,7 @@ def advance_by_node(run, space, rules, schedule, first, losses, edges, work):
             continue
         tau, epsilon, step, max_step = schedule[:, index]
         now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
-        prepared = prepare(run.points, space, now, rules.stop_when_ordered, edges, work)
+        prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
         if len(edges.places) > 0:
             found = small_node_loss_and_gradient(run, space, now, prepared, edges, work)
         else:

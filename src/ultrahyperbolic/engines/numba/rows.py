@@ -18,11 +18,13 @@ import numpy as np
 from ...pairs.numba.functions import bounds, dissimilarity, exponentials, jit, smooth, vectorized
 from ..base import CELL
 from .arguments import Rows
+from .offsets import add_offset_pair, less, take_off_tile
 from .streaming import (
     FEW,
     ROWS,
     TILE,
     add_pair,
+    add_up,
     chords,
     evaluate,
     far,
@@ -43,23 +45,24 @@ _LONGEST_ENTRY = 4 + 4 * ROWS * TILE
 _BEYOND = 1e300
 
 
-def kept_numbers(n: int) -> int:
-    """How many numbers a slab keeps at most."""
+def kept_numbers(n: int, numbers: int = 1) -> int:
+    """How many numbers a slab keeps at most, where it keeps so many of a pair."""
     slabs = len(slabs_of(n)) - 1
-    return min(KEPT_PAIRS, n * (n - 1) // 2) // slabs + 2 * _LONGEST_ENTRY
+    return numbers * min(KEPT_PAIRS, n * (n - 1) // 2) // slabs + 2 * _LONGEST_ENTRY
 
 
-def rows_of(n: int, m: int, dtype: type) -> Rows:
-    """Room for n nodes and m edges; ``dtype`` is the precision of pairs."""
+def rows_of(n: int, m: int, dtype: type, *, popular: bool = False) -> Rows:
+    """Room for n nodes and m edges; ``dtype`` is the precision of pairs. With offsets, weights are kept too."""
     slabs = len(slabs_of(n)) - 1
     return Rows(
         np.zeros((4, n)),
         np.zeros((slabs, 4, n)),
-        np.zeros((slabs, kept_numbers(n))),
+        np.zeros((slabs, kept_numbers(n, 1 + popular))),
         np.zeros((slabs, 2), np.int64),
         np.zeros((slabs, 2)),
         np.zeros((slabs, ROWS * TILE), dtype),
         np.zeros((3, 2 * m)),
+        np.zeros(2),
     )
 
 
@@ -80,13 +83,27 @@ def is_cold(work, tau):
     longest, most = work.rows.nodes[3], 0.0
     for i in range(len(longest)):
         most = max(most, longest[i])
-    return most + work.cut[0] * tau > _MOST * tau
+    return most - work.rows.shift[1] + work.cut[0] * tau > _MOST * tau
 
 
 @jit
-def begin(space, now, work, cold, everything):
+def _between(far, offsets, i, most, space, now, limit):
+    """The w between which a pair of node i may be no farther, where no offset exceeds ``most``."""
+    if offsets is None:
+        low, high = bounds(far, space.kind, space.radius, now.epsilon)
+        return max(low, -limit), min(high, limit)
+    far += offsets[i] + most
+    if far < 0.0:
+        return limit, -limit
+    low, high = bounds(far, space.kind, space.radius, now.epsilon)
+    return max(low, -limit), min(high, limit)
+
+
+@jit
+def begin(offsets, space, now, work, cold, everything):
     """Set what each slab's sums are relative to and the pairs that count: with ``everything``, all at first."""
-    nodes, slabs, cut, w = work.rows.nodes, work.rows.slabs, work.cut[0], work.tiles[0, 0]
+    nodes, slabs, shift = work.rows.nodes, work.rows.slabs, work.rows.shift
+    cut, w = work.cut[0], work.tiles[0, 0]
     limit = 0.5 * far(w)
     for i in range(nodes.shape[1]):
         longest = nodes[3, i]
@@ -94,9 +111,8 @@ def begin(space, now, work, cold, everything):
         if everything:
             low, high = -limit, limit
         elif longest > -_BEYOND:
-            low, high = bounds(longest + cut * now.tau, space.kind, space.radius, now.epsilon)
-            low, high = max(low, -limit), min(high, limit)
-        relative = 0.0
+            low, high = _between(longest + cut * now.tau, offsets, i, shift[0], space, now, limit)
+        relative = shift[1]
         if cold:
             relative = _BEYOND if everything else longest
         for s in range(len(slabs)):
@@ -141,23 +157,6 @@ def _extremes(w, count, found):
 
 
 @vectorized
-def _add_up(weights, count, sums, first, columns):
-    """Add the weights of four rows to the sums of their nodes and to those of their columns."""
-    a, b, c, d = weights[:count], weights[count : 2 * count], weights[2 * count : 3 * count], weights[3 * count :]
-    s0 = s1 = s2 = s3 = 0.0
-    for j in range(count):
-        s0 += a[j]
-        s1 += b[j]
-        s2 += c[j]
-        s3 += d[j]
-        columns[j] += (a[j] + b[j]) + (c[j] + d[j])
-    sums[first] += s0
-    sums[first + 1] += s1
-    sums[first + 2] += s2
-    sums[first + 3] += s3
-
-
-@vectorized
 def _times(weights, slopes, size, products):
     for j in range(size):
         products[j] = weights[j] * slopes[j]
@@ -171,17 +170,16 @@ def _weigh(products, count, row, columns, pulls):
 
 
 @jit
-def _lower(mine, i, value, space, now, cut, limit):
+def _lower(offsets, mine, i, value, space, now, cut, most, limit):
     """Make the sum of a node relative to a nearer pair."""
     if mine[1, i] > 0.0:
         mine[1, i] *= math.exp((value - mine[0, i]) / now.tau)
     mine[0, i] = value
-    low, high = bounds(value + cut * now.tau, space.kind, space.radius, now.epsilon)
-    mine[2, i], mine[3, i] = max(low, -limit), min(high, limit)
+    mine[2, i], mine[3, i] = _between(value + cut * now.tau, offsets, i, most, space, now, limit)
 
 
 @jit
-def _list_few(exact, factors, space, now, mine, w, i, rows, start, count, entry):
+def _list_few(offsets, exact, factors, space, now, mine, w, i, rows, start, count, entry):
     """The pairs of a tile that count, into an entry: nodes, dissimilarity and slope of each; how many there are."""
     found = 0
     for r in range(rows):
@@ -190,6 +188,7 @@ def _list_few(exact, factors, space, now, mine, w, i, rows, start, count, entry)
             if x >= min(mine[2, i + r], mine[2, j]) and x <= max(mine[3, i + r], mine[3, j]):
                 chord = half_chord(exact, factors, space.time, i + r, j)
                 value, slope = dissimilarity(chord, space.kind, space.radius, now.epsilon)
+                value = less(offsets, value, i + r, j)
                 at = 4 + 4 * found
                 entry[at], entry[at + 1], entry[at + 2], entry[at + 3] = i + r, j, value, slope
                 found += 1
@@ -197,25 +196,25 @@ def _list_few(exact, factors, space, now, mine, w, i, rows, start, count, entry)
 
 
 @jit
-def _add_few(entry, found, cold, space, now, cut, limit, mine):
+def _add_few(offsets, entry, found, cold, space, now, cut, most, limit, relative, mine):
     """Add the pairs of an entry to the sums of their nodes."""
     for k in range(found):
         i, j, value = int(entry[4 + 4 * k]), int(entry[5 + 4 * k]), entry[6 + 4 * k]
         if cold:
             if value < mine[0, i]:
-                _lower(mine, i, value, space, now, cut, limit)
+                _lower(offsets, mine, i, value, space, now, cut, most, limit)
             if value < mine[0, j]:
-                _lower(mine, j, value, space, now, cut, limit)
+                _lower(offsets, mine, j, value, space, now, cut, most, limit)
             mine[1, i] += math.exp((mine[0, i] - value) / now.tau)
             mine[1, j] += math.exp((mine[0, j] - value) / now.tau)
         else:
-            weight = math.exp(-value / now.tau)
+            weight = math.exp((relative - value) / now.tau)
             mine[1, i] += weight
             mine[1, j] += weight
 
 
 @jit
-def _push_few(entry, found, cold, tau, points, nodes, gradient):
+def _push_few(offsets, entry, found, cold, tau, points, nodes, relative, gradient):
     """Add the pairs of an entry to the gradient."""
     for k in range(found):
         i, j, value, slope = int(entry[4 + 4 * k]), int(entry[5 + 4 * k]), entry[6 + 4 * k], entry[7 + 4 * k]
@@ -226,17 +225,40 @@ def _push_few(entry, found, cold, tau, points, nodes, gradient):
             if nodes[2, j] > 0.0:
                 weight += nodes[2, j] * math.exp((nodes[0, j] - value) / tau)
         else:
-            weight = (nodes[2, i] + nodes[2, j]) * math.exp(-value / tau)
+            weight = (nodes[2, i] + nodes[2, j]) * math.exp((relative - value) / tau)
         add_pair(points, i, j, weight * slope, gradient)
+        add_offset_pair(offsets, gradient, i, j, weight)
 
 
 @jit
-def _push_tile(entry, i, start, count, points, coefficients, pulls, gradient):
-    """Add a tile whose products of weights and slopes are kept to the gradient."""
+def _push_tile(offsets, entry, i, start, count, points, coefficients, pulls, gradient):
+    """Add a tile whose products of weights and slopes are kept to the gradient; with offsets, its weights too."""
     columns = coefficients[start : start + count]
     for r in range(ROWS):
         _weigh(entry[4 + r * count :], count, coefficients[i + r], columns, pulls[r * count :])
     push(points, i, start, count, pulls, gradient)
+    _push_weights(offsets, entry, i, start, count, coefficients, pulls, gradient)
+
+
+@jit
+def _push_weights(offsets, entry, i, start, count, coefficients, pulls, gradient):
+    """Add the weights of a tile, which follow its products, to the gradient in the offsets."""
+    if offsets is not None:
+        columns, slopes = coefficients[start : start + count], gradient[len(gradient) - 1]
+        for r in range(ROWS):
+            at = 4 + (ROWS + r) * count
+            _weigh(entry[at:], count, coefficients[i + r], columns, pulls[r * count :])
+        add_up(pulls[: ROWS * count], count, slopes, i, slopes[start:])
+
+
+@jit
+def _keep_weights(offsets, weights, size, entry):
+    """Put the weights of a tile after its products where the gradient needs them; how many numbers that is."""
+    if offsets is None:
+        return 0
+    for j in range(size):
+        entry[4 + size + j] = weights[j]
+    return size
 
 
 @jit
@@ -248,8 +270,9 @@ def sweep(run, space, now, prepared, edges, work, cold, pushing, s):
     rows = work.rows
     mine, nodes, kept, pulls, nearest = rows.slabs[s], rows.nodes, rows.kept[s], rows.pulls[s], rows.nearest[s]
     n, last, hot, parts = points.shape[1], work.slabs[s + 1], prepared.hot, now.parts
-    tabled, limit = kind_of_table(space.kind, n), 0.5 * far(w)
-    looking = prepared.slack == 0.0 and not pushing
+    tabled, limit, popular = kind_of_table(space.kind, n), 0.5 * far(w), run.offsets
+    looking = prepared.slack == 0.0 and not pushing and popular is None
+    most, relative, double = rows.shift[0], rows.shift[1], 1 if popular is None else 2
     i, position, keeping = work.slabs[s], 0, not pushing
     if pushing:
         for k in range(len(gradient)):
@@ -260,10 +283,10 @@ def sweep(run, space, now, prepared, edges, work, cold, pushing, s):
             found = int(entry[0])
             if found < 0:
                 start, count = int(entry[2]), int(entry[3])
-                _push_tile(entry, int(entry[1]), start, count, points, nodes[2], pulls, gradient)
-                position += 4 + ROWS * count
+                _push_tile(popular, entry, int(entry[1]), start, count, points, nodes[2], pulls, gradient)
+                position += 4 + double * ROWS * count
             else:
-                _push_few(entry, found, cold, now.tau, points, nodes, gradient)
+                _push_few(popular, entry, found, cold, now.tau, points, nodes, relative, gradient)
                 position += 4 + 4 * found
         i = rows.ends[s, 1]
     else:
@@ -302,12 +325,12 @@ def sweep(run, space, now, prepared, edges, work, cold, pushing, s):
                     rows.ends[s, 1] = i
                 entry = kept[position:]
                 if cold or alive * FEW < size or height < ROWS:
-                    found = _list_few(exact, factors, space, now, mine, w, i, height, start, count, entry)
+                    found = _list_few(popular, exact, factors, space, now, mine, w, i, height, start, count, entry)
                     entry[0], length = found, 4 + 4 * found
                     if pushing:
-                        _push_few(entry, found, cold, now.tau, points, nodes, gradient)
+                        _push_few(popular, entry, found, cold, now.tau, points, nodes, relative, gradient)
                     else:
-                        _add_few(entry, found, cold, space, now, cut, limit, mine)
+                        _add_few(popular, entry, found, cold, space, now, cut, most, limit, relative, mine)
                 else:
                     evaluate(w, size, tabled, space.radius, now, prepared, table, masked, values, slopes)
                     products, length = entry[4:], 4 + size
@@ -317,18 +340,20 @@ def sweep(run, space, now, prepared, edges, work, cold, pushing, s):
                         for j in range(size):
                             products[j] = slopes[j]
                         if not pushing:
-                            _add_up(values, count, mine[1], i, mine[1, start:])
+                            add_up(values, count, mine[1], i, mine[1, start:])
                     else:
                         if tabled != space.kind:
                             smooth(values, slopes, size, now.epsilon, space.time == 0)
-                        exponentials(values, size, 0.0, 1.0 / now.tau, weights)
+                        take_off_tile(popular, values, i, height, start, count)
+                        exponentials(values, size, relative, 1.0 / now.tau, weights)
                         mask(weights, 0.0, i, height, start, count, cursor, offsets, neighbors)
                         _times(weights, slopes, size, products)
+                        length += _keep_weights(popular, weights, size, entry)
                         if not pushing:
-                            _add_up(weights, count, mine[1], i, mine[1, start:])
+                            add_up(weights, count, mine[1], i, mine[1, start:])
                     entry[0], entry[1], entry[2], entry[3] = -1.0, i, start, count
                     if pushing:
-                        _push_tile(entry, i, start, count, points, nodes[2], pulls, gradient)
+                        _push_tile(popular, entry, i, start, count, points, nodes[2], pulls, gradient)
                 if keeping:
                     position += length
             cell += parts

@@ -104,14 +104,17 @@ def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
     return rows
 
 
-def workspace(n: int, d: int, dtype: type = np.float64) -> Workspace:
-    """Room for passes over n nodes in d coordinates; ``dtype`` is the precision of pairs."""
+def workspace(n: int, d: int, dtype: type = np.float64, slopes: int | None = None) -> Workspace:
+    """Room for passes over n nodes in d coordinates; ``dtype`` is the precision of pairs.
+
+    Gradients have so many ``slopes`` for each node; d, unless given.
+    """
     slabs = slabs_of(n)
     count = len(slabs) - 1
     octaves = 2 * (HIGHEST_OCTAVE - LOWEST_OCTAVE)
     return Workspace(
         slabs,
-        np.zeros((count, d, n), dtype),
+        np.zeros((count, slopes or d, n), dtype),
         np.zeros((count, 2)),
         np.zeros((count, 4, ROWS * TILE), dtype),
         None if dtype is np.float64 else np.zeros((count, ROWS * TILE)),
@@ -215,7 +218,8 @@ def half_chord(points, factors, time, i, j):
 
 
 @vectorized
-def _count_between(w, count, low, high):
+def count_between(w, count, low, high):
+    """How many w[:count] lie between two bounds."""
     found = 0
     for j in range(count):
         found += (w[j] >= low) & (w[j] <= high)
@@ -255,7 +259,7 @@ def sum_of(weights, count):
 
 
 @vectorized
-def _weigh(weights, pull, count):
+def weigh_pulls(weights, pull, count):
     """Σ weights, and pull times the weights in place."""
     total = 0.0
     for j in range(count):
@@ -285,7 +289,8 @@ def evaluate(w, count, kind, radius, now, prepared, table, masked, values, slope
 
 
 @jit
-def _scale(gradient, first, factor):
+def scale_rows(gradient, first, factor):
+    """Multiply the gradient of the nodes from ``first`` on."""
     for k in range(len(gradient)):
         for j in range(first, gradient.shape[1]):
             gradient[k, j] *= factor
@@ -354,6 +359,23 @@ def add_pair(points, i, j, pull, gradient):
         gradient[k, j] -= part
 
 
+@vectorized
+def add_up(weights, count, sums, first, columns):
+    """Add the weights of four rows to the sums of their nodes and to those of their columns."""
+    a, b, c, d = weights[:count], weights[count : 2 * count], weights[2 * count : 3 * count], weights[3 * count :]
+    s0 = s1 = s2 = s3 = 0.0
+    for j in range(count):
+        s0 += a[j]
+        s1 += b[j]
+        s2 += c[j]
+        s3 += d[j]
+        columns[j] += (a[j] + b[j]) + (c[j] + d[j])
+    sums[first] += s0
+    sums[first + 1] += s1
+    sums[first + 2] += s2
+    sums[first + 3] += s3
+
+
 @jit
 def kind_of_table(kind, n):
     """What a table holds: the dissimilarity, or for small graphs what is to be smoothed, which does not change with ε.
@@ -396,7 +418,7 @@ def _come_nearer(w, size, space, now, prepared, cut, state, gradient, first):
         if state[1] > 0.0:
             shrink = math.exp((nearest - state[0]) / now.tau)
             state[1] *= shrink
-            _scale(gradient, first, shrink)
+            scale_rows(gradient, first, shrink)
         state[0] = nearest
         state[2], state[3] = bounds(nearest + cut * now.tau, space.kind, space.radius, now.epsilon)
         state[4], state[5] = bounds(max(nearest - prepared.slack, 0.0), space.kind, space.radius, now.epsilon)
@@ -442,7 +464,7 @@ def _add_sample(run, space, now, prepared, work, s, state, places, i, rows, star
     if tabled != space.kind:
         smooth(values, slopes, found, now.epsilon, space.time == 0)
     exponentials(values, found, state[0], 1.0 / now.tau, weights)
-    state[1] += _weigh(weights, slopes, found)
+    state[1] += weigh_pulls(weights, slopes, found)
     if few:
         for k in range(found):
             add_pair(points, i + places[k] // count, start + places[k] % count, slopes[k], gradient)
@@ -488,13 +510,19 @@ def scale_of(space):
 
 
 @jit
-def prepare(points, space, now, compare, edges, work):
+def _is_plain(offsets):
+    """Whether what is compared is a function of w alone."""
+    return offsets is None
+
+
+@jit
+def prepare(run, space, now, compare, edges, work):
     """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself."""
-    time, radius, kind, epsilon, tau = space.time, space.radius, space.kind, now.epsilon, now.tau
+    time, radius, kind, epsilon, tau, points = space.time, space.radius, space.kind, now.epsilon, now.tau, run.points
     table, made_of, n, scale = work.table, work.made_of, points.shape[1], scale_of(space)
     for k in range(len(points)):
         work.factors[k] = -scale if k < time else scale
-    hot = n * (n - 1) // 2 >= _TABLE_PAIRS and not compare
+    hot = n * (n - 1) // 2 >= _TABLE_PAIRS and not compare and _is_plain(run.offsets)
     hot = hot and _is_hot(points, work.factors, space, now, edges)
     slack = 0.0 if compare else _SLACK * tau
     tabled = kind_of_table(kind, n)
@@ -575,10 +603,10 @@ def slab(run, space, now, prepared, edges, work, s):
                 while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
                     cursor[r] += 1
             masked = mask(w, far(w), i, rows, start, count, cursor, offsets, neighbors)
-            alive = size if hot else _count_between(w, size, state[2], state[3])
-            if alive > 0 and not hot and _count_between(w, size, state[4], state[5]) > 0:
+            alive = size if hot else count_between(w, size, state[2], state[3])
+            if alive > 0 and not hot and count_between(w, size, state[4], state[5]) > 0:
                 _come_nearer(w, size, space, now, prepared, cut, state, gradient, first)
-                alive = _count_between(w, size, state[2], state[3])
+                alive = count_between(w, size, state[2], state[3])
             if parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
                 if alive > 0:
                     _add_sample(run, space, now, prepared, work, s, state, places, i, rows, start, count)
@@ -596,7 +624,7 @@ def slab(run, space, now, prepared, edges, work, s):
                         smooth(values, pull, size, now.epsilon, space.time == 0)
                     exponentials(values, size, state[0], 1.0 / now.tau, weights)
                     mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
-                    state[1] += _weigh(weights, pull, size)
+                    state[1] += weigh_pulls(weights, pull, size)
                 push(points, i, start, count, pull, gradient)
             cell += parts
             start = start + count if parts == 1 else cell * CELL[1]

@@ -7,6 +7,7 @@ host reads them when a chunk of iterations is done.
 from __future__ import annotations
 
 import gc
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -105,13 +106,15 @@ class _Shared(NamedTuple):
     width: int
     time: int
     by_node: bool
+    popular: bool
 
     @classmethod
     def of(cls, spec: RunSpec) -> _Shared:
         space = kernel_space(spec.manifold, spec.dissimilarity)
         return cls(
-            space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time, spec.scope == "node"
-        )
+            space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time,
+            spec.scope == "node", spec.popularity,
+        )  # fmt: skip
 
 
 class _Group:
@@ -120,12 +123,12 @@ class _Group:
     def __init__(self, engine: TritonEngine, numbers: list[int], shared: _Shared, device: torch.device) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.numbers, self.device = numbers, device
-        kind, self.optimizer, self.width, self.time, by_node = shared
+        kind, self.optimizer, self.width, self.time, by_node, self.popular = shared
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
         dtype = getattr(torch, engine.precision)
-        self.passes = Passes(n, pairs.edges, runs, self.width, self.time, kind, dtype, device)
+        self.passes = Passes(n, pairs.edges, runs, self.width, self.time, kind, dtype, device, popular=self.popular)
         self.flat = self.time == 0
         self.nodes = NodeSums(pairs, self.passes) if by_node else None
 
@@ -133,6 +136,13 @@ class _Group:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
 
         self.points, self.free, self.best, self.gradient = (double(runs, self.width, n) for _ in range(4))
+        # Those of the passes, the best, and the gradient in them.
+        self.shifts, self.best_shifts, self.shift_slopes = (
+            self.passes.offsets,
+            *(torch.zeros_like(self.passes.offsets) for _ in range(2)),
+        )
+        # The root mean square of the last.
+        self.slope_lengths = double(runs)
         self.record = double(runs, RECORD_WIDTH.value)
         self.iterations = torch.zeros(runs, dtype=torch.int64, device=device)
         self.schedule = torch.from_numpy(np.stack([spec.schedule.rows for spec in specs])).to(device)
@@ -161,6 +171,7 @@ class _Group:
         self.below, self.above = (double(runs, self.chunks + 1) for _ in range(2))
         self.rest, self.loss, self.longest = (double(runs) for _ in range(3))
         self.one = torch.ones_like(self.rest)
+        self.bare = torch.zeros_like(self.pulls) if self.popular else self.pulls
         self._captured: torch.cuda.CUDAGraph | None = None
 
     def _index(self, pairs: RankedPairs) -> None:
@@ -187,12 +198,18 @@ class _Group:
         self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
         self.record[:, : len(FIELDS)] = torch.from_numpy(state.rows[self.numbers]).to(self.device)
         self.iterations.fill_(state.iteration)
+        if self.popular:
+            self.shifts.copy_(torch.from_numpy(state.offsets[self.numbers]))
+            self.best_shifts.copy_(torch.from_numpy(state.best_offsets[self.numbers]))
 
     def write_to(self, state: BatchState) -> None:
         """Put them back."""
         for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
             theirs[self.numbers, :, : self.width] = mine.cpu().numpy().swapaxes(1, 2)
         state.rows[self.numbers] = self.record[:, : len(FIELDS)].cpu().numpy()
+        if self.popular:
+            state.offsets[self.numbers] = self.shifts.cpu().numpy()
+            state.best_offsets[self.numbers] = self.best_shifts.cpu().numpy()
 
     def advance(self, iterations: int) -> Floats:
         """Iterations on the device; their losses [runs, iterations]."""
@@ -237,7 +254,8 @@ class _Group:
         return captured
 
     def _state(self) -> tuple[torch.Tensor, ...]:
-        return self.points, self.pair_points, self.free, self.best, self.record, self.iterations, self.losses
+        moving = self.points, self.pair_points, self.free, self.best, self.shifts, self.best_shifts
+        return *moving, self.record, self.iterations, self.losses
 
     def _iterate(self) -> None:
         self._objective(record=True)
@@ -256,8 +274,8 @@ class _Group:
             self._sum_by_node()
         edges_kernel[(chunks, runs)](
             self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, chunks, *when,
-            self.values, self.slopes, self.running, self.chunk_sums, self.chunk_longest, D=self.width, SIZE=_CHUNK,
-            KIND=self.passes.kind, COEFFICIENTS=exact_coefficients(),
+            self.shifts, self.values, self.slopes, self.running, self.chunk_sums, self.chunk_longest, D=self.width,
+            SIZE=_CHUNK, KIND=self.passes.kind, COEFFICIENTS=exact_coefficients(), POPULAR=self.popular,
         )  # fmt: skip
         scan = min(_SCAN, triton.next_power_of_2(chunks))
         if self.nodes is None:
@@ -279,10 +297,10 @@ class _Group:
         if self.nodes is None:
             pulls_kernel[(chunks, runs)](
                 self.values, self.slopes, self.log_z, m, self.running, self.below, self.running_inverse, self.above,
-                self.weaker, self.stops, chunks, *when, self.pulls, SIZE=_CHUNK,
+                self.weaker, self.stops, chunks, *when, self.pulls, self.bare, SIZE=_CHUNK, POPULAR=self.popular,
             )  # fmt: skip
         else:
-            self.nodes.pull(*where, when, (self.values, self.slopes, self.pulls))
+            self.nodes.pull(*where, when, (self.values, self.slopes, self.pulls, self.bare))
 
     def _sum_by_node(self) -> None:
         """The first pass by node; the nearest pair is looked for only where that decides when a run is done."""
@@ -301,18 +319,23 @@ class _Group:
         # By node the pass has its coefficients already.
         rest = self.rest if self.nodes is None else self.one
         gradient_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
-            self.points, self.gradient, passes.gradient, passes.splits, rest, self.pulls, self.offsets,
-            self.incident, self.others, self.factors, self.schedule, self.schedule.shape[-1], self.iterations, passes.n,
-            self.m, D=self.width, NODES=nodes, ENTRIES=_ENTRIES, num_warps=2,
+            self.points, self.gradient, passes.gradient, passes.splits, rest, self.pulls, self.bare, self.shift_slopes,
+            self.offsets, self.incident, self.others, self.factors, self.schedule, self.schedule.shape[-1],
+            self.iterations, passes.n, self.m, D=self.width, NODES=nodes, ENTRIES=_ENTRIES, POPULAR=self.popular,
+            num_warps=2,
         )  # fmt: skip
 
     def _move(self) -> None:
         """Every node to its next point, and the best points kept."""
         nodes = 32
+        if self.popular:
+            torch.linalg.vector_norm(self.shift_slopes, dim=1, out=self.slope_lengths)
+            self.slope_lengths /= math.sqrt(self.passes.n)
         move_kernel[(triton.cdiv(self.passes.n, nodes), self.passes.runs)](
-            self.points, self.pair_points, self.spacing, self.free, self.best, self.gradient, self.time, self.radius,
-            self.rules, self.record, self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST,
-            D=self.width, NODES=nodes, FLAT=self.flat, OPTIMIZER=self.optimizer, SPLIT=self.passes.split, num_warps=1,
+            self.points, self.pair_points, self.spacing, self.free, self.best, self.gradient, self.shifts,
+            self.best_shifts, self.shift_slopes, self.slope_lengths, self.time, self.radius, self.rules, self.record,
+            self.schedule, self.schedule.shape[-1], self.iterations, self.passes.n, FARTHEST, D=self.width, NODES=nodes,
+            FLAT=self.flat, OPTIMIZER=self.optimizer, SPLIT=self.passes.split, POPULAR=self.popular, num_warps=1,
         )  # fmt: skip
 
     def evaluate(self, found: Evaluation) -> None:
@@ -324,3 +347,5 @@ class _Group:
         found.longest[self.numbers] = self.longest.cpu().numpy()
         found.shortest[self.numbers] = self.passes.least.cpu().numpy()
         found.gradient[self.numbers, :, : self.width] = self.gradient.cpu().numpy().swapaxes(1, 2)
+        if self.popular:
+            found.offsets[self.numbers] = self.shift_slopes.cpu().numpy()

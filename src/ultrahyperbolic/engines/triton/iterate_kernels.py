@@ -140,9 +140,9 @@ def backward_kernel(
 @triton.jit
 def pulls_kernel(
     values, slopes, log_z, m, running, below, running_inverse, above, weaker, stops, chunks, schedule, total_iterations,
-    iterations, pulls, SIZE: tl.constexpr,
+    iterations, pulls, bare, SIZE: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """What the loss changes by with w of each edge, times τ: [B, m]."""
+    """What the loss changes by with w of each edge, times τ: [B, m]; where nodes have offsets, with d into bare."""
     chunk, run = tl.program_id(0), tl.program_id(1)
     e = chunk * SIZE + tl.arange(0, SIZE)
     inside = e < m
@@ -157,6 +157,8 @@ def pulls_kernel(
     score = tl.where(inside, -tl.load(values + run * m + e, mask=inside, other=0.0) / tau, float("-inf"))
     z = tl.load(log_z + run * m + e, mask=inside, other=0.0)
     pull = tl.exp(tl.where(inside, less - z, 0.0)) - tl.exp(score + log_add(within, after))
+    if POPULAR:
+        tl.store(bare + run * m + e, pull, mask=inside)
     tl.store(pulls + run * m + e, pull * tl.load(slopes + run * m + e, mask=inside, other=0.0), mask=inside)
 
 
@@ -221,10 +223,14 @@ def _exponential(x, g, time, radius, D: tl.constexpr):
 
 @triton.jit
 def gradient_kernel(
-    points, gradient, partial, splits, rest, pulls, offsets, incident, others, factors, schedule, total_iterations,
-    iterations, n, m, D: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr,
+    points, gradient, partial, splits, rest, pulls, bare, slopes, offsets, incident, others, factors, schedule,
+    total_iterations, iterations, n, m, D: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr,
+    POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """The Euclidean gradient of a program's nodes from the pass and the edges: [B, D, n]."""
+    """The Euclidean gradient of a program's nodes from the pass and the edges: [B, D, n].
+
+    Where nodes have offsets, that in these goes into slopes [B, n].
+    """
     run = tl.program_id(1)
     nodes = tl.program_id(0) * NODES + tl.arange(0, NODES)
     inside = nodes < n
@@ -240,18 +246,31 @@ def gradient_kernel(
         for split in range(0, splits, ENTRIES):
             where = (split + entries)[None, :]
             some = tl.load(
-                partial + ((run * splits + where) * D + k) * n + nodes[:, None],
+                partial + ((run * splits + where) * (D + POPULAR) + k) * n + nodes[:, None],
                 mask=inside[:, None] & (where < splits), other=0.0,
             )  # fmt: skip
             total += tl.sum(some.to(tl.float64), 1)
         g = g + (push * total,)
+    if POPULAR:
+        slope = tl.zeros([NODES], tl.float64)
+        for split in range(0, splits, ENTRIES):
+            where = (split + entries)[None, :]
+            some = tl.load(
+                partial + ((run * splits + where) * (D + 1) + D) * n + nodes[:, None],
+                mask=inside[:, None] & (where < splits), other=0.0,
+            )  # fmt: skip
+            slope += tl.sum(some.to(tl.float64), 1)
+        slope = -push * slope
     first = tl.load(offsets + nodes, mask=inside, other=0)
     last = tl.load(offsets + nodes + 1, mask=inside, other=0)
     for start in range(0, tl.max(last - first, 0), ENTRIES):
         where = first[:, None] + start + entries[None, :]
         there = where < last[:, None]
         other = tl.load(others + where, mask=there, other=0)
-        pull = tl.load(pulls + run * m + tl.load(incident + where, mask=there, other=0), mask=there, other=0.0) / tau
+        edge = tl.load(incident + where, mask=there, other=0)
+        pull = tl.load(pulls + run * m + edge, mask=there, other=0.0) / tau
+        if POPULAR:
+            slope -= tl.sum(tl.load(bare + run * m + edge, mask=there, other=0.0), 1) / tau
         added = ()
         for k in tl.static_range(D):
             difference = x[k][:, None] - tl.load(points + base + k * n + other, mask=there, other=0.0)
@@ -263,13 +282,16 @@ def gradient_kernel(
     g = scaled
     for k in tl.static_range(D):
         tl.store(gradient + base + k * n + nodes, g[k], mask=inside)
+    if POPULAR:
+        tl.store(slopes + run * n + nodes, slope, mask=inside)
 
 
 @triton.jit
 def move_kernel(
-    points, pair_points, spacing, free, best, gradient, time, radius, rules, record, schedule, total_iterations,
-    iterations, n, farthest,
+    points, pair_points, spacing, free, best, gradient, offsets, best_offsets, slopes, slope_lengths, time, radius,
+    rules, record, schedule, total_iterations, iterations, n, farthest,
     D: tl.constexpr, NODES: tl.constexpr, FLAT: tl.constexpr, OPTIMIZER: tl.constexpr, SPLIT: tl.constexpr,
+    POPULAR: tl.constexpr,
 ):  # fmt: skip
     """The next points of a program's nodes. Not before all gradients are known: those of edges look at other nodes."""
     run = tl.program_id(1)
@@ -287,6 +309,10 @@ def move_kernel(
     moves = inside & (every + tl.load(record + _MOVES) > 0.0)
     for k in tl.static_range(D):
         tl.store(best + base + k * n + nodes, x[k], mask=keep)
+    if POPULAR:
+        offset = tl.load(offsets + run * n + nodes, mask=inside, other=0.0)
+        slope = tl.load(slopes + run * n + nodes, mask=inside, other=0.0)
+        tl.store(best_offsets + run * n + nodes, offset, mask=keep)
     drop = tl.where(tl.load(record + _DROPPED) > 0.0, tl.load(rules + run * 3 + 1), 1.0)
     step = tl.load(schedule + (run * 4 + 2) * total_iterations + at) * drop * tl.load(record + _STEP_SCALE)
     max_step = tl.load(schedule + (run * 4 + 3) * total_iterations + at) * tl.load(record + _REACH)
@@ -347,6 +373,11 @@ def move_kernel(
         moved = _exponential(x, tangent, time, r, D)
     # Where a point would be nowhere, it stays.
     moves = moves & _is_somewhere(moved, time, r, farthest, D)
+    if POPULAR:
+        # One factor for all offsets, so that their mean stays what it was.
+        length = tl.load(slope_lengths + run) * step
+        shifted = offset + tl.where(length <= max_step, -step, -step * max_step / length) * slope
+        tl.store(offsets + run * n + nodes, shifted, mask=moves & (tl.abs(shifted) < float("inf")))
     for k in tl.static_range(D):
         tl.store(points + base + k * n + nodes, moved[k], mask=moves)
         if SPLIT:

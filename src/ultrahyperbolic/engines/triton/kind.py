@@ -43,6 +43,10 @@ class TritonKind:
         item = 8 if place.precision == "float64" else 4
         passes = widest * (runs * n * (item + 5 * 8) + _ROWS * item)
         passes += runs * 6 * 8 * m + 2 * EDGE_BYTES * m + min(n * n // 8, 16 * m + 8 * n)
+        popular = sum(spec.popularity for spec in problem.specs)
+        if popular:
+            # One row more of the partial gradients, and of each run offsets and what edges pull.
+            passes += popular * (n * (item + 4 * 8) + 8 * m) + _ROWS * item
         nodes = sum(spec.scope == "node" for spec in problem.specs)
         if nodes:
             # Sums by node, those of a few parts of the columns of each, and edges at both ends.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from .pair_kernels import LOG2_E, coordinates, dissimilarity, exp2, half_chords, is_edge, log_add
+from .pair_kernels import LOG2_E, coordinates, dissimilarity, exp2, half_chords, is_edge, less, log_add
 
 # Farther than any pair, and a number.
 _BEYOND = tl.constexpr(1e30)
@@ -13,10 +13,10 @@ _BEYOND = tl.constexpr(1e30)
 
 @triton.jit
 def row_sums_kernel(
-    points, factors, radius, n, schedule, total_iterations, iterations, bitmap, words, list_columns, list_rows,
-    list_starts, list_stops, nearest, sums, splits, tiles,
+    points, factors, radius, n, schedule, total_iterations, iterations, offsets, bitmap, words, list_columns,
+    list_rows, list_starts, list_stops, nearest, sums, splits, tiles,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
     """Of each of a program's rows the least dissimilarity and Σ exp(-(d - least)/τ) over its columns: [B, splits, n].
 
@@ -32,6 +32,9 @@ def row_sums_kernel(
     epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
     r = tl.load(radius + run).to(real)
     x = coordinates(points, n, rows, D, SPLIT)
+    if POPULAR:
+        offsets += run * n
+        own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
     least = tl.full([BM, BN], _BEYOND, real)
     total = tl.zeros([BM, BN], real)
     if not BITMAP:
@@ -49,6 +52,8 @@ def row_sums_kernel(
                 out = out | hit
                 at += 1
         value, _slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
+        if POPULAR:
+            value = less(value, offsets, own, n, columns)
         value = tl.where(out, _BEYOND, value)
         # Of the pair and the least so far one is at 1, and one exponential tells the other.
         other = exp2(-tl.abs(value - least) * rate, FAST)
@@ -152,9 +157,10 @@ def stronger_kernel(
 
 @triton.jit
 def node_pulls_kernel(
-    values, slopes, shares, m, running, after, schedule, total_iterations, iterations, pulls, SIZE: tl.constexpr
-):
-    """What the loss changes by with w of each edge, times τ: [B, m]."""
+    values, slopes, shares, m, running, after, schedule, total_iterations, iterations, pulls, bare, SIZE: tl.constexpr,
+    POPULAR: tl.constexpr,
+):  # fmt: skip
+    """What the loss changes by with w of each edge, times τ: [B, m]; where nodes have offsets, with d into bare."""
     chunk, run = tl.program_id(0), tl.program_id(1)
     e = chunk * SIZE + tl.arange(0, SIZE)
     inside = e < m
@@ -164,17 +170,22 @@ def node_pulls_kernel(
     for end in tl.static_range(2):
         next = tl.load(after + 2 * e + end, mask=inside, other=-1)
         pull -= tl.exp(score + tl.load(running + run * 2 * m + next, mask=next >= 0, other=float("-inf")))
+    if POPULAR:
+        tl.store(bare + run * m + e, pull, mask=inside)
     tl.store(pulls + run * m + e, pull * tl.load(slopes + run * m + e, mask=inside, other=0.0), mask=inside)
 
 
 @triton.jit
 def node_pass_kernel(
-    points, factors, radius, n, schedule, total_iterations, iterations, relative, coefficients, bitmap, words,
+    points, factors, radius, n, schedule, total_iterations, iterations, relative, coefficients, offsets, bitmap, words,
     list_columns, list_rows, list_starts, list_stops, gradient, splits, tiles,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """Σ exp(-d/τ) (C_i + C_j) (∂d/∂w) (x_i - x_j) over its columns for each of a program's rows: [B, splits, D, n]."""
+    """Σ exp(-d/τ) (C_i + C_j) (∂d/∂w) (x_i - x_j) over its columns for each of a program's rows: [B, splits, D, n].
+
+    Where nodes have offsets, Σ exp(-d/τ) (C_i + C_j) is one row more.
+    """
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
     rows = block * BM + tl.arange(0, BM)
@@ -189,6 +200,10 @@ def node_pass_kernel(
     x = coordinates(points, n, rows, D, SPLIT)
     row_least = tl.load(relative + rows, mask=rows < n, other=0.0)[:, None]
     row_factor = tl.load(coefficients + rows, mask=rows < n, other=0.0)[:, None]
+    if POPULAR:
+        offsets += run * n
+        own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
+        total = tl.zeros([BM, BN], real)
     pulls = ()
     for _ in tl.static_range(D):
         pulls = pulls + (tl.zeros([BM, BN], real),)
@@ -207,16 +222,23 @@ def node_pass_kernel(
                 out = out | hit
                 at += 1
         value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
+        if POPULAR:
+            value = less(value, offsets, own, n, columns)
         least = tl.load(relative + columns, mask=columns < n, other=0.0)[None, :]
         factor = tl.load(coefficients + columns, mask=columns < n, other=0.0)[None, :]
         # Exponentials are at most 1 but for rounding; an edge may be nearer, and is then left out.
         weight = row_factor * exp2(tl.minimum((row_least - value) * rate, 64.0), FAST)
         weight += factor * exp2(tl.minimum((least - value) * rate, 64.0), FAST)
-        weight = tl.where(out, 0.0, weight) * slope
+        weight = tl.where(out, 0.0, weight)
+        if POPULAR:
+            total += weight
+        weight *= slope
         added = ()
         for k in tl.static_range(D):
             added = added + (pulls[k] + weight * t[k],)
         pulls = added
-    gradient += (run * splits + split) * D * n
+    gradient += (run * splits + split) * (D + POPULAR) * n
     for k in tl.static_range(D):
         tl.store(gradient + k * n + rows, tl.sum(pulls[k], 1), mask=rows < n)
+    if POPULAR:
+        tl.store(gradient + D * n + rows, tl.sum(total, 1), mask=rows < n)

@@ -65,8 +65,9 @@ class NodeSums:
         """The first pass: of every node the nearest other pair and the sum of all."""
         passes = self.passes
         row_sums_kernel[passes.grid](
-            points, factors, radius, self.n, when[0], when[1], when[2], *passes.excluded, self.nearest, self.sums,
-            passes.splits, passes.tiles, **passes.cut, **passes.measure, num_warps=passes.shape.warps,
+            points, factors, radius, self.n, when[0], when[1], when[2], passes.offsets, *passes.excluded, self.nearest,
+            self.sums, passes.splits, passes.tiles, **passes.cut, **passes.measure, POPULAR=passes.popular,
+            num_warps=passes.shape.warps,
         )  # fmt: skip
 
     def rank(self, values: torch.Tensor, log_z: torch.Tensor, chunk_loss: torch.Tensor, when: When) -> None:
@@ -88,16 +89,20 @@ class NodeSums:
 
     def pull(
         self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, when: When,
-        of_edges: tuple[torch.Tensor, torch.Tensor, torch.Tensor],
+        of_edges: tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor],
     ) -> None:  # fmt: skip
-        """The second pass, into the gradient of the passes; ``of_edges`` are values, slopes, and where pulls go."""
+        """The second pass, into the gradient of the passes; ``of_edges`` are values, slopes, and where pulls go.
+
+        These are changes with w; where nodes have offsets, the last of ``of_edges`` takes those with d.
+        """
         passes = self.passes
         node_pass_kernel[passes.grid](
-            points, factors, radius, self.n, *when, self.relative, self.coefficients, *passes.excluded,
-            passes.gradient, passes.splits, passes.tiles, **passes.cut, **passes.measure,
+            points, factors, radius, self.n, *when, self.relative, self.coefficients, passes.offsets, *passes.excluded,
+            passes.gradient, passes.splits, passes.tiles, **passes.cut, **passes.measure, POPULAR=passes.popular,
             num_warps=passes.shape.warps,
         )  # fmt: skip
-        values, slopes, pulls = of_edges
+        values, slopes, pulls, bare = of_edges
         node_pulls_kernel[(self.chunks, passes.runs)](
-            values, slopes, self.shares, self.m, self.above, self.after, *when, pulls, SIZE=_CHUNK
-        )
+            values, slopes, self.shares, self.m, self.above, self.after, *when, pulls, bare, SIZE=_CHUNK,
+            POPULAR=passes.popular,
+        )  # fmt: skip

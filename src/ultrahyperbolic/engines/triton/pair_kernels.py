@@ -197,6 +197,51 @@ def is_edge(bitmap, words, rows, columns):
 
 
 @triton.jit
+def less(value, offsets, own, n, columns):
+    """Dissimilarities of rows, whose offsets are ``own``, with columns, less the offsets of both."""
+    return value - (own + tl.load(offsets + columns, mask=columns < n, other=0.0).to(value.dtype)[None, :])
+
+
+@triton.jit
+def nearest_offset_kernel(
+    points, factors, radius, n, schedule, total_iterations, iterations, offsets, bitmap, words, list_columns, list_rows,
+    list_starts, list_stops, found, splits, tiles,
+    D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+):  # fmt: skip
+    """The least d_ij - a_i - a_j among a program's pairs, into the first of found [B, blocks, splits, 2]."""
+    block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
+    real = points.dtype.element_ty
+    rows = block * BM + tl.arange(0, BM)
+    points += run * (2 * D if SPLIT else D) * n
+    factors += run * D
+    offsets += run * n
+    epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + tl.load(iterations + run)).to(real)
+    r = tl.load(radius + run).to(real)
+    x = coordinates(points, n, rows, D, SPLIT)
+    own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
+    least = tl.full([BM, BN], float("inf"), real)
+    if not BITMAP:
+        at = tl.load(list_starts + block * splits + split)
+        stop = tl.load(list_stops + block * splits + split)
+    for tile in range(split * tiles, min((split + 1) * tiles, tl.cdiv(n, BN))):
+        columns = tile * BN + tl.arange(0, BN)
+        w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
+        if BITMAP:
+            out = is_edge(bitmap, words, rows, columns) != 0
+        else:
+            out = (columns >= n)[None, :] | (rows >= n)[:, None]
+            while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
+                hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
+                out = out | hit
+                at += 1
+        value, _slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
+        least = tl.minimum(least, tl.where(out, float("inf"), less(value, offsets, own, n, columns)))
+    at_found = found + ((run * tl.num_programs(0) + block) * splits + split) * 2
+    tl.store(at_found, tl.min(tl.min(least, 1), 0).to(tl.float64))
+
+
+@triton.jit
 def nearest_kernel(
     points, factors, n, bitmap, words, list_columns, list_rows, list_starts, list_stops, found, splits, tiles,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
@@ -259,13 +304,13 @@ def least_kernel(
 
 @triton.jit
 def pass_kernel(
-    points, factors, radius, n, schedule, total_iterations, iterations, least, bitmap, words, list_columns, list_rows,
-    list_starts, list_stops, sums, gradient, splits, tiles,
+    points, factors, radius, n, schedule, total_iterations, iterations, least, offsets, bitmap, words, list_columns,
+    list_rows, list_starts, list_stops, sums, gradient, splits, tiles,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
     """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…) (∂d/∂w) (x_i - x_j)
-    over its columns for each of its rows, into gradient [B, splits, D, n].
+    over its columns for each of its rows, into gradient [B, splits, D, n]; with offsets, Σ exp(…) is one row more.
     """
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
@@ -278,6 +323,9 @@ def pass_kernel(
     nearest = tl.load(least + run).to(real)
     r = tl.load(radius + run).to(real)
     x = coordinates(points, n, rows, D, SPLIT)
+    if POPULAR:
+        offsets += run * n
+        own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
     pulls = ()
     for _ in tl.static_range(D):
         pulls = pulls + (tl.zeros([BM, BN], real),)
@@ -297,6 +345,8 @@ def pass_kernel(
                 out = out | hit
                 at += 1
         value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
+        if POPULAR:
+            value = less(value, offsets, own, n, columns)
         # At most 1 but for rounding; an edge may be nearer, and is then left out.
         weight = tl.where(out, 0.0, exp2(tl.minimum((nearest - value) * rate, 64.0), FAST))
         total += weight
@@ -306,9 +356,11 @@ def pass_kernel(
             added = added + (pulls[k] + weight * t[k],)
         pulls = added
     tl.store(sums + (run * tl.num_programs(0) + block) * splits + split, tl.sum(tl.sum(total.to(tl.float64), 1), 0))
-    gradient += (run * splits + split) * D * n
+    gradient += (run * splits + split) * (D + POPULAR) * n
     for k in tl.static_range(D):
         tl.store(gradient + k * n + rows, tl.sum(pulls[k], 1), mask=rows < n)
+    if POPULAR:
+        tl.store(gradient + D * n + rows, tl.sum(total, 1), mask=rows < n)
 
 
 @triton.jit
@@ -320,9 +372,9 @@ def log_add(a, b):
 
 @triton.jit
 def edges_kernel(
-    points, factors, time, radius, n, edges, m, chunks, schedule, total_iterations, iterations, values, slopes,
-    running, chunk_sums, chunk_longest,
-    D: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr,
+    points, factors, time, radius, n, edges, m, chunks, schedule, total_iterations, iterations, offsets, values,
+    slopes, running, chunk_sums, chunk_longest,
+    D: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
     """Dissimilarities of the edges and their slopes in w, float64 [B, m].
 
@@ -349,6 +401,9 @@ def edges_kernel(
     tau = tl.load(schedule + run * 4 * total_iterations + step)
     epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step)
     value, slope = dissimilarity(w, tl.load(radius + run), epsilon, KIND, COEFFICIENTS, False)
+    if POPULAR:
+        offsets += run * n
+        value -= tl.load(offsets + i, mask=inside, other=0.0) + tl.load(offsets + j, mask=inside, other=0.0)
     tl.store(values + run * m + e, value, mask=inside)
     tl.store(slopes + run * m + e, slope, mask=inside)
     total = tl.associative_scan(tl.where(inside, -value / tau, float("-inf")), 0, log_add)

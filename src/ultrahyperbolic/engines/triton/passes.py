@@ -21,7 +21,7 @@ import torch
 import triton
 from numpy.typing import NDArray
 
-from .pair_kernels import SMOOTHED, least_kernel, nearest_kernel, pass_kernel
+from .pair_kernels import SMOOTHED, least_kernel, nearest_kernel, nearest_offset_kernel, pass_kernel
 
 # Up to this many nodes a bitmap of all pairs tells edges: 128 MiB.
 BITMAP_NODES = 32_768
@@ -83,12 +83,17 @@ class Passes:
         The number of the dissimilarity.
     dtype : torch.dtype
         Precision of pairs.
+    popular : bool
+        Whether nodes have offsets: the gradient has then one row more.
     """
 
     def __init__(
         self, n: int, edges: NDArray[np.int64], runs: int, d: int, time: int, kind: int, dtype: torch.dtype,
-        device: torch.device,
+        device: torch.device, *, popular: bool = False,
     ) -> None:  # fmt: skip
+        self.popular = popular
+        # Of each run and node, what is taken from its dissimilarities; nothing looks at them where there are none.
+        self.offsets = torch.zeros(runs, n if popular else 1, dtype=torch.float64, device=device)
         self.n, self.runs, self.d, self.time, self.kind, self.dtype, self.device = n, runs, d, time, kind, dtype, device
         # Near the cone the smoothed dissimilarity is flat and its slope is worth its digits; without a cone (on the
         # sphere) no squares are subtracted, and the other dissimilarities are not smooth there.
@@ -105,7 +110,7 @@ class Passes:
         self.splits = triton.cdiv(column_tiles, self.tiles)
         self.use_bitmap = n <= BITMAP_NODES
         self.sums = torch.zeros(runs, self.blocks, self.splits, dtype=torch.float64, device=device)
-        self.gradient = torch.zeros(runs, self.splits, d, n, dtype=dtype, device=device)
+        self.gradient = torch.zeros(runs, self.splits, d + popular, n, dtype=dtype, device=device)
         self.found = torch.zeros(runs, self.blocks, self.splits, 2, dtype=torch.float64, device=device)
         self.least = torch.zeros(runs, dtype=torch.float64, device=device)
         self._exclude(edges)
@@ -165,8 +170,9 @@ class Passes:
         self.find_nearest(points, factors, radius, when)
         with on_device(self.device):
             pass_kernel[self.grid](
-                points, factors, radius, self.n, *when, self.least, *self.excluded, self.sums, self.gradient,
-                self.splits, self.tiles, **self.cut, **self.measure, num_warps=self.shape.warps,
+                points, factors, radius, self.n, *when, self.least, self.offsets, *self.excluded, self.sums,
+                self.gradient, self.splits, self.tiles, **self.cut, **self.measure, POPULAR=self.popular,
+                num_warps=self.shape.warps,
             )  # fmt: skip
 
     def find_nearest(
@@ -175,6 +181,13 @@ class Passes:
     ) -> None:  # fmt: skip
         """The dissimilarity of the nearest pair without an edge, into ``least``."""
         with on_device(self.device):
+            if self.popular:
+                nearest_offset_kernel[self.grid](
+                    points, factors, radius, self.n, *when, self.offsets, *self.excluded, self.found, self.splits,
+                    self.tiles, **self.cut, **self.measure, num_warps=self.shape.warps,
+                )  # fmt: skip
+                torch.amin(self.found[..., 0], dim=(1, 2), out=self.least)
+                return
             nearest_kernel[self.grid](
                 points, factors, self.n, *self.excluded, self.found, self.splits, self.tiles, **self.cut,
                 num_warps=self.shape.warps,

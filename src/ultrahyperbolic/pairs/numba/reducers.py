@@ -78,6 +78,8 @@ class Space(NamedTuple):
     above: int
     below: int
     """How many segments of w > 0 and of w < 0 it has."""
+    popularity: Floats
+    """[n] what is taken from the distances of a point before they are compared; [0] for nothing."""
 
 
 class Rows(NamedTuple):
@@ -124,7 +126,8 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float) -> Space:
     level = columns / heights if time > 1 else np.empty((0, 0))
     first = (1023 + lowest_octave(kind)) << SEGMENT_BITS
     above, below = above * SEGMENTS, below * SEGMENTS
-    return Space(columns, time, radius, square, kind, epsilon, heights, level, table, first, above, below)
+    nothing = np.empty(0)
+    return Space(columns, time, radius, square, kind, epsilon, heights, level, table, first, above, below, nothing)
 
 
 def reduce_rows(
@@ -353,6 +356,14 @@ def _row(space, i, start, values, scratch):
 
 
 @jit
+def _take_off(popularity, i, start, count, values):
+    """Take the popularity of node i and of each of ``count`` nodes from ``start`` on from their distances."""
+    if len(popularity) > 0:
+        for j in range(count):
+            values[j] -= popularity[i] + popularity[start + j]
+
+
+@jit
 def _sum(values):
     """The sum, in four strands."""
     a = b = c = d = 0.0
@@ -459,6 +470,7 @@ def _reduce_rows(space, first, last, offsets, heads, bounds, sums, indices, dist
         _row(space, i, 0, values, scratch)
         values[i] = 0.0
         sums[i] = _sum(values)
+        _take_off(space.popularity, i, 0, len(values), values)
         if indices.shape[1] > 0:
             _nearest(values, i, indices[i], distances[i])
         here, end = offsets[i], offsets[i + 1]
@@ -493,6 +505,7 @@ def _count_nonedges(space, first, last, offsets, heads, bounds, histogram):
     values, scratch = np.empty(n), np.empty((4, _TILE))
     for i in range(first, last):
         _row(space, i, i + 1, values, scratch)
+        _take_off(space.popularity, i, i + 1, n - i - 1, values)
         for e in range(offsets[i], offsets[i + 1]):
             values[heads[e] - i - 1] = np.nan
         _tally(values[: n - i - 1], bounds, histogram)
@@ -532,3 +545,4 @@ def _measure_pairs(space, pairs, found):
     scratch = np.empty((4, _TILE))
     for e in range(len(pairs)):
         _tile(space, pairs[e, 0], pairs[e, 1], 1, found[e:], scratch)
+        _take_off(space.popularity, pairs[e, 0], pairs[e, 1], 1, found[e:])

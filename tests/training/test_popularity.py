@@ -1,0 +1,260 @@
+"""Popularity from the training to the folder: what is learnt, kept, asked for and measured."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import safetensors.numpy
+import torch
+from plans import configure
+
+import ultrahyperbolic as uh
+from ultrahyperbolic import evaluation
+from ultrahyperbolic.embedding.record import RunRecord
+from ultrahyperbolic.engines.base import BatchState, Place
+from ultrahyperbolic.loop import Checkpoint
+from ultrahyperbolic.pairs import nearest, pair_distances, row_statistics
+from ultrahyperbolic.report.contents import _nearest_of
+from ultrahyperbolic.training import checkpoint as checkpoints
+from ultrahyperbolic.training import embed_many
+from ultrahyperbolic.training.method import recipe
+
+KARATE = uh.datasets.karate()
+
+
+@pytest.fixture(scope="module")
+def popular():
+    return uh.embed(KARATE, p=2, q=2, iterations=300, popularity=True, quiet=True)
+
+
+def test_it_serves_the_neighbours(popular):
+    plain = uh.embed(KARATE, p=2, q=2, iterations=300, quiet=True)
+    assert plain.popularity is None
+    assert popular.record.measures["map"] > plain.record.measures["map"] + 0.02
+    assert popular.record.measures["tie_order"] > plain.record.measures["tie_order"]
+    assert popular.record.result.final_loss < plain.record.result.final_loss
+
+
+@pytest.mark.parametrize("scope", ["graph", "node"])
+def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise(scope):
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 400, (2, 1200))
+    graph = uh.Graph.from_arrays(i[i != j], j[i != j], ids=400)
+    made = replace(recipe(uh.TrainingConfig(2, 2, iterations=200), graph), scope=scope, popularity=True)
+    whole, sampled = (embed_many(graph, [replace(made, parts=parts)])[0] for parts in (1, 4))
+    assert abs(sampled.popularity.mean()) < 1e-4 * sampled.popularity.std()
+    assert sampled.popularity.std() < 2.0 * whole.popularity.std()
+    assert sampled.record.measures["map"] > whole.record.measures["map"] - 0.05
+
+
+def test_the_reference_learns_as_the_compiled_engine_does():
+    configs = configure(KARATE, p=2, q=2, iterations=20, popularity=True)
+    found = [embed_many(KARATE, configs, Place(backend=name), measures=False)[0] for name in ("numba", "reference")]
+    assert found[0].popularity.any()
+    np.testing.assert_allclose(found[0].popularity, found[1].popularity, rtol=1e-6, atol=1e-9)
+    np.testing.assert_allclose(found[0].points, found[1].points, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("scope", ["graph", "node"])
+@pytest.mark.parametrize(("p", "q"), [(2, 2), (3, 0)])
+def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q, scope):
+    made = recipe(uh.TrainingConfig(p, q, iterations=60), KARATE)
+    config = replace(made, finish=0.5, scope=scope, popularity=True)
+    kept = []
+    (found,) = embed_many(
+        KARATE, [config], measures=False, callbacks=[lambda now: kept.append(now.state.best_offsets.copy())]
+    )
+    finish = np.array(found.record.loss)[30:]
+    assert (np.diff(finish) <= 0.0).all()
+    assert finish[-1] < finish[0]
+    assert not np.array_equal(kept[-1], kept[-20])
+
+
+def test_a_training_gone_on_with_anywhere_comes_to_the_same_end():
+    kept = []
+
+    def keep(progress):
+        found = progress.checkpoint()
+        names = ("points", "free", "best", "record", "offsets", "best_offsets")
+        state = replace(found.state, **{name: getattr(found.state, name).copy() for name in names})
+        kept.append(replace(found, state=state))
+
+    config = replace(recipe(uh.TrainingConfig(2, 2, iterations=200), KARATE), finish=0.6, popularity=True)
+    (whole,) = embed_many(KARATE, [config], measures=False, callbacks=[keep])
+    assert len(kept) > 5
+    for so_far in kept[:: len(kept) // 5]:
+        (again,) = embed_many(KARATE, [config], measures=False, checkpoint=so_far)
+        assert np.array_equal(again.points, whole.points)
+        assert np.array_equal(again.popularity, whole.popularity)
+
+
+def test_a_checkpoint_keeps_the_offsets_and_an_earlier_one_has_none(tmp_path, monkeypatch):
+    state = BatchState.start([np.ones((3, 2))])
+    state.offsets[:], state.best_offsets[:] = [[1.0, 2.0, 3.0]], [[4.0, 5.0, 6.0]]
+    so_far = Checkpoint(state, np.zeros((1, 3)), 1.0)
+    checkpoints.write_checkpoint(tmp_path, so_far, RunRecord())
+    found = checkpoints.read_checkpoint(tmp_path)[0].state
+    assert found.offsets.tolist() == [[1.0, 2.0, 3.0]]
+    assert found.best_offsets.tolist() == [[4.0, 5.0, 6.0]]
+    state.offsets[0, 1] = np.nan
+    checkpoints.write_checkpoint(tmp_path, so_far, RunRecord())  # which is not written
+    assert checkpoints.read_checkpoint(tmp_path)[0].state.offsets.tolist() == [[1.0, 2.0, 3.0]]
+    state.offsets[:] = 0.0
+    # As an earlier version wrote it.
+    save = safetensors.numpy.save
+
+    def without(arrays, about):
+        return save({name: array for name, array in arrays.items() if "offsets" not in name}, about)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(safetensors.numpy, "save", without)
+        patched.setattr(checkpoints, "_LATER", ())
+        checkpoints.write_checkpoint(tmp_path, so_far, RunRecord())
+    found = checkpoints.read_checkpoint(tmp_path)[0].state
+    assert found.points.tolist() == state.points.tolist()
+    assert not found.offsets.any()
+    assert not found.best_offsets.any()
+
+
+def test_the_folder_keeps_it(popular, tmp_path):
+    again = uh.load(popular.save(tmp_path / "club"))
+    assert np.array_equal(again.popularity, popular.popularity)
+    assert again.run["config"]["popularity"] is True
+    assert again.neighbors("34").equals(popular.neighbors("34").drop(columns="connected"))
+    table = popular.to_pandas()
+    assert np.array_equal(table["popularity"], popular.popularity)
+    plain = replace(popular, popularity=None)
+    assert uh.load(plain.save(tmp_path / "plain")).popularity is None
+
+
+def test_a_folder_of_an_earlier_version_loads(tmp_path):
+    made = uh.embed(KARATE, p=2, q=2, iterations=20, quiet=True)
+    config = {name: value for name, value in made.run["config"].items() if name != "popularity"}
+    folder = made.with_record(replace(made.record, config=config)).save(tmp_path / "club")
+    assert "popularity" not in (folder / "run.json").read_text()
+    again = uh.load(folder)
+    assert again.popularity is None
+    assert np.array_equal(again.points, made.points)
+    assert list(again.neighbors("34").columns) == ["node", "distance"]
+
+
+def test_other_forms_have_it_on_their_nodes(popular, tmp_path):
+    found = popular.to_networkx()
+    assert [found.nodes[node]["popularity"] for node in popular.ids] == popular.popularity.tolist()
+    assert "popularity" not in replace(popular, popularity=None).to_networkx().nodes["34"]
+    popular.export(tmp_path / "club.graphml", "graphml")
+    popular.export(tmp_path / "club.gexf", "gexf")
+    for read in (nx.read_graphml(tmp_path / "club.graphml"), nx.read_gexf(tmp_path / "club.gexf")):
+        assert [read.nodes[node]["popularity"] for node in popular.ids] == popular.popularity.tolist()
+    popular.export(tmp_path / "club.parquet", "atlas", neighbors=3)
+    atlas = pd.read_parquet(tmp_path / "club.parquet")
+    assert atlas["popularity"].tolist() == popular.popularity.tolist()
+    assert [row["ids"].tolist() for row in atlas["neighbors"]] == popular.nearest(3)[0].tolist()
+    popular.export(tmp_path / "projector", "projector")
+    metadata = pd.read_csv(tmp_path / "projector" / "metadata.tsv", sep="\t")
+    np.testing.assert_allclose(metadata["popularity"], popular.popularity, rtol=1e-15)
+
+
+def test_of_several_seeds_the_best_is_kept_with_its_own():
+    words = {"p": 2, "q": 2, "iterations": 60, "popularity": True, "quiet": True}
+    kept = uh.embed(KARATE, seeds=3, **words)
+    alone = uh.embed(KARATE, seed=kept.record.seed, **words)
+    assert np.array_equal(kept.popularity, alone.popularity)
+    assert kept.rank_intervals is not None
+    assert kept.record.measures["map"] == alone.record.measures["map"]
+
+
+def test_a_record_of_an_earlier_version_has_none(popular):
+    data = json.loads(json.dumps(popular.run["config"]))
+    del data["popularity"]
+    assert uh.TrainingConfig.from_json(data).popularity is False
+    with pytest.raises(ValueError, match="popularity must be True or False, got 'much'"):
+        uh.TrainingConfig(popularity="much")
+
+
+def test_neighbours_are_ordered_by_the_distance_less_the_popularity_of_the_other(popular):
+    distances = popular.distances("34")
+    table = popular.neighbors("34", k=33)
+    assert list(table.columns) == ["node", "distance", "popularity", "connected"]
+    rows = [popular.index(node) for node in table["node"]]
+    assert np.array_equal(table["distance"], distances[rows])
+    assert np.array_equal(table["popularity"], popular.popularity[rows])
+    assert (np.diff(table["distance"] - table["popularity"]) >= 0.0).all()
+    assert not (np.diff(table["distance"]) >= 0.0).all()
+    for one in (popular, replace(popular, graph=None)):
+        indices, near = one.nearest(5)
+        assert [one.ids[k] for k in indices[popular.index("34")]] == list(table["node"][:5])
+        np.testing.assert_allclose(near[popular.index("34")], table["distance"][:5], rtol=1e-12)
+    assert popular.distance("34", "33") == distances[popular.index("33")]
+
+
+def test_a_page_that_shows_some_of_the_nodes_orders_them_alike(popular):
+    points, a = (torch.from_numpy(np.array(array)) for array in (popular.points, popular.popularity))
+    rows = torch.tensor([3, 33, 0])
+    indices, lengths = _nearest_of(rows, points, popular.manifold, 4, a)
+    expected = popular.nearest(4)
+    assert np.array_equal(indices, expected[0][rows])
+    np.testing.assert_allclose(lengths, expected[1][rows], rtol=1e-9)
+
+
+def test_the_hierarchy_is_that_of_plain_distances(popular):
+    plain = replace(popular, popularity=None)
+    np.testing.assert_allclose(popular.delta, plain.delta, rtol=1e-12)
+    points = torch.from_numpy(popular.points.copy())
+    one, other = (
+        evaluation.evaluate(KARATE, points, popular.manifold, popularity=a) for a in (popular.popularity, None)
+    )
+    assert one["spearman_all"] == other["spearman_all"]
+    for name in ("map", "tie_order", "violated_orders"):
+        assert one[name] != other[name]
+
+
+def test_measures_are_those_of_a_matrix(popular):
+    a = popular.popularity
+    d = popular.distances() - a[:, None] - a[None, :]
+    np.fill_diagonal(d, np.inf)
+    tied = np.zeros(d.shape, dtype=bool)
+    tied[tuple(KARATE.edges.T)] = tied[tuple(KARATE.edges.T[::-1])] = True
+    precision = [
+        np.mean([(tied[u] & (d[u] <= d[u, v])).sum() / (d[u] <= d[u, v]).sum() for v in np.flatnonzero(tied[u])])
+        for u in range(len(d))
+    ]
+    edges, others = d[tuple(KARATE.edges.T)], d[np.triu(~tied, 1)]
+    assert popular.record.measures["map"] == pytest.approx(np.mean(precision), abs=1e-9)
+    assert popular.record.measures["recall_at_1"] == tied[np.arange(len(d)), d.argmin(1)].mean()
+    share = (others[None, :] <= edges[:, None]).mean()
+    assert popular.record.measures["violated_orders"] == pytest.approx(share, abs=1e-9)
+    points = torch.from_numpy(popular.points.copy())
+    found = evaluation.link_prediction(KARATE, points, popular.manifold, KARATE.edges[:20], popularity=a)
+    closer = (edges[:20, None] < others[None, :]).mean()
+    assert found.auc == pytest.approx(closer, abs=1e-9)
+
+
+@pytest.mark.parametrize("manifold", [uh.PseudoHyperboloid(2, 2), uh.PseudoHyperboloid(3, 0), uh.Euclidean(3)], ids=str)
+def test_the_compiled_passes_take_it_as_torch_does(manifold):
+    generator = torch.Generator().manual_seed(0)
+    points = torch.randn(300, 3, generator=generator, dtype=torch.float64)
+    if not isinstance(manifold, uh.Euclidean):
+        points = manifold.random(300, generator=generator)
+    popularity = 0.3 * torch.randn(300, generator=generator, dtype=torch.float64)
+    edges = torch.combinations(torch.arange(300))[::37]
+    thresholds = pair_distances(points, manifold, edges, popularity=popularity, backend="reference")
+    i, j = edges.unbind(1)
+    plain = pair_distances(points, manifold, edges, backend="reference")
+    assert torch.equal(thresholds, plain - (popularity[i] + popularity[j]))
+    found = [
+        row_statistics(points, manifold, edges, 4, thresholds + 1e-9, popularity=popularity, backend=backend)
+        for backend in ("numba", "reference")
+    ]
+    torch.testing.assert_close(found[0].sums, found[1].sums)
+    assert torch.equal(found[0].nearest.indices, found[1].nearest.indices)
+    torch.testing.assert_close(found[0].nearest.distances, found[1].nearest.distances)
+    assert torch.equal(found[0].counts.others, found[1].counts.others)
+    assert torch.equal(found[0].nonedges, found[1].nonedges)
+    with pytest.raises(ValueError, match=r"popularity must be \[300\] finite numbers"):
+        nearest(points, manifold, 2, popularity=popularity[:9])
