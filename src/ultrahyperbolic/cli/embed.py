@@ -143,7 +143,7 @@ def embed(
             _TRAINING,
             "--popularity/--no-popularity",
             help="Learn an offset of each node that is taken from its distances: for the ties of hubs, at the cost of "
-            "the hierarchy.",
+            "the hierarchy. On for the goals neighbours and ties if not said.",
         ),
     ] = None,
     device: Annotated[

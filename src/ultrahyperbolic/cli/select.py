@@ -57,6 +57,14 @@ def select(
         float | None,
         typer.Option("--held-out", show_default=False, help="Share of the ties held out by --by links: 0.1."),
     ] = None,
+    popularity: Annotated[
+        bool | None,
+        typer.Option(
+            "--popularity/--no-popularity",
+            show_default=False,
+            help="Whether nodes have a popularity; as embed if not said.",
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed.")] = 0,
     device: Annotated[str | None, typer.Option("--device", show_default=False, help="cpu or cuda.")] = None,
     backend: Annotated[
@@ -102,7 +110,8 @@ def select(
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = compare(
             data, dim=dims, goal=goal, by=by, seeds=seeds, iterations=iterations,
-            held_out=held_out or 0.1, seed=seed, quiet=quiet, device=device, backend=backend, threads=threads,
+            held_out=held_out or 0.1, popularity=popularity, seed=seed, quiet=quiet, device=device, backend=backend,
+            threads=threads,
         )  # fmt: skip
     if output is not None:
         from ..files import as_json_data, replace_file

@@ -32,15 +32,17 @@ def _call(config: TrainingConfig, graph: Graph) -> str:
         config.p, config.q, config.beta, config.flat, config.seed, stop=config.stop, iterations=config.iterations
     )
     for goal in GOALS:
-        made = [recipe(bare, graph, goal, sample=sample) for sample in (True, False)]
-        if dataclasses.replace(config, scope=made[0].scope, popularity=made[0].popularity) in made:
+        usual = recipe(bare, graph, goal)
+        popular = config.popularity
+        made = [recipe(bare, graph, goal, sample=sample, popularity=popular) for sample in (True, False)]
+        if dataclasses.replace(config, scope=usual.scope) in made:
             said: dict[str, tuple[object, object]] = {
                 "beta": (config.beta, -1.0),
                 "goal": (goal, "balanced"),
                 "iterations": (config.iterations, default_iterations(graph)),
                 "stop": (config.stop, "converged"),
-                "scope": (config.scope, made[0].scope),
-                "popularity": (config.popularity, made[0].popularity),
+                "scope": (config.scope, usual.scope),
+                "popularity": (popular, usual.popularity),
             }
             where: dict[str, object] = {"p": config.p, "q": config.q}
             if config.flat is not None:

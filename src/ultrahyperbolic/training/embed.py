@@ -106,7 +106,8 @@ def embed(
         where it is not given.
     popularity : bool, optional
         Learn an offset a_i of each node with its point, and compare pairs by d_ij - a_i - a_j: hubs then find room for
-        their many ties, and the hierarchy suffers. δ stays the sum of distances. Off where it is not given.
+        their many ties, and the hierarchy suffers. δ stays the sum of distances. Where it is not given, it is on for
+        the goals ``"neighbours"`` and ``"ties"``.
     device : str, optional
         ``"cpu"`` or ``"cuda"``; by default the CPU, or CUDA where there is one and the graph is large.
     backend : "auto", "numba", "triton" or "reference"

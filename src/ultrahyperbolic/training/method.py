@@ -29,19 +29,23 @@ _EQUAL = 1e-5
 # How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
 # say: the share is divided by this power of the parts.
 _MEETS, _NOISE = 192, 1 / 6
+# Popularity hears the noise of a sample too: the share is divided by the root of the parts.
+_POPULAR_NOISE = 1 / 2
 # Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to find a place among
 # them: so many times as many at most.
 _ITERATIONS, _SPARSE, _MOST = 1600, 4.0, 2.5
 # The share of these that finish.
 _FINISH = 0.15
 
+# Neighbours and ties gain by the popularity of nodes, and the hierarchy, of which it takes a part, loses.
+_POPULAR: tuple[Goal, ...] = ("neighbours", "ties")
 # Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale. Points that start at the pole
 # and leave it slowly keep their hierarchy; from the hops of the graph, neighbours and ties come out better.
 _WITH_CONE: dict[Goal, Settings] = {
     "balanced": {"start": "pole", "temperature": (0.04, 7e-4)},
     "hierarchy": {"start": "pole", "temperature": (0.04, 0.02)},
-    "neighbours": {"start": "spectral", "temperature": (0.04, 1e-3)},
-    "ties": {"start": "spectral", "temperature": (0.02, 1e-3)},
+    "neighbours": {"start": "spectral", "temperature": (0.04, 2e-3)},
+    "ties": {"start": "spectral", "temperature": (0.04, 2e-3)},
 }
 # For the hierarchy points leave the pole at this share of their pace.
 _SLOWLY = 0.5
@@ -51,7 +55,7 @@ _HYPERBOLIC: dict[Goal, Settings] = {
     "balanced": {"start": "spectral", "temperature": (0.2, 0.1)},
     "hierarchy": {"start": "spectral", "temperature": (0.25, 0.25)},
     "neighbours": {"start": "spectral", "temperature": (0.2, 0.05)},
-    "ties": {"start": "spectral", "temperature": (0.2, 0.02)},
+    "ties": {"start": "spectral", "temperature": (0.2, 0.05)},
 }
 # On the sphere and in flat space there is not, and no goal gains by another way.
 _OTHERWISE: Settings = {"start": "spectral", "temperature": (0.04, 2e-3)}
@@ -71,23 +75,34 @@ def _mean_degree(graph: Graph) -> float:
     return 2.0 * graph.n_edges / graph.n_nodes
 
 
-def recipe(config: TrainingConfig, graph: Graph, goal: Goal = "balanced", *, sample: bool = True) -> TrainingConfig:
+def recipe(
+    config: TrainingConfig,
+    graph: Graph,
+    goal: Goal = "balanced",
+    *,
+    sample: bool = True,
+    everywhere: bool = False,
+    popularity: bool | None = None,
+) -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations.
 
-    Without ``sample`` every iteration looks at all pairs. So it does without a light cone: samples cost quality there.
+    Without ``sample`` every iteration looks at all pairs. So it does without a light cone, where samples cost quality;
+    with ``everywhere`` they are taken nevertheless.
+    Where ``popularity`` is None, the goal decides whether nodes have one.
     """
     check_choice("goal", goal, GOALS)
-    sample = sample and config.geometry.has_cone and config.stop != "ordered"
+    popular = goal in _POPULAR if popularity is None else popularity
+    sample = sample and (everywhere or config.geometry.has_cone) and config.stop != "ordered"
     parts = parts_of(graph) if sample else 1
     dense = min(1.0, _mean_degree(graph) / _DEGREE)
     # Bounded moves wander as far as the root of their number: of fewer, each is longer, up to all of the spread. More
     # would wander further, and the hierarchy fade: what there is beyond the usual number is for the finish.
     usual = default_iterations(graph) / config.iterations
-    share = min(1.0, dense / parts**_NOISE * math.sqrt(max(1.0, usual)))
+    share = min(1.0, dense / parts ** (_POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
     if goal == "hierarchy":
         share *= _SLOWLY
-    made = replace(config, **_settings(config.geometry, goal))
+    made = replace(config, **_settings(config.geometry, goal), popularity=popular)
     smooth = (_SMOOTH * dense) ** 2 if config.geometry.has_cone else _EQUAL
     made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
     return in_units_of_radius(replace(made, finish=finish, parts=parts))

@@ -156,7 +156,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if plan.preset is None:
         sample = samples(settle(plan.place, graph.n_nodes))
-        config = replace(recipe(config, graph, plan.goal, sample=sample), stop=plan.wishes.stop or "converged")
+        made = recipe(config, graph, plan.goal, sample=sample, popularity=plan.wishes.popularity)
+        config = replace(made, stop=plan.wishes.stop or "converged")
     else:
         config = in_units_of_radius(config)
     config = replace(config, **plan.wishes.way_to_train)
@@ -221,7 +222,7 @@ class Execution:
             beta=where.beta,
             seed=plan.seed,
             place=plan.place,
-            judge=Judge(plan.goal, plan.by),
+            judge=Judge(plan.goal, plan.by, popularity=plan.wishes.popularity),
             time_limit=plan.time_limit,
             flat=self.flat_too,
             quiet=self.quiet,

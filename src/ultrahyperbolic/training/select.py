@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -28,7 +28,7 @@ from ..objective import RankedPairs
 from ..progress import bar
 from .config import TrainingConfig
 from .goals import score
-from .method import GOALS, Goal, default_iterations, parts_of, recipe
+from .method import GOALS, Goal, default_iterations, recipe
 from .selection import BY, By, Row, Selection
 from .start import SpectralStart
 from .train import embed_many
@@ -51,6 +51,8 @@ class Judge:
     """How many starts; where it is not said one for ``"graph"``, and five for ``"links"``, which varies more."""
     held_out: float = 0.1
     """Share of the edges held out for ``"links"``, others for each seed."""
+    popularity: bool | None = None
+    """Whether nodes have a popularity; None for what the goal has."""
 
     def __post_init__(self) -> None:
         check_choice("goal", self.goal, GOALS)
@@ -105,6 +107,7 @@ def select(
     seeds: int | None = None,
     iterations: int | None = None,
     held_out: float = 0.1,
+    popularity: bool | None = None,
     seed: int = 0,
     **options: Unpack[EmbedOptions],
 ) -> Selection:
@@ -132,6 +135,8 @@ def select(
         the last a quarter.
     held_out : float
         Share of the edges held out for ``"links"``, others for each seed.
+    popularity : bool, optional
+        Whether nodes have a popularity, as for :func:`embed`.
     seed : int
         The first seed.
     options
@@ -148,7 +153,7 @@ def select(
     >>> len(found.rows), sorted(found.prior)
     (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
-    judge = Judge(goal, by, seeds, held_out)
+    judge = Judge(goal, by, seeds, held_out, popularity)
     beta, quiet = options.pop("beta", -1.0), options.pop("quiet", False)
     place = Place(**options)  # type: ignore[misc]  # those two are taken out
     data = as_graph(graph)
@@ -237,10 +242,13 @@ class _Comparison:
     def _train(self, rows: dict[Geometry, Row], length: int, seed: int, split: HeldOut | None) -> None:
         """Train each geometry, all as one batch, and write down how it did."""
         graph = self.graph if split is None else split.graph
-        batch = [recipe(_config(geometry, length, seed), graph, self.judge.goal, sample=False) for geometry in rows]
-        if samples(settle(self.place, graph.n_nodes)):
-            # All are compared by the sample that the quickest of them has.
-            batch = [replace(config, parts=parts_of(graph)) for config in batch]
+        # All are compared by the sample that the quickest of them has.
+        sample = samples(settle(self.place, graph.n_nodes))
+        goal, popularity = self.judge.goal, self.judge.popularity
+        batch = [
+            recipe(_config(g, length, seed), graph, goal, sample=sample, everywhere=True, popularity=popularity)
+            for g in rows
+        ]
         limit = self.time_limit
         if limit is not None:
             limit /= 2 * len(self.lengths) * self.judge.count
