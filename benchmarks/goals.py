@@ -48,7 +48,12 @@ def draw(found: dict[str, dict[str, dict[str, float]]], path: Path, title: str) 
     figure = Figure(figsize=(3.2 * len(found), 3.2), layout="constrained")
     for axis, (name, goals) in zip(figure.subplots(1, len(found)), found.items(), strict=True):
         for number, (goal, measures) in enumerate(goals.items()):
-            axis.plot(measures["spearman_all"], measures["map"], "o", color=f"C{number}", label=goal)
+            # Rings, each larger than the one before: goals that train alike are one inside the other.
+            size = 5 + 4 * number
+            axis.plot(
+                measures["spearman_all"], measures["map"], "o", color=f"C{number}", fillstyle="none", markersize=size,
+                markeredgewidth=2, label=goal,
+            )  # fmt: skip
         axis.set(title=name.replace("_", " "), xlabel="hierarchy: ρ with strength")
         axis.margins(0.15)
     figure.axes[0].set_ylabel("neighbours: mAP")
