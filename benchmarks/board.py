@@ -17,7 +17,7 @@ files of the other parts too:
 ``karate``    how often a bare ``embed`` ranks both leaders of the club first
 ``nips``      NIPS by its signature alone, beside the paper's figures
 ``longer``    2N iterations against N, N the median at convergence, which ``--runs`` has or is trained for
-``choice``    the geometry that is chosen for neighbours, against the best that ``--runs`` has
+``choice``    the geometry that is chosen for neighbours, against the best that ``--runs`` has of that goal
 ``cost``      CPU time of the command, against before and on a terminal
 ``ranks``     how often ranks from further seeds lie in the intervals that 20 seeds gave
 ``depth``     whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
@@ -48,6 +48,7 @@ from board_train import How, run
 
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training.method import GOALS
 
 SEEDS = {"run": 3, "karate": 100, "nips": 3, "longer": 3, "choice": 3, "ranks": 20, "depth": 3, "adversarial": 1}
 
@@ -74,6 +75,7 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument("--seeds", type=int, help="3; 100 of karate, 20 of ranks, 1 of adversarial")
     made.add_argument("--further", type=int, default=50, help="of ranks: how many further seeds (default: 50)")
     made.add_argument("--iterations", type=int, help="of every training; of longer, N")
+    made.add_argument("--goal", choices=GOALS, default="balanced", help="of run: what is trained for")
     made.add_argument("--before", type=Path, metavar="FOLDER", help="what before wrote")
     made.add_argument(
         "--runs", nargs="+", type=Path, default=[], metavar="FILE", help="of choice and longer: the files of run"
@@ -90,7 +92,8 @@ class Asked:
     def __init__(self, arguments: argparse.Namespace) -> None:
         self.arguments = arguments
         self.json: Path | None = arguments.json
-        self.how = How(Place(arguments.device, threads=arguments.threads), arguments.iterations, None, arguments.before)
+        place = Place(arguments.device, threads=arguments.threads)
+        self.how = How(place, arguments.iterations, None, arguments.before, arguments.goal)
         self.seeds: int = arguments.seeds or SEEDS.get(arguments.part, 1)
         self.geometries: list[Geometry] = [g for g in GEOMETRIES if g.file_name in (arguments.geometries or KEYS)]
         self.files: list[Path] = arguments.files

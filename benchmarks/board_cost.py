@@ -83,6 +83,10 @@ def cost(folder: Path, names: Sequence[str], before: Path, threads: int, iterati
 
 def choice(shelf: Shelf, names: Sequence[str], seeds: int, how: How, runs: Mapping[str, Value]) -> Figures:
     """The geometry that is chosen for neighbours, against the best of those that ``run`` trained, and what it costs."""
+    if runs.get("run:goal", "balanced") != "neighbours":
+        raise SystemExit(
+            "choice compares with fixed geometries of the same goal: run --goal neighbours, then --runs FILE"
+        )
     cells = Cells(runs)
     figures: Figures = {}
     differences: dict[str, list[float]] = {}

@@ -21,6 +21,7 @@ from ultrahyperbolic.evaluation import OverPairs, over_pairs
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training.config import Stop, TrainingConfig, configured
+from ultrahyperbolic.training.method import Goal
 from ultrahyperbolic.training.plan import Plan, Wishes, configure
 from ultrahyperbolic.training.presets import coauthor_settings
 from ultrahyperbolic.training.train import embed_many
@@ -65,6 +66,8 @@ class How:
     stop: Stop | None = None
     before: Path | None = None
     """The folder that holds the package as it was before."""
+    goal: Goal = "balanced"
+    """Of trainings as they are now."""
 
 
 def train(loaded: Loaded, jobs: Sequence[Job], which: str, how: How) -> list[Trained]:
@@ -88,11 +91,13 @@ def train(loaded: Loaded, jobs: Sequence[Job], which: str, how: How) -> list[Tra
 def _config(loaded: Loaded, job: Job, which: str, how: How) -> TrainingConfig:
     geometry, wishes = job.geometry, Wishes(iterations=how.iterations, stop=how.stop)
     if which == "paper" and loaded.name == "nips":
-        paper = configured(
+        authors = configured(
             coauthor_settings(q=geometry.q), p=geometry.p, q=geometry.q, flat=geometry.flat, seed=job.seed
         )
-        return replace(paper, iterations=how.iterations or paper.iterations)
-    plan = Plan(geometry, wishes, job.seed, "paper" if which == "paper" else None, place=how.place)
+        return replace(authors, iterations=how.iterations or authors.iterations)
+    paper = which == "paper"
+    goal: Goal = "balanced" if paper else how.goal
+    plan = Plan(geometry, wishes, job.seed, "paper" if paper else None, place=how.place, goal=goal)
     (config,) = configure(plan, loaded.graph)
     return config
 
@@ -181,9 +186,9 @@ def run(
 ) -> Figures:  # fmt: skip
     """Train what the file does not hold yet, and write it after every graph; return all that it holds then."""
     kept = load([path] if path else [])
-    settings: Figures = {"run:iterations": how.iterations, "run:stop": how.stop}
+    settings: Figures = {"run:iterations": how.iterations, "run:stop": how.stop, "run:goal": how.goal}
     if any(kept.get(key, value) != value for key, value in settings.items()):
-        raise SystemExit(f"{path} was trained with other iterations or another stop: name another file")
+        raise SystemExit(f"{path} was trained with other iterations, another stop or goal: name another file")
     kept |= settings
     began = time.monotonic()
     for done, name in enumerate(names, 1):

@@ -112,8 +112,8 @@ def tiles(name: str, folder: Path) -> dict[str, float]:
         padded = np.zeros((-(-n // ROWS) * ROWS, -(-n // COLUMNS) * COLUMNS), dtype=bool)
         padded[:n, :n] = sorted_counts
         cut = padded.reshape(len(padded) // ROWS, ROWS, -1, COLUMNS)
-        some = cut.any((1, 3))
-        upper = np.arange(some.shape[1])[None, :] * COLUMNS + COLUMNS > np.arange(len(some))[:, None] * ROWS
+        some = np.asarray(cut.any((1, 3)))
+        upper = np.arange(some.shape[1])[None, :] * COLUMNS + COLUMNS > np.arange(some.shape[0])[:, None] * ROWS
         found[f"tiles_that_count_{name}"] = float(some[upper].mean())
     return found
 

@@ -364,7 +364,7 @@ def test_the_choice_is_compared_with_the_best_fixed_geometry(monkeypatch, tmp_pa
 
     monkeypatch.setattr(board_cost, "select", lambda graph, **words: Selected())
     monkeypatch.setattr(board_cost, "_carried_out", carried_out)
-    runs = {"karate/half": "looked"}
+    runs = {"karate/half": "looked", "run:goal": "neighbours"}
     for key, value in (("Q3_1", 0.1), ("Q2_2", 0.2), ("Q3_3", 0.9)):  # of which the last has six dimensions
         runs |= {f"karate/{key}/new/0/map": value, f"karate/{key}/new/0/seconds": 1.0}
     (tmp_path / "runs.json").write_text(json.dumps(runs))
@@ -375,6 +375,9 @@ def test_the_choice_is_compared_with_the_best_fixed_geometry(monkeypatch, tmp_pa
     assert (found["choice:most_time_ratio"], found["choice:select_agrees"]) == (1.5, 1.0)
     with pytest.raises(SystemExit, match="no mAP of davis"):
         board("choice", "--graphs", "davis", "--runs", tmp_path / "runs.json")
+    (tmp_path / "other.json").write_text(json.dumps(runs | {"run:goal": "balanced"}))
+    with pytest.raises(SystemExit, match="fixed geometries of the same goal"):
+        board("choice", "--graphs", "karate", "--runs", tmp_path / "other.json")
 
 
 def _points(folder):

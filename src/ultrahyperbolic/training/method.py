@@ -102,7 +102,7 @@ def recipe(
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
     if goal == "hierarchy":
         share *= _SLOWLY
-    made = replace(config, **_settings(config.geometry, goal), popularity=popular)
+    made = replace(replace(config, **_settings(config.geometry, goal)), popularity=popular)
     smooth = (_SMOOTH * dense) ** 2 if config.geometry.has_cone else _EQUAL
     made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
     return in_units_of_radius(replace(made, finish=finish, parts=parts))
