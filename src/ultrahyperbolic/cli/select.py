@@ -50,7 +50,7 @@ def select(
             "--iterations",
             min=1,
             show_default=False,
-            help="Of the training to choose for; the comparisons take an eighth and a quarter. By default as embed.",
+            help="Of the training to choose for; the comparisons take a twelfth and a sixth. By default as embed.",
         ),
     ] = None,
     held_out: Annotated[
