@@ -30,23 +30,26 @@ def test_the_first_step_is_of_the_right_length_whatever_the_scale_of_the_functio
         assert len(asked) <= 14
 
 
+@pytest.mark.parametrize("flat", [0, 1, 2])
 @pytest.mark.parametrize(
     ("kind", "shape"), [(PseudoHyperboloid, (3, 0, -2.0)), (PseudoHyperboloid, (2, 2, -2.0)), (Euclidean, (3,))]
 )
-def test_what_is_known_of_phi_leads_where_autograd_does(kind, shape):
-    """A subclass is not known: its gradients go through autograd."""
+def test_what_is_known_of_phi_leads_where_autograd_does(kind, shape, flat):
+    """A subclass is not known: its gradients go through autograd. Flat coordinates after the others go as they are."""
     known, unknown = kind(*shape), type("Unknown", (kind,), {})(*shape)
     assert unknown.quadric is None
     assert known.quadric is not None
-    target = known.random(9, generator=torch.Generator().manual_seed(0))
-    start = known.random(9, generator=torch.Generator().manual_seed(1))
+    target, start = (
+        torch.cat((known.random(9, generator=generator), torch.randn(9, flat, generator=generator).double()), -1)
+        for generator in map(torch.Generator().manual_seed, (0, 1))
+    )
 
     def value_and_gradient(points):
         return float((points - target).pow(4).sum()), 4.0 * (points - target).pow(3)
 
     ends = []
     for manifold in (known, unknown):
-        steps, here = PhiLBFGS(manifold), Found(start, *value_and_gradient(start))
+        steps, here = PhiLBFGS(manifold, flat=flat), Found(start, *value_and_gradient(start))
         for _ in range(4):
             here = steps.step(here, value_and_gradient)
         ends.append(here.points)

@@ -94,9 +94,10 @@ class PhiLBFGS:
 
     def _through_phi(self, z: Tensor, gradient: Tensor) -> Tensor:
         """The gradient of f∘φ at z from that of f at φ(z)."""
-        quadric = self._manifold.quadric
+        quadric, flat = self._manifold.quadric, z.shape[-1] - self._flat
         if quadric is not None:
-            return _pulled_back(z, gradient, quadric)
+            pulled = _pulled_back(z[..., :flat], gradient[..., :flat], quadric)
+            return torch.cat((pulled, gradient[..., flat:]), -1) if self._flat else pulled
         z = z.detach().requires_grad_()
         with torch.enable_grad():
             (pulled,) = torch.autograd.grad(self._phi(z), z, gradient)
