@@ -19,7 +19,7 @@ from ultrahyperbolic.training.checkpoint import CHECKPOINT
 pytestmark = ON_LINUX
 
 # The losses make the checkpoint grow by 8 bytes an iteration, until it no longer fits.
-TRAIN = "embed karate --iterations 12000 --checkpoint-every 0 --quiet"
+TRAIN = "embed karate --preset paper --iterations 12000 --checkpoint-every 0 --quiet"
 SAID = f"cannot write the checkpoint, the last one stays: {{folder}}/{CHECKPOINT}: {{why}}"
 
 
@@ -38,12 +38,12 @@ def small_disk(tmp_path):
 
 
 def test_a_full_file_system_leaves_the_last_checkpoint(call, refuse, small_disk):
-    call("embed karate -o undisturbed --iterations 12000 --quiet")
+    call("embed karate -o undisturbed --preset paper --iterations 12000 --quiet")
     club = small_disk / "club"
     assert refuse(f"{TRAIN} -o {club}") == SAID.format(folder=club, why="No space left on device")
     assert sorted(contents(club)) == [CHECKPOINT, "run.json"]
     assert check_whole(club) > 0
-    assert refuse(f"embed --resume {club} --checkpoint-every 0").endswith("No space left on device")
+    assert refuse(f"embed --resume {club} --checkpoint-every 0 --quiet").endswith("No space left on device")
     assert check_whole(club) > 0
     # With more room it goes on.
     subprocess.run(["mount", "-o", "remount,size=32m", small_disk], check=True)
@@ -52,7 +52,7 @@ def test_a_full_file_system_leaves_the_last_checkpoint(call, refuse, small_disk)
 
 
 def test_a_write_that_breaks_off_leaves_the_last_checkpoint(call, refuse):
-    call("embed karate -o undisturbed --iterations 12000 --quiet")
+    call("embed karate -o undisturbed --preset paper --iterations 12000 --quiet")
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, before[1]))
     try:

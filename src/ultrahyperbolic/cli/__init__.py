@@ -15,13 +15,13 @@ _ALLOCATIONS = 1_000_000
 
 def main() -> None:
     """The entry of the command."""
-    import gc
-
     from .signals import answering
 
-    # What is imported stays to the end: looking for garbage in it, again and again, took longer than a small training.
-    gc.set_threshold(_ALLOCATIONS)
     with answering():
+        import gc
+
+        # What is imported stays to the end: looking for garbage in it, again and again, took longer than a training.
+        gc.set_threshold(_ALLOCATIONS)
         from .commands import run
 
         try:

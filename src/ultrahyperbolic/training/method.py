@@ -57,7 +57,7 @@ _HYPERBOLIC: dict[Goal, Settings] = {
     "neighbours": {"start": "spectral", "temperature": (0.2, 0.05)},
     "ties": {"start": "spectral", "temperature": (0.2, 0.05)},
 }
-# On the sphere and in flat space there is not, and no goal gains by another way.
+# On the sphere and in flat space there is not, and no goal gains by another start or temperature.
 _OTHERWISE: Settings = {"start": "spectral", "temperature": (0.04, 2e-3)}
 
 
