@@ -10,18 +10,8 @@ from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.numba.near import NearPairs
-from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.objective import RankedPairs
 
 N = 203
-
-
-@pytest.fixture(scope="module")
-def pairs():
-    rng = np.random.default_rng(0)
-    i, j = rng.integers(0, N, (2, 700))
-    keep = i != j
-    return RankedPairs.of(Graph.from_arrays(i[keep], j[keep], rng.integers(1, 4, keep.sum()), ids=N))
 
 
 def engine_of(pairs, manifold, tau, scope="graph", *, popularity=False):

@@ -18,14 +18,6 @@ from ultrahyperbolic.objective import RankedPairs
 N = 203  # no multiple of a cell, and more nodes than are kept pair by pair
 
 
-@pytest.fixture(scope="module")
-def pairs():
-    rng = np.random.default_rng(0)
-    i, j = rng.integers(0, N, (2, 700))
-    keep = i != j
-    return RankedPairs.of(Graph.from_arrays(i[keep], j[keep], rng.integers(1, 4, keep.sum()), ids=N))
-
-
 def spec(manifold, parts, iterations=12, tau=0.05, max_step=0.01):
     full = np.full(iterations, 1.0)
     schedule = Schedule(tau * full, 0.01 * full, 1e-3 * full, max_step * full, parts=parts)
