@@ -70,3 +70,21 @@ def conditioning(pairs, manifold, measure, tau, points):
     s = manifold.inner(difference, difference).abs()
     sensitivity = torch.maximum(1.0 / (tau * d), 1.0 / s).max()
     return (2.0**-53 * difference.square().sum(-1).max() * sensitivity).item()
+
+
+def literal(pairs, points, manifold, tau, scope, offsets=None, epsilon=0.1):
+    """The smoothed loss and its gradients in points and offsets, tie by tie, each against all weaker pairs."""
+    measure = manifold.pair_function("smoothed", epsilon)
+    n = len(points)
+    offsets = np.zeros(n) if offsets is None else offsets
+    x, a = points.clone().requires_grad_(), torch.from_numpy(offsets).clone().requires_grad_()
+    ranks, edges = torch.full((n, n), -1), torch.from_numpy(pairs.edges)
+    ranks[edges[:, 0], edges[:, 1]] = ranks[edges[:, 1], edges[:, 0]] = torch.from_numpy(pairs.weaker)
+    others = ~torch.eye(n, dtype=torch.bool)
+    d = measure(x[:, None, :], x[None, :, :]) - a[:, None] - a[None, :]
+    total = 0.0 * x.sum()
+    for i, j in pairs.edges.tolist():
+        weaker = (ranks < ranks[i, j]) & others
+        compared = d[weaker.triu()] if scope == "graph" else torch.cat([d[end][weaker[end]] for end in (i, j)])
+        total = total + torch.logsumexp(torch.cat((x.new_zeros(1), (d[i, j] - compared) / tau)), 0)
+    return float(total.detach()), *torch.autograd.grad(total, (x, a))

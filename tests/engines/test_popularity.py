@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from backends import MANIFOLDS, random_pairs, spec_of, spread_points
+from backends import MANIFOLDS, literal, random_pairs, spec_of, spread_points
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.engines.base import OPTIMIZERS, BatchState, RunSpec, Schedule
@@ -35,23 +35,6 @@ def state_of(points, offsets):
     state = BatchState.start([np.asarray(points)])
     state.offsets[:] = offsets
     return state
-
-
-def literal(pairs, points, offsets, manifold, tau, scope, epsilon=0.1):
-    """The loss and its gradients, tie by tie and weaker pair by weaker pair."""
-    measure = manifold.pair_function("smoothed", epsilon)
-    x, a = points.clone().requires_grad_(), torch.from_numpy(offsets).clone().requires_grad_()
-    n = len(points)
-    ranks, edges = torch.full((n, n), -1), torch.from_numpy(pairs.edges)
-    ranks[edges[:, 0], edges[:, 1]] = ranks[edges[:, 1], edges[:, 0]] = torch.from_numpy(pairs.weaker)
-    others = ~torch.eye(n, dtype=torch.bool)
-    d = measure(x[:, None, :], x[None, :, :]) - a[:, None] - a[None, :]
-    total = 0.0 * x.sum()
-    for i, j in pairs.edges.tolist():
-        weaker = (ranks < ranks[i, j]) & others
-        compared = d[weaker.triu()] if scope == "graph" else torch.cat([d[end][weaker[end]] for end in (i, j)])
-        total = total + torch.logsumexp(torch.cat((x.new_zeros(1), (d[i, j] - compared) / tau)), 0)
-    return float(total.detach()), *torch.autograd.grad(total, (x, a))
 
 
 def error(found, expected, manifold, points):
@@ -92,7 +75,7 @@ CASES = [
 def test_loss_and_gradients_are_the_literal_ones(manifold, pairs, scope):
     points, offsets = spread_points(manifold, pairs.n_nodes), some_offsets(pairs.n_nodes)
     for tau in TEMPERATURES:
-        expected = literal(pairs, points, offsets, manifold, tau, scope)
+        expected = literal(pairs, points, manifold, tau, scope, offsets)
         for engine, bound in ((ReferenceEngine, 1e-10), (NumbaEngine, 1e-10), (SINGLE, 1e-4)):
             found = engine(pairs, [popular_spec(manifold, tau, scope)]).evaluate(state_of(points, offsets))
             assert error(found, expected, manifold, points) <= bound, (engine, tau)
