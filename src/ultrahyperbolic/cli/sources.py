@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from .output import note
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..embedding.record import GraphRecord, Json, RunRecord
+    from ..embedding.saved import Saved
     from ..graph import Graph
 
 
@@ -182,16 +184,32 @@ def graph_name(name: str) -> str:
 
 def open_embedding(folder: Path) -> Embedding:
     """The embedding of a folder, or one line that says what is wrong with it."""
-    from ..embedding import Embedding
+    with _opening(folder):
+        from ..embedding import Embedding
+
+        return Embedding.load(folder)
+
+
+def open_saved(folder: Path, *, ties: bool = False) -> Saved:
+    """The same for questions that need no torch; ``ties`` says whether to read which nodes are tied."""
+    with _opening(folder):
+        from ..embedding.saved import Saved
+
+        return Saved.load(folder, ties=ties)
+
+
+@contextmanager
+def _opening(folder: Path) -> Iterator[None]:
+    """Say what is wrong with a folder in one line; what is only doubtful, in notes."""
     from ..embedding.store import RECORD, TABLE
 
     if not folder.is_dir():
-        raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
+        found = "this is a file" if folder.exists() else "no such folder"
+        raise Refused(f"{folder}: {found}; give one embed wrote")
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
-        raise Refused(f"{folder} holds no embedding yet: there is no {TABLE}; its training runs, or did not finish")
+        raise Refused(f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not finish")
     with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):
         warnings.simplefilter("always")
-        embedding = Embedding.load(folder)
+        yield
     for warning in said:
         note(str(warning.message))
-    return embedding

@@ -48,7 +48,9 @@ class Adapters(ABC):
         """A graph from rows as a reader gathers them."""
 
     @abstractmethod
-    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, object]) -> Self:
+    def with_nodes(
+        self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
+    ) -> Self:
         """The same edges over the given nodes."""
 
     @classmethod
