@@ -120,7 +120,7 @@ class _Line:
                 self._write(_ERASE)
 
     def _run(self, ended: Event) -> None:
-        if ended.wait(_DELAY):
+        if ended.wait(max(0.0, _DELAY - (time.monotonic() - self._began))):
             return
         with self.lock:
             for name in ("stdout", "stderr"):

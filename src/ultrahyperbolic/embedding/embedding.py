@@ -7,7 +7,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -83,7 +82,7 @@ class Embedding:
         if self.labels is None and self.graph is not None:
             object.__setattr__(self, "labels", self.graph.labels)
         given = self.attributes or (self.graph.attributes if self.graph is not None else {})
-        object.__setattr__(self, "attributes", MappingProxyType(as_attributes(given, len(self.ids))))
+        object.__setattr__(self, "attributes", as_attributes(given, len(self.ids)))
         if isinstance(self.record, Mapping):
             object.__setattr__(self, "record", RunRecord.from_json(self.record))
 
