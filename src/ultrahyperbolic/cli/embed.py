@@ -297,7 +297,9 @@ def _signature(signature: str | None, p: int | None, q: int | None, *, flat: boo
     """The signature that --signature, --p and --q, or --flat name: one of them."""
     if (p is None) != (q is None):
         raise Refused("--p and --q go together: give both, or --signature")
-    named = [text for text in (signature, None if p is None else f"{p},{q}", "flat" if flat else None) if text]
+    named = [
+        text for text in (signature, None if p is None else f"{p},{q}", "flat" if flat else None) if text is not None
+    ]
     if len(named) > 1:
         raise Refused("--signature, --p with --q, and --flat name the geometry: give one of them")
     return named[0] if named else None

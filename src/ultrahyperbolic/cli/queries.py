@@ -139,7 +139,7 @@ def _floats(values: Iterable[object]) -> list[float]:
 def _json_rows(table: Columns) -> list[dict[str, object]]:
     from ..embedding.answers import rows_of
 
-    return [row | {"node": json_id(cast("Hashable", row["node"]))} for row in rows_of(table)]
+    return [row | {"node": json_id(row["node"])} for row in rows_of(table)]
 
 
 def _write_csv(path: Path | None, table: Columns) -> None:

@@ -1,4 +1,4 @@
-"""Where graphs and embeddings come from: files, data sets and folders."""
+"""Where the command finds graphs and embeddings: files, data sets and folders."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
     path = Path(name)
     if path.exists() and not path.is_dir():
         if not path.is_file():
-            raise Refused(f"{name} is no plain file: a graph is read more than once, so write it to a file first")
+            raise Refused(f"{name} is not a regular file: graphs are read more than once, so save it to a file first")
         if name in names() and not quiet:
-            note(f"{name} is a file here: it is taken, not the data set of that name")
+            note(f"{name} is a file here: reading the file, not the data set of that name")
         with refusing(GraphError, ImportError), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             graph = read_graph(name, **options, progress=not quiet)
@@ -90,7 +90,7 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
 
     about = record.graph
     if about is None or about.source is None:
-        return Found(None, "the record does not say where it came from")
+        return Found(None, "run.json does not say where it came from")
     source, file, given = about.source, about.file, record.reading or {}
     recorded = {**given, **(about.reading or {})}
     if "nodes" in recorded:

@@ -88,7 +88,10 @@ def label_texts(ids: Iterable[Hashable], labels: Labels | None) -> list[str]:
 
 def _names(embedding: Asked, order: Ints) -> Columns:
     ids = [embedding.ids[int(row)] for row in order]
-    return {"node": ids} | ({"label": label_texts(ids, embedding.labels)} if embedding.labels else {})
+    found: Columns = {"node": ids}
+    if embedding.labels:
+        found["label"] = label_texts(ids, embedding.labels)
+    return found
 
 
 def _with_attributes(found: Columns, embedding: Asked, order: Ints) -> Columns:

@@ -71,7 +71,8 @@ class Space(NamedTuple):
         """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels."""
         ratio = x[0] / points[:, 0]
         angular = ((ratio[:, None] * points - x) ** 2).sum(1)
-        return (angular + (1.0 - ratio) ** 2 * self.scale) / (4.0 * self.scale * ratio)
+        w: Floats = (angular + (1.0 - ratio) ** 2 * self.scale) / (4.0 * self.scale * ratio)
+        return w
 
     def _w(self, x: Floats, points: Floats) -> Floats:
         """w = (⟨x, y⟩/β - 1)/2 by the chord that loses the fewest digits."""
@@ -93,7 +94,8 @@ class Space(NamedTuple):
             squares = chord**2
             inner = squares.sum(1) - 2.0 * squares[:, :time].sum(1)
             turn = np.where(close, (inner / scale + (stretch - 1.0) ** 2) / (2.0 * stretch), side * cosine - 1.0)
-        return np.where(side > 0, 0.5 * turn, -1.0 - 0.5 * turn)
+        w: Floats = np.where(side > 0, 0.5 * turn, -1.0 - 0.5 * turn)
+        return w
 
 
 def _hyperbolic_angle(w: Floats) -> Floats:

@@ -96,9 +96,9 @@ class Embedding:
         return self._rows.knows(node)
 
     def __getitem__(self, node: Hashable | Iterable[Hashable]) -> Floats:
-        if isinstance(node, Hashable):
-            return self.points[self.index(node)]
-        return self.points[[self.index(each) for each in node]]
+        rows = self.index(node) if isinstance(node, Hashable) else [self.index(each) for each in node]
+        found: Floats = self.points[rows]
+        return found
 
     def __repr__(self) -> str:
         return f"Embedding({len(self)} nodes on {self.manifold})"
@@ -135,7 +135,8 @@ class Embedding:
 
     def with_attributes(self, **columns: ArrayLike) -> Embedding:
         """The same points with further columns, or others of the same name: one value per node, text or numbers."""
-        return self._keeping(replace(self, attributes={**self.attributes, **columns}))
+        more = as_attributes(columns, len(self))
+        return self._keeping(replace(self, attributes={**self.attributes, **more}))
 
     # --- questions ----------------------------------------------------------------------------------------------
 

@@ -28,8 +28,8 @@ def frame(columns: Columns) -> pandas.DataFrame:
     """Columns as a data frame; ids keep their types."""
     import pandas as pd
 
-    ids = {name: _id_column(columns[name]) for name in ("of", "node") if name in columns}
-    return pd.DataFrame({**columns, **ids})
+    ids: Columns = {name: _id_column(columns[name]) for name in ("of", "node") if name in columns}
+    return pd.DataFrame(columns | ids)
 
 
 def frame_of_several(nodes: Sequence[Hashable], tables: Sequence[Columns]) -> pandas.DataFrame:

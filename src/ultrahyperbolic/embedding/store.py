@@ -361,8 +361,8 @@ def _in_memory(column: pyarrow.ChunkedArray, dtype: type[Number]) -> NDArray[Num
 def _values(column: pyarrow.ChunkedArray) -> NDArray[np.generic]:
     """Numbers, or text as objects."""
     if str(column.type) in ("double", "int64"):
-        kind = np.float64 if str(column.type) == "double" else np.int64
-        found: NDArray[np.generic] = _in_memory(column, kind)
+        is_float = str(column.type) == "double"
+        found: NDArray[np.generic] = _in_memory(column, np.float64) if is_float else _in_memory(column, np.int64)
     else:
         found = np.empty(len(column), dtype=object)
         found[:] = column.to_pylist()

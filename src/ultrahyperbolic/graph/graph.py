@@ -208,6 +208,9 @@ class Graph(Adapters):
         edges = np.sort(positions[self.edges], axis=1)
         order = np.lexsort((edges[:, 1], edges[:, 0]))
         labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
+        kept = (
+            taken(self.attributes, _rows(ids, positions)) if attributes is None else as_attributes(attributes, len(ids))
+        )
         return replace(
             self,
             ids=NodeIds(ids),
@@ -215,7 +218,7 @@ class Graph(Adapters):
             weights=self.weights[order],
             labels=labels,
             policies=_with_isolated(self.policies, edges, len(ids)),
-            attributes=taken(self.attributes, _rows(ids, positions)) if attributes is None else attributes,
+            attributes=kept,
         )
 
     def unweighted(self) -> Self:

@@ -79,9 +79,9 @@ def summary(graph: Shown) -> str:
         labels = graph.labels or {}
         for row in np.argsort(-graph.strength, kind="stable")[:_TOP].tolist():
             node = graph.ids[row]
-            name = labels.get(node)
+            label = labels.get(node)
             cells = f"<td>{graph.strength[row]:g}</td><td>{graph.degree[row]}</td>"
-            parts.append(f'<tr><td style="text-align:left">{_text(node if name is None else name)}</td>{cells}</tr>')
+            parts.append(f'<tr><td style="text-align:left">{_text(node if label is None else label)}</td>{cells}</tr>')
         parts.append("</tbody></table>")
     return "<div>" + "".join(parts) + "</div>"
 

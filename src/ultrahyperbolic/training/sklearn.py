@@ -205,8 +205,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         matrix = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         check_non_negative(matrix, type(self).__name__)
         if matrix.shape[0] == matrix.shape[1]:
-            ids = list(self.result_.ids)
-            if _of_matrix(matrix, ids).fingerprint == self.result_.graph.fingerprint:
+            if _of_matrix(matrix, list(self.result_.ids)) == self.result_.graph:
                 return self.embedding_.copy()
         rows, columns = matrix.nonzero()
         values = np.asarray(matrix[rows, columns]).ravel().tolist()
