@@ -5,6 +5,9 @@
 Each is a process of its own, imports and compilation included. The second ``embed`` finds what the first compiled on
 disk. Queries are compared with ``python -c "import pyarrow.parquet"``, measured in turn with them: the median of
 several runs, after one that is not counted.
+
+``--page docs/PAGE.md`` times the commands that a page shows, in order, in an empty folder: first with nothing compiled,
+then again.
 """
 
 from __future__ import annotations
@@ -12,6 +15,8 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -60,6 +65,30 @@ def queries(saved: Path, runs: int) -> dict[str, float]:
     return figures | ratios
 
 
+def page_times(page: Path) -> dict[str, list[float]]:
+    """The seconds of each command in the ``console`` blocks of a page: cold, then warm.
+
+    Where the page shows a file (its name, then a block of text), the file is there.
+    """
+    text = page.read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"```console\n(.*?)```", text, re.S))
+    commands = re.findall(r"^\$ ultrahyperbolic (.+)$", blocks, re.M)
+    times: dict[str, list[float]] = {command: [] for command in commands}
+    with tempfile.TemporaryDirectory() as name:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": f"{name}/cache"}
+        for temperature in ("cold", "warm"):
+            folder = Path(name) / temperature
+            folder.mkdir()
+            for file, content in re.findall(r"`([\w.]+)`:\n\n```text\n(.*?)```", text, re.S):
+                (folder / file).write_text(content, encoding="utf-8")
+            for command in commands:
+                start = time.perf_counter()
+                words = [*COMMAND, *shlex.split(command)]
+                subprocess.run(words, env=environment, cwd=folder, capture_output=True, check=False)
+                times[command].append(time.perf_counter() - start)
+    return times
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the figures here")
@@ -67,16 +96,29 @@ def main() -> None:
     parser.add_argument(
         "--queries", metavar="FOLDER", type=Path, help="measure only queries, of this embedding of karate"
     )
+    parser.add_argument("--page", type=Path, help="time the commands that this page of the docs shows")
     arguments = parser.parse_args()
+    if arguments.page:
+        times = page_times(arguments.page)
+        print("    cold     warm")
+        for command, (cold, warm) in times.items():
+            print(f"{cold:7.1f}s {warm:7.1f}s  ultrahyperbolic {command}")
+        write(arguments.json, times)
+        return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         figures = {} if arguments.queries else training(folder)
         figures |= queries(arguments.queries or folder / "karate", arguments.runs)
     for key, value in figures.items():
         print(f"  {key:22s} {value:8.3f}" + (f"  (at most {BARS[key]:.3g})" if key in BARS else ""))
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    write(arguments.json, figures)
+
+
+def write(path: Path | None, figures: object) -> None:
+    """Keep figures as JSON, where a file is named."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

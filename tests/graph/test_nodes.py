@@ -94,3 +94,17 @@ def test_a_notebook_shows_a_graph():
     assert "Bob</td><td>3</td><td>2</td>" in shown
     assert "1 to 2 (2 different ones)" in shown
     assert Graph.from_edges([])._repr_html_().count("<table>") == 1
+
+
+def test_attributes_of_networkx_nodes_are_kept():
+    networkx = pytest.importorskip("networkx")
+    drawn = networkx.Graph([("a", "b"), ("b", "c")])
+    drawn.add_node("a", age=3, place=(0, 1), name="Ann")
+    drawn.add_node("c", age=5, city="Rome")
+    graph = Graph.from_networkx(drawn, label="name")
+    assert graph.labels == {"a": "Ann"}
+    assert list(graph.attributes) == ["age", "city"]
+    assert np.array_equal(graph.attributes["age"], [3, np.nan, 5], equal_nan=True)
+    assert graph.attributes["city"].tolist() == ["", "", "Rome"]
+    again = Graph.from_networkx(graph.to_networkx(), label="label")
+    assert again.attributes["city"].tolist() == ["", "", "Rome"]

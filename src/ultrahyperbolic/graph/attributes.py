@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from .cells import is_number
 from .errors import GraphError
 
+_PLAIN = (str, int, float, np.number, type(None))
 Attributes = Mapping[str, NDArray[np.generic]]
 """By name: [n] of float64, int64, or objects that are text."""
 
@@ -69,11 +70,24 @@ def from_texts(values: Sequence[str | None]) -> NDArray[np.generic]:
     return found
 
 
-def taken(attributes: Attributes, rows: NDArray[np.int64]) -> dict[str, NDArray[np.generic]]:
-    """The values of some rows; row -1 is a node of which nothing is known: NaN, or no text."""
+def plain_columns(rows: Sequence[Mapping[object, object]], without: str | None) -> dict[str, list[object]]:
+    """What the nodes of another library's graph say of themselves, as columns: text and numbers, None where missing.
+
+    >>> plain_columns([{"age": 3, "point": [0, 1]}, {"city": "Rome"}], without=None)
+    {'age': [3, None], 'city': [None, 'Rome']}
+    """
+    names = dict.fromkeys(name for row in rows for name in row if isinstance(name, str) and name != without)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return {name: values for name, values in columns.items() if all(isinstance(v, _PLAIN) for v in values)}
+
+
+def taken(attributes: Attributes, places: NDArray[np.int64], n_nodes: int) -> dict[str, NDArray[np.generic]]:
+    """The columns of nodes that go to other places, among ``n_nodes``; of new nodes nothing is known: NaN, or ""."""
+    rows = np.full(n_nodes, -1, dtype=np.int64)
+    rows[places] = np.arange(len(places))
+    missing = rows < 0
     found = {}
     for name, values in attributes.items():
-        missing = rows < 0
         column = values[np.where(missing, 0, rows)] if len(values) else np.full(len(rows), np.nan)
         if missing.any():
             column = column.astype(object if column.dtype == object else np.float64)

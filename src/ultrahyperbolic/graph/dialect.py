@@ -88,7 +88,7 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
         if _regularity(candidate, tables[candidate])[:2] == (1, True):
             break  # nothing is more regular than a tab in every line
     if not tables:
-        raise GraphError(f"{path}: not a table of edges: {reason}")
+        raise GraphError(f"{path}: not an edge list: {reason}")
     delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
     if delimiter == "," and has_decimal_commas(tables.get(WHITESPACE, [])):
         delimiter = WHITESPACE
@@ -186,7 +186,7 @@ def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
             yield pulled[0], row
             pulled.clear()
     except csv.Error as error:
-        raise GraphError(f"{dialect.path}, line {pulled[0]}: not a table of edges: {error}") from None
+        raise GraphError(f"{dialect.path}, line {pulled[0]}: not an edge list: {error}") from None
 
 
 def squeeze_blanks(data: bytes) -> bytes:

@@ -101,7 +101,7 @@ class Graph(Adapters):
         edges
             Pairs (id, id), with ``weights`` apart or none at all; or triples (id, id, weight).
         weights
-            One number an edge.
+            One number per edge.
         nodes
             All nodes, in the order wanted, or a mapping from id to label: see :meth:`with_nodes`.
         repeated
@@ -209,7 +209,7 @@ class Graph(Adapters):
         order = np.lexsort((edges[:, 1], edges[:, 0]))
         labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
         kept = (
-            taken(self.attributes, _rows(ids, positions)) if attributes is None else as_attributes(attributes, len(ids))
+            taken(self.attributes, positions, len(ids)) if attributes is None else as_attributes(attributes, len(ids))
         )
         return replace(
             self,
@@ -322,7 +322,7 @@ class Graph(Adapters):
         if self.n_nodes == 1:
             raise GraphError(f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and an edge")
         if self.n_edges == 0:
-            raise GraphError(f"{self._name} has {self.n_nodes} nodes and no edges: there is nothing to bring together")
+            raise GraphError(f"{self._name} has {self.n_nodes} nodes and no edges: there is nothing to embed")
         if self.n_edges == pairs and len(self.capacities) == 1:
             raise GraphError(
                 f"{self._name} has nothing to order: each of its {pairs} pairs is tied with weight "
@@ -377,19 +377,12 @@ def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> di
     return counts | {"isolated_nodes": int(alone.sum())} if alone.any() else counts
 
 
-def _rows(ids: Mapping[Hashable, int], positions: Ints) -> Ints:
-    """Where each of the ids was before; -1 for those that are new."""
-    rows = np.full(len(ids), -1, dtype=np.int64)
-    rows[positions] = np.arange(len(positions))
-    return rows
-
-
 def _as_positions(what: str, values: ArrayLike) -> Ints:
     array = np.asarray(values)
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise GraphError(f"{what} must be a line of whole numbers, got {array.dtype} {list(array.shape)}")
+        raise GraphError(f"{what} must be a 1-D array of whole numbers, got {array.dtype} {list(array.shape)}")
     return array.astype(np.int64)
 
 

@@ -144,7 +144,7 @@ def read_graph(
         if nodes is not None:
             graph = graph.with_nodes(*read_nodes(nodes, comments, _check_file))
         if graph.n_nodes == 0:
-            raise GraphError(f"{file}: there is no node in it")
+            raise GraphError(f"{file}: no nodes found")
         return graph
     except FileNotFoundError as error:
         raise GraphError(f"{error.filename or file}: no such file") from None
@@ -160,7 +160,7 @@ def _check_file(path: str) -> None:
     """Refuse what is no plain file: it is read more than once, and a pipe or a device need not end."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise GraphError(f"{path}: no plain file, and a graph is read more than once: write it to a file first")
+        raise GraphError(f"{path}: not a regular file: graphs are read more than once, so save it to a file first")
 
 
 def _first_bytes(path: str) -> bytes:
@@ -250,7 +250,7 @@ def _read_parquet(path: str, wanted: Wanted, rules: Rules) -> Graph:
 
 def _read_matrix_market(path: str, weight: Column | Literal[False] | None, rules: Rules) -> Graph:
     if weight not in (None, False):
-        raise GraphError(f"{path}: weight names no column of Matrix Market: leave it out, or say False")
+        raise GraphError(f"{path}: Matrix Market has no columns to name as weight: leave it out, or pass False")
     rows, kind = read_matrix_market(path, weighted=weight is None, is_large=os.path.getsize(path) >= _LARGE)
     # A position that is given again is summed, as the format has it.
     return Graph.from_rows(rows, kind=kind, rules=rules._replace(repeated="sum"), name=path)

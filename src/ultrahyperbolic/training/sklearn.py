@@ -204,9 +204,9 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             return self._placed(ties)
         matrix = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         check_non_negative(matrix, type(self).__name__)
-        if matrix.shape[0] == matrix.shape[1]:
-            if _of_matrix(matrix, list(self.result_.ids)) == self.result_.graph:
-                return self.embedding_.copy()
+        square = matrix.shape[0] == matrix.shape[1]
+        if square and _of_matrix(matrix, list(self.result_.ids)) == self.result_.graph:
+            return self.embedding_.copy()
         rows, columns = matrix.nonzero()
         values = np.asarray(matrix[rows, columns]).ravel().tolist()
         known, new = list(self.result_.ids), [("new", row) for row in range(matrix.shape[0])]
