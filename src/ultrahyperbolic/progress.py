@@ -58,11 +58,6 @@ def waited() -> float | None:
     return None if _clock_from is None else time.monotonic() - _clock_from
 
 
-def erase() -> None:
-    """Take the line off the terminal, for whoever ends the process without further notice."""
-    _LINE.erase()
-
-
 @dataclass
 class _Task:
     title: str

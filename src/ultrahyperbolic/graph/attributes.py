@@ -70,15 +70,17 @@ def from_texts(values: Sequence[str | None]) -> NDArray[np.generic]:
     return found
 
 
-def plain_columns(rows: Sequence[Mapping[object, object]], without: str | None) -> dict[str, list[object]]:
+def plain_columns(rows: Sequence[Mapping[object, object]], without: str | None) -> dict[str, NDArray[np.object_]]:
     """What the nodes of another library's graph say of themselves, as columns: text and numbers, None where missing.
 
-    >>> plain_columns([{"age": 3, "point": [0, 1]}, {"city": "Rome"}], without=None)
+    >>> found = plain_columns([{"age": 3, "point": [0, 1]}, {"city": "Rome"}], without=None)
+    >>> {name: values.tolist() for name, values in found.items()}
     {'age': [3, None], 'city': [None, 'Rome']}
     """
     names = dict.fromkeys(name for row in rows for name in row if isinstance(name, str) and name != without)
     columns = {name: [row.get(name) for row in rows] for name in names}
-    return {name: values for name, values in columns.items() if all(isinstance(v, _PLAIN) for v in values)}
+    plain = {name: values for name, values in columns.items() if all(isinstance(v, _PLAIN) for v in values)}
+    return {name: np.array(values, dtype=object) for name, values in plain.items()}
 
 
 def taken(attributes: Attributes, places: NDArray[np.int64], n_nodes: int) -> dict[str, NDArray[np.generic]]:

@@ -13,6 +13,7 @@ from ..engines.base import Backend, BatchState, Optimizer, Place, Precision
 from ..geometry.words import Dissimilarity
 from ..loop import Callback
 from ..objective import Scope
+from ..progress import bar
 from .config import Stop
 from .inputs import Signature, Weight, find_graph, located
 from .method import Goal
@@ -162,9 +163,10 @@ def embed(
         seeds,
     )
     execution = Execution(plan, data, quiet=quiet)
-    execution.choose()
-    with with_tensorboard(tensorboard, data, execution.configs) as boards:
-        return execution.train([*boards, *callbacks])
+    with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
+        execution.choose()
+        with with_tensorboard(tensorboard, data, execution.configs) as boards:
+            return execution.train([*boards, *callbacks])
 
 
 def _as_list(callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None) -> list[Callback[BatchState]]:
