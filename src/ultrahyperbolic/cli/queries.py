@@ -86,9 +86,10 @@ def neighbors(
 ) -> None:
     """Show the nodes nearest to a node.
 
-    Near nodes are strongly tied, or tied to the same nodes. The column
-    connected says whether the two are tied in the graph. Where nodes have a
-    popularity, neighbours are sorted by distance minus popularity.
+    Near nodes are strongly tied, or tied to the same nodes: weights are tie
+    strengths, not distances (docs/graphs.md). The column connected says
+    whether the two are tied in the graph. Where nodes have a popularity,
+    neighbours are sorted by distance minus popularity.
     """
     from ..embedding.answers import nearest
 
