@@ -1,8 +1,13 @@
-"""From nothing to an embedding: ``ultrahyperbolic embed karate`` with an empty cache of compiled loops, then again.
+"""How long a user waits: for ``embed`` with nothing compiled and then again, and for ``rank`` and ``neighbors``.
 
     python benchmarks/start.py --json out/start.json
 
-Each is a process of its own, imports and compilation included. The second finds what the first compiled on disk.
+Each is a process of its own, imports and compilation included. The second ``embed`` finds what the first compiled on
+disk. Queries are compared with ``python -c "import pyarrow.parquet"``, measured in turn with them: the median of
+several runs, after one that is not counted.
+
+``--page docs/PAGE.md`` times the commands that a page shows, in order, in an empty folder: first with nothing compiled,
+then again.
 """
 
 from __future__ import annotations
@@ -10,31 +15,110 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import median
+
+COMMAND = (sys.executable, "-m", "ultrahyperbolic")
+ARROW = (sys.executable, "-c", "import pyarrow.parquet")
+# What a figure may be at most.
+BARS = {"warm_over_cold": 1 / 3, "rank_over_arrow": 3.0, "neighbors_over_arrow": 3.0}
+
+
+def seconds(command: Sequence[str], environment: Mapping[str, str] | None = None) -> float:
+    """How long a process takes."""
+    start = time.perf_counter()
+    subprocess.run(command, env=environment, check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def training(folder: Path) -> dict[str, float]:
+    """The first ``embed`` of a machine, and the second."""
+    command = [*COMMAND, "embed", "karate", "-o", str(folder / "karate"), "--overwrite", "--quiet"]
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / "cache")}
+    cold, warm = (seconds(command, environment) for _ in range(2))
+    return {"cold_seconds": cold, "warm_seconds": warm, "warm_over_cold": warm / cold}
+
+
+def queries(saved: Path, runs: int) -> dict[str, float]:
+    """``rank`` and ``neighbors`` of a folder beside the import of what reads it."""
+    commands = {
+        "arrow": ARROW,
+        "import": (sys.executable, "-c", "import ultrahyperbolic"),
+        "rank": (*COMMAND, "rank", str(saved)),
+        "neighbors": (*COMMAND, "neighbors", str(saved), "34"),
+    }
+    times: dict[str, list[float]] = {name: [] for name in commands}
+    for run in range(runs + 1):
+        for name, command in commands.items():
+            taken = seconds(command)
+            if run:
+                times[name].append(taken)
+    figures = {f"{name}_seconds": median(found) for name, found in times.items()}
+    ratios = {f"{name}_over_arrow": median(times[name]) / median(times["arrow"]) for name in ("rank", "neighbors")}
+    return figures | ratios
+
+
+def page_times(page: Path) -> dict[str, list[float]]:
+    """The seconds of each command in the ``console`` blocks of a page: cold, then warm.
+
+    Where the page shows a file (its name, then a block of text), the file is there.
+    """
+    text = page.read_text(encoding="utf-8")
+    blocks = "\n".join(re.findall(r"```console\n(.*?)```", text, re.S))
+    commands = re.findall(r"^\$ ultrahyperbolic (.+)$", blocks, re.M)
+    times: dict[str, list[float]] = {command: [] for command in commands}
+    with tempfile.TemporaryDirectory() as name:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": f"{name}/cache"}
+        for temperature in ("cold", "warm"):
+            folder = Path(name) / temperature
+            folder.mkdir()
+            for file, content in re.findall(r"`([\w.]+)`:\n\n```text\n(.*?)```", text, re.S):
+                (folder / file).write_text(content, encoding="utf-8")
+            for command in commands:
+                start = time.perf_counter()
+                words = [*COMMAND, *shlex.split(command)]
+                subprocess.run(words, env=environment, cwd=folder, capture_output=True, check=False)
+                times[command].append(time.perf_counter() - start)
+    return times
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--json", type=Path, help="write the figures here")
+    parser.add_argument("--runs", type=int, default=7, help="of each query (default: 7)")
+    parser.add_argument(
+        "--queries", metavar="FOLDER", type=Path, help="measure only queries, of this embedding of karate"
+    )
+    parser.add_argument("--page", type=Path, help="time the commands that this page of the docs shows")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "ultrahyperbolic", "embed", "karate", "-o", f"{folder}/karate"]
-        environment = {**os.environ, "NUMBA_CACHE_DIR": f"{folder}/cache"}
-        times = []
-        for _ in range(2):
-            start = time.perf_counter()
-            subprocess.run([*command, "--overwrite", "--quiet"], env=environment, check=True)
-            times.append(time.perf_counter() - start)
-    figures = {"cold_seconds": times[0], "warm_seconds": times[1], "warm_over_cold": times[1] / times[0]}
+    if arguments.page:
+        times = page_times(arguments.page)
+        print("    cold     warm")
+        for command, (cold, warm) in times.items():
+            print(f"{cold:7.1f}s {warm:7.1f}s  ultrahyperbolic {command}")
+        write(arguments.json, times)
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        figures = {} if arguments.queries else training(folder)
+        figures |= queries(arguments.queries or folder / "karate", arguments.runs)
     for key, value in figures.items():
-        print(f"  {key:16s} {value:8.3f}" + ("  (at most 0.333)" if key == "warm_over_cold" else ""))
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        print(f"  {key:22s} {value:8.3f}" + (f"  (at most {BARS[key]:.3g})" if key in BARS else ""))
+    write(arguments.json, figures)
+
+
+def write(path: Path | None, figures: object) -> None:
+    """Keep figures as JSON, where a file is named."""
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -50,7 +50,6 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Terminal]:
     """Call it for a terminal in place of stderr, on which bars appear at once; pytest sets its own before each test."""
-    pytest.importorskip("rich")
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
     monkeypatch.setattr(progress, "_DELAY", 0.0)

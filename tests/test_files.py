@@ -305,7 +305,9 @@ def test_a_record_of_other_points_is_refused(club, tuples, tmp_path):
     folder = club.save(tmp_path / "club")
     record = tuples.save(tmp_path / "tuples") / "run.json"
     (folder / "run.json").write_bytes(record.read_bytes())
-    with pytest.raises(ValueError, match=r"run\.json is of other points than embedding\.parquet: save them again, or"):
+    with pytest.raises(
+        ValueError, match=r"run\.json belongs to other points than embedding\.parquet: save them again, or"
+    ):
         uh.load(folder)
     (folder / "run.json").unlink()
     assert uh.load(folder).run == {}

@@ -223,7 +223,7 @@ def test_a_file_wins_over_a_data_set_and_says_so(call):
     Path("karate").write_text("a b 1\nb c 2\n")
     result = call("embed karate -o club --iterations 5")
     assert result.stderr.splitlines() == [
-        "note: karate is a file here: it is taken, not the data set of that name",
+        "note: karate is a file here: reading the file, not the data set of that name",
         "note: columns: 1 – 2, weight 3 (no header: counted from 1)",
     ]
     assert record("club")["graph"]["nodes"] == 3
@@ -238,7 +238,7 @@ def test_a_folder_does_not_win_over_a_data_set(call):
 def test_the_parquet_needs_no_package_of_ours(call):
     call("embed karate -o club --iterations 5 --quiet")
     table = pd.read_parquet("club/embedding.parquet")
-    assert list(table.columns) == ["node", *(f"x{k}" for k in range(7)), "delta", "rank"]
+    assert list(table.columns) == ["node", *(f"x{k}" for k in range(7)), "delta", "rank", "label", "ties"]
     assert sorted(table["rank"]) == list(range(1, 35))
 
 

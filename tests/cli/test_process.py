@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -62,6 +63,42 @@ def on_terminal(*words: object, folder: Path) -> tuple[int, str]:
     return process.wait(timeout=60), re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown.decode())
 
 
+def drawn_at(*words: object, folder: Path, cache: Path | None = None) -> tuple[int, list[float], str]:
+    """The exit code, the seconds after the start at which a terminal was written to, and what it showed."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
+    environment |= {} if cache is None else {"NUMBA_CACHE_DIR": str(cache)}
+    began, times, shown = time.monotonic(), [], b""
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)], cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, env=environment
+    )
+    os.close(theirs)
+    try:
+        while block := os.read(ours, 1 << 16):
+            shown += block
+            times.append(time.monotonic() - began)
+    except OSError:  # on Linux, the end
+        pass
+    os.close(ours)
+    code = process.wait(timeout=60)
+    return code, [*times, time.monotonic() - began], shown.decode()
+
+
+@pytest.mark.parametrize("cold", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_progress_does_not_stand_still_and_its_clock_is_the_users(tmp_path, cold):
+    # Imports, compilation where nothing is compiled yet, training and measuring all take their time.
+    words = ("embed", "karate", "-o", "club", "--iterations", 100, "--no-report")
+    code, times, shown = drawn_at(*words, folder=tmp_path, cache=tmp_path / "cache" if cold else None)
+    assert code == 0, shown
+    gaps = [later - sooner for sooner, later in itertools.pairwise([0.0, *times])]
+    assert sum(gap > 1.0 for gap in gaps) <= 1, gaps  # none on a machine that does nothing else
+    clocks = [int(h) * 3600 + int(m) * 60 + int(s) for h, m, s in re.findall(r" (\d):(\d\d):(\d\d)\r", shown)]
+    assert clocks == sorted(clocks)
+    assert abs(clocks[-1] - times[-1]) < 3.0
+    assert "embedding karate" in shown
+
+
 def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[subprocess.Popen[str], str, str, dict]:
     """Send Ctrl-C when the training is in a chunk; the process, its output, and run.json as it was at that moment."""
     process = subprocess.Popen(
@@ -86,7 +123,6 @@ def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[s
 
 
 def test_a_terminal_sees_how_far_the_training_is(tmp_path):
-    pytest.importorskip("rich")
     words = ("embed", "karate", "-o", "club", "--iterations", 1_000_000, "--time-limit", 3, "--no-report")
     code, shown = on_terminal(*words, folder=tmp_path)
     assert code == 0, shown

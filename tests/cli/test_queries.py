@@ -2,7 +2,10 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +22,7 @@ from ultrahyperbolic.evaluation import RankIntervals, evaluate
 
 
 def rows(text: str) -> list[list[str]]:
-    return [line.split() for line in text.splitlines()]
+    return [re.split(" {2,}", line.strip()) for line in text.splitlines()]
 
 
 def test_columns_stand_in_line(capsys):
@@ -30,8 +33,10 @@ def test_columns_stand_in_line(capsys):
 def test_rank_shows_the_top(call, club):
     header, *shown = rows(call("rank", club, "--top", 5).stdout)
     top = Embedding.load(club).hierarchy().head(5)
-    assert header == ["rank", "node", "delta"]
-    assert [(int(rank), node) for rank, node, _ in shown] == list(zip(top["rank"], top["node"], strict=True))
+    assert header == ["rank", "node", "label", "delta"]
+    assert [(int(rank), *names) for rank, *names, _ in shown] == list(
+        zip(top["rank"], top["node"], top["label"], strict=True)
+    )
     assert [float(delta) for *_, delta in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
 
 
@@ -90,11 +95,13 @@ def test_evaluate_says_what_the_points_do_not_show(call):
 def test_neighbors(call, club):
     expected = Embedding.load(club).neighbors("34", k=4)
     header, *shown = rows(call("neighbors", club, "34", "-k", 4).stdout)
-    assert header == ["node", "distance"]
-    assert [node for node, _ in shown] == expected["node"].tolist()
-    assert [float(far) for _, far in shown] == pytest.approx(expected["distance"].tolist(), abs=1e-4)
+    assert header == ["node", "label", "distance", "connected"]
+    assert [node for node, *_ in shown] == expected["node"].tolist()
+    assert [float(far) for *_, far, _ in shown] == pytest.approx(expected["distance"].tolist(), abs=1e-4)
+    assert [tied == "yes" for *_, tied in shown] == expected["connected"].tolist()
     said = json.loads(call("neighbors", club, "34", "-k", 4, "--json").stdout)
-    assert said == {"folder": str(club), "node": "34", "neighbors": expected.to_dict("records")}
+    about = {"folder": str(club), "node": "34", "label": "Officer"}
+    assert said == {**about, "neighbors": expected.to_dict("records")}
     assert len(rows(call("neighbors", club, "34").stdout)) == 11
 
 
@@ -147,7 +154,9 @@ def test_evaluate_prints_all_measures_with_baselines_beside(call, club):
     first, blank, *table, end, wedges = result.stdout.splitlines()
     assert first.startswith("karate: 34 nodes, 78 edges")
     assert blank == end == ""
-    assert wedges.startswith("of the graph's wedges 25.57 % are closed by a triangle, 74.43 % are open")
+    assert wedges.startswith(
+        "of all pairs of ties that share a node, 25.57 % are closed into a triangle and 74.43 % are"
+    )
     assert table[0].split() == ["measure", "best", "embedding", "norm", "PageRank", "closeness"]
     by_name = {line.split()[0]: line.split()[1:] for line in table[1:]}
     beside = ("", "_norm", "_pagerank", "_closeness")
@@ -261,7 +270,7 @@ def test_tables_are_written_as_csv_that_no_spreadsheet_runs(call):
         (row["node"], row["delta"], row["rank"]) for row in ranking
     ]
     call("neighbors club =1+1 -k 2 --csv near.csv")
-    assert [list(row) for row in read_table(Path("near.csv"))] == [["node", "distance"]] * 2
+    assert [list(row) for row in read_table(Path("near.csv"))] == [["node", "distance", "connected"]] * 2
 
 
 def test_a_table_that_cannot_be_written_is_named(refuse, club):
@@ -272,9 +281,53 @@ def test_a_table_that_cannot_be_written_is_named(refuse, club):
 
 def test_neighbors_shows_the_popularity_that_it_orders_by(call):
     call("embed karate -o popular --iterations 60 --popularity --quiet --no-report")
-    assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == ["node", "distance", "popularity"]
+    assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == [
+        "node", "label", "distance", "popularity", "connected"
+    ]  # fmt: skip
     rows = json.loads(call("neighbors popular 34 -k 20 --json").stdout)["neighbors"]
     less = [row["distance"] - row["popularity"] for row in rows]
     assert less == sorted(less)
     assert call("neighbors popular 34 -k 1 --csv near.csv").exit_code == 0
-    assert Path("near.csv").read_text(encoding="utf-8").splitlines()[0] == "node,distance,popularity"
+    assert Path("near.csv").read_text(encoding="utf-8").splitlines()[0] == "node,label,distance,popularity,connected"
+
+
+NODES = "id,label,age,city\nv,Valjean,46,Digne\nj,Javert,52,Paris\nc,Cosette,8,Paris\nm,Cosette,20,\n"
+
+
+@pytest.fixture
+def cast(call):
+    Path("ties.csv").write_text("v,j,3\nv,c,9\nj,m,1\nc,m,4\n")
+    Path("nodes.csv").write_text(NODES)
+    assert call("embed ties.csv --nodes nodes.csv -o cast --iterations 20 --quiet --no-report").exit_code == 0
+
+
+@pytest.mark.usefixtures("cast")
+def test_labels_and_columns_of_nodes_are_shown_and_labels_taken(call, refuse):
+    header, *shown = rows(call("rank cast").stdout)
+    assert header == ["rank", "node", "label", "delta", "age", "city"]
+    assert {tuple(row[1:3]) for row in shown} == {("v", "Valjean"), ("j", "Javert"), ("c", "Cosette"), ("m", "Cosette")}
+    said = json.loads(call("neighbors cast Valjean -k 3 --json").stdout)
+    assert (said["node"], said["label"]) == ("v", "Valjean")
+    assert said["neighbors"] == Embedding.load("cast").neighbors("v", k=3).to_dict("records")
+    assert {row["node"]: row["connected"] for row in said["neighbors"]} == {"c": True, "j": True, "m": False}
+    assert {row["node"]: (row["age"], row["city"]) for row in said["neighbors"]}["m"] == (20, "")
+    assert refuse("neighbors cast Cosette") == (
+        "cast: the label 'Cosette' is ambiguous: 2 nodes have it ('c', 'm'); use an id"
+    )
+    assert refuse("neighbors cast Valjan") == "no node 'Valjan' in cast; did you mean Valjean?"
+
+
+@pytest.mark.usefixtures("cast")
+def test_queries_answer_without_torch_and_pandas():
+    script = (
+        "import sys\n"
+        "import ultrahyperbolic\n"
+        "assert 'torch' not in sys.modules and 'numpy' not in sys.modules\n"
+        "from ultrahyperbolic.cli import app\n"
+        "app(sys.argv[1:], standalone_mode=False)\n"
+        "assert not {'torch', 'pandas', 'numba', 'scipy'} & set(sys.modules)\n"
+    )
+    for words in (["rank", "cast", "--csv", "r.csv"], ["neighbors", "cast", "Javert"], ["rank", "cast", "--json"]):
+        done = subprocess.run([sys.executable, "-c", script, *words], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, done.stderr
+        assert "Valjean" in done.stdout

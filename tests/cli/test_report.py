@@ -70,7 +70,7 @@ def test_report_writes_the_same_page_again(call):
         (lambda: Path("ties.csv").unlink(), "ties.csv is not here"),
         (lambda: Path("ties.csv").write_text(TIES + "ann,cid,1\n"), "ties.csv has changed since"),
         (lambda: Path("ties.csv").write_text("ann,bob,-1\n"), "ties.csv, line 1"),
-        (lambda: Path("club/run.json").unlink(), "the record does not say where it came from"),
+        (lambda: Path("club/run.json").unlink(), "run.json does not say where it came from"),
     ],
     ids=["gone", "changed", "damaged", "no record"],
 )

@@ -44,9 +44,9 @@ def test_the_sums_are_not_taken_again(plain):
 
 
 def test_the_table_has_two_more_columns(plain, ranked):
-    assert list(plain.hierarchy()) == ["node", "delta", "rank"]
+    assert list(plain.hierarchy()) == ["node", "label", "delta", "rank"]
     table = ranked.hierarchy()
-    assert list(table) == ["node", "delta", "rank", "rank_low", "rank_high"]
+    assert list(table) == ["node", "label", "delta", "rank", "rank_low", "rank_high"]
     order = [ranked.index(node) for node in table["node"]]
     assert table["rank_low"].tolist() == ranked.rank_intervals.low[order].tolist()
     assert table["rank_high"].tolist() == ranked.rank_intervals.high[order].tolist()

@@ -118,7 +118,7 @@ def test_pyg():
     assert as_graph(attributes).weights.tolist() == [4, 5]
     wide = Data(edge_index=one_way.edge_index, edge_attr=torch.ones(2, 3), num_nodes=3)
     assert as_graph(wide).weights.tolist() == [1, 1]
-    with pytest.raises(GraphError, match="'edge_attr' does not hold one number an edge"):
+    with pytest.raises(GraphError, match="'edge_attr' must hold one number per edge"):
         as_graph(wide, weight="edge_attr")
     with pytest.raises(GraphError, match=r"PyG data, edge 1 \(from 0\) \(1 - 2\): the weight is -3"):
         as_graph(Data(edge_index=one_way.edge_index, edge_weight=torch.tensor([2.0, -3.0]), num_nodes=3))
@@ -141,7 +141,7 @@ def test_matrices(make):
         as_graph(make(MATRIX), ids="abc")
     with pytest.raises(GraphError, match="not distinct"):
         as_graph(make(MATRIX), ids="abca")
-    with pytest.raises(GraphError, match="a square matrix is needed"):
+    with pytest.raises(GraphError, match="must be a square matrix"):
         as_graph(make(MATRIX[:3]))
     with pytest.raises(GraphError, match="real numbers"):
         as_graph(make(MATRIX * 1j))

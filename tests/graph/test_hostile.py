@@ -142,10 +142,10 @@ def test_long_columns_of_fixed_width_are_refused():
 def test_what_is_no_plain_file_is_refused():
     os.mkfifo("pipe")
     for path in ("pipe", "/dev/zero"):
-        with pytest.raises(GraphError, match=f"^{path}: no plain file, and a graph is read more than once"):
+        with pytest.raises(GraphError, match=f"^{path}: not a regular file: graphs are read more than once"):
             read_graph(path)
         Path("graph").write_text("a b\n")
-        with pytest.raises(GraphError, match=f"^{path}: no plain file"):
+        with pytest.raises(GraphError, match=f"^{path}: not a regular file"):
             read_graph("graph", nodes=path)
 
 
@@ -234,7 +234,7 @@ def test_any_bytes_are_a_graph_or_one_line(tmp_path_factory, start, rest):
 def test_a_file_without_a_node_is_refused(tmp_path, content):
     path = tmp_path / "graph"
     path.write_text(content)
-    assert graph_or_line(path) == f"{path}: there is no node in it"
+    assert graph_or_line(path) == f"{path}: no nodes found"
 
 
 WORDS = st.sampled_from(["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", "1", "nan", "é", "source", "target"])

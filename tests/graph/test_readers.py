@@ -543,7 +543,7 @@ MATRICES = [
         r"^graph.txt, line 4: row and column must be whole numbers from 1 to 3",
     ),
     ("matrix coordinate real general\n3 3 3\n2 1 1\n", r"^graph.txt: 3 entries are announced and 1 are there"),
-    ("matrix coordinate real general\n3 2 1\n2 1 1\n", r"^graph.txt: a square matrix is needed.*\(3, 2\)"),
+    ("matrix coordinate real general\n3 2 1\n2 1 1\n", r"^graph.txt: must be a square matrix.*\(3, 2\)"),
     ("matrix coordinate complex general\n3 3 1\n2 1 1 1\n", r"^graph.txt, line 1: the entries must be real"),
     ("matrix coordinate real skew-symmetric\n3 3 1\n2 1 1\n", r"^graph.txt, line 1: skew-symmetric: give a general"),
     ("matrix nonsense\n", r"^graph.txt, line 1: not 'matrix coordinate'"),

@@ -256,3 +256,14 @@ def test_bad_arguments(monkeypatch, arguments, message):
     monkeypatch.setattr(NumbaEngine, "advance", lambda *_: pytest.fail("a training began"))
     with pytest.raises(ValueError, match=message):
         uh.select_signature(uh.datasets.karate(), quiet=True, **arguments)
+
+
+def test_a_notebook_shows_the_choice():
+    one = uh.select("karate", dim=2, iterations=40, quiet=True)
+    shown = one._repr_html_()
+    assert f"Best geometry: {one.best.markup}" in shown
+    assert shown.count("<tr>") == len(one.rows) + 1
+    assert "try seeds=5" in shown
+    two = uh.select("karate", dim=2, seeds=2, iterations=40, quiet=True)
+    assert "±" in two._repr_html_()
+    assert "try seeds=5" not in two._repr_html_()

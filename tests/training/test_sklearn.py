@@ -43,6 +43,81 @@ def test_parameters_and_errors():
         model.fit(-adjacency().toarray())
 
 
-@parametrize_with_checks([uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=0)])
+PART = "the fitted graph has points of its own; a part of it, or its nodes in another order, are new nodes"
+EXPECTED = {"check_methods_subset_invariance": PART, "check_methods_sample_order_invariance": PART}
+if not hasattr(uh.Embedding, "transform"):
+    EXPECTED["check_fit_idempotent"] = "Embedding.transform is not built yet"
+
+
+@parametrize_with_checks(
+    [uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=0)],
+    expected_failed_checks=lambda estimator: EXPECTED,
+)
 def test_scikit_learn_s_own_checks(estimator, check):
     check(estimator)
+
+
+def test_a_real_pipeline():
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    graph = uh.datasets.karate()
+    sides = np.array([graph.labels[node] for node in graph.ids])
+    model = make_pipeline(
+        uh.UltrahyperbolicEmbedding(p=3, q=1, iterations=200, seed=0), StandardScaler(), LogisticRegression()
+    )
+    X = adjacency().toarray()
+    model.fit(X, sides)
+    assert model.score(X, sides) > 0.7
+    assert np.array_equal(model[:-1].transform(X), model[1].transform(model[0].embedding_))
+
+
+def test_pandas_output_and_names():
+    pd = pytest.importorskip("pandas")
+    graph = uh.datasets.karate()
+    frame = pd.DataFrame(adjacency().toarray(), index=list(graph.ids), columns=list(graph.ids))
+    model = uh.UltrahyperbolicEmbedding(signature="2,1", iterations=10, seed=0).set_output(transform="pandas")
+    points = model.fit_transform(frame)
+    assert list(points.index) == list(graph.ids)
+    assert list(points.columns) == [f"ultrahyperbolicembedding{k}" for k in range(4)]
+    assert points.equals(model.transform(frame))
+    assert list(model.result_.ids) == list(graph.ids)
+
+
+def test_networkx_and_names_of_data_sets():
+    pytest.importorskip("networkx")
+    graph = uh.datasets.karate()
+    drawn = graph.to_networkx()
+    model = uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=10, random_state=0)
+    points = model.fit_transform(drawn)
+    assert list(model.result_.ids) == list(graph.ids)
+    assert np.array_equal(points, model.transform(drawn))
+    assert np.array_equal(points, clone(model).fit_transform("karate"))
+    assert np.array_equal(points, uh.embed("karate", p=2, q=1, iterations=10, seed=0, quiet=True).points)
+    unweighted = clone(model).set_params(weight=False).fit(drawn)
+    assert unweighted.result_.graph.capacities.tolist() == [1.0]
+
+
+def test_a_dimension_is_chosen_and_a_device_taken():
+    model = uh.UltrahyperbolicEmbedding(dim=2, iterations=12, device="cpu", seed=0).fit(adjacency())
+    assert model.result_.record.select is not None
+    assert model.result_.manifold.dim == 2
+    with pytest.raises(ValueError, match="seed and random_state are the same setting"):
+        uh.UltrahyperbolicEmbedding(seed=0, random_state=0).fit(adjacency())
+
+
+@pytest.mark.skipif(not hasattr(uh.Embedding, "transform"), reason="Embedding.transform is not built yet")
+def test_new_nodes_are_placed_by_their_ties():
+    graph, matrix = uh.datasets.karate(), adjacency().toarray()
+    model = uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=50, seed=0).fit(matrix)
+    ties = np.zeros((2, 34))
+    ties[0, [0, 1, 2]] = 3.0
+    ties[1, [32, 33]] = 5.0
+    points = model.transform(ties)
+    assert points.shape == (2, 4)
+    assert uh.PseudoHyperboloid(2, 1).check_point(torch.from_numpy(points), tolerance=1e-8).ok
+    assert np.array_equal(points, model.transform(scipy.sparse.csr_array(ties)))
+    named = model.result_.transform([("x", 0, 3.0), ("x", 1, 3.0), ("x", 2, 3.0)])
+    assert named.points.shape == (1, 4)
+    assert graph.n_nodes == len(model.embedding_)

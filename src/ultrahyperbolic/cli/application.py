@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
+from ..progress import count_from_start
 from .output import show_log
 
 _EPILOG = """\
@@ -108,4 +109,5 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal's encoding lacks is no reason to fail.
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    count_from_start()
     app(prog_name="ultrahyperbolic")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
 import typer
 
+from ..progress import bar
 from . import options as opt
 from . import summary
 from .errors import Refused, refusing
@@ -49,6 +50,9 @@ def embed(
         str | None,
         _option(_GEOMETRY, "--signature", metavar="P,Q", help="The signature of Q^(p,q), or flat; 3,3 if not said."),
     ] = None,
+    p: Annotated[int | None, _option(_GEOMETRY, "--p", metavar="P", min=0, help="Space dimensions; with --q.")] = None,
+    q: Annotated[int | None, _option(_GEOMETRY, "--q", metavar="Q", min=0, help="Time dimensions less 1.")] = None,
+    flat: Annotated[bool, _option(_GEOMETRY, "--flat", help="Euclidean space, as --signature flat.")] = False,
     dim: Annotated[
         int | None,
         _option(_GEOMETRY, "--dim", min=1, help="Dimension instead: the signature is chosen (see select), or flat."),
@@ -118,6 +122,15 @@ def embed(
             help="What is trained: smoothed D_γ if not said; geodesic is D_γ, extrinsic Eq. 4, distance that of flat "
             "space, H^p or S^q.",
         ),
+    ] = None,
+    epsilon: Annotated[
+        str | None,
+        _option(_TRAINING, "--epsilon", metavar="EPS", help="Smoothing of the light cone, or start,end."),
+    ] = None,
+    step: Annotated[float | None, _option(_TRAINING, "--step", help="Step size; default: set by the method.")] = None,
+    max_step: Annotated[
+        str | None,
+        _option(_TRAINING, "--max-step", metavar="LENGTH", help="The longest move of a point, or start,end."),
     ] = None,
     stop: Annotated[
         Literal["converged", "iterations", "ordered"] | None,
@@ -212,8 +225,12 @@ def embed(
         return
     if graph is None:
         raise Refused("Missing argument 'GRAPH' (see ultrahyperbolic embed --help)")
-    where = _geometry(signature, dim, beta)
-    ends = None if temperature is None else opt.parse_ends("--temperature", temperature)
+    context.with_resource(bar(f"embedding {graph}", show=not quiet))  # between the bars of the steps, too
+    where = _geometry(_signature(signature, p, q, flat=flat), dim, beta)
+    ends, smoothing, longest = (
+        None if text is None else opt.parse_ends(name, text)
+        for name, text in (("--temperature", temperature), ("--epsilon", epsilon), ("--max-step", max_step))
+    )
     _check_machine(device, backend, precision)
     keeping.check_board()
     data = find_graph(graph, reading, quiet=quiet)
@@ -227,7 +244,7 @@ def embed(
     _check_ids(data)
     place = output or Path("out") / graph_name(graph)
     with refusing(ValueError, TypeError):
-        wishes = Wishes(optimizer, iterations, ends, dissimilarity, stop=stop, scope=scope, popularity=popularity)
+        wishes = Wishes(optimizer, iterations, ends, dissimilarity, smoothing, step, longest, stop, scope, popularity)
         machine = Place(device, backend, threads, precision)
         asked = Plan(geometry_of(**where), wishes, seed, preset, time_limit, machine, goal, by, seeds)
         execution = Execution(asked, data, quiet=quiet)
@@ -255,6 +272,7 @@ def _resume(
     context: typer.Context, folder: Path, time_limit: float | None, threads: int | None, keeping: Keeping
 ) -> None:
     """Go on with the training of a folder, or say that it is finished."""
+    context.with_resource(bar(f"continuing {folder}", show=not keeping.quiet))
     task = reopen(context, folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet)
     if isinstance(task, Task):
         keeping.check_board()
@@ -273,6 +291,18 @@ class _Where(TypedDict, total=False):
     dim: int
     flat: bool
     beta: float
+
+
+def _signature(signature: str | None, p: int | None, q: int | None, *, flat: bool) -> str | None:
+    """The signature that --signature, --p and --q, or --flat name: one of them."""
+    if (p is None) != (q is None):
+        raise Refused("--p and --q go together: give both, or --signature")
+    named = [
+        text for text in (signature, None if p is None else f"{p},{q}", "flat" if flat else None) if text is not None
+    ]
+    if len(named) > 1:
+        raise Refused("--signature, --p with --q, and --flat name the geometry: give one of them")
+    return named[0] if named else None
 
 
 def _geometry(signature: str | None, dim: int | None, beta: float | None) -> _Where:

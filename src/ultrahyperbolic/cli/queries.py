@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from ..progress import bar
 from . import options as opt
-from .errors import Refused, refusing, suggestion
-from .output import json_id, json_rows, note, number, percent, print_json, print_table, shown
-from .sources import aligned, check_unread, find_again, find_graph, open_embedding
+from .errors import Refused, reason, refusing, suggestion
+from .output import json_id, note, number, percent, print_json, print_table, shown
+from .sources import aligned, check_unread, find_again, find_graph, open_embedding, open_saved
 from .summary import ranks_in_words
 
 if TYPE_CHECKING:
-    import pandas
-
     from ..embedding import Embedding
+    from ..embedding.answers import Columns
+    from ..embedding.saved import Saved
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
@@ -37,32 +38,34 @@ Examples:
 
 def rank(
     folder: opt.Folder,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many nodes, from the top.")] = 20,
-    everything: Annotated[bool, typer.Option("--all", help="All nodes.")] = False,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many nodes to show, best first.")] = 20,
+    everything: Annotated[bool, typer.Option("--all", help="Show all nodes.")] = False,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
 ) -> None:
-    """The hierarchy: nodes by delta, the sum of their distances to all others.
+    """Rank the nodes, the most central first.
 
-    A small delta stands high. The graph's weights were tie strengths, so a
-    node that is strongly tied to many tends to the top (docs/graphs.md).
-    Where several seeds were trained, each rank has its interval over them.
+    Nodes are ranked by delta, the sum of a node's distances to all others:
+    a small delta means a central node. Weights are tie strengths, so nodes
+    with many strong ties tend to come first (docs/graphs.md). If you trained
+    with several seeds, each rank comes with its interval over the seeds.
     """
-    from ..evaluation.verdict import no_hierarchy
+    from ..embedding.answers import ranking
+    from ..verdict import no_hierarchy
 
-    embedding = open_embedding(folder)
-    record = embedding.record
-    table = embedding.hierarchy() if everything else embedding.hierarchy().head(top)
+    saved = open_saved(folder)
+    record = saved.record
+    table = ranking(saved, None if everything else top)
     _write_csv(csv_file, table)
     if as_json:
         ranks = {} if record.ranks is None else {"ranks": record.ranks.to_json()}
-        print_json({"folder": str(folder), "nodes": len(embedding), **ranks, "ranking": json_rows(table)})
+        print_json({"folder": str(folder), "nodes": len(saved), **ranks, "ranking": _json_rows(table)})
         return
     if (words := no_hierarchy(record.measures)) is not None:
         note(words)
-    rows = zip(ranks_in_words(table), table["node"], table["delta"], strict=True)
-    lines = [(rank, shown(node), number(delta)) for rank, node, delta in rows]
-    print_table(("rank", "node", "delta"), lines, right=("rank", "delta"))
+    names, own = _names(table), {"node", "label", "delta", "rank", "rank_low", "rank_high"}
+    columns = {"rank": ranks_in_words(table), **names, "delta": list(map(number, _floats(table["delta"])))}
+    _print_columns(columns | _others(table, own))
     if record.ranks is not None:
         print(f"in brackets: {record.ranks.text}")
 
@@ -76,51 +79,99 @@ Examples:
 
 def neighbors(
     folder: opt.Folder,
-    node: Annotated[str, typer.Argument(metavar="NODE", show_default=False, help="Its id.")],
-    k: Annotated[int, typer.Option("-k", min=1, help="How many.")] = 10,
+    node: Annotated[str, typer.Argument(metavar="NODE", show_default=False, help="Its id or its label.")],
+    k: Annotated[int, typer.Option("-k", min=1, help="How many neighbours to show.")] = 10,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
 ) -> None:
-    """The nodes nearest to a node.
+    """Show the nodes nearest to a node.
 
-    Near means strongly tied, or tied to the same nodes: the graph's weights
-    were tie strengths, not distances (docs/graphs.md). Where nodes have a
-    popularity, it is taken from their distances first.
+    Near nodes are strongly tied, or tied to the same nodes: weights are tie
+    strengths, not distances (docs/graphs.md). The column connected says
+    whether the two are tied in the graph. Where nodes have a popularity,
+    neighbours are sorted by distance minus popularity.
     """
-    embedding = open_embedding(folder)
-    found = _node(embedding, node, folder)
-    table = embedding.neighbors(found, k=k)
+    from ..embedding.answers import nearest
+
+    saved = open_saved(folder, ties=True)
+    row = _row(saved, node, folder)
+    table = nearest(saved, row, k)
     _write_csv(csv_file, table)
     if as_json:
-        print_json({"folder": str(folder), "node": json_id(found), "neighbors": json_rows(table)})
+        found = saved.ids[row]
+        label = {"label": saved.labels[found]} if saved.labels and found in saved.labels else {}
+        about = {"folder": str(folder), "node": json_id(found), **label}
+        print_json({**about, "neighbors": _json_rows(table)})
         return
-    numbers = [name for name in ("distance", "popularity") if name in table]
-    rows = zip(table["node"], *(table[name] for name in numbers), strict=True)
-    print_table(("node", *numbers), [(shown(near), *map(number, rest)) for near, *rest in rows], right=tuple(numbers))
+    columns = dict(_names(table))
+    columns |= {name: list(map(number, _floats(table[name]))) for name in ("distance", "popularity") if name in table}
+    if "connected" in table:
+        columns["connected"] = ["yes" if tied else "no" for tied in table["connected"]]
+    _print_columns(columns | _others(table, {"node", "label", "distance", "popularity", "connected"}))
 
 
-def _write_csv(path: Path | None, table: pandas.DataFrame) -> None:
+def _names(table: Columns) -> dict[str, list[str]]:
+    """The nodes of a table, and their labels, as a terminal may see them."""
+    found = {"node": [shown(node) for node in cast("Sequence[Hashable]", table["node"])]}
+    if "label" in table:
+        found["label"] = [shown(str(label)) if label else "" for label in table["label"]]
+    return found
+
+
+def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
+    """The attributes in a table, as a terminal may see them."""
+    found = {}
+    for name, values in table.items():
+        if name not in own:
+            is_number = [isinstance(value, float) for value in values]
+            cells = [f"{value:.6g}" if real else str(value) for value, real in zip(values, is_number, strict=True)]
+            found[shown(name)] = [shown(cell) if cell and cell != "nan" else "" for cell in cells]
+    return found
+
+
+def _print_columns(columns: Mapping[str, list[str]]) -> None:
+    print_table(tuple(columns), zip(*columns.values(), strict=True), right=("rank", "delta", "distance", "popularity"))
+
+
+def _floats(values: Iterable[object]) -> list[float]:
+    return [float(cast("float", value)) for value in values]
+
+
+def _json_rows(table: Columns) -> list[dict[str, object]]:
+    from ..embedding.answers import rows_of
+
+    return [row | {"node": json_id(row["node"])} for row in rows_of(table)]
+
+
+def _write_csv(path: Path | None, table: Columns) -> None:
     if path is None:
         return
+    from ..embedding.answers import rows_of
     from ..export.tables import write_table
 
     with refusing(OSError, about="cannot write the table: "):
-        write_table(path, list(table.columns), table.itertuples(index=False))
+        write_table(path, list(table), (tuple(row.values()) for row in rows_of(table)))
 
 
-def _node(embedding: Embedding, text: str, folder: Path) -> Hashable:
-    """The id that a text means: itself, or the number (or tuple) that it writes, as JSON does or as it is shown."""
-    known = set(embedding.ids)
-    if text in known:
-        return text
+def _row(saved: Saved, text: str, folder: Path) -> int:
+    """The row that a text names: by id, by an id that is a number or a tuple, as JSON writes it, or by label."""
+    rows = saved.rows
+    if rows.has_id(text):
+        return rows(text)
     try:
         value = json.loads(text)
     except ValueError:
         value = {"inf": math.inf, "-inf": -math.inf}.get(text, text)
     value = tuple(value) if isinstance(value, list) else value
-    if isinstance(value, Hashable) and value in known:
-        return value
-    near = suggestion(text, map(shown, embedding.ids)) if len(embedding) <= 100_000 else ""
+    if isinstance(value, Hashable) and rows.has_id(value):
+        return rows(value)
+    try:
+        return rows(text)
+    except KeyError as error:
+        if rows.labelled(text):
+            raise Refused(f"{folder}: {reason(error)}") from None
+    names = [*map(shown, saved.ids), *map(str, (saved.labels or {}).values())]
+    near = suggestion(text, names) if len(names) <= 100_000 else ""
     raise Refused(f"no node {text!r} in {folder}{near}")
 
 
@@ -134,6 +185,7 @@ Examples:
 
 @opt.reads_graph
 def evaluate(
+    context: typer.Context,
     folder: opt.Folder,
     graph: Annotated[
         str | None,
@@ -141,21 +193,22 @@ def evaluate(
             "--graph",
             metavar="GRAPH",
             show_default=False,
-            help="The graph to measure by, file or data set; by default the one that was embedded.",
+            help="The graph to measure by, a file or data set; default: the graph that was embedded.",
         ),
     ] = None,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
 ) -> None:
-    """Measure an embedding by a graph, with cheap baselines beside it.
+    """Measure how well an embedding fits a graph, next to simple baselines.
 
-    Without --graph it is the graph that was embedded, looked for where
-    embed read it. One that is given is read as embed reads it: a weight is
-    the strength of a tie, unless --weights-are-distances says otherwise.
-    Its nodes must be among those of the embedding. docs/measures.md says
-    what each measure is.
+    Without --graph, this is the graph that was embedded, read again from
+    where embed found it. A graph given with --graph is read as embed reads
+    it: weights are tie strengths unless you give --weights-are-distances.
+    All its nodes must be in the embedding. docs/measures.md explains the
+    measures.
     """
+    context.with_resource(bar(f"evaluating {folder}", show=not as_json))
     embedding = open_embedding(folder)
     if graph is None:
         check_unread(reading)
@@ -194,7 +247,7 @@ def trained_on(embedding: Embedding) -> str | None:
 
 def _print_measures(measures: dict[str, float]) -> None:
     """One row per measure, and beside it the same of what needs no embedding: first what everyone asks for."""
-    from ..evaluation.verdict import reservations
+    from ..verdict import reservations
 
     ours = [name for name in measures if not name.endswith((*_SIDES.values(), *_OF_THE_GRAPH))]
     ours = [name for name in _FIRST if name in ours] + [name for name in ours if name not in _FIRST]
@@ -212,7 +265,8 @@ def _print_measures(measures: dict[str, float]) -> None:
     if all(name in measures for name in _OF_THE_GRAPH):
         closed, unclosed = (percent(measures[name]) for name in _OF_THE_GRAPH)
         print(
-            f"\nof the graph's wedges {closed} are closed by a triangle, {unclosed} are open (in a tree none and all)"
+            f"\nof all pairs of ties that share a node, {closed} are closed into a triangle and {unclosed} are open "
+            "(in a tree, none and all)"
         )
     for line in reservations(measures):
         print(f"note: {line}")

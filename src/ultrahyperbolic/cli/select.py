@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from ..progress import bar
 from . import options as opt
 from .errors import Refused, refusing
 from .output import print_json, print_table
@@ -28,6 +29,7 @@ Examples:
 
 @opt.reads_graph
 def select(
+    context: typer.Context,
     graph: opt.GraphArgument,
     dim: Annotated[
         str, typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6.")
@@ -66,6 +68,11 @@ def select(
         ),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed.")] = 0,
+    beta: Annotated[float, typer.Option("--beta", show_default=False, help="Below 0; default: -1.")] = -1.0,
+    precision: Annotated[
+        Literal["float64", "float32"] | None,
+        typer.Option("--precision", show_default=False, help="Of the pass over pairs, as for embed."),
+    ] = None,
     device: Annotated[str | None, typer.Option("--device", show_default=False, help="cpu or cuda.")] = None,
     backend: Annotated[
         Literal["auto", "numba", "triton", "reference"], typer.Option("--backend", help="What computes.")
@@ -104,6 +111,7 @@ def select(
         with refusing(OSError, ImportError, about="cannot write the comparison: "):
             pyplot()  # said before the work if it is not installed
             output.mkdir(parents=True, exist_ok=True)
+    context.with_resource(bar(f"comparing geometries for {graph}", show=not quiet))
     data = find_graph(graph, reading, quiet=quiet)
     from ..training.select import select as compare
 
@@ -111,7 +119,7 @@ def select(
         found = compare(
             data, dim=dims, goal=goal, by=by, seeds=seeds, iterations=iterations,
             held_out=held_out or 0.1, popularity=popularity, seed=seed, quiet=quiet, device=device, backend=backend,
-            threads=threads,
+            threads=threads, beta=beta, precision=precision,
         )  # fmt: skip
     if output is not None:
         from ..files import as_json_data, replace_file

@@ -80,8 +80,7 @@ def end(message: str, code: int) -> NoReturn:
     if not _ours:
         print(message, file=sys.stderr)
         raise SystemExit(code)
-    drawn = os.isatty(2) and "rich.live" in sys.modules
-    clean = "\r\x1b[2K\x1b[?25h" if drawn else ""  # a progress bar hides the cursor
+    clean = "\r\x1b[2K" if os.isatty(2) else ""  # where a line of progress may stand
     with suppress(OSError):
         os.write(2, f"{clean}{message}\n".encode(sys.stderr.encoding, "backslashreplace"))
     os._exit(code)

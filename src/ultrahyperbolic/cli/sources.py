@@ -1,10 +1,11 @@
-"""Where graphs and embeddings come from: files, data sets and folders."""
+"""Where the command finds graphs and embeddings: files, data sets and folders."""
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from .output import note
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..embedding.record import GraphRecord, Json, RunRecord
+    from ..embedding.saved import Saved
     from ..graph import Graph
 
 
@@ -33,9 +35,9 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
     path = Path(name)
     if path.exists() and not path.is_dir():
         if not path.is_file():
-            raise Refused(f"{name} is no plain file: a graph is read more than once, so write it to a file first")
+            raise Refused(f"{name} is not a regular file: graphs are read more than once, so save it to a file first")
         if name in names() and not quiet:
-            note(f"{name} is a file here: it is taken, not the data set of that name")
+            note(f"{name} is a file here: reading the file, not the data set of that name")
         with refusing(GraphError, ImportError), warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             graph = read_graph(name, **options, progress=not quiet)
@@ -88,7 +90,7 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
 
     about = record.graph
     if about is None or about.source is None:
-        return Found(None, "the record does not say where it came from")
+        return Found(None, "run.json does not say where it came from")
     source, file, given = about.source, about.file, record.reading or {}
     recorded = {**given, **(about.reading or {})}
     if "nodes" in recorded:
@@ -182,16 +184,32 @@ def graph_name(name: str) -> str:
 
 def open_embedding(folder: Path) -> Embedding:
     """The embedding of a folder, or one line that says what is wrong with it."""
-    from ..embedding import Embedding
+    with _opening(folder):
+        from ..embedding import Embedding
+
+        return Embedding.load(folder)
+
+
+def open_saved(folder: Path, *, ties: bool = False) -> Saved:
+    """The same for questions that need no torch; ``ties`` says whether to read which nodes are tied."""
+    with _opening(folder):
+        from ..embedding.saved import Saved
+
+        return Saved.load(folder, ties=ties)
+
+
+@contextmanager
+def _opening(folder: Path) -> Iterator[None]:
+    """Say what is wrong with a folder in one line; what is only doubtful, in notes."""
     from ..embedding.store import RECORD, TABLE
 
     if not folder.is_dir():
-        raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
+        found = "this is a file" if folder.exists() else "no such folder"
+        raise Refused(f"{folder}: {found}; give one embed wrote")
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
-        raise Refused(f"{folder} holds no embedding yet: there is no {TABLE}; its training runs, or did not finish")
+        raise Refused(f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not finish")
     with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):
         warnings.simplefilter("always")
-        embedding = Embedding.load(folder)
+        yield
     for warning in said:
         note(str(warning.message))
-    return embedding

@@ -1,17 +1,17 @@
-"""What ``embed`` prints of an embedding: for people, and for scripts."""
+"""What ``embed`` prints about an embedding: for people, and for scripts."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..progress import waited
 from .output import json_rows, number, percent, print_table, shown
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas
     from numpy.typing import NDArray
 
     from ..embedding import Embedding
@@ -22,7 +22,7 @@ _TOP = 10
 
 
 def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
-    """What a script wants to know."""
+    """What a script wants to know; ``seconds`` is the training alone, ``waited`` all since the command was started."""
     run = embedding.run
     timing = run.get("timing")
     return {
@@ -32,6 +32,7 @@ def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
         "unfinished": embedding.record.unfinished,
         **{name: run.get(name) for name in ("iterations", "steps_back", "nonfinite", "best_loss")},
         "seconds": timing.get("seconds") if isinstance(timing, Mapping) else None,
+        "waited": waited(),
         "measures": run.get("measures"),
         "ranks": run.get("ranks"),
         "top": json_rows(embedding.hierarchy().head(_TOP)),
@@ -40,8 +41,9 @@ def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
 
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     """The graph, the training, the measures and the nodes with the smallest delta."""
-    from ..evaluation.verdict import reservations, shows_hierarchy
+    from ..embedding.answers import label_texts
     from ..graph.fold import policy_words
+    from ..verdict import reservations, shows_hierarchy
 
     record, result = embedding.record, embedding.record.result
     stopped = "" if record.stopped is None else record.stopped.text
@@ -59,13 +61,14 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
         others = record.select.get("within_noise_of")
         near = ", ".join(map(str, others)) if isinstance(others, list) else ""
         print(
-            f"of dimension {geometry.dim}, {record.select.get('winner')} was chosen"
-            + (f"; the seeds cannot tell it from {near}" if near else "")
+            f"geometry: {record.select.get('winner')} was chosen for dimension {geometry.dim}"
+            + (f"; {near} did about as well" if near else "")
         )
     where = embedding.manifold if geometry is None else geometry
-    print(f"embedded on {where}, seed {record.seed}, in {record.timing.seconds or 0.0:.1f} s: {stopped}")
+    seconds = waited() or record.timing.seconds or 0.0
+    print(f"embedded on {where}, seed {record.seed}, in {seconds:.1f} s: {stopped}")
     if result is not None and result.nonfinite:
-        print(f"  values that were not finite: taken back {result.nonfinite} times, each time with half the step")
+        print(f"  the training diverged {result.nonfinite} times and went back, each time with half the step")
     for line in in_words(record.measures):
         print(f"  {line}")
     for line in reservations(record.measures):
@@ -73,11 +76,13 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     print(f"\n{'the top of the hierarchy' if shows_hierarchy(record.measures) else 'nodes by delta'}:")
     top = embedding.rank.argsort()[:_TOP]
     ranks = ranks_in_words({name: column[top] for name, column in embedding.rank_columns.items()})
-    rows = [
-        (rank, shown(embedding.ids[int(node)]), number(embedding.delta[node]), f"{graph.strength[node]:g}")
-        for rank, node in zip(ranks, top, strict=True)
-    ]
-    print_table(("rank", "node", "delta", "strength"), rows, right=("rank", "delta", "strength"))
+    ids = [embedding.ids[int(row)] for row in top]
+    columns = {"rank": ranks, "node": [shown(node) for node in ids]}
+    if embedding.labels:
+        columns["label"] = [shown(text) if text else "" for text in label_texts(ids, embedding.labels)]
+    columns["delta"] = [number(delta) for delta in embedding.delta[top]]
+    columns["strength"] = [f"{strength:g}" for strength in graph.strength[top]]
+    print_table(tuple(columns), zip(*columns.values(), strict=True), right=("rank", "delta", "strength"))
     if record.ranks is not None:
         print(f"in brackets: {record.ranks.text}")
     table, kept, *report = files(folder)
@@ -94,15 +99,15 @@ def files(folder: Path) -> list[Path]:
 
 
 def resuming(folder: Path, ending: Ending) -> str:
-    """What goes on with a training."""
+    """The command that continues a training."""
     from ..loop import Stopped
 
     more = " --time-limit SECONDS" if ending.why is Stopped.TIME_LIMIT else ""
     return f"embed --resume {shlex.quote(str(folder))}{more}"
 
 
-def ranks_in_words(table: pandas.DataFrame | Mapping[str, NDArray[np.int64]]) -> list[str]:
-    """The ranks of columns as ``Embedding.hierarchy`` has them, each with its interval over the seeds if known."""
+def ranks_in_words(table: Mapping[str, Sequence[object] | NDArray[np.generic]]) -> list[str]:
+    """The ranks of a ranking, each with its interval over the seeds where that is known."""
     ranks = [str(rank) for rank in table["rank"]]
     if "rank_low" not in table:
         return ranks
@@ -111,9 +116,9 @@ def ranks_in_words(table: pandas.DataFrame | Mapping[str, NDArray[np.int64]]) ->
 
 
 def in_words(measures: Mapping[str, float]) -> list[str]:
-    """The four things that one expects of an embedding, as lines that need no glossary.
+    """The four things people expect of an embedding, in lines that need no glossary.
 
-    Its neighbours, the order of ties and non-ties, the order of the ties, and the hierarchy.
+    Neighbours, ties against non-ties, strong ties against weak ones, and the hierarchy.
 
     >>> in_words({"violated_orders": 0.0})
     ['a tie is shorter than a non-tie in 100 % of all comparisons']

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from .embedding import Embedding
+if TYPE_CHECKING:
+    from .embedding import Embedding
 
 __all__ = ["Embedding"]
 
@@ -13,7 +15,9 @@ _MOVED = ("Selection", "TrainingConfig", "embed", "embed_best", "embed_many", "s
 
 
 def __getattr__(name: str) -> object:
-    """What this room held up to version 0.2, from where it is now."""
+    """The class, when it is first asked for: reading a folder needs no torch. And what was here up to version 0.2."""
+    if name == "Embedding":
+        return import_module(".embedding", __name__).Embedding
     if name not in _MOVED:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = __name__.replace("embedding", "training")

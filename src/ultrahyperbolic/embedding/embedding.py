@@ -1,9 +1,9 @@
-"""What a training gives: points with the ids they belong to, and the questions they answer."""
+"""The result of a training: points with the ids they belong to, and the questions they answer."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..checks import check_count
@@ -19,8 +19,11 @@ from ..evaluation.components import component_delta
 from ..evaluation.hierarchy import ranks_of
 from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
+from ..graph.attributes import Attributes, as_attributes
 from ..pairs import Nearest, nearest, row_sums
-from . import store
+from . import answers, forms, store
+from .answers import Columns, Labels, Rows
+from .distances import Space
 from .record import RankRecord, RunRecord
 
 if TYPE_CHECKING:
@@ -34,9 +37,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Embedding:
-    """Nodes as points of a manifold. Ids in are ids out, in the order of the graph.
+    """A point for each node of a graph, with the ids you gave it, in the order of the graph.
 
-    Distances are D_γ (Eq. 9) on curved spaces; on flat space the squared Euclidean distance, as in the paper.
+    Wherever a method takes a node, give its id, or its label where only one node has it. ``embedding["34"]`` is the
+    point of a node [d], ``embedding[["34", "1"]]`` the points of several [k, d]; ``in``, ``len`` and iteration are
+    about ids, as in a dict. Distances are D_γ (Eq. 9) on curved spaces, and squared Euclidean distances on flat ones.
     """
 
     ids: Sequence[Hashable]
@@ -44,16 +49,22 @@ class Embedding:
     """[n, d], time coordinates first."""
     manifold: Manifold
     record: RunRecord = field(default_factory=RunRecord)
-    """How it was made: settings, seed, versions, graph, loss, measures, timing. Plain data is taken, too."""
+    """How it was made: settings, seed, versions, graph, loss, measures, timing. You may pass plain data."""
     graph: Graph | None = None
-    """The graph it was trained on, when at hand."""
+    """The graph it was trained on. None after loading: the folder does not hold the graph."""
     rank_intervals: RankIntervals | None = None
     """How far each rank varies with the seed, where several seeds were trained; ``record.ranks`` says which."""
     popularity: Floats | None = None
-    """[n] what was learnt of each node beside its point, where that was asked for: the nearest nodes of a node are
-    those of the least distance less their popularity. δ and distances are without it."""
+    """[n] an offset learnt for each node beside its point, where that was asked for: the nearest nodes are then those
+    with the smallest distance minus popularity. δ and distances do not include it."""
+    labels: Labels | None = None
+    """A label for some or all ids; those of the graph unless given."""
+    attributes: Attributes = field(default_factory=dict)
+    """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
     _nearest: ClassVar[Nearest | None] = None
-    """As many of every node as were sought before, where they were."""
+    """The nearest nodes of every node, as many as were computed before."""
+    _saved_ties: ClassVar[Sequence[str] | None] = None
+    """Which nodes are tied, as the folder has it, for an embedding that was loaded."""
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=np.float64)
@@ -68,31 +79,46 @@ class Embedding:
                 raise ValueError(f"popularity must be [{len(self.ids)}] finite numbers, got shape {popularity.shape}")
             popularity.setflags(write=False)
             object.__setattr__(self, "popularity", popularity)
+        if self.labels is None and self.graph is not None:
+            object.__setattr__(self, "labels", self.graph.labels)
+        given = self.attributes or (self.graph.attributes if self.graph is not None else {})
+        object.__setattr__(self, "attributes", as_attributes(given, len(self.ids)))
         if isinstance(self.record, Mapping):
             object.__setattr__(self, "record", RunRecord.from_json(self.record))
 
     def __len__(self) -> int:
         return len(self.ids)
 
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self.ids)
+
+    def __contains__(self, node: object) -> bool:
+        return self._rows.knows(node)
+
+    def __getitem__(self, node: Hashable | Iterable[Hashable]) -> Floats:
+        rows = self.index(node) if isinstance(node, Hashable) else [self.index(each) for each in node]
+        found: Floats = self.points[rows]
+        return found
+
     def __repr__(self) -> str:
         return f"Embedding({len(self)} nodes on {self.manifold})"
 
     @property
     def run(self) -> dict[str, Any]:
-        """How it was made, as ``run.json`` has it: a copy of :attr:`record` as plain data."""
+        """How it was made: :attr:`record` as plain data, the way ``run.json`` has it."""
         return self.record.to_json()
 
     @cached_property
     def geometry(self) -> Geometry | None:
-        """Q^{p,q}_β or R^d; None on a manifold of another kind."""
+        """Q^{p,q}_β or R^d; None on any other manifold."""
         return Geometry.of_manifold(self.manifold)
 
     def with_record(self, record: RunRecord) -> Embedding:
-        """The same points with another record; what a pass over all pairs found of them stays known."""
+        """The same points with another record; what was computed of them stays known."""
         return self._keeping(replace(self, record=record))
 
     def with_ranks(self, intervals: RankIntervals, *, seeds: int, first_seed: int) -> Embedding:
-        """The same points with the intervals of their ranks over so many seeds, from ``first_seed`` on."""
+        """The same points with intervals of their ranks over ``seeds`` seeds, starting at ``first_seed``."""
         n, ends = len(self), np.array(intervals[:2], dtype=np.int64)
         if ends.shape != (2, n) or (ends[0] < 1).any() or (ends[0] > ends[1]).any() or (ends[1] > n).any():
             raise ValueError(f"intervals must have 1 <= low <= high <= {n} for each of the {n} nodes")
@@ -103,16 +129,22 @@ class Embedding:
     def _keeping(self, other: Embedding) -> Embedding:
         """The other, which has these points, with what a pass over all pairs found of them."""
         known = vars(self)
-        vars(other).update({name: known[name] for name in ("delta", "_nearest", "rank") if name in known})
+        names = ("delta", "_nearest", "rank", "_saved_ties", "_ties")
+        vars(other).update({name: known[name] for name in names if name in known})
         return other
+
+    def with_attributes(self, **columns: ArrayLike) -> Embedding:
+        """The same points with further columns, or others of the same name: one value per node, text or numbers."""
+        more = as_attributes(columns, len(self))
+        return self._keeping(replace(self, attributes={**self.attributes, **more}))
 
     # --- questions ----------------------------------------------------------------------------------------------
 
     @cached_property
     def delta(self) -> Floats:
-        """δ_i = Σ_j d(x_i, x_j) [n]: small for nodes high in the hierarchy. Blockwise, exact for any n.
+        """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes. Computed in blocks, exact for any n.
 
-        On a graph of several components, as :func:`~ultrahyperbolic.evaluation.delta` says, where the graph is at hand.
+        For a graph of several components see :func:`~ultrahyperbolic.evaluation.delta`.
         """
         found = None if self.graph is None else component_delta(self.graph, self._tensor, self.manifold)
         if found is not None:
@@ -126,11 +158,11 @@ class Embedding:
         return ranks_of(self.delta)
 
     def hierarchy(self) -> pandas.DataFrame:
-        """Columns node, delta and rank, the smallest delta first; rank_low and rank_high where they are known."""
-        import pandas as pd
+        """The ranking, best first: node, label, delta, rank, rank_low and rank_high, and the attributes.
 
-        table = pd.DataFrame({"node": self._id_column(), "delta": self.delta, **self.rank_columns})
-        return table.sort_values("rank", ignore_index=True)
+        Columns of which nothing is known are left out.
+        """
+        return forms.frame(answers.ranking(self))
 
     @property
     def rank_columns(self) -> dict[str, NDArray[np.int64]]:
@@ -141,49 +173,61 @@ class Embedding:
         return found
 
     def distance(self, a: Hashable, b: Hashable) -> float:
-        """Dissimilarity of two nodes, by id."""
-        return float(self.manifold.dissimilarity(self._tensor[self.index(a)], self._tensor[self.index(b)]))
+        """The distance between two nodes."""
+        return float(self._between(self.points[self.index(a)], self.points[[self.index(b)]])[0])
 
     def distances(self, node: Hashable | None = None) -> Floats:
-        """Dissimilarities [n] of one node to all, or [n, n] of all to all."""
+        """Distances [n] of one node to all, or [n, n] of all to all."""
         if node is None:
             if len(self) > 10_000:
                 raise MemoryError(f"{len(self)} nodes make too large a matrix; ask for one node, or for neighbors")
             table: Floats = self.manifold.cdist(self._tensor, dissimilarity="geodesic").numpy()
             return table
-        row: Floats = self.manifold.dissimilarity(self._tensor[self.index(node)], self._tensor).numpy()
-        return row
+        return self.distances_from(self.index(node))
 
-    def neighbors(self, node: Hashable, k: int = 10) -> pandas.DataFrame:
-        """The k nodes nearest to a node: columns node, distance and connected (where the graph is at hand).
+    def distances_from(self, row: int) -> Floats:
+        """Distances [n] of the node in a row to all."""
+        return self._between(self.points[row], self.points)
 
-        Where nodes have a popularity, it is a column too, and the nearest are those of the least distance less theirs.
+    def _between(self, x: Floats, points: Floats) -> Floats:
+        if self.geometry is not None:
+            return Space.from_json(self.geometry.to_json()).distances(x, points)
+        found: Floats = self.manifold.dissimilarity(torch.tensor(x), torch.tensor(points)).numpy()
+        return found
+
+    def neighbors(self, node: Hashable | Iterable[Hashable], k: int = 10) -> pandas.DataFrame:
+        """The k nodes nearest to a node: node, label, distance, popularity, connected, and the attributes.
+
+        ``connected`` says whether the two are tied, where the graph is known or was saved. Give a list for several
+        nodes at once: a first column, ``of``, then says whose neighbours each row shows. Where nodes have a popularity,
+        the nearest are those with the smallest distance minus popularity.
         """
-        import pandas as pd
-
-        position = self.index(node)
         k = check_count("k", k, 1)
-        distances = self.distances(node)
-        order = np.argsort(distances if self.popularity is None else distances - self.popularity, kind="stable")
-        order = order[order != position][:k]
-        table = {"node": self._id_column(order), "distance": distances[order]}
-        if self.popularity is not None:
-            table["popularity"] = self.popularity[order]
+        if isinstance(node, Hashable):
+            return forms.frame(answers.nearest(self, self.index(node), k))
+        rows = [self.index(each) for each in node]
+        if not rows:
+            raise ValueError("node must name at least one node, got none")
+        tables: list[Columns] = [answers.nearest(self, row, k) for row in rows]
+        return forms.frame_of_several([self.ids[row] for row in rows], tables)
+
+    def tied_to(self, row: int) -> NDArray[np.int64] | None:
+        """The rows of the nodes tied to the node in a row; None where the graph is not known."""
         if self.graph is not None:
             offsets, nodes = self.graph.neighbor_lists
-            table["connected"] = np.isin(order, nodes[offsets[position] : offsets[position + 1]])
-        return pd.DataFrame(table)
+            return nodes[offsets[row] : offsets[row + 1]]
+        return None if self._saved_ties is None else store.tied_rows(self._saved_ties[row])
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
-        """The ids of the nodes within a distance of a node, nearest first, itself excluded: popularity is left out."""
+        """The ids of the nodes within a distance of a node, nearest first, without the node; popularity is ignored."""
         position, distances = self.index(node), self.distances(node)
         order = np.argsort(distances, kind="stable")
         return [self.ids[int(i)] for i in order if distances[i] < distance and i != position]
 
     def nearest(self, k: int = 1) -> tuple[NDArray[np.int64], Floats]:
-        """The k nearest nodes of every node: positions [n, k] and distances [n, k], blockwise.
+        """The k nearest nodes of every node: rows [n, k] and distances [n, k], computed in blocks.
 
-        Where nodes have a popularity, nearest are those of the least distance less theirs.
+        Where nodes have a popularity, the nearest are those with the smallest distance minus popularity.
         """
         found = self._nearest
         if found is None or not 1 <= k <= found.indices.shape[1]:
@@ -191,65 +235,58 @@ class Embedding:
         return found.indices[:, :k].numpy(), found.distances[:, :k].numpy()
 
     def remember(self, delta: Floats, nearest: Nearest) -> None:
-        """Keep what a pass over all pairs found of these points, δ and the nearest nodes: they are not sought again."""
+        """Keep δ and the nearest nodes of these points, so that they are not computed again."""
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
     def index(self, node: Hashable) -> int:
-        """The row of a node, by id."""
-        try:
-            return self._index[node]
-        except (KeyError, TypeError):
-            hint = ""
-            if not isinstance(node, str) and str(node) in self._index:
-                hint = f"; ids read from text are text: try {str(node)!r}"
-            raise KeyError(f"no node {node!r} in this embedding{hint}") from None
+        """The row of a node, by its id, or by its label where only one node has it; ``KeyError`` otherwise."""
+        return self._rows(node)
 
     @cached_property
-    def _index(self) -> dict[Hashable, int]:
-        return {node: row for row, node in enumerate(self.ids)}
+    def _rows(self) -> Rows:
+        return Rows(self.ids, self.labels)
 
     @cached_property
     def _tensor(self) -> Tensor:
         return torch.from_numpy(np.array(self.points))
 
-    def _id_column(self, order: NDArray[np.int64] | None = None) -> Sequence[Hashable]:
-        ids = list(self.ids) if order is None else [self.ids[int(i)] for i in order]
-        if all(isinstance(node, str) for node in ids) or all(type(node) in (int, float) for node in ids):
-            return ids
-        column = np.empty(len(ids), dtype=object)
-        column[:] = ids
-        return column  # type: ignore[return-value]  # pandas takes it for a column, and lists of tuples for a table
-
     # --- other forms --------------------------------------------------------------------------------------------
 
     def to_pandas(self) -> pandas.DataFrame:
-        """Columns node, x0 …, delta and rank, as :meth:`hierarchy` has them, in the order of the graph.
-
-        Where nodes have a popularity, that too.
-        """
-        import pandas as pd
-
-        coordinates = {f"x{k}": self.points[:, k] for k in range(self.points.shape[1])}
-        popularity = {} if self.popularity is None else {"popularity": self.popularity}
-        return pd.DataFrame(
-            {"node": self._id_column(), **coordinates, "delta": self.delta, **self.rank_columns, **popularity}
-        )
+        """One row per node, in the order of the graph: node, x0 …, delta, rank, and what else is known of the nodes."""
+        return forms.to_pandas(self)
 
     def to_networkx(self) -> networkx.Graph:
-        """The graph with ``point``, ``delta`` and ``rank`` on its nodes, and ``popularity`` where they have one.
+        """The graph with ``point``, ``delta``, ``rank`` and what else is known on its nodes.
 
-        Nodes alone where the graph is not at hand.
+        Only the nodes where the graph is not at hand, as after loading.
         """
-        import networkx as nx
+        return forms.to_networkx(self)
 
-        result = nx.Graph() if self.graph is None else self.graph.to_networkx()
-        for row, node in enumerate(self.ids):
-            result.add_node(
-                node, point=self.points[row].tolist(), delta=float(self.delta[row]), rank=int(self.rank[row])
-            )
-            if self.popularity is not None:
-                result.nodes[node]["popularity"] = float(self.popularity[row])
-        return result
+    def evaluate(self, graph: object | None = None, *, progress: bool = False) -> dict[str, float]:
+        """All measures of these points (``docs/measures.md``), by the graph they were trained on or another.
+
+        ``graph`` is anything that :func:`as_graph` takes; it is needed after loading.
+        """
+        return forms.evaluate(self, graph, progress=progress)
+
+    def plot(self, **options: Any) -> Any:
+        """A map of the nodes: a figure of plotly, or of matplotlib with ``library="matplotlib"``.
+
+        ``options`` are those of :func:`ultrahyperbolic.plot.map`.
+        """
+        from ..plot import map
+
+        return map(self, **options)
+
+    def report(self, file: str | os.PathLike[str], **options: Any) -> Path:
+        """Write the HTML report to a file, or to ``report.html`` in a folder.
+
+        ``options`` are those of :func:`ultrahyperbolic.report.write_report`: after loading, pass ``graph=``.
+        """
+        from ..report import write_report
+
+        return write_report(self, file, **options)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -262,17 +299,17 @@ class Embedding:
     def export(
         self, path: str | os.PathLike[str], format: Literal["atlas", "projector", "graphml", "gexf"], **options: Any
     ) -> tuple[list[Path], list[str]]:
-        """Write it for another viewer; options are those of ``export``. The files, and what is to be said of them."""
+        """Write files for another viewer; returns the files and remarks. ``options`` are those of ``export``."""
         from ..export.viewers import export
 
         return export(self, path, format, **options)
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the folder: ``embedding.parquet`` (read by anything that reads Parquet) and ``run.json``.
+        """Write a folder with ``embedding.parquet``, which anything that reads Parquet can read, and ``run.json``.
 
-        Both or none: where that fails, what was there is as it was. Of several that are saved there at once, the last
-        one stays. Each file carries the sha256 of its content, and ``run.json`` that of the table it belongs to. A
-        ``report.html`` that is there goes, as it shows other points; ``report.write_report`` writes one.
+        It writes both files or neither: if it fails, what was there stays as it was. If several processes save there at
+        once, the last one wins. Each file carries the sha256 of its content, and ``run.json`` that of its table. A
+        ``report.html`` in the folder is removed, because it shows other points; :meth:`report` writes a new one.
         """
         path = store.prepare_folder(folder, overwrite=overwrite)
         store.save(path, self._table, self.rank, self.record)
@@ -287,18 +324,31 @@ class Embedding:
         if self.geometry is None:
             raise TypeError(f"only pseudo-hyperboloids and flat space can be saved, and this is on {self.manifold}")
         ends = None if self.rank_intervals is None else np.array(self.rank_intervals[:2])
-        return store.Table(self.ids, self.points, self.delta, self.geometry, ends, self.popularity)
+        return store.Table(
+            self.ids, self.points, self.delta, self.geometry.to_json(), ends, self.popularity, self.labels,
+            self.attributes, self._ties,
+        )  # fmt: skip
+
+    @cached_property
+    def _ties(self) -> Sequence[str] | None:
+        return self._saved_ties if self.graph is None else store.ties_of(self.graph.neighbor_lists)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
-        """Read what :meth:`save` wrote; a graph that was embedded from a file or data set is not read again.
+        """Read what :meth:`save` wrote. The graph itself is not in the folder, but which nodes are tied is.
 
         Raises ``ValueError`` where a file is not what was written.
         """
         found: list[Embedding] = []
 
         def check(table: store.Table) -> None:
-            found[:] = [cls(table.ids, table.points, table.geometry.manifold, popularity=table.popularity)]
+            manifold = Geometry.from_json(table.manifold).manifold
+            found[:] = [
+                cls(
+                    table.ids, table.points, manifold, popularity=table.popularity, labels=table.labels,
+                    attributes=table.attributes,
+                )
+            ]  # fmt: skip
 
         table, record = store.load(Path(folder), check)
         embedding = found[0].with_record(record)
@@ -306,5 +356,6 @@ class Embedding:
             ranks, (low, high) = record.ranks, table.rank_ends
             intervals = RankIntervals(low, high, ranks.coverage)
             embedding = embedding.with_ranks(intervals, seeds=ranks.seeds, first_seed=ranks.first_seed)
-        vars(embedding)["delta"] = table.delta  # where cached_property keeps it: the sums are not taken again
+        # Where cached_property keeps it: the sums are not taken again.
+        vars(embedding).update(delta=table.delta, _saved_ties=table.ties)
         return embedding

@@ -6,7 +6,8 @@ from html import escape
 
 import numpy as np
 
-from ..evaluation.verdict import reservations, shows_hierarchy
+from ..verdict import reservations, shows_hierarchy
+from .answers import label_texts
 from .placed import Placed
 from .record import RunRecord
 
@@ -15,10 +16,10 @@ _TOP = 5
 _SUMMED_NODES = 5000
 _MEASURES = {
     "map": "mean average precision",
-    "recall_at_1": "recall at 1",
-    "violated_orders": "violated orders",
-    "tie_order": "tie order",
-    "spearman_all": "Spearman with strength",
+    "recall_at_1": "nearest node is a neighbour",
+    "violated_orders": "share of comparisons that are wrong",
+    "tie_order": "of two ties, the stronger is shorter",
+    "spearman_all": "agreement of rank and strength (ρ)",
     "mean_rank": "mean rank",
 }
 
@@ -36,12 +37,15 @@ def summary(embedding: Placed) -> str:
         top = np.argsort(embedding.rank)[:_TOP]
         caption = "The top of the hierarchy" if shows_hierarchy(measures) else "Nodes by δ"
         parts.append(f"<table><caption>{caption}</caption>")
-        parts.append('<thead><tr><th>rank</th><th style="text-align:left">node</th><th>δ</th></tr></thead><tbody>')
-        for rank, row in enumerate(top, start=1):
-            name = escape(_shortened(str(embedding.ids[int(row)])))
-            delta = f"{embedding.delta[row]:.6g}"
-            place = f"{rank}{_interval(embedding, int(row))}"
-            parts.append(f'<tr><td>{place}</td><td style="text-align:left">{name}</td><td>{delta}</td></tr>')
+        named = bool(embedding.labels)
+        heads = '<th style="text-align:left">node</th>' + '<th style="text-align:left">label</th>' * named
+        parts.append(f"<thead><tr><th>rank</th>{heads}<th>δ</th></tr></thead><tbody>")
+        for rank, row in enumerate(top.tolist(), start=1):
+            node = embedding.ids[row]
+            names = [str(node)] + label_texts([node], embedding.labels) * named
+            cells = "".join(f'<td style="text-align:left">{escape(_shortened(name))}</td>' for name in names)
+            place = f"{rank}{_interval(embedding, row)}"
+            parts.append(f"<tr><td>{place}</td>{cells}<td>{embedding.delta[row]:.6g}</td></tr>")
         parts.append("</tbody></table>")
         if embedding.record.ranks is not None:
             parts.append(f"<div>In brackets: {escape(embedding.record.ranks.text)}.</div>")

@@ -1,4 +1,4 @@
-"""What is shown, drawn and written of an embedding, as a type that does not import it."""
+"""What viewers need of an embedding, as a type that does not import the class."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
+from ..graph.attributes import Attributes
+from .answers import Labels
 from .record import RunRecord
 
 Floats = NDArray[np.float64]
@@ -38,11 +40,11 @@ class Placed(Protocol):
 
     @property
     def geometry(self) -> Geometry | None:
-        """Q^{p,q}_β or R^d; None on a manifold of another kind."""
+        """Q^{p,q}_β or R^d; None on any other manifold."""
 
     @property
     def graph(self) -> Graph | None:
-        """The graph it was trained on, when at hand."""
+        """The graph it was trained on, where it is known."""
 
     @property
     def delta(self) -> Floats:
@@ -58,7 +60,15 @@ class Placed(Protocol):
 
     @property
     def popularity(self) -> Floats | None:
-        """[n] what was learnt of each node beside its point, where that was asked for."""
+        """[n] an offset learnt for each node beside its point, where that was asked for."""
+
+    @property
+    def labels(self) -> Labels | None:
+        """A label for some or all ids."""
+
+    @property
+    def attributes(self) -> Attributes:
+        """Further columns of the table of nodes, by name: [n] of text or numbers."""
 
     def __len__(self) -> int: ...
     def nearest(self, k: int = 1) -> tuple[Ints, Floats]:

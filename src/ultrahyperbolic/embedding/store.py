@@ -7,15 +7,20 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
-from ..geometry import Geometry
+from ..graph.attributes import Attributes, free_names
 from ..graph.parquet import read_parquet
+from ..graph.rows import Number
+from .answers import Labels, label_texts
+from .distances import Space
 from .ids import as_texts, from_texts, kind_of
 from .record import Json, RunRecord
 
@@ -26,7 +31,10 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
-_POPULARITY = "popularity"
+_POPULARITY, _LABEL, _TIES = "popularity", "label", "ties"
+_OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES}
+_KINDS = ("string", "double", "int64")  # of attributes
+_MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
@@ -40,11 +48,35 @@ class Table(NamedTuple):
     """[n, d]"""
     delta: Floats
     """[n]"""
-    geometry: Geometry
+    manifold: Mapping[str, Json]
+    """As ``Geometry.to_json`` writes it."""
     rank_ends: Ints | None = None
     """[2, n], the lowest and the highest rank over the seeds, where several were trained."""
     popularity: Floats | None = None
     """[n], where it was trained."""
+    labels: Labels | None = None
+    attributes: Attributes = MappingProxyType({})
+    """Further columns of the table of nodes."""
+    ties: Sequence[str] | None = None
+    """[n] the rows of the nodes that each is tied to, as :func:`ties_of` writes them, where that is known."""
+
+
+def ties_of(neighbor_lists: tuple[Ints, Ints]) -> list[str] | None:
+    """The neighbours of each node as text, of ``Graph.neighbor_lists``; None of a graph that has too many.
+
+    >>> ties_of((np.array([0, 2, 3, 4]), np.array([1, 2, 0, 0])))
+    ['1 2', '0', '0']
+    """
+    offsets, nodes = neighbor_lists
+    if len(nodes) > 2 * _MOST_TIES:
+        return None
+    texts = list(map(str, nodes.tolist()))
+    return [" ".join(texts[a:b]) for a, b in pairwise(offsets.tolist())]
+
+
+def tied_rows(text: str) -> Ints:
+    """The reverse for one node."""
+    return np.array(text.split(), dtype=np.int64)
 
 
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
@@ -59,7 +91,9 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
         numbers |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
     if table.popularity is not None:
         numbers[_POPULARITY] = table.popularity
-    content = pa.table({"node": _texts(texts)} | {name: _numbers(of) for name, of in numbers.items()})
+    columns = {"node": _texts(texts)} | {name: _numbers(of) for name, of in numbers.items()}
+    columns |= {name: _array(of) for name, of in _extras(table).items()}
+    content = pa.table(columns)
     content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
     replace_files(folder, {TABLE: lambda file: pq.write_table(content, file), RECORD: lambda file: file.write(sealed)})
@@ -69,11 +103,40 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
 # Columns are made of what lies in memory: from arrays and lists pyarrow would import pandas, to ask if they are series.
 
 
-def _numbers(values: Floats | Ints) -> pyarrow.Array:
+def _numbers(values: NDArray[np.generic]) -> pyarrow.Array:
     import pyarrow as pa
 
     kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def _array(values: Sequence[str] | NDArray[np.generic]) -> pyarrow.Array:
+    if isinstance(values, np.ndarray) and values.dtype != object:
+        return _numbers(values)
+    return _texts([str(value) for value in values])
+
+
+def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
+    """The columns that earlier versions did not know: labels, attributes and ties, by the name of their column."""
+    found: dict[str, Sequence[str] | NDArray[np.generic]] = {}
+    if table.labels:
+        found[_LABEL] = [_clean(text) for text in label_texts(table.ids, table.labels)]
+    columns = attribute_columns(table.attributes, table.points.shape[1])
+    for name, values in table.attributes.items():
+        found[columns[name]] = [_clean(text) for text in values] if values.dtype == object else values
+    if table.ties is not None:
+        found[_TIES] = table.ties
+    return found
+
+
+def attribute_columns(attributes: Attributes, width: int) -> dict[str, str]:
+    """The column of the table in which each attribute is kept: its own name, unless the table has that already."""
+    return free_names(list(attributes), _OWN | {f"x{k}" for k in range(width)})
+
+
+def _clean(text: object) -> str:
+    """Text that UTF-8 has: half a character becomes a question mark."""
+    return str(text).encode("utf-8", "replace").decode()
 
 
 def _texts(values: Sequence[str]) -> pyarrow.Array:
@@ -98,14 +161,17 @@ def write_record(folder: Path, record: RunRecord) -> None:
     _write_json(folder, record.to_json())
 
 
-def load(folder: Path, check: Callable[[Table], None]) -> tuple[Table, RunRecord]:
-    """What :func:`save` wrote; ``ValueError`` where a file is not that, or ``check`` finds something wrong."""
+def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> tuple[Table, RunRecord]:
+    """What :func:`save` wrote; ``ValueError`` where a file is not that, or ``check`` finds something wrong.
+
+    Without ``ties`` those are not read, which saves time.
+    """
     if not (folder / TABLE).exists():
         raise FileNotFoundError(f"{folder} holds no embedding: there is no {TABLE} in it")
     while True:
         seen = _stamps(folder)
         try:
-            table, seal = _read_table(folder / TABLE)
+            table, seal = _read_table(folder / TABLE, ties=ties)
             check(table)
         except _NO_EMBEDDING as error:
             if seen != _stamps(folder):  # another was saved while it was read
@@ -115,7 +181,7 @@ def load(folder: Path, check: Callable[[Table], None]) -> tuple[Table, RunRecord
         if found is not None:
             return table, RunRecord.from_json(found[1])
         if seen == _stamps(folder):
-            raise ValueError(f"{folder / RECORD} is of other points than {TABLE}: save them again, or remove it")
+            raise ValueError(f"{folder / RECORD} belongs to other points than {TABLE}: save them again, or remove it")
 
 
 def _no_embedding(folder: Path, error: Exception) -> ValueError:
@@ -139,7 +205,7 @@ def finish_save(folder: Path) -> None:
     """Complete a save that was killed between its two renames, where there is one; nobody may be saving there."""
     with suppress(*_NO_EMBEDDING), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # loading it will say so
-        found = _record_of(folder, _read_table(folder / TABLE)[-1])
+        found = _record_of(folder, _read_table(folder / TABLE, ties=False)[-1])
         if found is not None and found[0] != folder / RECORD:
             found[0].replace(folder / RECORD)
             (folder / REPORT).unlink(missing_ok=True)
@@ -153,9 +219,22 @@ def _write_json(folder: Path, record: Mapping[str, Json]) -> None:
 def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     """The ids as text, and what the metadata of the table says, with its seal."""
     texts = as_texts(table.ids)
-    about: dict[str, Json] = {"manifold": table.geometry.to_json(), "ids": kind_of(table.ids)}
+    about: dict[str, Json] = {"manifold": dict(table.manifold), "ids": kind_of(table.ids)}
+    if table.attributes:
+        columns = attribute_columns(table.attributes, table.points.shape[1])
+        about["attributes"] = {column: name for name, column in columns.items()}
+    extras = _extras(table)
+    if extras:
+        # Versions that do not know these columns still find the seal of the others as it should be.
+        about["columns"] = {column: _digest_of_column(values) for column, values in extras.items()}
     about[SEAL] = _digest(about, texts, table.points, table.delta, table.rank_ends, table.popularity)
     return texts, about
+
+
+def _digest_of_column(values: Sequence[str] | NDArray[np.generic]) -> str:
+    is_numeric = isinstance(values, np.ndarray) and values.dtype != object
+    arrays = [np.asarray(values)] if is_numeric else texts_as_arrays([str(value) for value in values])
+    return digest_of({}, arrays)
 
 
 def _digest(
@@ -194,42 +273,40 @@ def _stamps(folder: Path) -> list[tuple[int, int] | None]:
     return [None if status is None else (status.st_ino, status.st_mtime_ns) for status in found]
 
 
-def _read_table(path: Path) -> tuple[Table, str | None]:
+def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
     """An ``embedding.parquet`` that holds what was written, and its seal."""
     about: dict[str, Json] = {}
-    geometries: list[Geometry] = []
 
     def choose(schema: pyarrow.Schema) -> list[str]:
         about.update(json.loads((schema.metadata or {})[_ABOUT.encode()]))
-        described = about["manifold"]
-        if not isinstance(described, Mapping):
-            raise ValueError(f"no manifold: {described}")
-        geometry = Geometry.from_json(described)
-        geometries.append(geometry)
-        if geometry.ambient_dim > len(schema.names):
-            width = geometry.ambient_dim
+        width = Space.from_json(about["manifold"]).ambient_dim
+        if width > len(schema.names):
             raise ValueError(f"its manifold has {width} coordinates, and it has {len(schema.names)} columns")
-        numbers = [*(f"x{k}" for k in range(geometry.ambient_dim)), "delta"]
+        numbers = [*(f"x{k}" for k in range(width)), "delta"]
         numbers += [name for name in (_POPULARITY,) if name in schema.names]
         ends = [name for name in _RANK_ENDS if name in schema.names]
         kinds = {"node": "string"} | dict.fromkeys(numbers, "double") | dict.fromkeys(ends, "int64")
         for name, kind in kinds.items():
             if str(schema.field(name).type) != kind:
                 raise ValueError(f"the column {name} holds {schema.field(name).type}, not {kind}")
-        return list(kinds)
+        extras = [name for name in _mapping(about, "columns") if ties or name != _TIES]
+        for name in extras:
+            if str(schema.field(name).type) not in _KINDS:
+                raise ValueError(f"the column {name} holds {schema.field(name).type}, not text or numbers")
+        return [*kinds, *extras]
 
     table = read_parquet(str(path), choose)
     if any(column.null_count for column in table.columns):
         raise ValueError("there are gaps in it")
-    (geometry,) = geometries
     texts: list[str] = table.column("node").to_pylist()
-    points: Floats = np.stack([table.column(f"x{k}").to_numpy() for k in range(geometry.ambient_dim)], axis=1)
-    delta: Floats = np.array(table.column("delta").to_numpy(), dtype=np.float64)
-    known = [np.array(table.column(name).to_numpy()) for name in _RANK_ENDS if name in table.column_names]
+    width = Space.from_json(about["manifold"]).ambient_dim
+    points: Floats = np.stack([_floats(table, f"x{k}") for k in range(width)], axis=1)
+    delta: Floats = _floats(table, "delta")
+    known = [_in_memory(table.column(name), np.int64) for name in _RANK_ENDS if name in table.column_names]
     rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
     popularity: Floats | None = None
     if _POPULARITY in table.column_names:
-        popularity = np.array(table.column(_POPULARITY).to_numpy(), dtype=np.float64)
+        popularity = _floats(table, _POPULARITY)
     seal = about.pop(SEAL, None)
     if seal is None:
         warn_unsealed(path)
@@ -237,5 +314,64 @@ def _read_table(path: Path) -> tuple[Table, str | None]:
         raise ValueError("its content is not what was written: its sha256 differs")
     if not (np.isfinite(delta) & (delta >= 0)).all():
         raise ValueError("delta, a sum of distances, must be finite and not negative")
-    found = Table(from_texts(texts, about["ids"]), points, delta, geometry, rank_ends, popularity)
+    ids = from_texts(texts, about["ids"])
+    manifold = _mapping(about, "manifold")
+    found = Table(ids, points, delta, manifold, rank_ends, popularity, *_read_extras(table, about, ids))
     return found, seal if isinstance(seal, str) else None
+
+
+def _read_extras(
+    table: pyarrow.Table, about: Mapping[str, Json], ids: Sequence[Hashable]
+) -> tuple[Labels | None, Attributes, Sequence[str] | None]:
+    """Labels, attributes and ties, as far as they were read; ``ValueError`` where one is not what was written."""
+    names = _mapping(about, "attributes")
+    labels: Labels | None = None
+    ties: Sequence[str] | None = None
+    attributes: dict[str, NDArray[np.generic]] = {}
+    for column, seal in _mapping(about, "columns").items():
+        if column not in table.column_names:
+            continue
+        values = _values(table.column(column))
+        if _digest_of_column(values) != seal:
+            raise ValueError(f"the column {column} is not what was written: its sha256 differs")
+        if column == _LABEL:
+            labels = {node: str(label) for node, label in zip(ids, values, strict=True) if label}
+        elif column == _TIES:
+            ties = [str(text) for text in values]
+        else:
+            attributes[str(names.get(column, column))] = values
+    return labels, attributes, ties
+
+
+def _floats(table: pyarrow.Table, name: str) -> Floats:
+    return _in_memory(table.column(name), np.float64)
+
+
+def _in_memory(column: pyarrow.ChunkedArray, dtype: type[Number]) -> NDArray[Number]:
+    """A column of numbers without gaps, copied; pyarrow's own ``to_numpy`` would import pandas."""
+    size = np.dtype(dtype).itemsize
+    chunks = [
+        np.frombuffer(chunk.buffers()[1], dtype, len(chunk), chunk.offset * size)
+        for chunk in column.chunks
+        if len(chunk)
+    ]
+    return np.concatenate(chunks) if chunks else np.empty(0, dtype)
+
+
+def _values(column: pyarrow.ChunkedArray) -> NDArray[np.generic]:
+    """Numbers, or text as objects."""
+    if str(column.type) in ("double", "int64"):
+        is_float = str(column.type) == "double"
+        found: NDArray[np.generic] = _in_memory(column, np.float64) if is_float else _in_memory(column, np.int64)
+    else:
+        found = np.empty(len(column), dtype=object)
+        found[:] = column.to_pylist()
+    found.flags.writeable = False
+    return found
+
+
+def _mapping(about: Mapping[str, Json], name: str) -> Mapping[str, Json]:
+    value = about.get(name, {})
+    if not isinstance(value, Mapping):
+        raise ValueError(f"its description has no {name}")
+    return value

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
 from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
+from .attributes import plain_columns
 from .columns import SAMPLE_ROWS, Column, Columns, Wanted, choose_columns, columns_taken
 from .errors import GraphError, need
 from .ids import NodeIds
@@ -48,7 +49,9 @@ class Adapters(ABC):
         """A graph from rows as a reader gathers them."""
 
     @abstractmethod
-    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, object]) -> Self:
+    def with_nodes(
+        self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
+    ) -> Self:
         """The same edges over the given nodes."""
 
     @classmethod
@@ -63,7 +66,10 @@ class Adapters(ABC):
         weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From any networkx graph. Edges without the attribute ``weight`` weigh 1; ``label`` names a node attribute."""
+        """From any networkx graph. Edges without the attribute ``weight`` weigh 1; ``label`` names a node attribute.
+
+        Other attributes of nodes are kept as ``Graph.attributes`` where they are text or numbers.
+        """
         name = name or graph.name or None
         ids = list(graph.nodes)
         _check_ids(ids, name or "networkx graph")
@@ -74,10 +80,12 @@ class Adapters(ABC):
         labels = None if label is None else {node: text for node, text in graph.nodes(data=label) if text is not None}
         rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "networkx graph", counts)
         kind: Kind = "matrix" if graph.is_directed() else "undirected"
-        return cls.from_rows(
+        made = cls.from_rows(
             rows, kind=kind, rules=Rules(repeated, asymmetric, weights_are_distances), weight_name=weight,
             labels=labels, name=name,
         )  # fmt: skip
+        attributes = plain_columns([data for _, data in graph.nodes(data=True)], without=label)
+        return made.with_nodes(ids, attributes) if attributes else made
 
     @classmethod
     def from_igraph(
@@ -119,7 +127,7 @@ class Adapters(ABC):
         weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a PyTorch Geometric ``Data``: ``edge_weight``, or one number an edge in ``edge_attr``, is the weight."""
+        """From a PyTorch Geometric ``Data``; weights are ``edge_weight``, or ``edge_attr`` if it has one per edge."""
         if getattr(data, "edge_index", None) is None:
             raise GraphError(f"{name or 'PyG data'}: no edge_index; a Data with edges is needed")
         first, second = data.edge_index.cpu().numpy().astype(np.int64)
@@ -132,7 +140,7 @@ class Adapters(ABC):
         elif weight is not False:
             weights = getattr(data, weight, None)
             if weights is None or weights.numel() != len(first):
-                raise GraphError(f"{name or 'PyG data'}: {weight!r} does not hold one number an edge")
+                raise GraphError(f"{name or 'PyG data'}: {weight!r} must hold one number per edge")
         floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
         node_ids = _ids_of_matrix(ids, int(data.num_nodes), name or "PyG data")
         rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'PyG data'}, edge {row} (from 0)")
@@ -197,7 +205,7 @@ class Adapters(ABC):
         weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a data frame with a row an edge; columns are found as :func:`read_graph` finds them."""
+        """From a data frame with one row per edge; columns are found as :func:`read_graph` finds them."""
         pd = need("pandas", "Graph.from_pandas")
         where = name or "data frame"
         is_numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
@@ -245,7 +253,7 @@ class Adapters(ABC):
         weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a ``pyarrow.Table`` with a row an edge; columns are found as :func:`read_graph` finds them."""
+        """From a ``pyarrow.Table`` with one row per edge; columns are found as :func:`read_graph` finds them."""
         where = name or "table"
         chosen = choose_arrow_columns(
             table.schema,
@@ -288,7 +296,7 @@ def _fill_missing(weights: Sequence[ArrayLike | None], name: str | None) -> tupl
 
 def _check_square(shape: tuple[int, ...], dtype: DTypeLike, where: str) -> None:
     if len(shape) != 2 or shape[0] != shape[1]:
-        raise GraphError(f"{where}: a square matrix is needed, with a row and a column a node; this one is {shape}")
+        raise GraphError(f"{where}: must be a square matrix, with one row and one column per node; got {shape}")
     if np.dtype(dtype).kind not in "biuf":
         raise GraphError(f"{where}: the entries must be real numbers, not {dtype}")
 

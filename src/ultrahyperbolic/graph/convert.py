@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,13 +23,13 @@ _ADAPTERS: dict[str, Callable[..., Graph]] = {
 
 
 def as_graph(data: object, **options: object) -> Graph:
-    """A :class:`Graph` from a file name, a networkx, igraph or PyG graph, a matrix, or a table with a row an edge.
+    """A :class:`Graph` from a file, a networkx, igraph or PyG graph, a matrix, a table, or a list of pairs or triples.
 
-    ``options`` go to the reader or constructor that the object needs; a ``Graph`` is returned as it is and takes none.
+    A table has one row per edge; a triple is (id, id, weight). ``options`` go to the reader or constructor that the
+    object needs, for example ``weight="calls"``; a ``Graph`` is returned as it is and takes none.
 
-    >>> import numpy as np
-    >>> as_graph(np.array([[0, 1], [1, 0]]))
-    Graph(n_nodes=2, n_edges=1)
+    >>> as_graph([("ann", "bob", 2), ("bob", "cid", 1)])
+    Graph(n_nodes=3, n_edges=2)
     """
     if isinstance(data, Graph):
         if options:
@@ -37,10 +38,17 @@ def as_graph(data: object, **options: object) -> Graph:
     make = _constructor(data)
     if make is None:
         raise GraphError(
-            f"cannot make a graph of {type(data).__name__}: give a file, a networkx, igraph or PyG graph, a matrix, a "
-            "table of edges, or use Graph.from_edges"
+            f"cannot make a graph of {type(data).__name__}: give a file, a networkx, igraph or PyG graph, a matrix, "
+            "a table with one row per edge, or a list of pairs or triples"
         )
     return make(data, **options)
+
+
+def _from_list(edges: Iterable[Sequence[Hashable]], *, weight: object = None, **options: Any) -> Graph:
+    """From pairs or triples; ``weight=False`` ignores the third of a triple."""
+    if weight is not None and weight is not False:
+        raise GraphError(f"a list of edges has no columns: its weights are the third of each triple, got {weight!r}")
+    return Graph.from_edges([edge[:2] for edge in edges] if weight is False else edges, **options)
 
 
 def _constructor(data: object) -> Callable[..., Graph] | None:
@@ -49,5 +57,7 @@ def _constructor(data: object) -> Callable[..., Graph] | None:
         return read_graph
     if isinstance(data, np.ndarray):
         return Graph.from_numpy
+    if isinstance(data, (list, tuple, Iterator)):
+        return _from_list
     libraries = (kind.__module__.partition(".")[0] for kind in type(data).__mro__)
     return next((_ADAPTERS[library] for library in libraries if library in _ADAPTERS), None)

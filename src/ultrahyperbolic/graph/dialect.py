@@ -19,6 +19,7 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 _SAMPLE = 256 << 10  # bytes
 _DELIMITERS = ("\t", ",", ";", "|")
+LABEL_NAMES = ("label", "name", "title")
 _NODE_NAMES = ("id", "node", "node_id", "nodeid", "name")
 # What has nothing to squeeze, as much as there is; a line break with the blanks around it; or a run of blanks. The
 # first is matched too so that blanks in quotes are left alone, and at length, for each match takes time and memory.
@@ -87,7 +88,7 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
         if _regularity(candidate, tables[candidate])[:2] == (1, True):
             break  # nothing is more regular than a tab in every line
     if not tables:
-        raise GraphError(f"{path}: not a table of edges: {reason}")
+        raise GraphError(f"{path}: not an edge list: {reason}")
     delimiter = max(tables, key=lambda candidate: _regularity(candidate, tables[candidate]))
     if delimiter == "," and has_decimal_commas(tables.get(WHITESPACE, [])):
         delimiter = WHITESPACE
@@ -97,7 +98,7 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
     if (widest := max(map(len, table))) > COLUMNS:
         raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: no list of edges")
     if header is None:
-        header = has_header(table) or (nodes and fold_name(table[0][0]) in _NODE_NAMES)
+        header = has_header(table) or (nodes and _names_nodes(table[0]))
     body = table[1:] if header else table
     if not body:
         raise GraphError(f"{path}: nothing in it but a header")
@@ -114,6 +115,12 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
         line, names = next(records(dialect))
         raise GraphError(f"{path}, line {line}: the header has {len(names)} columns, the rows have {dialect.width}")
     return dialect
+
+
+def _names_nodes(row: Sequence[str]) -> bool:
+    """Whether the first row of a list of nodes is its header, by the names in it."""
+    first, *rest = (fold_name(cell) for cell in row)
+    return first in _NODE_NAMES or any(name in LABEL_NAMES for name in rest)
 
 
 def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:
@@ -179,7 +186,7 @@ def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
             yield pulled[0], row
             pulled.clear()
     except csv.Error as error:
-        raise GraphError(f"{dialect.path}, line {pulled[0]}: not a table of edges: {error}") from None
+        raise GraphError(f"{dialect.path}, line {pulled[0]}: not an edge list: {error}") from None
 
 
 def squeeze_blanks(data: bytes) -> bytes:

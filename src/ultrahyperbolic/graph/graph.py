@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .adapters import Adapters
+from .attributes import Attributes, as_attributes, taken
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError, need
 from .fingerprint import fingerprint_of
@@ -50,6 +51,8 @@ class Graph(Adapters):
         The file or the name that the graph came from.
     columns
         Of a graph that was read from a table, the columns of the two ends and of the weight.
+    attributes
+        Further columns of the table of nodes, by name: [n] values, text or numbers.
 
     >>> graph = Graph.from_edges([("ann", "bob", 2), ("bob", "cid", 1), ("bob", "ann", 3)])
     >>> graph
@@ -67,6 +70,7 @@ class Graph(Adapters):
     policies: Mapping[str, int] = field(default_factory=dict)
     source: str | None = None
     columns: Columns | None = None
+    attributes: Attributes = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.ids, NodeIds):
@@ -75,6 +79,7 @@ class Graph(Adapters):
         object.__setattr__(self, "weights", _frozen(self.weights, np.float64))
         if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
             raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
+        object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
 
     # Constructors
 
@@ -96,7 +101,7 @@ class Graph(Adapters):
         edges
             Pairs (id, id), with ``weights`` apart or none at all; or triples (id, id, weight).
         weights
-            One number an edge.
+            One number per edge.
         nodes
             All nodes, in the order wanted, or a mapping from id to label: see :meth:`with_nodes`.
         repeated
@@ -185,11 +190,13 @@ class Graph(Adapters):
         edges, weights, counts = fold(rows, kind, rules)
         return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name, columns)
 
-    def with_nodes(self, nodes: Iterable[Hashable] | Mapping[Hashable, object]) -> Self:
+    def with_nodes(
+        self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
+    ) -> Self:
         """The same edges over the given nodes, in their order; those without an edge are isolated.
 
-        A mapping gives labels too. Every node of the graph must be among them: an id that is in the edges and not in
-        the list is more often a slip than a node.
+        A mapping gives labels too, and ``attributes`` further columns: one value per given node. Every node of the
+        graph must be among the nodes: an id that is in the edges and not in the list is more often a slip than a node.
         """
         ids = distinct_ids(list(nodes), "the node list", once=True)
         missing = [node for node in self.ids if node not in ids]
@@ -201,6 +208,9 @@ class Graph(Adapters):
         edges = np.sort(positions[self.edges], axis=1)
         order = np.lexsort((edges[:, 1], edges[:, 0]))
         labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
+        kept = (
+            taken(self.attributes, positions, len(ids)) if attributes is None else as_attributes(attributes, len(ids))
+        )
         return replace(
             self,
             ids=NodeIds(ids),
@@ -208,6 +218,7 @@ class Graph(Adapters):
             weights=self.weights[order],
             labels=labels,
             policies=_with_isolated(self.policies, edges, len(ids)),
+            attributes=kept,
         )
 
     def unweighted(self) -> Self:
@@ -297,6 +308,8 @@ class Graph(Adapters):
         graph.add_nodes_from(nodes)
         if self.labels is not None:
             graph.add_nodes_from((node, {"label": label}) for node, label in self.labels.items() if node in self.ids)
+        for name, values in self.attributes.items():
+            graph.add_nodes_from((node, {name: value}) for node, value in zip(nodes, values.tolist(), strict=True))
         ends = ((nodes[i], nodes[j]) for i, j in self.edges.tolist())
         graph.add_weighted_edges_from((*pair, w) for pair, w in zip(ends, self.weights.tolist(), strict=True))
         return graph
@@ -309,7 +322,7 @@ class Graph(Adapters):
         if self.n_nodes == 1:
             raise GraphError(f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and an edge")
         if self.n_edges == 0:
-            raise GraphError(f"{self._name} has {self.n_nodes} nodes and no edges: there is nothing to bring together")
+            raise GraphError(f"{self._name} has {self.n_nodes} nodes and no edges: there is nothing to embed")
         if self.n_edges == pairs and len(self.capacities) == 1:
             raise GraphError(
                 f"{self._name} has nothing to order: each of its {pairs} pairs is tied with weight "
@@ -337,6 +350,12 @@ class Graph(Adapters):
         source = "" if self.source is None else f", source={self.source!r}"
         return f"{type(self).__name__}(n_nodes={self.n_nodes}, n_edges={self.n_edges}{source})"
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        from .notebook import summary
+
+        return summary(self)
+
     def __eq__(self, other: object) -> bool:
         return self.fingerprint == other.fingerprint if isinstance(other, Graph) else NotImplemented
 
@@ -363,7 +382,7 @@ def _as_positions(what: str, values: ArrayLike) -> Ints:
     if array.size == 0:
         return np.empty(0, dtype=np.int64)
     if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise GraphError(f"{what} must be a line of whole numbers, got {array.dtype} {list(array.shape)}")
+        raise GraphError(f"{what} must be a 1-D array of whole numbers, got {array.dtype} {list(array.shape)}")
     return array.astype(np.int64)
 
 

@@ -69,9 +69,7 @@ def _layout(path: str) -> _Layout:
         raise GraphError(f"{path}: after the comments a line of sizes is missing: {what}")
     n, columns, entries = [int(word) for word in sizes] + [0] * is_array
     if n != columns:
-        raise GraphError(
-            f"{path}: a square matrix is needed, with a row and a column a node; this one is {(n, columns)}"
-        )
+        raise GraphError(f"{path}: must be a square matrix, with one row and one column per node; got {(n, columns)}")
     if is_array:
         entries = n * (n + 1) // 2 if is_symmetric else n * n
     size = os.path.getsize(path)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -23,18 +23,16 @@ from .ids import NodeIds
 from .limits import ID
 from .matrix_market import read_matrix_market
 from .networkx_files import Format, format_of, label_attribute, read_networkx_file, weight_attribute
+from .nodes import Nodes, read_nodes
 from .parquet import FirstRows, longest_text, read_parquet
 from .rows import Asymmetric, Ints, Repeated, Rows, Rules, check_option
 from .streams import compression, open_bytes
 from .text import read_columns, read_encoded
 
 if TYPE_CHECKING:
-    import pandas
     import pyarrow
 
 Path = str | os.PathLike[str]
-Nodes = Path | Iterable[Hashable] | Mapping[Hashable, object]
-
 _START = 4 << 10  # bytes in which a file must show its format
 _LARGE = 16 << 20  # bytes of text from which loading the compiled loops pays
 _TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
@@ -88,8 +86,9 @@ def read_graph(
     comments
         Of text: lines that begin with one of these characters are skipped. ``""`` where ids begin with them.
     nodes
-        All nodes in the order wanted: a file with ids, and labels in a second column, a table, a mapping from id to
-        label, or a list of ids. Those without an edge keep their row and are counted as isolated.
+        All nodes in the order wanted: a file or a table with ids in its first column, a mapping from id to label, or a
+        list of ids. The label is in the column named label, name or title, else in the second. All other columns are
+        kept as ``Graph.attributes``. Nodes without an edge keep their row and are counted as isolated.
     repeated
         What rows that give one edge again become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``; rows that give it
         reversed, too. A list that gives *every* edge both ways with equal weight holds each edge once.
@@ -143,9 +142,9 @@ def read_graph(
             with _progress(file, progress) as advance:
                 graph = _read_text(dialect, wanted, rules, advance)
         if nodes is not None:
-            graph = graph.with_nodes(_read_nodes(nodes, comments))
+            graph = graph.with_nodes(*read_nodes(nodes, comments, _check_file))
         if graph.n_nodes == 0:
-            raise GraphError(f"{file}: there is no node in it")
+            raise GraphError(f"{file}: no nodes found")
         return graph
     except FileNotFoundError as error:
         raise GraphError(f"{error.filename or file}: no such file") from None
@@ -161,7 +160,7 @@ def _check_file(path: str) -> None:
     """Refuse what is no plain file: it is read more than once, and a pipe or a device need not end."""
     mode = os.stat(path).st_mode
     if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
-        raise GraphError(f"{path}: no plain file, and a graph is read more than once: write it to a file first")
+        raise GraphError(f"{path}: not a regular file: graphs are read more than once, so save it to a file first")
 
 
 def _first_bytes(path: str) -> bytes:
@@ -251,7 +250,7 @@ def _read_parquet(path: str, wanted: Wanted, rules: Rules) -> Graph:
 
 def _read_matrix_market(path: str, weight: Column | Literal[False] | None, rules: Rules) -> Graph:
     if weight not in (None, False):
-        raise GraphError(f"{path}: weight names no column of Matrix Market: leave it out, or say False")
+        raise GraphError(f"{path}: Matrix Market has no columns to name as weight: leave it out, or pass False")
     rows, kind = read_matrix_market(path, weighted=weight is None, is_large=os.path.getsize(path) >= _LARGE)
     # A position that is given again is summed, as the format has it.
     return Graph.from_rows(rows, kind=kind, rules=rules._replace(repeated="sum"), name=path)
@@ -281,40 +280,6 @@ def _attribute(path: str, format: str, weight: Column | Literal[False] | None) -
     if weight is not None and weight is not False and not isinstance(weight, str):
         raise GraphError(f"{path}: in {format} weight is the name of an attribute, got {weight!r}")
     return weight
-
-
-def _read_nodes(nodes: Nodes, comments: str) -> Iterable[Hashable] | Mapping[Hashable, object]:
-    """Ids, or a mapping from id to label, from whatever a list of nodes may be given as."""
-    columns: list[list[Hashable]]
-    if isinstance(nodes, (str, os.PathLike)):
-        columns = [column.to_pylist() for column in _node_columns(os.fspath(nodes), comments)]
-    elif hasattr(nodes, "to_pandas"):
-        columns = [column.to_pylist() for column in cast("pyarrow.Table", nodes).columns[:2]]
-    elif hasattr(nodes, "iloc"):
-        frame = cast("pandas.DataFrame", nodes)
-        columns = [frame.iloc[:, k].tolist() for k in range(min(frame.shape[1], 2))]
-    else:
-        return nodes
-    if len(columns) < 2:
-        return columns[0] if columns else []
-    try:
-        is_repeated = len(set(columns[0])) < len(columns[0])
-    except TypeError:
-        raise GraphError("the node list: ids must be hashable") from None
-    if is_repeated:
-        return columns[0]
-    return dict(zip(*columns, strict=True))
-
-
-def _node_columns(path: str, comments: str) -> list[pyarrow.ChunkedArray]:
-    """The first two columns of a file of nodes, at most."""
-    _check_file(path)
-    if _first_bytes(path).startswith(b"PAR1"):
-        columns: list[pyarrow.ChunkedArray] = read_parquet(path, lambda schema: schema.names[:2]).columns
-        return columns
-    dialect = sniff(path, delimiter=None, header=None, comments=comments, nodes=True)
-    texts, _ = read_columns(dialect, range(min(dialect.width, 2)))
-    return [need("pyarrow.compute", "reading a file").utf8_trim_whitespace(text) for text in texts]
 
 
 @contextmanager

@@ -11,10 +11,11 @@ from ..checks import check_callable
 from ..embedding import Embedding
 from ..engines.base import Backend, BatchState, Optimizer, Place, Precision
 from ..geometry.words import Dissimilarity
-from ..graph import as_graph
 from ..loop import Callback
 from ..objective import Scope
+from ..progress import bar
 from .config import Stop
+from .inputs import Signature, Weight, find_graph, located
 from .method import Goal
 from .plan import Execution, Plan, Wishes, geometry_of
 from .presets import Preset
@@ -25,10 +26,12 @@ from .tensorboard import check_board, with_tensorboard
 def embed(
     graph: object,
     *,
+    weight: Weight | None = None,
     p: int | None = None,
     q: int | None = None,
     dim: int | None = None,
     flat: bool = False,
+    signature: Signature | None = None,
     beta: float = -1.0,
     goal: Goal = "balanced",
     by: By = "graph",
@@ -59,7 +62,10 @@ def embed(
     Parameters
     ----------
     graph
-        A :class:`Graph`, or anything :func:`as_graph` takes: a file, networkx, scipy, numpy, pandas, …
+        A file, the name of a data set such as ``"lesmis"``, a list of pairs or triples, a :class:`Graph`, or anything
+        else :func:`as_graph` takes: networkx, scipy, numpy, pandas, …
+    weight : str, int or False, optional
+        The column or edge attribute that holds the weights; False: every weight is 1. Found where not given.
     p, q : int, optional
         The signature of Q^{p,q}_β.
     dim : int, optional
@@ -68,6 +74,8 @@ def embed(
         unless it cannot be trained as told: through φ, for example.
     flat : bool
         Euclidean space; δ and the measures take the squared distance, as the authors' scripts do.
+    signature : (int, int), str, optional
+        The same in one word: ``(3, 1)``, ``"3,1"`` or ``"flat"``, as the command has it.
     beta : float
         Negative; 1/β is the curvature, which flat space has none of.
     goal : "balanced", "hierarchy", "neighbours" or "ties"
@@ -140,11 +148,11 @@ def embed(
     >>> embed(datasets.karate(), p=3, q=1, iterations=5, quiet=True)
     Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
     """
-    data = as_graph(graph)
+    data = find_graph(graph, weight)
     callbacks = _as_list(callback)
     check_board(tensorboard)
     plan = Plan(
-        geometry_of(p, q, dim, flat=flat, beta=beta),
+        geometry_of(**located(signature, p, q, dim, flat=flat), dim=dim, beta=beta),
         Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope, popularity),
         seed,
         preset,
@@ -155,9 +163,10 @@ def embed(
         seeds,
     )
     execution = Execution(plan, data, quiet=quiet)
-    execution.choose()
-    with with_tensorboard(tensorboard, data, execution.configs) as boards:
-        return execution.train([*boards, *callbacks])
+    with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
+        execution.choose()
+        with with_tensorboard(tensorboard, data, execution.configs) as boards:
+            return execution.train([*boards, *callbacks])
 
 
 def _as_list(callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None) -> list[Callback[BatchState]]:

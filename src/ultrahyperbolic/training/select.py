@@ -22,12 +22,13 @@ from ..engines.base import Backend, Place, Precision
 from ..engines.registry import samples, settle
 from ..evaluation import HeldOut, hold_out_edges, link_prediction, over_pairs, triadic_closure
 from ..geometry import Geometry
-from ..graph import Graph, as_graph
+from ..graph import Graph
 from ..interrupted import Interrupted
 from ..objective import RankedPairs
 from ..progress import bar
 from .config import TrainingConfig
 from .goals import score
+from .inputs import Weight, find_graph
 from .method import GOALS, Goal, default_iterations, recipe
 from .selection import BY, By, Row, Selection
 from .start import SpectralStart
@@ -94,6 +95,7 @@ class EmbedOptions(TypedDict, total=False):
 
     beta: float
     quiet: bool
+    weight: Weight | None
     device: str | torch.device | None
     backend: Backend
     threads: int | None
@@ -120,7 +122,7 @@ def select(
     Parameters
     ----------
     graph
-        Anything :func:`as_graph` takes.
+        Anything :func:`embed` takes.
     dim : int or several
         Dimension of the manifolds. On the graph itself more dimensions nearly always do better: to compare dimensions,
         hold out edges.
@@ -142,7 +144,7 @@ def select(
     seed : int
         The first seed.
     options
-        ``beta``, ``quiet``, ``device``, ``backend``, ``threads`` and ``precision``, as for :func:`embed`.
+        ``weight``, ``beta``, ``quiet``, ``device``, ``backend``, ``threads`` and ``precision``, as for :func:`embed`.
 
     Returns
     -------
@@ -157,8 +159,8 @@ def select(
     """
     judge = Judge(goal, by, seeds, held_out, popularity)
     beta, quiet = options.pop("beta", -1.0), options.pop("quiet", False)
-    place = Place(**options)  # type: ignore[misc]  # those two are taken out
-    data = as_graph(graph)
+    data = find_graph(graph, options.pop("weight", None))
+    place = Place(**options)  # type: ignore[misc]  # those three are taken out
     data.require_trainable()
     length = default_iterations(data) if iterations is None else iterations
     return choose_geometry(data, dim, length, judge=judge, beta=beta, seed=seed, place=place, quiet=quiet)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from html import escape
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -121,6 +122,33 @@ class Selection:
         import pandas as pd
 
         return pd.DataFrame([row.to_json() for row in self.rows])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the geometries, best first."""
+        heads = ("geometry", f"score ({self.goal})", "mAP", "tie order", "ρ", "difference", "iterations", "")
+        parts = [f"<table><caption>Best geometry: {self.best.markup}</caption><thead><tr>"]
+        parts += [f"<th>{escape(head)}</th>" for head in heads]
+        parts.append("</tr></thead><tbody>")
+        for row in self.rows:
+            error = row.difference_error
+            around = "" if error is None else f" ± {error:.4f}"
+            means = [row.mean(name) for name in ("map", "tie_order", "spearman_all")]
+            cells = [
+                row.geometry.markup,
+                f"{row.score:.4f}",
+                *("–" if mean is None else f"{mean:.3f}" for mean in means),
+                "" if row is self.rows[0] else f"{row.difference:+.4f}{around}",
+                f"{row.iterations:,}",
+                "" if row.kept else "dropped early",
+            ]
+            parts.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
+        parts.append("</tbody></table>")
+        near = ", ".join(self.within_noise)
+        if near:
+            parts.append(f"<div>Within two standard errors of the best: {escape(near)}.</div>")
+        elif self.seeds == 1:
+            parts.append("<div>One seed cannot tell how much of a difference is noise: try seeds=5.</div>")
+        return "<div>" + "".join(parts) + "</div>"
 
     def __repr__(self) -> str:
         near = f"; within two standard errors: {', '.join(self.within_noise)}" if self.within_noise else ""

@@ -1,54 +1,91 @@
-"""The scikit-learn way: an estimator over adjacency matrices."""
+"""The scikit-learn way: an estimator over adjacency matrices and graphs."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Hashable, Sequence
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_non_negative, validate_data
+from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from ..checks import as_integer
+from ..engines.base import Backend, Optimizer, Precision
+from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..objective import Scope
+from .config import Stop
 from .embed import embed
+from .inputs import Signature, Weight, find_graph
 from .method import Goal
 from .presets import Preset
+from .selection import By
+
+Floats = NDArray[np.float64]
 
 
-class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
-    """Embed the nodes of a graph given by its adjacency matrix of tie strengths.
+class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Embed the nodes of a graph, given by its adjacency matrix of tie strengths or as a networkx graph.
+
+    It works as a step of a pipeline: ``fit_transform`` gives the points of the nodes, ``transform`` those of the graph
+    it was fitted to, or of new nodes. All settings have the names they have in :func:`ultrahyperbolic.embed`, which
+    explains them.
 
     Parameters
     ----------
-    p, q : int
-        The signature of Q^{p,q}_β.
+    p, q : int, optional
+        The signature of Q^{p,q}_β. By default 3 and 3, unless ``dim``, ``flat`` or ``signature`` is given.
+    dim : int, optional
+        Dimension of the manifold; the best signature is then chosen for the graph.
+    flat : bool
+        Euclidean space.
+    signature : (int, int) or str, optional
+        p and q in one: ``(3, 1)``, ``"3,1"`` or ``"flat"``.
     beta : float
-        Negative.
+        Negative; 1/β is the curvature.
     goal : "balanced", "hierarchy", "neighbours" or "ties"
         What the embedding is for.
+    by : "graph" or "links"
+        With ``dim``: judge geometries by the graph itself, or by edges that are held out.
+    seeds : int
+        Train with this many seeds and keep the best.
     iterations : int, optional
-        At most so many; None for as many as the graph is given by default.
-    temperature : float, optional
-        τ; None for the default schedule.
+        The most iterations; by default as many as suit the graph.
+    time_limit : float, optional
+        Seconds after which to stop.
+    temperature, epsilon, max_step : float or (float, float), optional
+        τ, the smoothing of the light cone, and the longest move of a point; None for the defaults.
+    step : float, optional
+        Step size.
+    dissimilarity, optimizer, stop : str, optional
+        What is trained, how points move, and when to stop; None for the defaults.
     scope : "graph" or "node", optional
         Compare a tie with all weaker pairs of the graph, or with those of its two ends; None for what suits the goal.
     popularity : bool, optional
-        Learn an offset of each node with its point, which ``result_.popularity`` has then; None for what suits the
-        goal.
+        Learn an offset for each node, kept in ``result_.popularity``; None for what suits the goal.
     preset : "paper", "paper-text" or None
         The recipe of the authors' scripts.
+    weight : str or False, optional
+        Of a networkx graph: the edge attribute that holds the weights; False: every weight is 1.
+    device : str, optional
+        ``"cpu"`` or ``"cuda"``.
+    backend, threads, precision
+        What computes, and how.
+    seed : int, optional
+        Seed of the start. The same setting as ``random_state``: give one of them.
     random_state : int, RandomState or None
-        Seed of the start.
+        Seed of the start, the way scikit-learn takes it.
 
     Attributes
     ----------
-    embedding_ : ndarray [n, p + q + 1]
+    embedding_ : ndarray [n, d]
         Points, time coordinates first.
     delta_ : ndarray [n]
-        δ_i, small for nodes high in the hierarchy.
+        δ_i, small for central nodes.
     loss_ : float
         The best loss seen.
     result_ : Embedding
@@ -57,27 +94,63 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
 
     def __init__(
         self,
-        p: int = 3,
-        q: int = 3,
+        p: int | None = None,
+        q: int | None = None,
         *,
+        dim: int | None = None,
+        flat: bool = False,
+        signature: Signature | None = None,
         beta: float = -1.0,
         goal: Goal = "balanced",
+        by: By = "graph",
+        seeds: int = 1,
         iterations: int | None = None,
-        temperature: float | None = None,
+        time_limit: float | None = None,
+        temperature: float | tuple[float, float] | None = None,
+        dissimilarity: Dissimilarity | None = None,
+        epsilon: float | tuple[float, float] | None = None,
+        step: float | None = None,
+        max_step: float | tuple[float, float] | None = None,
+        optimizer: Optimizer | None = None,
+        stop: Stop | None = None,
         scope: Scope | None = None,
         popularity: bool | None = None,
         preset: Preset | None = None,
-        random_state: Any = None,
+        weight: Weight | None = None,
+        device: str | None = None,
+        backend: Backend = "auto",
+        threads: int | None = None,
+        precision: Precision | None = None,
+        seed: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.p = p
         self.q = q
+        self.dim = dim
+        self.flat = flat
+        self.signature = signature
         self.beta = beta
         self.goal = goal
+        self.by = by
+        self.seeds = seeds
         self.iterations = iterations
+        self.time_limit = time_limit
         self.temperature = temperature
+        self.dissimilarity = dissimilarity
+        self.epsilon = epsilon
+        self.step = step
+        self.max_step = max_step
+        self.optimizer = optimizer
+        self.stop = stop
         self.scope = scope
         self.popularity = popularity
         self.preset = preset
+        self.weight = weight
+        self.device = device
+        self.backend = backend
+        self.threads = threads
+        self.precision = precision
+        self.seed = seed
         self.random_state = random_state
 
     def __sklearn_tags__(self) -> Any:
@@ -88,28 +161,93 @@ class UltrahyperbolicEmbedding(BaseEstimator):  # type: ignore[misc]  # scikit-l
         return tags
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Embed the graph whose adjacency matrix X [n, n] is, dense or sparse; ``y`` is ignored."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        check_non_negative(X, type(self).__name__)
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(f"X must be a square adjacency matrix, got shape {X.shape}")
-        state = self.random_state
-        if isinstance(state, Integral):
-            seed = as_integer("random_state", state)
-        else:
-            seed = int(check_random_state(state).randint(2**31 - 1))
-        graph = Graph.from_numpy(X) if isinstance(X, np.ndarray) else Graph.from_scipy(X)
-        result = embed(
-            graph, p=self.p, q=self.q, beta=self.beta, goal=self.goal, iterations=self.iterations,
-            temperature=self.temperature, scope=self.scope, popularity=self.popularity, preset=self.preset, seed=seed,
-            quiet=True,
-        )  # fmt: skip
+        """Embed a graph; ``y`` is ignored.
+
+        Parameters
+        ----------
+        X
+            The adjacency matrix [n, n], dense, sparse or a data frame, whose columns then name the nodes; or a networkx
+            graph, a :class:`Graph`, a file, or the name of a data set.
+        y
+            Ignored.
+        """
+        graph = self._graph(X)
+        settings = self.get_params(deep=False)
+        state, seed = settings.pop("random_state"), settings.pop("seed")
+        del settings["weight"]  # of the graph, which is read already
+        result = embed(graph, **settings, seed=self._seed(state, seed), quiet=True)
         self.result_ = result
         self.embedding_ = np.array(result.points)
         self.delta_ = np.array(result.delta)
         self.loss_ = None if result.record.result is None else result.record.result.best_loss
+        self._n_features_out = self.embedding_.shape[1]
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
-        """Fit and return the points [n, p + q + 1]."""
+    def fit_transform(self, X: Any, y: Any = None) -> Floats:
+        """Fit and return the points [n, d]."""
         return self.fit(X, y).embedding_
+
+    def transform(self, X: Any) -> Floats:
+        """The points of the graph this was fitted to, or of new nodes, which are placed by their ties.
+
+        Parameters
+        ----------
+        X
+            What :meth:`fit` was given; or the ties [m, n] of m new nodes to the n fitted ones, one row per new node; or
+            a networkx graph, or pairs or triples, with the ties of new nodes to fitted ones.
+        """
+        check_is_fitted(self)
+        if _is_graph(X) or (isinstance(X, list) and X and isinstance(X[0], tuple)):
+            ties: object = find_graph(X, self.weight)
+            if ties == self.result_.graph:
+                return self.embedding_.copy()
+            return self._placed(ties)
+        matrix = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
+        check_non_negative(matrix, type(self).__name__)
+        square = matrix.shape[0] == matrix.shape[1]
+        if square and _of_matrix(matrix, list(self.result_.ids)) == self.result_.graph:
+            return self.embedding_.copy()
+        rows, columns = matrix.nonzero()
+        values = np.asarray(matrix[rows, columns]).ravel().tolist()
+        known, new = list(self.result_.ids), [("new", row) for row in range(matrix.shape[0])]
+        entries = zip(rows.tolist(), columns.tolist(), values, strict=True)
+        return self._placed([(new[row], known[column], value) for row, column, value in entries], new)
+
+    def _placed(self, ties: object, order: Sequence[Hashable] | None = None) -> Floats:
+        """The points of new nodes, in an order of their ids where one is given."""
+        found = self.result_.transform(ties)
+        return np.array(found.points if order is None else found[list(order)])
+
+    def _graph(self, X: Any) -> Graph:
+        """The graph of X; what scikit-learn keeps of its shape is kept."""
+        if _is_graph(X):
+            graph = find_graph(X, self.weight)
+            self.n_features_in_ = graph.n_nodes
+            return graph
+        named = hasattr(X, "columns") and hasattr(X, "index") and list(X.columns) == list(X.index)
+        ids = list(X.columns) if named else None
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        check_non_negative(X, type(self).__name__)
+        if X.shape[0] != X.shape[1]:
+            raise ValueError(f"X must be a square adjacency matrix, got shape {X.shape}")
+        return _of_matrix(X, ids)
+
+    @staticmethod
+    def _seed(state: object, seed: int | None) -> int:
+        if seed is not None and state is not None:
+            raise ValueError("seed and random_state are the same setting: give one of them")
+        if seed is not None:
+            return as_integer("seed", seed)
+        if isinstance(state, Integral):
+            return as_integer("random_state", state)
+        return int(check_random_state(state).randint(2**31 - 1))
+
+
+def _is_graph(X: object) -> bool:
+    """Whether it is a graph by itself, and not a matrix."""
+    library = type(X).__module__.partition(".")[0]
+    return isinstance(X, Graph | str | os.PathLike) or library in ("networkx", "igraph", "torch_geometric")
+
+
+def _of_matrix(X: Any, ids: Sequence[Hashable] | None) -> Graph:
+    return Graph.from_numpy(X, ids=ids) if isinstance(X, np.ndarray) else Graph.from_scipy(X, ids=ids)

@@ -1,0 +1,151 @@
+"""The questions an embedding answers, as plain columns: for the class in memory and for a folder read without torch."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..graph.attributes import Attributes, free_names
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Columns = dict[str, Sequence[object] | NDArray[np.generic]]
+Labels = Mapping[Hashable, object]
+_NAMED = 3  # nodes that an error names
+
+
+class Asked(Protocol):
+    """Nodes with what is known of each: the part of an embedding that the tables show."""
+
+    @property
+    def ids(self) -> Sequence[Hashable]:
+        """In the order of the graph."""
+
+    @property
+    def labels(self) -> Labels | None:
+        """For some or all ids."""
+
+    @property
+    def attributes(self) -> Attributes:
+        """Further columns, one value per node."""
+
+    @property
+    def delta(self) -> Floats:
+        """[n] the sums of distances to all others."""
+
+    @property
+    def rank_columns(self) -> Mapping[str, Ints]:
+        """[n] the rank, and its interval where it is known."""
+
+    @property
+    def popularity(self) -> Floats | None:
+        """[n], where it was learnt."""
+
+    def distances_from(self, row: int) -> Floats:
+        """[n] of the node in a row to all."""
+
+    def tied_to(self, row: int) -> Ints | None:
+        """The rows of the nodes tied to the node in a row; None where the graph is not known."""
+
+
+def ranking(embedding: Asked, top: int | None = None) -> Columns:
+    """The nodes from rank 1 on: node, label, delta, rank, its interval, and the attributes."""
+    columns = embedding.rank_columns
+    order = np.argsort(columns["rank"], kind="stable")[:top]
+    found = _names(embedding, order) | {"delta": embedding.delta[order]}
+    found |= {name: column[order] for name, column in columns.items()}
+    return _with_attributes(found, embedding, order)
+
+
+def nearest(embedding: Asked, row: int, k: int) -> Columns:
+    """The k nearest nodes of one: node, label, distance, popularity, connected, and the attributes."""
+    distances, popularity = embedding.distances_from(row), embedding.popularity
+    order = np.argsort(distances if popularity is None else distances - popularity, kind="stable")
+    order = order[order != row][:k]
+    found = _names(embedding, order) | {"distance": distances[order]}
+    if popularity is not None:
+        found["popularity"] = popularity[order]
+    if (tied := embedding.tied_to(row)) is not None:
+        found["connected"] = np.isin(order, tied)
+    return _with_attributes(found, embedding, order)
+
+
+def rows_of(columns: Columns) -> Iterator[dict[str, object]]:
+    """The rows of a table, of plain values."""
+    plain = [values.tolist() if isinstance(values, np.ndarray) else list(values) for values in columns.values()]
+    for row in zip(*plain, strict=True):
+        yield dict(zip(columns, row, strict=True))
+
+
+def label_texts(ids: Iterable[Hashable], labels: Labels | None) -> list[str]:
+    """The label of each id as text; empty where it has none."""
+    known = labels or {}
+    return ["" if (label := known.get(node)) is None else str(label) for node in ids]
+
+
+def _names(embedding: Asked, order: Ints) -> Columns:
+    ids = [embedding.ids[int(row)] for row in order]
+    found: Columns = {"node": ids}
+    if embedding.labels:
+        found["label"] = label_texts(ids, embedding.labels)
+    return found
+
+
+def _with_attributes(found: Columns, embedding: Asked, order: Ints) -> Columns:
+    names = free_names(list(embedding.attributes), list(found))
+    return found | {names[name]: values[order] for name, values in embedding.attributes.items()}
+
+
+class Rows:
+    """Finds the row of a node by its id, or by its label where one node alone has that label."""
+
+    def __init__(self, ids: Iterable[Hashable], labels: Labels | None) -> None:
+        self._rows = {node: row for row, node in enumerate(ids)}
+        self._labels = labels
+        self._by_label: dict[str, list[Hashable]] | None = None
+
+    def __call__(self, node: Hashable) -> int:
+        """The row; ``KeyError`` where there is none, or a label names several nodes."""
+        try:
+            return self._rows[node]
+        except (KeyError, TypeError):
+            pass
+        named = self._named(node)
+        if len(named) == 1:
+            return self._rows[named[0]]
+        if named:
+            some = ", ".join(map(repr, named[:_NAMED])) + (", …" if len(named) > _NAMED else "")
+            raise KeyError(f"the label {node!r} is ambiguous: {len(named)} nodes have it ({some}); use an id")
+        hint = ""
+        if not isinstance(node, str) and str(node) in self._rows:
+            hint = f"; ids read from text are text: try {str(node)!r}"
+        raise KeyError(f"no node {node!r} in this embedding{hint}")
+
+    def knows(self, node: object) -> bool:
+        """Whether there is one row for it."""
+        return isinstance(node, Hashable) and (self.has_id(node) or len(self._named(node)) == 1)
+
+    def has_id(self, node: Hashable) -> bool:
+        """Whether it is the id of a node."""
+        try:
+            return node in self._rows
+        except TypeError:
+            return False
+
+    def labelled(self, text: str) -> bool:
+        """Whether it is the label of a node, or of several."""
+        return bool(self._named(text))
+
+    def _named(self, node: object) -> list[Hashable]:
+        """The ids of the nodes that have a label."""
+        if not self._labels or not isinstance(node, str):
+            return []
+        if self._by_label is None:
+            self._by_label = {}
+            for each, label in self._labels.items():
+                if label is not None and each in self._rows:
+                    self._by_label.setdefault(str(label), []).append(each)
+        return self._by_label.get(node, [])

@@ -1,0 +1,111 @@
+"""How far one node is from all others, in numpy: queries answer without importing torch.
+
+The formulas are those of ``geometry.separation`` and ``geometry.dissimilarity``, for one point against many.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+# From ‖t‖‖t′‖ = 4|β| on two points are far from the pole.
+_FAR = 4.0
+_TOLERANCE = 1e-8
+
+
+class Space(NamedTuple):
+    """Q^{p,q}_β or R^d, as far as distances need it."""
+
+    time: int
+    """q + 1; 0 of flat space."""
+    ambient_dim: int
+    scale: float = 1.0
+    """|β|; 1 of flat space."""
+
+    @classmethod
+    def from_json(cls, data: object) -> Space:
+        """The space that ``embedding.parquet`` names; ``ValueError`` where it names none."""
+        if not isinstance(data, Mapping):
+            raise ValueError(f"no manifold: {data}")
+        kind = data.get("kind")
+        if kind == "flat":
+            return cls(0, _count(data, "dim", 1))
+        if kind == "pseudo_hyperboloid":
+            p, q, beta = _count(data, "p", 0), _count(data, "q", 0), data.get("beta")
+            if not isinstance(beta, int | float) or isinstance(beta, bool) or not -math.inf < beta < 0:
+                raise ValueError(f"beta must be finite and negative, got {beta!r}")
+            return cls(q + 1, p + q + 1, float(-beta))
+        raise ValueError(f"unknown manifold {kind!r}")
+
+    def holds(self, points: Floats) -> bool:
+        """Whether points [n, d] are on it, as :class:`Embedding` asks of them."""
+        if not np.isfinite(points).all():
+            return False
+        if self.time == 0:
+            return True
+        squares = points**2
+        inner = squares[:, self.time :].sum(1) - squares[:, : self.time].sum(1)
+        off = np.abs(inner + self.scale) > _TOLERANCE * np.maximum(squares.sum(1), self.scale)
+        return not off.any() and (self.time > 1 or bool((points[:, 0] > 0).all()))
+
+    def distances(self, x: Floats, points: Floats) -> Floats:
+        """[n] D_γ (Eq. 9) of a point [d] to points [n, d]; on flat space the squared distance."""
+        if self.time == 0:
+            squared: Floats = ((points - x) ** 2).sum(1)
+            return squared
+        if self.time == 1:
+            w = self._hyperbolic_w(x, points)
+            angle = _hyperbolic_angle(w)
+        else:
+            w = self._w(x, points)
+            near = 2.0 * np.arcsin(np.sqrt(np.maximum(-np.maximum(w, -0.5), 0.0)))
+            angle = np.where(w >= -0.5, near + _hyperbolic_angle(np.maximum(w, 0.0)), math.pi / 2 - 1.0 - 2.0 * w)
+        return angle * math.sqrt(self.scale)
+
+    def _hyperbolic_w(self, x: Floats, points: Floats) -> Floats:
+        """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels."""
+        ratio = x[0] / points[:, 0]
+        angular = ((ratio[:, None] * points - x) ** 2).sum(1)
+        w: Floats = (angular + (1.0 - ratio) ** 2 * self.scale) / (4.0 * self.scale * ratio)
+        return w
+
+    def _w(self, x: Floats, points: Floats) -> Floats:
+        """w = (⟨x, y⟩/β - 1)/2 by the chord that loses the fewest digits."""
+        time, scale = self.time, self.scale
+        products = points * x
+        total = products.sum(1)
+        if self.ambient_dim == time:
+            side = np.copysign(1.0, total)
+            turn = ((side[:, None] * points - x) ** 2).sum(1) / (-2.0 * scale)
+        else:
+            dot = products[:, :time].sum(1)
+            cosine = (total - 2.0 * dot) / -scale
+            height, depth = np.linalg.norm(x[:time]), np.linalg.norm(points[:, :time], axis=1)
+            room = height * depth
+            side, close = np.copysign(1.0, dot), 2.0 * np.abs(dot) >= room
+            stretch = np.where(room <= _FAR * scale, 1.0, height / depth)
+            whole = np.minimum(np.round(stretch), 1.0)
+            chord = (side * whole)[:, None] * points - x + (side * (stretch - whole))[:, None] * points
+            squares = chord**2
+            inner = squares.sum(1) - 2.0 * squares[:, :time].sum(1)
+            turn = np.where(close, (inner / scale + (stretch - 1.0) ** 2) / (2.0 * stretch), side * cosine - 1.0)
+        w: Floats = np.where(side > 0, 0.5 * turn, -1.0 - 0.5 * turn)
+        return w
+
+
+def _hyperbolic_angle(w: Floats) -> Floats:
+    """2 asinh √w for w >= 0, without cancellation."""
+    angle: Floats = np.log1p(2.0 * (w + np.sqrt(np.maximum(w + w * w, 0.0))))
+    return angle
+
+
+def _count(data: Mapping[str, object], name: str, least: int) -> int:
+    value = data.get(name)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{name} must be at least {least}, and a whole number, got {value!r}")
+    return value

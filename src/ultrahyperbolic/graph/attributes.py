@@ -1,0 +1,114 @@
+"""Columns of a table of nodes beside the label: one value per node, text or numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .cells import is_number
+from .errors import GraphError
+
+_PLAIN = (str, int, float, np.number, type(None))
+Attributes = Mapping[str, NDArray[np.generic]]
+"""By name: [n] of float64, int64, or objects that are text."""
+
+
+def as_attributes(columns: Mapping[str, ArrayLike], n_nodes: int) -> dict[str, NDArray[np.generic]]:
+    """The columns as arrays that cannot be changed; :class:`GraphError` unless each has one value per node.
+
+    >>> found = as_attributes({"age": [31, None], "city": ["Rome", None]}, 2)
+    >>> found["age"].tolist(), found["city"].tolist()
+    ([31.0, nan], ['Rome', ''])
+    """
+    return {str(name): _column(str(name), values, n_nodes) for name, values in columns.items()}
+
+
+def _column(name: str, values: ArrayLike, n_nodes: int) -> NDArray[np.generic]:
+    array: NDArray[np.generic] = np.asarray(values)
+    if array.shape != (n_nodes,):
+        raise GraphError(f"attribute {name!r} must hold one value per node, [{n_nodes}], got shape {array.shape}")
+    if array.dtype.kind in "iub":
+        found: NDArray[np.generic] = array.astype(np.int64)
+    elif array.dtype.kind == "f":
+        found = array.astype(np.float64)
+    else:
+        found = _of_objects(array.tolist())
+    found.flags.writeable = False
+    return found
+
+
+def _of_objects(values: Sequence[object]) -> NDArray[np.generic]:
+    """Numbers where all are numbers or missing, else text."""
+    present = [value for value in values if value is not None and value == value]
+    numeric = bool(present) and all(isinstance(v, int | float | np.number) for v in present)
+    if numeric:
+        return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+    found = np.empty(len(values), dtype=object)
+    found[:] = ["" if v is None or v != v else str(v) for v in values]
+    return found
+
+
+def from_texts(values: Sequence[str | None]) -> NDArray[np.generic]:
+    """A column of a text file: whole numbers, numbers (NaN where a cell is empty), or text.
+
+    >>> from_texts(["1", "2"]).tolist(), from_texts(["1.5", ""]).tolist(), from_texts(["a", ""]).tolist()
+    ([1, 2], [1.5, nan], ['a', ''])
+    """
+    texts = ["" if text is None else text.strip() for text in values]
+    present = [text for text in texts if text]
+    if present and all(map(is_number, present)):
+        whole = len(present) == len(texts) and all(t.lstrip("+-").isdecimal() and len(t) < 18 for t in texts)
+        # 007 is a code, not a number
+        if not any(len(t) > 1 and t[0] == "0" and t.isdecimal() for t in texts):
+            if whole:
+                return np.array([int(text) for text in texts], dtype=np.int64)
+            return np.array([float(text) if text else np.nan for text in texts], dtype=np.float64)
+    found = np.empty(len(texts), dtype=object)
+    found[:] = texts
+    return found
+
+
+def plain_columns(rows: Sequence[Mapping[object, object]], without: str | None) -> dict[str, NDArray[np.object_]]:
+    """What the nodes of another library's graph say of themselves, as columns: text and numbers, None where missing.
+
+    >>> found = plain_columns([{"age": 3, "point": [0, 1]}, {"city": "Rome"}], without=None)
+    >>> {name: values.tolist() for name, values in found.items()}
+    {'age': [3, None], 'city': [None, 'Rome']}
+    """
+    names = dict.fromkeys(name for row in rows for name in row if isinstance(name, str) and name != without)
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    plain = {name: values for name, values in columns.items() if all(isinstance(v, _PLAIN) for v in values)}
+    return {name: np.array(values, dtype=object) for name, values in plain.items()}
+
+
+def taken(attributes: Attributes, places: NDArray[np.int64], n_nodes: int) -> dict[str, NDArray[np.generic]]:
+    """The columns of nodes that go to other places, among ``n_nodes``; of new nodes nothing is known: NaN, or ""."""
+    rows = np.full(n_nodes, -1, dtype=np.int64)
+    rows[places] = np.arange(len(places))
+    missing = rows < 0
+    found = {}
+    for name, values in attributes.items():
+        column = values[np.where(missing, 0, rows)] if len(values) else np.full(len(rows), np.nan)
+        if missing.any():
+            column = column.astype(object if column.dtype == object else np.float64)
+            column[missing] = "" if column.dtype == object else np.nan
+        column.flags.writeable = False
+        found[name] = column
+    return found
+
+
+def free_names(names: Collection[str], used: Collection[str]) -> dict[str, str]:
+    """A name for each column of a table that has others: the same, with underscores behind it where that is taken.
+
+    >>> free_names(["age", "rank"], ["node", "rank"])
+    {'age': 'age', 'rank': 'rank_'}
+    """
+    found: dict[str, str] = {}
+    for name in names:
+        free = name
+        while free in used or free in found.values() or (free != name and free in names):
+            free += "_"
+        found[name] = free
+    return found

@@ -1,0 +1,68 @@
+"""What may be given for a graph and for a geometry."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+
+FEW = {"p": 2, "q": 1, "iterations": 3, "quiet": True}
+
+
+def test_names_of_data_sets_and_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert list(uh.embed("karate", **FEW).ids) == list(uh.datasets.karate().ids)
+    (tmp_path / "karate").write_text("a b 1\nb c 2\n")
+    assert list(uh.embed("karate", **FEW).ids) == ["a", "b", "c"]  # a file goes first
+    with pytest.raises(
+        uh.GraphError, match=r"karat: no such file, and no data set of that name; did you mean 'karate'"
+    ):
+        uh.embed("karat", **FEW)
+    with pytest.raises(uh.GraphError, match=r"nowhere.ties.csv: no such file"):
+        uh.embed("nowhere/ties.csv", **FEW)
+
+
+def test_lists_of_pairs_and_triples():
+    pairs = [("a", "b"), ("b", "c")]
+    assert uh.embed(pairs, **FEW).graph.weights.tolist() == [1.0, 1.0]
+    triples = [("a", "b", 3), ("b", "c", 1)]
+    assert uh.embed(triples, **FEW).graph.weights.tolist() == [3.0, 1.0]
+    assert uh.embed(iter(triples), weight=False, **FEW).graph.weights.tolist() == [1.0, 1.0]
+    with pytest.raises(uh.GraphError, match="a list of edges has no columns"):
+        uh.embed(triples, weight="calls", **FEW)
+
+
+def test_weights_are_named(tmp_path):
+    pd, networkx = pytest.importorskip("pandas"), pytest.importorskip("networkx")
+    frame = pd.DataFrame({"source": ["a", "b"], "target": ["b", "c"], "calls": [5, 7], "mails": [1, 2]})
+    assert uh.embed(frame, weight="mails", **FEW).graph.weights.tolist() == [1.0, 2.0]
+    frame.to_csv(tmp_path / "ties.csv", index=False)
+    assert uh.embed(tmp_path / "ties.csv", weight="calls", **FEW).graph.weights.tolist() == [5.0, 7.0]
+    graph = networkx.Graph()
+    graph.add_edge("a", "b", calls=4)
+    graph.add_edge("b", "c", calls=6)
+    assert uh.embed(graph, weight="calls", **FEW).graph.weights.tolist() == [4.0, 6.0]
+    assert uh.embed("karate", weight=False, **FEW).graph.capacities.tolist() == [1.0]
+    with pytest.raises(uh.GraphError, match="this is a graph already"):
+        uh.embed(uh.datasets.karate(), weight="calls", **FEW)
+    found = uh.select(frame, weight="mails", dim=1, iterations=12, quiet=True)
+    assert found.best.dim == 1
+
+
+@pytest.mark.parametrize("signature", [(2, 1), "2,1", [2, 1]])
+def test_a_signature_is_p_and_q(signature):
+    expected = uh.embed("karate", **FEW)
+    found = uh.embed("karate", signature=signature, iterations=3, quiet=True)
+    assert np.array_equal(found.points, expected.points)
+
+
+def test_a_geometry_is_named_once():
+    assert uh.embed("karate", signature="flat", dim=3, iterations=3, quiet=True).points.shape == (34, 3)
+    with pytest.raises(ValueError, match="leave p, q and flat out"):
+        uh.embed("karate", signature="3,1", p=3, q=1)
+    with pytest.raises(ValueError, match="gives the dimension: leave dim out"):
+        uh.embed("karate", signature="3,1", dim=4)
+    for bad in ("3", "x,y", (1, 2, 3), 7):
+        with pytest.raises(ValueError, match="signature must be"):
+            uh.embed("karate", signature=bad)
