@@ -33,11 +33,11 @@ def test_columns_stand_in_line(capsys):
 def test_rank_shows_the_top(call, club):
     header, *shown = rows(call("rank", club, "--top", 5).stdout)
     top = Embedding.load(club).hierarchy().head(5)
-    assert header == ["rank", "node", "label", "delta"]
-    assert [(int(rank), *names) for rank, *names, _ in shown] == list(
-        zip(top["rank"], top["node"], top["label"], strict=True)
+    assert header == ["rank", "node", "delta", "club"]
+    assert [(int(rank), node, side) for rank, node, _, side in shown] == list(
+        zip(top["rank"], top["node"], top["club"], strict=True)
     )
-    assert [float(delta) for *_, delta in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
+    assert [float(delta) for _, _, delta, _ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
 
 
 def test_rank_shows_twenty_or_all(call, club):
@@ -95,12 +95,12 @@ def test_evaluate_says_what_the_points_do_not_show(call):
 def test_neighbors(call, club):
     expected = Embedding.load(club).neighbors("34", k=4)
     header, *shown = rows(call("neighbors", club, "34", "-k", 4).stdout)
-    assert header == ["node", "label", "distance", "connected"]
+    assert header == ["node", "distance", "connected", "club"]
     assert [node for node, *_ in shown] == expected["node"].tolist()
-    assert [float(far) for *_, far, _ in shown] == pytest.approx(expected["distance"].tolist(), abs=1e-4)
-    assert [tied == "yes" for *_, tied in shown] == expected["connected"].tolist()
+    assert [float(far) for _, far, *_ in shown] == pytest.approx(expected["distance"].tolist(), abs=1e-4)
+    assert [tied == "yes" for *_, tied, _ in shown] == expected["connected"].tolist()
     said = json.loads(call("neighbors", club, "34", "-k", 4, "--json").stdout)
-    about = {"folder": str(club), "node": "34", "label": "Officer"}
+    about = {"folder": str(club), "node": "34"}
     assert said == {**about, "neighbors": expected.to_dict("records")}
     assert len(rows(call("neighbors", club, "34").stdout)) == 11
 
@@ -282,13 +282,13 @@ def test_a_table_that_cannot_be_written_is_named(refuse, club):
 def test_neighbors_shows_the_popularity_that_it_orders_by(call):
     call("embed karate -o popular --iterations 60 --popularity --quiet --no-report")
     assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == [
-        "node", "label", "distance", "popularity", "connected"
+        "node", "distance", "popularity", "connected", "club"
     ]  # fmt: skip
     rows = json.loads(call("neighbors popular 34 -k 20 --json").stdout)["neighbors"]
     less = [row["distance"] - row["popularity"] for row in rows]
     assert less == sorted(less)
     assert call("neighbors popular 34 -k 1 --csv near.csv").exit_code == 0
-    assert Path("near.csv").read_text(encoding="utf-8").splitlines()[0] == "node,label,distance,popularity,connected"
+    assert Path("near.csv").read_text(encoding="utf-8").splitlines()[0] == "node,distance,popularity,connected,club"
 
 
 NODES = "id,label,age,city\nv,Valjean,46,Digne\nj,Javert,52,Paris\nc,Cosette,8,Paris\nm,Cosette,20,\n"

@@ -19,8 +19,12 @@ def test_davis_is_networkxs():
     original = nx.davis_southern_women_graph()
     assert graph == Graph.from_networkx(original)
     assert (graph.n_nodes, graph.n_edges) == (32, 89)
-    assert [node for node in graph.ids if graph.labels[node] == "woman"] == original.graph["top"]
-    assert [node for node in graph.ids if graph.labels[node] == "event"] == original.graph["bottom"]
+    assert [
+        node for node, kind in zip(graph.ids, graph.attributes["kind"], strict=True) if kind == "woman"
+    ] == original.graph["top"]
+    assert [
+        node for node, kind in zip(graph.ids, graph.attributes["kind"], strict=True) if kind == "event"
+    ] == original.graph["bottom"]
 
 
 @pytest.mark.parametrize("name", ["karate", "lesmis", "davis"])

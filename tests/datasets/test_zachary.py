@@ -41,7 +41,7 @@ def test_the_paper_s_figures():
 
 def test_sides_are_as_networkx_has_them():
     expected = nx.get_node_attributes(nx.karate_club_graph(), "club")
-    assert karate().labels == {str(member + 1): side for member, side in expected.items()}
+    assert karate().attributes["club"].tolist() == [expected[int(member) - 1] for member in karate().ids]
 
 
 def test_unweighted():

@@ -20,8 +20,12 @@ def lesmis() -> Graph:
 
 
 def davis() -> Graph:
-    """Davis's Southern women: 18 women and the 14 events they attended, 89 ties (Davis, Gardner and Gardner 1941)."""
+    """Davis's Southern women: 18 women and the 14 events they attended, 89 ties (Davis, Gardner and Gardner 1941).
+
+    The column ``kind`` of its nodes says which is which.
+    """
     networkx = need("networkx", "datasets.davis")
-    graph = Graph.from_networkx(networkx.davis_southern_women_graph(), label="bipartite", name="davis")
-    sides = graph.labels or {}
-    return graph.with_nodes({node: "event" if sides[node] else "woman" for node in graph.ids})
+    original = networkx.davis_southern_women_graph()
+    graph = Graph.from_networkx(original, name="davis")
+    kinds = ["event" if original.nodes[node]["bipartite"] else "woman" for node in graph.ids]
+    return graph.with_nodes(graph.ids, attributes={"kind": kinds})

@@ -62,14 +62,16 @@ def karate_matrix() -> NDArray[np.int64]:
 
 
 def karate(weighted: bool = True) -> Graph:
-    """Zachary's karate club: 34 members "1" to "34", 78 friendships, labelled by the side each took when it split.
+    """Zachary's karate club: 34 members "1" to "34", 78 friendships.
 
-    The weights are S = C + Cᵀ of :func:`karate_matrix`, as in the paper; with ``weighted=False`` they are 1.
+    The column ``club`` of its nodes says which side each member took when the club split. The weights are
+    S = C + Cᵀ of :func:`karate_matrix`, as in the paper; with ``weighted=False`` they are 1.
 
     >>> print(karate().describe())
     karate: 34 nodes, 78 edges, 10 capacities from 2 to 14; directions dropped, asymmetric pairs summed: 7
     """
     members = range(1, _MEMBERS + 1)
     graph = Graph.from_numpy(karate_matrix(), ids=[str(member) for member in members], name="karate")
-    graph = graph.with_nodes({str(member): "Mr. Hi" if member in _MR_HI else "Officer" for member in members})
+    sides = ["Mr. Hi" if member in _MR_HI else "Officer" for member in members]
+    graph = graph.with_nodes(map(str, members), attributes={"club": sides})
     return graph if weighted else graph.unweighted()
