@@ -100,3 +100,47 @@ def test_the_version_is_the_distribution_s():
     import ultrahyperbolic
 
     assert ultrahyperbolic.__version__ == version("ultrahyperbolic")
+
+
+def test_the_citation_is_complete():
+    import yaml
+
+    import ultrahyperbolic
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors", "version", "license", "references"} <= set(citation)
+    assert str(citation["version"]) == ultrahyperbolic.__version__
+    assert citation["license"] == "MIT"
+    (paper,) = citation["references"]
+    assert paper["title"] == "Ultrahyperbolic Representation Learning"
+    assert [author["family-names"] for author in paper["authors"]] == ["Law", "Stam"]
+
+
+def test_every_page_is_in_the_navigation():
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"([\w/-]+\.md)$", text, re.M)
+    assert sorted(listed) == sorted(str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md"))
+
+
+def test_the_readme_quotes_the_comparison():
+    comparison = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    table = re.search(r"<!-- comparison -->\n(.*?)<!-- end", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)[1]
+    header, _, *rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table.strip().splitlines()]
+    peers = {"WEmbed": "WEmbed", "Poincaré": "gensim", "node2vec": "node2vec", "UMAP": "UMAP", "ours": "ours, neighbours"}
+    part = {"neighbours": "map", "tie order": "tie_order", "CPU seconds": "cpu"}
+    measure = ""
+    for column, title in enumerate(header[1:], start=1):
+        measure, _, graph = title.rpartition(": ") if ": " in title else (measure, "", title)
+        figures = quoted(comparison, part[measure], graph)
+        for row in rows:
+            peer = next(name for start, name in peers.items() if row[0].startswith(start))
+            assert row[column] == figures[peer], f"{row[0]}, {measure}, {graph}"
+
+
+def quoted(page, table, graph):
+    """The figures of one graph in a table of the comparison, by peer."""
+    text = re.search(rf"<!-- {table} -->\n(.*?)<!-- end", page, re.S)[1]
+    names, _, *rows = [[cell.strip(" *") for cell in line.strip().strip("|").split("|")] for line in text.strip().splitlines()]
+    (row,) = (row for row in rows if row[0] == graph)
+    return dict(zip(names, row, strict=True))
