@@ -6,6 +6,7 @@ READY := $(VENV)/.ready
 DOCS_READY := $(VENV)/.docs-ready
 PIP := -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
+PYTHONS ?= $(PYTHON)
 
 .PHONY: setup demo test test-all lint audit bench docs measure-docs snippets dist clean
 
@@ -72,11 +73,11 @@ measure-docs: $(READY)
 snippets: $(READY)
 	$(BIN)/python benchmarks/snippets.py
 
-# Wheel and sdist in dist/; the wheel is installed in an environment of its own and runs the demo there.
+# Wheel and sdist in dist/; the wheel is installed in an environment of its own and runs the demo there, for each of PYTHONS.
 dist: $(READY)
 	rm -rf dist build
 	$(BIN)/python -m build --no-isolation --outdir dist .
-	$(BIN)/python requirements/wheel.py dist
+	$(BIN)/python requirements/wheel.py dist $(PYTHONS)
 
 clean:
 	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

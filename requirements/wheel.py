@@ -1,6 +1,9 @@
 """Install the wheel of a folder in an environment of its own, with the pins, and run the demo there.
 
     python requirements/wheel.py dist
+    python requirements/wheel.py dist python3.12 python3.13
+
+Each interpreter that is named gets its own environment; without any, it is the one that runs this.
 """
 
 from __future__ import annotations
@@ -8,30 +11,33 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-import venv
 from pathlib import Path
 
 HERE = Path(__file__).parent
+FILES = ("embedding.parquet", "run.json", "report.html")
 
 
-def main() -> int:
-    """0 where the demo ran from the wheel and wrote its files."""
-    (wheel,) = Path(sys.argv[1]).resolve().glob("*.whl")
-    (sdist,) = Path(sys.argv[1]).resolve().glob("*.tar.gz")
+def runs_the_demo(wheel: Path, interpreter: str) -> bool:
+    """Whether the demo runs from the wheel and writes its files, the report included."""
     with tempfile.TemporaryDirectory() as folder:
-        print(f"Installing {wheel.name} in a new environment (1 to 2 minutes)", flush=True)
-        venv.create(Path(folder, "venv"), with_pip=True)
+        print(f"{wheel.name}: installing it in a new environment of {interpreter} (1 to 2 minutes)", flush=True)
+        subprocess.run([interpreter, "-m", "venv", f"{folder}/venv"], check=True)
         python = Path(folder, "venv", "bin", "python")
-        pins = ["--constraint", str(HERE / "runtime.txt"), f"{wheel}[networkx]"]
+        pins = ["--constraint", str(HERE / "runtime.txt"), str(wheel)]
         subprocess.run([python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *pins], check=True)
         command = [python.parent / "ultrahyperbolic", "embed", "karate", "-o", "karate"]
         subprocess.run(command, cwd=folder, check=True)
-        missing = [name for name in ("embedding.parquet", "run.json") if not Path(folder, "karate", name).exists()]
-        # The page has files of its own, which a wheel may forget.
-        missing += [] if Path(folder, "karate", "report.html").exists() else ["report.html"]
-    print(f"{wheel.name} runs the demo" if not missing else f"The demo did not write {', '.join(missing)}")
-    print(f"{sdist.name} is beside it")
-    return 1 if missing else 0
+        missing = [name for name in FILES if not Path(folder, "karate", name).exists()]
+    print(f"{wheel.name}: " + (f"the demo did not write {', '.join(missing)}" if missing else "the demo runs"), flush=True)
+    return not missing
+
+
+def main() -> int:
+    """0 where the demo ran with every interpreter."""
+    folder = Path(sys.argv[1]).resolve()
+    (wheel,) = folder.glob("*.whl")
+    (_sdist,) = folder.glob("*.tar.gz")
+    return 0 if all([runs_the_demo(wheel, name) for name in sys.argv[2:] or [sys.executable]]) else 1
 
 
 if __name__ == "__main__":
