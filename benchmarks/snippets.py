@@ -2,8 +2,8 @@
 
     python benchmarks/snippets.py
 
-Pages are README.md and all below docs, or those that are named. The commands of a page run one after another in one empty
-folder, in which the files that the page shows lie; a text block is a file where its name stands before it.
+The pages are README.md and all below docs, or those you name. The commands of a page run one after another in an empty
+folder with the files that the page shows: a text block is a file if a line with its name comes before it.
 """
 
 from __future__ import annotations

@@ -9,11 +9,19 @@ import argparse
 import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 
 import ultrahyperbolic as uh
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Floats = NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, GREY = "#3b6fb6", "#d9772b", "#3a8f5c", "#8a8a8a"
 PALETTE = ("#3b6fb6", "#d9772b", "#3a8f5c", "#b0493f", "#7a5ba6", "#8c6d46", "#c2679b", "#5b9aa0")
@@ -50,7 +58,7 @@ def spaces(path: Path) -> None:
     _write(figure, path)
 
 
-def _tree(axis: object) -> None:
+def _tree(axis: Axes) -> None:
     """A tree with three branches at each node, in the Poincaré disc: every tie has the same length."""
     length, depth = 1.1, 4
     M = uh.PseudoHyperboloid(2, 0)
@@ -77,12 +85,11 @@ def _tree(axis: object) -> None:
     angles = [2 * math.pi * k / 3 + 0.5 for k in range(3)]
     start = [torch.tensor([0.0, math.cos(a), math.sin(a)], dtype=torch.float64) for a in angles]
     grow(M.origin(), start, 0)
-    draw = axis.plot  # type: ignore[attr-defined]
     for a, b in spots:
-        draw([a[0], b[0]], [a[1], b[1]], color=GREEN, linewidth=1, zorder=1)
+        axis.plot([a[0], b[0]], [a[1], b[1]], color=GREEN, linewidth=1, zorder=1)
     places = torch.stack([b for _, b in spots])
-    axis.scatter(places[:, 0], places[:, 1], s=9, color=GREEN, zorder=2)  # type: ignore[attr-defined]
-    axis.scatter([0], [0], s=30, color=GREEN, zorder=2)  # type: ignore[attr-defined]
+    axis.scatter(places[:, 0], places[:, 1], s=9, color=GREEN, zorder=2)
+    axis.scatter([0], [0], s=30, color=GREEN, zorder=2)
 
 
 def surface(path: Path) -> None:
@@ -114,7 +121,7 @@ def surface(path: Path) -> None:
     _write(figure, path)
 
 
-def unrolled(angle: float | np.ndarray, height: float | np.ndarray) -> torch.Tensor:
+def unrolled(angle: float | Floats, height: float | Floats) -> torch.Tensor:
     """The points of Q^{1,1} at an angle around the surface and a height along it."""
     radius = np.sqrt(1 + np.square(height))
     coordinates = np.stack([radius * np.cos(angle), radius * np.sin(angle), np.asarray(height)], axis=-1)
@@ -198,15 +205,15 @@ def lesmis(path: Path) -> None:
     _write(figure, path)
 
 
-def _apart(places: np.ndarray) -> np.ndarray:
+def _apart(places: Floats) -> Floats:
     """Coordinates spread evenly: halfway between where they are and their order, so that crowds open up."""
     order = places.argsort(axis=0).argsort(axis=0) / (len(places) - 1)
     span = (places - places.min(axis=0)) / np.ptp(places, axis=0)
-    spread: np.ndarray = 0.35 * span + 0.65 * order
+    spread: Floats = 0.35 * span + 0.65 * order
     return spread
 
 
-def _draw_ties(axis: object, graph: uh.Graph, places: np.ndarray) -> None:
+def _draw_ties(axis: Axes, graph: uh.Graph, places: Floats) -> None:
     from matplotlib.collections import LineCollection
 
     strength = graph.weights / graph.weights.max()
@@ -216,14 +223,14 @@ def _draw_ties(axis: object, graph: uh.Graph, places: np.ndarray) -> None:
         colors=[(0.45, 0.45, 0.5, 0.15 + 0.5 * s) for s in strength],
         zorder=1,
     )
-    axis.add_collection(lines)  # type: ignore[attr-defined]
+    axis.add_collection(lines)
 
 
-def _write(figure: object, path: Path) -> None:
+def _write(figure: Figure, path: Path) -> None:
     from matplotlib import pyplot
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.08)  # type: ignore[attr-defined]
+    figure.savefig(path, dpi=110, bbox_inches="tight", pad_inches=0.08)
     pyplot.close(figure)
     print(f"Wrote {path}")
 

@@ -126,8 +126,16 @@ def test_every_page_is_in_the_navigation():
 def test_the_readme_quotes_the_comparison():
     comparison = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
     table = re.search(r"<!-- comparison -->\n(.*?)<!-- end", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)[1]
-    header, _, *rows = [[cell.strip() for cell in line.strip().strip("|").split("|")] for line in table.strip().splitlines()]
-    peers = {"WEmbed": "WEmbed", "Poincaré": "gensim", "node2vec": "node2vec", "UMAP": "UMAP", "ours": "ours, neighbours"}
+    header, _, *rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")] for line in table.strip().splitlines()
+    ]
+    peers = {
+        "WEmbed": "WEmbed",
+        "Poincaré": "gensim",
+        "node2vec": "node2vec",
+        "UMAP": "UMAP",
+        "ours": "ours, neighbours",
+    }
     part = {"neighbours": "map", "tie order": "tie_order", "CPU seconds": "cpu"}
     measure = ""
     for column, title in enumerate(header[1:], start=1):
@@ -138,9 +146,15 @@ def test_the_readme_quotes_the_comparison():
             assert row[column] == figures[peer], f"{row[0]}, {measure}, {graph}"
 
 
+def cells(table):
+    return [[cell.strip(" *") for cell in line.strip().strip("|").split("|")] for line in table.strip().splitlines()]
+
+
 def quoted(page, table, graph):
     """The figures of one graph in a table of the comparison, by peer."""
     text = re.search(rf"<!-- {table} -->\n(.*?)<!-- end", page, re.S)[1]
-    names, _, *rows = [[cell.strip(" *") for cell in line.strip().strip("|").split("|")] for line in text.strip().splitlines()]
+    names, _, *rows = [
+        [cell.strip(" *") for cell in line.strip().strip("|").split("|")] for line in text.strip().splitlines()
+    ]
     (row,) = (row for row in rows if row[0] == graph)
     return dict(zip(names, row, strict=True))
