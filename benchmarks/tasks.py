@@ -5,6 +5,14 @@ Tasks run in this order in one folder, in which ``FILES`` lie.
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -34,3 +42,42 @@ TASKS = (
     Task("Find out which geometry suits a graph", "select karate --dim 2"),
     Task("Open the result in Gephi", "export lesmis --format gexf -o lesmis.gexf"),
 )
+
+
+class Times(NamedTuple):
+    """Seconds of a task as a process of its own."""
+
+    task: Task
+    cold: float
+    """With nothing compiled yet."""
+    warm: float
+    """After that, with what was compiled on disk."""
+
+
+def timings(folder: Path) -> Iterator[Times]:
+    """Every task in turn, in an empty folder: cold, and then again, the output of the first replaced."""
+    for name, content in FILES.items():
+        (folder / name).write_text(content, encoding="utf-8")
+    for number, task in enumerate(TASKS):
+        environment = {**os.environ, "NUMBA_CACHE_DIR": str(folder / f"cache{number}")}
+        words = [sys.executable, "-m", "ultrahyperbolic", *shlex.split(task.words)]
+        again = ["--overwrite"] if task.words.startswith(("embed", "export")) else []
+        seconds = []
+        for command in (words, words + again):
+            start = time.perf_counter()
+            subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True)
+            seconds.append(time.perf_counter() - start)
+        yield Times(task, *seconds)
+
+
+def table(times: list[Times]) -> str:
+    """The times as the page shows them."""
+    rows = [f"| {number}. {t.task.name} | {t.cold:.1f} | {t.warm:.1f} |\n" for number, t in enumerate(times, start=1)]
+    return "| task | cold | warm |\n|---|---|---|\n" + "".join(rows)
+
+
+def write(page: Path, times: list[Times]) -> None:
+    """Put the table between the marks of the page."""
+    text = page.read_text(encoding="utf-8")
+    marks = re.compile(r"(<!-- times: .*? -->\n).*?(<!-- end of times -->)", re.S)
+    page.write_text(marks.sub(lambda found: found[1] + table(times) + found[2], text), encoding="utf-8")

@@ -135,3 +135,23 @@ def test_the_ten_tasks_are_those_that_are_timed(monkeypatch):
     assert [words for words, _ in examples(text)] == [f"ultrahyperbolic {task.words}" for task in TASKS]
     assert re.findall(r"^## \d+\. (.*)$", text, re.M) == [task.name for task in TASKS]
     assert files(text) == FILES
+
+
+def test_the_times_of_the_tasks_go_between_the_marks(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
+    sys.modules.pop("tasks", None)
+    from tasks import TASKS, Times, write
+
+    page = tmp_path / "page.md"
+    page.write_text("before\n<!-- times: by x -->\nold\n<!-- end of times -->\nafter\n")
+    for seconds in (1.0, 2.0):
+        write(page, [Times(TASKS[0], 10 * seconds, seconds)])
+    lines = page.read_text().splitlines()
+    assert [lines[0], lines[1], lines[-2], lines[-1]] == [
+        "before",
+        "<!-- times: by x -->",
+        "<!-- end of times -->",
+        "after",
+    ]
+    assert lines[-3] == f"| 1. {TASKS[0].name} | 20.0 | 2.0 |"
+    assert "old" not in lines
