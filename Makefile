@@ -3,20 +3,25 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+DOCS_READY := $(VENV)/.docs-ready
+PIP := -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
+PYTHONS ?= $(PYTHON)
 
-.PHONY: setup demo test test-all lint audit bench docs clean
+.PHONY: setup demo test test-all lint audit bench docs measure-docs snippets dist clean
 
 setup: $(READY)
 
 $(READY): requirements/runtime.txt requirements/dev.txt pyproject.toml
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
+	@echo "Setting up $(VENV): downloading and installing PyTorch and the rest takes 1.5 to 2.5 minutes, once."
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or later is needed; name one with make PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/runtime.txt -r requirements/dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	$(BIN)/python $(PIP) -r requirements/runtime.txt -r requirements/dev.txt
+	$(BIN)/python $(PIP) --no-deps --no-build-isolation --editable .
 	touch $@
 
 demo: $(READY)
+	@echo "Embedding the karate club. The first run also compiles the training loops, which takes about half a minute, once."
 	$(BIN)/ultrahyperbolic embed karate -o out/karate --overwrite
 
 lint: $(READY)
@@ -50,9 +55,29 @@ bench: $(READY)
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/report.py
 
-docs: $(READY)
+# The site, in out/site. A broken link or anchor is an error.
+docs: $(DOCS_READY)
+	$(BIN)/mkdocs build --strict --quiet
+	@echo "The site is in out/site: open out/site/index.html"
+
+$(DOCS_READY): $(READY) requirements/docs.txt
+	$(BIN)/python $(PIP) -r requirements/docs.txt
+	touch $@
+
+# Measure again what pages say of accuracy and of the speed of the geometry.
+measure-docs: $(READY)
 	$(BIN)/python benchmarks/accuracy.py --docs docs
 	$(BIN)/python benchmarks/geometry.py --docs docs
+
+# Run the commands that pages show, and write what they print now.
+snippets: $(READY)
+	$(BIN)/python benchmarks/snippets.py
+
+# Wheel and sdist in dist/; the wheel is installed in an environment of its own and runs the demo there, for each of PYTHONS.
+dist: $(READY)
+	rm -rf dist build
+	$(BIN)/python -m build --no-isolation --outdir dist .
+	$(BIN)/python requirements/wheel.py dist $(PYTHONS)
 
 clean:
 	rm -rf $(VENV) out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis src/*.egg-info

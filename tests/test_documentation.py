@@ -13,16 +13,21 @@ import pytest
 ROOT = Path(__file__).parent.parent
 
 
-def test_the_readme_s_python_runs():
-    for block in re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S):
-        exec(compile(block, "README.md", "exec"), {})
-
-
-@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))], ids=lambda p: p.name)
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
-        if "://" not in target:
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
+    for target, anchor in re.findall(r"\]\(([^)#]*)(#[^)]+)?\)", page.read_text()):
+        if "://" in target:
+            continue
+        goal = page.parent / target if target else page
+        assert goal.exists(), f"{page.name} links to {target}"
+        if anchor and goal.suffix == ".md" and goal.parent.name != "api":
+            assert anchor in anchors(goal.read_text()), f"{page.name} links to {target}{anchor}"
+
+
+def anchors(text):
+    """Those that headings have, in the way of GitHub and of the site."""
+    headings = re.findall(r"^#+ (.*)$", text, re.M)
+    return {"#" + re.sub(r"[^\w -]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
 
 
 def test_the_tour_is_run_as_the_pages_say():
@@ -42,7 +47,7 @@ def test_the_drawing_of_the_rooms_is_the_contract():
     assert [sorted(room.removesuffix(".py") for room in row) for row in rows] == layers
 
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def scripts_named(page):
@@ -95,3 +100,61 @@ def test_the_version_is_the_distribution_s():
     import ultrahyperbolic
 
     assert ultrahyperbolic.__version__ == version("ultrahyperbolic")
+
+
+def test_the_citation_is_complete():
+    import yaml
+
+    import ultrahyperbolic
+
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert citation["cff-version"] == "1.2.0"
+    assert {"message", "title", "authors", "version", "license", "references"} <= set(citation)
+    assert str(citation["version"]) == ultrahyperbolic.__version__
+    assert citation["license"] == "MIT"
+    (paper,) = citation["references"]
+    assert paper["title"] == "Ultrahyperbolic Representation Learning"
+    assert [author["family-names"] for author in paper["authors"]] == ["Law", "Stam"]
+
+
+def test_every_page_is_in_the_navigation():
+    text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    listed = re.findall(r"([\w/-]+\.md)$", text, re.M)
+    assert sorted(listed) == sorted(str(page.relative_to(ROOT / "docs")) for page in (ROOT / "docs").rglob("*.md"))
+
+
+def test_the_readme_quotes_the_comparison():
+    comparison = (ROOT / "docs" / "comparison.md").read_text(encoding="utf-8")
+    table = re.search(r"<!-- comparison -->\n(.*?)<!-- end", (ROOT / "README.md").read_text(encoding="utf-8"), re.S)[1]
+    header, _, *rows = [
+        [cell.strip() for cell in line.strip().strip("|").split("|")] for line in table.strip().splitlines()
+    ]
+    peers = {
+        "WEmbed": "WEmbed",
+        "Poincaré": "gensim",
+        "node2vec": "node2vec",
+        "UMAP": "UMAP",
+        "ours": "ours, neighbours",
+    }
+    part = {"neighbours": "map", "tie order": "tie_order", "CPU seconds": "cpu"}
+    measure = ""
+    for column, title in enumerate(header[1:], start=1):
+        measure, _, graph = title.rpartition(": ") if ": " in title else (measure, "", title)
+        figures = quoted(comparison, part[measure], graph)
+        for row in rows:
+            peer = next(name for start, name in peers.items() if row[0].startswith(start))
+            assert row[column] == figures[peer], f"{row[0]}, {measure}, {graph}"
+
+
+def cells(table):
+    return [[cell.strip(" *") for cell in line.strip().strip("|").split("|")] for line in table.strip().splitlines()]
+
+
+def quoted(page, table, graph):
+    """The figures of one graph in a table of the comparison, by peer."""
+    text = re.search(rf"<!-- {table} -->\n(.*?)<!-- end", page, re.S)[1]
+    names, _, *rows = [
+        [cell.strip(" *") for cell in line.strip().strip("|").split("|")] for line in text.strip().splitlines()
+    ]
+    (row,) = (row for row in rows if row[0] == graph)
+    return dict(zip(names, row, strict=True))

@@ -1,16 +1,26 @@
-"""``docs/command.md`` shows what the command prints."""
+"""The pages show what the command prints."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
-PAGE = (Path(__file__).parents[2] / "docs" / "command.md").read_text(encoding="utf-8")
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")
 
 
-def examples() -> list[tuple[str, str]]:
-    """The commands of the page, and what it says they print."""
-    blocks = re.findall(r"```console\n(.*?)```", PAGE, re.S)
+def shows_commands() -> list[object]:
+    """The pages that show what commands print; those that train for long are for ``make test-all``."""
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    shown = [page for page in pages if "```console" in page.read_text(encoding="utf-8")]
+    return [pytest.param(p, id=p.name, marks=[pytest.mark.slow] if p.name == "ten-tasks.md" else []) for p in shown]
+
+
+def examples(text: str) -> list[tuple[str, str]]:
+    """The commands of a page, and what it says they print."""
+    blocks = re.findall(r"```console\n(.*?)```", text, re.S)
     return [
         (words, output)
         for block in blocks
@@ -42,11 +52,13 @@ def is_number(word: str) -> bool:
     return re.fullmatch(r"-?\d+(\.\d+)?(e-?\d+)?", word) is not None
 
 
-def test_the_page_is_true(call):
-    for name, text in re.findall(r"`([\w.]+)`:\n\n```text\n(.*?)```", PAGE, re.S):
-        Path(name).write_text(text)
-    assert len(examples()) == 16
-    for words, shown in examples():
+@pytest.mark.parametrize("page", shows_commands())
+def test_the_page_is_true(call, page):
+    text = page.read_text(encoding="utf-8")
+    for name, content in re.findall(r"`([\w.-]+)`:\n\n```text\n(.*?)```", text, re.S):
+        Path(name).write_text(content, encoding="utf-8")
+    assert examples(text)
+    for words, shown in examples(text):
         printed = call(words.removeprefix("ultrahyperbolic ")).output
         assert same(shown, printed), f"$ {words}\n{printed}"
 
