@@ -204,14 +204,16 @@ class Embedding:
         ties = ties if self.graph is None else self.graph.n_edges
         return clusters(self._tensor, self.manifold, pairs=ties, popularity=self.popularity)
 
-    def suggest(self, k: int = 20, node: Hashable | None = None, *, quiet: bool = True) -> pandas.DataFrame:
-        """The k nearest pairs that are not tied, of all nodes or of one, with a chance that they should be.
+    def suggest(
+        self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
+    ) -> pandas.DataFrame:
+        """The k nearest pairs without a tie, of all nodes or of one, with the chance that each is a missing tie.
 
-        Needs the graph; see :func:`~ultrahyperbolic.training.suggest.suggest`.
+        See :func:`~ultrahyperbolic.training.suggest.suggest`.
         """
         from ..training.suggest import suggest
 
-        return suggest(self, k, node, quiet=quiet)
+        return suggest(self, k, node, graph=graph, quiet=quiet)
 
     def transform(self, ties: object, *, seed: int = 0, quiet: bool = True) -> Embedding:
         """Points for new nodes by their ties to these, which stay where they are: an embedding of the new ones alone.
