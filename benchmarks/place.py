@@ -15,6 +15,7 @@ import argparse
 import json
 import os
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,9 +30,10 @@ _TABLES = ("netscience",)
 Ints = NDArray[np.int64]
 
 
-def graphs(names: list[str] | None) -> dict[str, Graph]:
+def graphs(names: list[str] | None, tables: Sequence[str] = _TABLES) -> dict[str, Graph]:
+    """The named graphs; the data sets, and of the folder where there is one ``tables``."""
     folder = os.environ.get("ULTRAHYPERBOLIC_DATA")
-    wanted = names or [*_SETS, *(_TABLES if folder else ())]
+    wanted = names or [*_SETS, *(tables if folder else ())]
     found = {}
     for name in wanted:
         if name in uh.datasets.names():

@@ -49,8 +49,8 @@ def continued_geometry(
     for name, value in asked.items():
         if value is not None and value != has[name]:
             raise ValueError(
-                f"the earlier embedding is on {geometry}, and {name} = {value} asks for another geometry: "
-                f"leave {name} out, or start anew without the earlier one"
+                f"the earlier embedding is on {geometry}, and {name} = {value} is another geometry: "
+                "leave the geometry out, or embed anew"
             )
     return geometry
 

@@ -119,11 +119,10 @@ class Plan:
         if self.preset is not None and self.goal != "balanced":
             raise ValueError(f"goal {self.goal!r} says how to train, and so does preset {self.preset!r}: give one")
         if self.old is not None and (self.preset is not None or self.seeds > 1):
-            what = (
-                f"preset {self.preset!r} has a start of its own" if self.preset else "several seeds would start alike"
-            )
+            what = "preset" if self.preset is not None else "seeds"
             raise ValueError(
-                f"a training that continues from an earlier embedding starts there, and {what}: leave it out"
+                f"continuing from an earlier embedding fixes the start, and {what} asks for others: "
+                f"leave {what} out, or embed anew"
             )
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)

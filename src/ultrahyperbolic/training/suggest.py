@@ -104,8 +104,8 @@ def suggest(
 ) -> pandas.DataFrame:
     """The nearest pairs without a tie: columns node, neighbor, dissimilarity and score, the nearest first.
 
-    Where the graph has labels, ``label`` and ``neighbor_label`` are columns, too. Where nodes have a popularity, nearest
-    are the pairs of the least D_γ less that of both ends.
+    Where the graph has labels, ``label`` and ``neighbor_label`` are columns, too. Where nodes have a popularity, the
+    nearest pairs are those of the least D_γ less that of both ends.
 
     The score is the chance that the pair is a missing tie, if one tie in ten is missing from the graph. Where more or
     fewer are, it is higher or lower, but the order stays. It is NaN for a graph of fewer than 20 ties.
