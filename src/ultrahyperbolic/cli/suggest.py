@@ -44,10 +44,10 @@ def suggest(
 ) -> None:
     """Suggest missing ties: the nearest nodes that are not tied.
 
-    The score is the probability that a pair is a missing tie, assuming that
-    one tie in ten is missing from the graph. It is learned by hiding ties:
-    the first time, the graph is embedded up to ten more times, each without
-    a tenth of its ties. run.json keeps what was learned.
+    The score is a probability, learned by hiding ties: when one tie in ten
+    was hidden, this share of pairs as near as these proved to be ties. The
+    first time, the graph is embedded up to ten more times for that, each
+    without a tenth of its ties. run.json keeps what was learned.
     """
     embedding = open_embedding(folder)
     row = None if node is None else find_node(embedding, node, folder)

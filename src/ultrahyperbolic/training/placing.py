@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -115,6 +116,19 @@ class Cooling:
         return t[0] * (t[1] / t[0]) ** share, e[0] * (e[1] / e[0]) ** share
 
 
+class _Near(NamedTuple):
+    """The held nodes that each new one is compared with, for each start."""
+
+    indices: Tensor
+    """[s, k, m]"""
+    points: Tensor
+    """[s, k, m, d]"""
+    counts: Tensor
+    """[m] the logarithm of how many each stands for."""
+    tied: Tensor
+    """[s, k, m] whether it is a neighbour, which is not to be kept away."""
+
+
 class Placing:
     """The search for the points of k new nodes."""
 
@@ -132,6 +146,11 @@ class Placing:
         self.rows = _Rows(ties)
         self.tied = torch.from_numpy(ties.ends[~ties.among].T.copy())
         self.pairs = torch.from_numpy(np.stack(np.triu_indices(ties.count, 1)))
+        self.ends = torch.from_numpy(ties.ends.T.copy())
+        self.to_held, self.to_new = (torch.from_numpy(np.flatnonzero(which)) for which in (~ties.among, ties.among))
+        first, second = self.ends[:, self.to_new]
+        self.joined = torch.eye(ties.count, dtype=torch.bool)
+        self.joined[first, second - n] = self.joined[second - n, first] = True
 
     def run(self, show: Callable[[float], None] = lambda share: None) -> Floats:
         """[k, d] the best of all starts."""
@@ -223,59 +242,50 @@ class Placing:
         x_signed = x * self.signs
         return (x_signed * y).sum(-1), (x_signed * x).sum(-1) + (y * self.signs * y).sum(-1)
 
-    def _near(self, z: Tensor) -> tuple[Tensor, Tensor]:
-        """The held nodes that are no neighbours to compare with: indices [s, k, m], and [m] how many each counts for.
-
-        The logarithm of that number.
-        """
-        n = self.ties.n_held
+    def _near(self, z: Tensor) -> _Near:
+        """The held nodes to compare with, of points [s, k, d]."""
+        n, shape = self.ties.n_held, z.shape[:2]
         if n <= _NEAR + _DRAWN:
-            return torch.arange(n).expand(len(z), len(z[0]), n), torch.zeros(n, dtype=torch.float64)
-        products = (z * self.signs) @ self.points.T
-        if self.geometry.is_flat:
-            key = (z * z).sum(-1, keepdim=True) + (self.points**2).sum(1) - 2.0 * products
+            indices, counts = torch.arange(n).expand(*shape, n), torch.zeros(n, dtype=torch.float64)
         else:
-            key = (2.0 * self.geometry.radius) * (0.5 * (products / self.geometry.beta - 1.0)).abs().sqrt()
-        key -= self.popularity[:n]
-        key[:, self.tied[0], self.tied[1]] = math.inf
-        near = key.topk(_NEAR, 2, largest=False).indices
-        drawn = torch.from_numpy(self.rng.choice(n, _DRAWN, replace=False)).expand(len(z), len(z[0]), _DRAWN)
-        counts = torch.zeros(_NEAR + _DRAWN, dtype=torch.float64)
-        counts[_NEAR:] = math.log((n - _NEAR) / _DRAWN)
-        return torch.cat((near, drawn), 2), counts
+            products = (z * self.signs) @ self.points.T
+            if self.geometry.is_flat:
+                key = (z * z).sum(-1, keepdim=True) + (self.points**2).sum(1) - 2.0 * products
+            else:
+                key = (2.0 * self.geometry.radius) * (0.5 * (products / self.geometry.beta - 1.0)).abs().sqrt()
+            key -= self.popularity[:n]
+            key[:, self.tied[0], self.tied[1]] = math.inf
+            drawn = torch.from_numpy(self.rng.choice(n, _DRAWN, replace=False)).expand(*shape, _DRAWN)
+            indices = torch.cat((key.topk(_NEAR, 2, largest=False).indices, drawn), 2)
+            counts = torch.zeros(_NEAR + _DRAWN, dtype=torch.float64)
+            counts[_NEAR:] = math.log((n - _NEAR) / _DRAWN)
+        tied = torch.zeros(indices.shape, dtype=torch.bool)
+        start, tie, column = (indices[:, self.tied[0]] == self.tied[1][:, None]).nonzero().T
+        tied[start, self.tied[0][tie], column] = True
+        return _Near(indices, self.points[indices], counts, tied)
 
-    def _losses(
-        self, x: Tensor, temperature: float, epsilon: float, near: tuple[Tensor, Tensor], at_ends: Tensor
-    ) -> Tensor:
+    def _losses(self, x: Tensor, temperature: float, epsilon: float, near: _Near, at_ends: Tensor) -> Tensor:
         """[s, t] the loss of every tie, of points [s, k, d]."""
-        ties, n, (indices, counts) = self.ties, self.ties.n_held, near
+        ties, n = self.ties, self.ties.n_held
 
         def scores(first: Tensor, second: Tensor, i: Tensor, j: Tensor) -> Tensor:
             d = self._dissimilarity(*self._products(first, second), epsilon)
             return (self.popularity[i] + self.popularity[j] - d) / temperature
 
         new = torch.arange(n, n + ties.count)
-        free = scores(x[:, :, None, :], self.points[indices], new[:, None], indices) + counts
-        mine = (indices[:, self.tied[0]] == self.tied[1][:, None]).nonzero()
-        free = free.index_put((mine[:, 0], self.tied[0][mine[:, 1]], mine[:, 2]), x.new_tensor(_NOTHING))
-        rest = torch.logsumexp(free, 2)
-        held = torch.from_numpy(np.flatnonzero(~ties.among))
-        a, b = torch.from_numpy(ties.ends).unbind(1)
-        of_ties = x.new_zeros(len(x), len(a))
-        of_ties = of_ties.index_copy(
-            1, held, scores(x[:, a[held]], self.points[b[held]].expand(len(x), -1, -1), n + a[held], b[held])
-        )
+        free = scores(x[:, :, None, :], near.points, new[:, None], near.indices) + near.counts
+        rest = torch.logsumexp(free.masked_fill(near.tied, _NOTHING), 2)
+        a, b = self.ends[:, self.to_held]
+        of_ties = x.new_zeros(len(x), len(ties.ends))
+        of_ties = of_ties.index_copy(1, self.to_held, scores(x[:, a], self.points[b], n + a, b))
         if ties.count > 1:
             i, j = self.pairs
-            pairs = scores(x[:, i], x[:, j], n + i, n + j)
+            pairs, every = scores(x[:, i], x[:, j], n + i, n + j), torch.arange(len(x))[:, None]
             table = x.new_full((len(x), ties.count, ties.count), _NOTHING)
-            every = torch.arange(len(x))[:, None]
             table = table.index_put((every, i, j), pairs).index_put((every, j, i), pairs)
-            among = torch.from_numpy(np.flatnonzero(ties.among))
-            of_ties = of_ties.index_copy(1, among, table[:, a[among], b[among] - n])
-            joined = torch.zeros(ties.count, ties.count, dtype=torch.bool)
-            joined[a[among], b[among] - n] = joined[b[among] - n, a[among]] = True
-            rest = torch.logaddexp(rest, torch.logsumexp(table.masked_fill(joined, _NOTHING), 2))
+            a, b = self.ends[:, self.to_new]
+            of_ties = of_ties.index_copy(1, self.to_new, table[:, a, b - n])
+            rest = torch.logaddexp(rest, torch.logsumexp(table.masked_fill(self.joined, _NOTHING), 2))
         compared = self.rows.compared(of_ties, rest, at_ends)
         return torch.logaddexp(torch.zeros_like(compared), compared - of_ties)
 

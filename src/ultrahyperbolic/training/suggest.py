@@ -107,8 +107,9 @@ def suggest(
     Where the graph has labels, ``label`` and ``neighbor_label`` are columns, too. Where nodes have a popularity, the
     nearest pairs are those of the least D_γ less that of both ends.
 
-    The score is the chance that the pair is a missing tie, if one tie in ten is missing from the graph. Where more or
-    fewer are, it is higher or lower, but the order stays. It is NaN for a graph of fewer than 20 ties.
+    The score is a probability learnt by hiding ties: of the pairs at such a rank, so many proved to be ties when one
+    tie in ten was hidden. Ties that are really missing count as wrong there, so that scores are rather too low than too
+    high. It is NaN for a graph of fewer than 20 ties.
 
     Parameters
     ----------
