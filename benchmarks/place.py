@@ -51,7 +51,8 @@ def without(graph: Graph, kept: Ints) -> Graph:
     where[kept] = np.arange(len(kept))
     both = (where[graph.edges] >= 0).all(1)
     ids = tuple(graph.ids[int(node)] for node in kept)
-    return Graph.from_arrays(*where[graph.edges[both]].T, graph.weights[both], ids=ids)
+    first, second = where[graph.edges[both]].T
+    return Graph.from_arrays(first, second, graph.weights[both], ids=ids)
 
 
 def recall(graph: Graph, embedding: uh.Embedding, nodes: Ints) -> float:

@@ -148,10 +148,10 @@ def _merged(links: _Links, group: Ints, n: int) -> _Links:
     """The graph of the groups."""
     low, high = np.sort((group[links.first], group[links.second]), axis=0)
     inside = low == high
-    within = np.bincount(group, weights=links.within, minlength=n)
+    within = np.bincount(group, weights=links.within, minlength=n).astype(np.float64)
     within += np.bincount(low[inside], weights=links.weights[inside], minlength=n)
     codes, where = np.unique(low[~inside] * n + high[~inside], return_inverse=True)
-    weights = np.bincount(where, weights=links.weights[~inside], minlength=len(codes))
+    weights = np.bincount(where, weights=links.weights[~inside], minlength=len(codes)).astype(np.float64)
     return _Links(n, codes // n, codes % n, weights, within)
 
 

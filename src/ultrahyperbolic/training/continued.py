@@ -119,6 +119,7 @@ def _staying(old: Embedding, graph: Graph, kept: Ints, points: Floats, offsets: 
     where[kept] = np.arange(len(kept))
     both = (where[graph.edges] >= 0).all(1)
     ids = tuple(graph.ids[int(node)] for node in kept)
-    ties = Graph.from_arrays(*where[graph.edges[both]].T, graph.weights[both], ids=ids)
+    first, second = where[graph.edges[both]].T
+    ties = Graph.from_arrays(first, second, graph.weights[both], ids=ids)
     popularity = None if old.popularity is None else offsets
     return Embedding(ids, points, old.manifold, old.record, ties, popularity=popularity)

@@ -188,8 +188,8 @@ def nearest_untied(embedding: Embedding, k: int, node: int | None = None) -> tup
     rows, step = (range(n), max(1, _AT_ONCE // max(1, n))) if node is None else (range(node, node + 1), 1)
     for start in range(rows.start, rows.stop, step):
         some = np.arange(start, min(start + step, rows.stop))
-        apart = embedding.manifold.cdist(points[some[0] : some[-1] + 1], points, dissimilarity="geodesic")
-        apart = (apart - popularity[some, None] - popularity).numpy()
+        far = embedding.manifold.cdist(points[some[0] : some[-1] + 1], points, dissimilarity="geodesic")
+        apart: Floats = (far - popularity[some, None] - popularity).numpy()
         for at, i in enumerate(some):
             apart[at, neighbors[offsets[i] : offsets[i + 1]]] = math.inf
             apart[at, : i + 1 if node is None else 0] = math.inf
@@ -220,7 +220,8 @@ def _shares(embedding: Embedding, graph: Graph, thresholds: Floats) -> Floats:
         torch.from_numpy(thresholds.copy()),
         popularity=embedding.popularity,
     )
-    return np.maximum(counts.numpy(), 1) / max(1, _untied(graph))
+    shares: Floats = np.maximum(counts.numpy(), 1) / max(1, _untied(graph))
+    return shares
 
 
 def calibrate(embedding: Embedding, *, quiet: bool = True) -> Calibration | None:
