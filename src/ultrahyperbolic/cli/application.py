@@ -22,6 +22,9 @@ Examples:
   ultrahyperbolic select ties.tsv --dim 4
   ultrahyperbolic rank club --top 10
   ultrahyperbolic neighbors club 34 -k 5
+  ultrahyperbolic suggest club -k 10
+  ultrahyperbolic cluster club
+  ultrahyperbolic place club new_ties.tsv -o newcomers
   ultrahyperbolic evaluate club --graph ties.tsv
   ultrahyperbolic report club
   ultrahyperbolic export club --format gexf --graph ties.tsv

@@ -35,6 +35,7 @@ Examples:
   ultrahyperbolic embed roads.csv --weight km --weights-are-distances
   ultrahyperbolic embed karate --preset paper --signature 2,2 -o out/paper
   ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json
+  ultrahyperbolic embed new_ties.tsv --continue-from club -o club2
   ultrahyperbolic embed --resume club"""
 
 
@@ -182,6 +183,16 @@ def embed(
         _option(_RESULT, "-o", "--output", metavar="FOLDER", help="Where to write; out/NAME OF THE GRAPH if not said."),
     ] = None,
     overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
+    continue_from: Annotated[
+        Path | None,
+        _option(
+            _TRAINING,
+            "--continue-from",
+            metavar="FOLDER",
+            help="Start from an earlier embedding of this graph: old nodes start where they were, new ones near their "
+            "ties. The geometry comes from FOLDER.",
+        ),
+    ] = None,
     resume: Annotated[
         Path | None,
         _option(_RESULT, "--resume", metavar="FOLDER", help="Go on with the training of a folder; needs nothing else."),
@@ -237,16 +248,19 @@ def embed(
 
     from ..engines.base import Place
     from ..graph import GraphError
+    from ..training.continued import continued_geometry
     from ..training.plan import Execution, Plan, Wishes, geometry_of
 
     with refusing(GraphError):
         data.require_trainable()
     _check_ids(data)
+    old = None if continue_from is None else open_embedding(continue_from)
     place = output or Path("out") / graph_name(graph)
     with refusing(ValueError, TypeError):
         wishes = Wishes(optimizer, iterations, ends, dissimilarity, smoothing, step, longest, stop, scope, popularity)
         machine = Place(device, backend, threads, precision)
-        asked = Plan(geometry_of(**where), wishes, seed, preset, time_limit, machine, goal, by, seeds)
+        geometry = geometry_of(**where) if old is None else continued_geometry(old, **where)
+        asked = Plan(geometry, wishes, seed, preset, time_limit, machine, goal, by, seeds, old)
         execution = Execution(asked, data, quiet=quiet)
     if deterministic:
         _check_deterministic(execution.plan.place)

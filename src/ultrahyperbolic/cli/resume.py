@@ -49,6 +49,10 @@ def reopen(
         raise Refused(f"{folder} holds no training of the command embed: there is nothing to go on with")
     if checkpoint is None and written.stopped is not None and not written.unfinished:
         return written.stopped.text
+    if checkpoint is None and any(config.get("start") == "given" for config in record.training.configs):
+        raise Refused(
+            f"{folder} has no checkpoint yet, and its starting points are not kept: run embed --continue-from again"
+        )
     limit = _time_limit(folder, record.training.time_limit, time_limit, checkpoint)
     if checkpoint is not None and there and written.stopped is None:
         # A record that is not complete belongs to the training of the checkpoint.

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..checks import check_count
+from ..evaluation.clusters import clusters
 from ..evaluation.components import component_delta
 from ..evaluation.hierarchy import ranks_of
 from ..evaluation.ranks import RankIntervals
@@ -237,6 +238,35 @@ class Embedding:
     def remember(self, delta: Floats, nearest: Nearest) -> None:
         """Keep δ and the nearest nodes of these points, so that they are not computed again."""
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
+
+    def cluster(self) -> NDArray[np.int64]:
+        """The community of each node [n], by D_γ: 0 is the largest; see :func:`~ultrahyperbolic.evaluation.clusters`.
+
+        As many of the nearest pairs are joined as the graph has ties.
+        """
+        ties = self.record.graph.edges if self.graph is None and self.record.graph is not None else None
+        ties = ties if self.graph is None else self.graph.n_edges
+        return clusters(self._tensor, self.manifold, pairs=ties, popularity=self.popularity)
+
+    def suggest(
+        self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
+    ) -> pandas.DataFrame:
+        """The k nearest pairs without a tie, of all nodes or of one, with the chance that each is a missing tie.
+
+        See :func:`~ultrahyperbolic.training.suggest.suggest`.
+        """
+        from ..training.suggest import suggest
+
+        return suggest(self, k, node, graph=graph, quiet=quiet)
+
+    def transform(self, ties: object, *, seed: int = 0, quiet: bool = True) -> Embedding:
+        """Points for new nodes by their ties to these, which stay where they are: an embedding of the new ones alone.
+
+        See :func:`~ultrahyperbolic.training.place.place`.
+        """
+        from ..training.place import place
+
+        return place(self, ties, seed=seed, quiet=quiet)
 
     def index(self, node: Hashable) -> int:
         """The row of a node, by its id, or by its label where only one node has it; ``KeyError`` otherwise."""

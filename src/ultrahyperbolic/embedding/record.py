@@ -188,6 +188,8 @@ class RunRecord:
     """From which trainings the intervals of the ranks are, where there are any."""
     select: Mapping[str, Json] | None = None
     """How the geometry was chosen, where it was."""
+    suggest: Mapping[str, Json] | None = None
+    """What was learnt from held-out ties of the chance that near nodes should be tied, where it was."""
     command: str | None = None
     """What was typed."""
     call: str | None = None
@@ -229,7 +231,7 @@ class RunRecord:
             found["tries"] = [dict(each) for each in self.tries]
         if self.ranks is not None:
             found["ranks"] = self.ranks.to_json()
-        for name in ("select", "reading"):
+        for name in ("select", "suggest", "reading"):
             value: Mapping[str, Json] | None = getattr(self, name)
             if value is not None:
                 found[name] = dict(value)
@@ -267,6 +269,7 @@ class RunRecord:
             tries=tuple(each for each in _list(data.get("tries")) if isinstance(each, Mapping)),
             ranks=None if ranks is None else RankRecord.from_json(ranks),
             select=_mapping(data.get("select")),
+            suggest=_mapping(data.get("suggest")),
             command=_text(data.get("command")),
             call=_text(data.get("call")),
             reading=_mapping(data.get("reading")),

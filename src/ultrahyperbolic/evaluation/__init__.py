@@ -2,6 +2,7 @@
 
 from .baselines import baselines, closeness, pagerank
 from .closure import TriadicClosure, triadic_closure
+from .clusters import clusters
 from .components import component_delta, components
 from .hierarchy import delta, hierarchy_spearman, leader_ranks, norm_proxy, ranks_of, strength_spearman
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
@@ -28,6 +29,7 @@ __all__ = [
     "ViolatedOrders",
     "baselines",
     "closeness",
+    "clusters",
     "component_delta",
     "components",
     "delta",

@@ -28,6 +28,8 @@ def python_call(config: TrainingConfig, graph: Graph) -> str:
 
 
 def _call(config: TrainingConfig, graph: Graph) -> str:
+    if config.start == "given":
+        return f"uh.embed(graph, continue_from=earlier, {_arguments({'seed': config.seed})})  # the earlier embedding"
     bare = TrainingConfig(
         config.p, config.q, config.beta, config.flat, config.seed, stop=config.stop, iterations=config.iterations
     )

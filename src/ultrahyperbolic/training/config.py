@@ -22,9 +22,9 @@ from .start import SpectralStart
 
 Stop = Literal["converged", "iterations", "ordered"]
 STOPS: tuple[Stop, ...] = get_args(Stop)
-Start = Literal["spectral", "pole"]
+Start = Literal["spectral", "pole", "given"]
 Moves = Literal["absolute", "spread"]
-STARTS: tuple[Start, ...] = ("spectral", "pole")
+STARTS: tuple[Start, ...] = get_args(Start)
 
 # The smoothing is held for so many iterations: tables of the smoothed dissimilarity then serve as many.
 _HELD = 8
@@ -90,7 +90,7 @@ class TrainingConfig:
     keep: Keep = "best"
     """The points of the lowest loss of every ``best_every``-th iteration, or the last ones."""
     start: Start = "spectral"
-    """From the graph's hops, or the paper's, near the pole."""
+    """From the graph's hops; the paper's, near the pole; or from points of an earlier training."""
     scale: float = 1.0
     """How far from the pole points start, of what the start would have them."""
     perturb_first: bool = True
@@ -202,6 +202,8 @@ class TrainingConfig:
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
         """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""
+        if self.start == "given":
+            raise ValueError("this training starts from given points: continue from the embedding that has them")
         if self.start == "spectral":
             return (spectral or SpectralStart(graph))(self.geometry, self.seed, self.scale)
         points = self.manifold().random_near_pole(

@@ -15,9 +15,10 @@ from ..loop import Callback
 from ..objective import Scope
 from ..progress import bar
 from .config import Stop
+from .continued import continued_geometry, earlier
 from .inputs import Signature, Weight, find_graph, located
 from .method import Goal
-from .plan import Execution, Plan, Wishes, geometry_of
+from .plan import DEFAULT, Execution, Plan, Wishes, geometry_of
 from .presets import Preset
 from .selection import By
 from .tensorboard import check_board, with_tensorboard
@@ -56,6 +57,7 @@ def embed(
     quiet: bool = False,
     callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None = None,
     tensorboard: str | os.PathLike[str] | None = None,
+    continue_from: Embedding | str | os.PathLike[str] | None = None,
 ) -> Embedding:
     """Embed a weighted graph so that stronger ties are shorter than weaker ones.
 
@@ -131,6 +133,10 @@ def embed(
         Called with a :class:`Progress` after each chunk of iterations; returning True stops.
     tensorboard : path, optional
         A folder in which TensorBoard finds the training: every 100 iterations, also while it runs.
+    continue_from : Embedding or path, optional
+        An earlier embedding of the graph, or the folder of one, to start from when the graph has changed. Nodes start
+        where they were, new ones are placed by their ties, those that are gone vanish, and a short training with small
+        moves follows. The geometry is the earlier one, and whether nodes have a popularity; the rest is as ever.
 
     Returns
     -------
@@ -151,8 +157,13 @@ def embed(
     data = find_graph(graph, weight)
     callbacks = _as_list(callback)
     check_board(tensorboard)
+    named = located(signature, p, q, dim, flat=flat)
+    old, where = None, geometry_of(**named, dim=dim, beta=beta)
+    if continue_from is not None:
+        old = earlier(continue_from)
+        where = continued_geometry(old, **named, dim=dim, beta=None if beta == DEFAULT.beta else beta)
     plan = Plan(
-        geometry_of(**located(signature, p, q, dim, flat=flat), dim=dim, beta=beta),
+        where,
         Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope, popularity),
         seed,
         preset,
@@ -161,6 +172,7 @@ def embed(
         goal,
         by,
         seeds,
+        old,
     )
     execution = Execution(plan, data, quiet=quiet)
     with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too

@@ -20,11 +20,13 @@ from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
 from ..objective import SCOPES, Scope
 from .config import Settings, Stop, TrainingConfig, configured
+from .continued import fewer, gently, start_from
 from .method import GOALS, Goal, default_iterations, in_units_of_radius, recipe
 from .pace import Pace, in_words
 from .presets import PRESETS, Preset, preset_settings
 from .select import Judge, choose_geometry
 from .selection import BY, By, Selection
+from .start import Given
 from .train import check_memory, embed_best, graph_record, problem_of, versions
 
 log = logging.getLogger("ultrahyperbolic")
@@ -105,6 +107,8 @@ class Plan:
     """What decides where the geometry is to be chosen."""
     seeds: int = 1
     """How many trainings, of seeds ``seed``, ``seed + 1``, …; the one of the lowest loss is kept."""
+    old: Embedding | None = None
+    """What the training continues from, whose geometry is ``where``."""
 
     def __post_init__(self) -> None:
         if self.preset not in (None, *PRESETS):
@@ -114,6 +118,12 @@ class Plan:
         object.__setattr__(self, "seeds", check_count("seeds", self.seeds, 1))
         if self.preset is not None and self.goal != "balanced":
             raise ValueError(f"goal {self.goal!r} says how to train, and so does preset {self.preset!r}: give one")
+        if self.old is not None and (self.preset is not None or self.seeds > 1):
+            what = "preset" if self.preset is not None else "seeds"
+            raise ValueError(
+                f"continuing from an earlier embedding fixes the start, and {what} asks for others: "
+                f"leave {what} out, or embed anew"
+            )
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
         if self.wishes.scope is not None:
@@ -149,14 +159,19 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
     if plan.preset is not None:
         preset = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
     else:
-        preset["iterations"] = default_iterations(graph)
+        usual = default_iterations(graph)
+        preset["iterations"] = usual if plan.old is None else fewer(usual)
     preset.update(plan.wishes.frame)
     where = plan.where
     config = configured(preset, p=where.p, q=where.q, flat=where.flat, beta=where.beta, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if plan.preset is None:
         sample = samples(settle(plan.place, graph.n_nodes))
-        made = recipe(config, graph, plan.goal, sample=sample, popularity=plan.wishes.popularity)
+        popularity = plan.wishes.popularity
+        if popularity is None and plan.old is not None:
+            popularity = plan.old.popularity is not None
+        made = recipe(config, graph, plan.goal, sample=sample, popularity=popularity)
+        made = made if plan.old is None else gently(made)
         config = replace(made, stop=plan.wishes.stop or "converged")
     else:
         config = in_units_of_radius(config)
@@ -186,6 +201,10 @@ class Execution:
         else:
             self.configs = configure(plan, graph)
         self.plan = replace(plan, place=settle(plan.place, graph.n_nodes))
+        self.start: Given | None = None
+        if plan.old is not None:
+            usual = configure(replace(plan, old=None), graph)[0]
+            self.start = start_from(plan.old, graph, usual, quiet=quiet)
 
     @property
     def is_open(self) -> bool:
@@ -275,6 +294,7 @@ class Execution:
                 callbacks=callbacks,
                 time_limit=self.plan.time_limit,
                 checkpoint=checkpoint,
+                start=self.start,
             )
         except Interrupted as interrupted:
             if isinstance(interrupted.embedding, Embedding):

@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,15 @@ _LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
 _REACH = 1.5
 # Relative to the radius: what makes two seeds differ, and nodes that the hops cannot tell.
 _JITTER = 0.02
+
+
+class Given(NamedTuple):
+    """Where a training starts that continues another."""
+
+    points: Floats
+    """[n, d]"""
+    offsets: Floats
+    """[n] the popularity of the nodes; 0 where they have none."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ from .call import python_call
 from .config import TrainingConfig
 from .finish import Finishing
 from .presets import PRESETS, differences
-from .start import SpectralStart, start_bytes
+from .start import Given, SpectralStart, start_bytes
 
 log = logging.getLogger("ultrahyperbolic")
 # The loss is kept at no more points than this.
@@ -72,6 +72,7 @@ def embed_best(
     callbacks: Sequence[Callback[BatchState]] = (),
     time_limit: float | None = None,
     checkpoint: Checkpoint[BatchState] | None = None,
+    start: Given | None = None,
 ) -> Embedding:
     """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
 
@@ -81,7 +82,7 @@ def embed_best(
     try:
         embeddings = embed_many(
             graph, configs, place, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
-            checkpoint=checkpoint,
+            checkpoint=checkpoint, start=start,
         )  # fmt: skip
     except Interrupted as error:
         embeddings, interrupted = [e for e in error.embeddings if isinstance(e, Embedding)], True
@@ -135,10 +136,12 @@ def embed_many(
     quiet: bool = True,
     callbacks: Sequence[Callback[BatchState]] = (),
     checkpoint: Checkpoint[BatchState] | None = None,
+    start: Given | None = None,
 ) -> list[Embedding]:
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
     ``checkpoint`` is what :meth:`Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
+    ``start`` is where those start that say so.
     Raises :class:`Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
     graph.require_trainable()
@@ -148,7 +151,7 @@ def embed_many(
     check_memory(problem, configs, place)
     engine = make_engine(problem, place)
     try:
-        return _train(graph, configs, engine, time_limit, measures, quiet, callbacks, checkpoint)
+        return _train(graph, configs, engine, time_limit, measures, quiet, callbacks, checkpoint, start)
     finally:
         engine.close()
 
@@ -162,12 +165,11 @@ def _train(
     quiet: bool,
     callbacks: Sequence[Callback[BatchState]],
     checkpoint: Checkpoint[BatchState] | None,
+    given: Given | None,
 ) -> list[Embedding]:
-    spectral = SpectralStart(graph)  # whose tables are large, and not kept
-    state = BatchState.start([config.starting_points(graph, spectral) for config in configs])
-    del spectral
-    start = state.points.copy()
-    before = _final_objective(engine, start, state.offsets)
+    state = _starting_state(graph, configs, checkpoint, given)
+    start, start_offsets = state.points.copy(), state.offsets.copy()
+    before = _final_objective(engine, start, start_offsets)
     if not quiet and configs[0].preset is not None:
         for preset in PRESETS:
             if configs[0].preset == preset:
@@ -202,7 +204,7 @@ def _train(
     state = replace(  # a checkpoint may have the other
         state,
         best=np.where(worse[:, None, None], start, state.best),
-        best_offsets=np.where(worse[:, None], 0.0, state.best_offsets),
+        best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
     )
     interrupted = outcome.ending.why is Stopped.INTERRUPTED
     embeddings = []
@@ -219,6 +221,31 @@ def _train(
         performed = outcome.losses.shape[1]
         raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
     return embeddings
+
+
+def _starting_state(
+    graph: Graph,
+    configs: Sequence[TrainingConfig],
+    checkpoint: Checkpoint[BatchState] | None,
+    given: Given | None,
+) -> BatchState:
+    """Where a batch starts. Trainings from given points that were stopped start from their checkpoint."""
+    spectral = SpectralStart(graph)  # whose tables are large, and not kept
+    starts, offsets = [], np.zeros((len(configs), graph.n_nodes))
+    for number, config in enumerate(configs):
+        if config.start != "given":
+            starts.append(config.starting_points(graph, spectral))
+        elif given is not None:
+            starts.append(given.points)
+            offsets[number] = given.offsets if config.popularity else 0.0
+        elif checkpoint is not None:
+            starts.append(checkpoint.state.points[number, :, : config.geometry.ambient_dim])
+            offsets[number] = checkpoint.state.offsets[number]
+        else:
+            raise ValueError("the points that this training starts from are not kept: continue from them again")
+    state = BatchState.start(starts)
+    state.offsets[:] = state.best_offsets[:] = offsets
+    return state
 
 
 def _final_objective(engine: Engine, points: Floats, offsets: Floats) -> Floats:

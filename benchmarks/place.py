@@ -1,0 +1,136 @@
+"""Nodes taken out of a graph and placed again by their ties: how much of their Recall@5 they keep.
+
+    python benchmarks/place.py --json out/place.json
+
+For each graph and repetition a share of the nodes is drawn. *taken out* removes them from an embedding of the whole
+graph; *never seen* embeds the graph without them. Both times ``Embedding.transform`` places them among the others,
+which stay where they are. Recall@5 of a node is the share of the five nearest nodes that are neighbours, of as many as
+there can be; what it had is that of the embedding of the whole graph. Only nodes with a tie to one that stays are
+drawn. Graphs other than the data sets come from the folder that ``ULTRAHYPERBOLIC_DATA`` names.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.graph import Graph
+
+_SETS = ("karate", "lesmis")
+_TABLES = ("netscience",)
+Ints = NDArray[np.int64]
+
+
+def graphs(names: list[str] | None, tables: Sequence[str] = _TABLES) -> dict[str, Graph]:
+    """The named graphs; the data sets, and of the folder where there is one ``tables``."""
+    folder = os.environ.get("ULTRAHYPERBOLIC_DATA")
+    wanted = names or [*_SETS, *(tables if folder else ())]
+    found = {}
+    for name in wanted:
+        if name in uh.datasets.names():
+            found[name] = uh.datasets.load(name)
+        elif folder:
+            found[name] = uh.read_graph(Path(folder) / "graphs" / f"{name}.tsv.gz")
+        else:
+            raise SystemExit(f"{name}: no data set of that name; set ULTRAHYPERBOLIC_DATA to the folder of the graphs")
+    return found
+
+
+def without(graph: Graph, kept: Ints) -> Graph:
+    """The graph of some of its nodes."""
+    where = np.full(graph.n_nodes, -1)
+    where[kept] = np.arange(len(kept))
+    both = (where[graph.edges] >= 0).all(1)
+    ids = tuple(graph.ids[int(node)] for node in kept)
+    first, second = where[graph.edges[both]].T
+    return Graph.from_arrays(first, second, graph.weights[both], ids=ids)
+
+
+def recall(graph: Graph, embedding: uh.Embedding, nodes: Ints) -> float:
+    """The mean Recall@5 of some nodes; points are in the order of the graph."""
+    offsets, neighbors = graph.neighbor_lists
+    nearest, _ = embedding.nearest(5)
+    shares = []
+    for node in nodes.tolist():
+        mine = neighbors[offsets[node] : offsets[node + 1]]
+        shares.append(np.isin(nearest[node], mine).sum() / min(5, len(mine)))
+    return float(np.mean(shares))
+
+
+def placed_again(graph: Graph, old: uh.Embedding, taken: Ints, kept: Ints) -> float:
+    """Recall@5 of nodes that are placed in an embedding of the others."""
+    ends = graph.edges[np.isin(graph.edges, taken).any(1)]
+    weights = graph.weights[np.isin(graph.edges, taken).any(1)]
+    ties = [(graph.ids[i], graph.ids[j], w) for (i, j), w in zip(ends.tolist(), weights.tolist(), strict=True)]
+    new = old.transform(ties)
+    points = np.empty((graph.n_nodes, old.points.shape[1]))
+    points[kept] = old.points
+    points[[graph.index(node) for node in new.ids]] = new.points
+    return recall(graph, uh.Embedding(graph.ids, points, old.manifold), taken)
+
+
+def draw(graph: Graph, share: float, seed: int) -> tuple[Ints, Ints]:
+    """Nodes to take out, each with a tie to one that stays, and those that stay."""
+    order = np.random.default_rng(seed).permutation(np.flatnonzero(~graph.isolated))
+    taken = order[: max(1, round(share * graph.n_nodes))]
+    offsets, neighbors = graph.neighbor_lists
+    tied = [not np.isin(neighbors[offsets[i] : offsets[i + 1]], taken).all() for i in taken.tolist()]
+    taken = np.sort(taken[tied])
+    return taken, np.setdiff1d(np.arange(graph.n_nodes), taken)
+
+
+def measure(graph: Graph, share: float, repeats: int) -> dict[str, float]:
+    whole = uh.embed(graph, quiet=True)
+    rows, nodes, seconds = [], 0, 0.0
+    for seed in range(repeats):
+        taken, kept = draw(graph, share, seed)
+        smaller = without(graph, kept)
+        out = uh.Embedding(smaller.ids, whole.points[kept], whole.manifold, replace(whole.record), smaller)
+        unseen = uh.embed(smaller, quiet=True)
+        began = time.perf_counter()
+        rows.append([recall(graph, whole, taken), placed_again(graph, out, taken, kept)])
+        seconds, nodes = seconds + time.perf_counter() - began, nodes + len(taken)
+        rows[-1].append(placed_again(graph, unseen, taken, kept))
+    had, again, never = np.mean(rows, axis=0)
+    return {
+        "nodes": graph.n_nodes,
+        "placed": nodes,
+        "had": round(had, 4),
+        "taken_out": round(again, 4),
+        "taken_out_kept": round(again / had, 4),
+        "never_seen": round(never, 4),
+        "never_seen_kept": round(never / had, 4),
+        "seconds": round(seconds / repeats, 2),
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--graphs", nargs="+", help="data sets, or graphs of the folder")
+    parser.add_argument("--share", type=float, default=0.1, help="of the nodes that are taken out")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--json", type=Path, help="where to write the figures")
+    arguments = parser.parse_args()
+    figures: dict[str, float] = {}
+    for name, graph in graphs(arguments.graphs).items():
+        found = measure(graph, arguments.share, arguments.repeats)
+        if not figures:
+            print(f"{'graph':12}" + "".join(f"{key:>16}" for key in found))
+        print(f"{name:12}" + "".join(f"{value:>16}" for value in found.values()), flush=True)
+        figures |= {f"{name}_{key}": value for key, value in found.items()}
+    if arguments.json:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

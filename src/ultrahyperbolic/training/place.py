@@ -1,0 +1,180 @@
+"""New nodes in an old embedding: placed by their ties, while every old point stays where it is.
+
+Eq. 17 is minimised over the new points alone. A tie of a new node is compared with the weaker ties and the non-ties of
+its two ends, so that where a node goes does not depend on which others are placed with it, but for ties among them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..checks import as_integer
+from ..embedding import Embedding
+from ..embedding.record import RunRecord
+from ..geometry import Geometry
+from ..graph import Graph, as_graph
+from ..progress import bar
+from .config import TrainingConfig
+from .method import recipe
+from .placing import Cooling, Floats, Held, Ints, Placing, Ties
+from .train import graph_record, versions
+
+log = logging.getLogger("ultrahyperbolic")
+# So many nodes are placed at once: pairs of new nodes are looked at, too.
+_AT_ONCE = 256
+
+
+def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = True) -> Embedding:
+    """Points for new nodes by their ties to the nodes of an embedding, which stay where they are.
+
+    Parameters
+    ----------
+    embedding
+        Where the nodes go. Where its graph is at hand, ties of new nodes are also compared with the pairs of their
+        old ends.
+    ties
+        Pairs (id, id) or triples (id, id, weight), or anything :func:`as_graph` takes. Nodes that the embedding does
+        not have are the new ones; ties among them count, ties among old ones are left out.
+    seed
+        Same seed, same points.
+    quiet
+        No progress bar and no notes.
+
+    Returns
+    -------
+    Embedding
+        Of the new nodes alone, in the order in which they appear; its graph holds the ties among them.
+    """
+    seed = as_integer("seed", seed)
+    if embedding.geometry is None:
+        raise TypeError(f"nodes can be placed on pseudo-hyperboloids and in flat space, not on {embedding.manifold}")
+    graph = _as_ties(ties)
+    news = NewNodes.of(graph, embedding)
+    news.require_ties(embedding)
+    if not quiet and news.left_out:
+        log.warning("%d ties join two nodes of the embedding, and are left out", news.left_out)
+    points, popularity = place_nodes(embedding, news.ties, seed=seed, quiet=quiet)
+    record = RunRecord(config=embedding.record.config, seed=seed, versions=versions(), graph=graph_record(graph))
+    among = news.graph_among(graph)
+    return Embedding(news.ids, points, embedding.manifold, record, among, popularity=popularity)
+
+
+def _as_ties(ties: object) -> Graph:
+    if isinstance(ties, str) or not isinstance(ties, Iterable) or hasattr(ties, "__array__") or hasattr(ties, "nodes"):
+        return as_graph(ties)
+    return Graph.from_edges(list(ties), name="the ties")
+
+
+@dataclass(frozen=True)
+class NewNodes:
+    """Nodes that an embedding does not have, and their ties."""
+
+    ids: list[Hashable]
+    ties: Ties
+    left_out: int = 0
+    """How many ties join two old nodes."""
+
+    @classmethod
+    def of(cls, graph: Graph, embedding: Embedding) -> NewNodes:
+        """Those of a graph, in its order."""
+        old = {node: row for row, node in enumerate(embedding.ids)}
+        ids = [node for node in graph.ids if node not in old]
+        n = len(old)
+        new = {node: n + row for row, node in enumerate(ids)}
+        where = np.array([old[node] if node in old else new[node] for node in graph.ids], dtype=np.int64)
+        ends = np.sort(where[graph.edges].reshape(-1, 2), axis=1)
+        kept = ends[:, 1] >= n
+        ties = Ties(len(ids), n, np.column_stack((ends[kept, 1] - n, ends[kept, 0])), graph.weights[kept])
+        return cls(ids, ties, int((~kept).sum()))
+
+    @property
+    def lost(self) -> list[Hashable]:
+        """Those from which no ties lead to an old node, by way of other new nodes or not."""
+        return [self.ids[row] for row in np.flatnonzero(self.ties.steps > self.ties.count).tolist()]
+
+    def require_ties(self, embedding: Embedding) -> None:
+        """Raise ``ValueError`` where a node has nothing to be placed by."""
+        if not self.ids:
+            raise ValueError("every node of the ties is in the embedding already: there is nothing to place")
+        if not self.lost:
+            return
+        node, known = self.lost[0], set(embedding.ids)
+        text = str(node)
+        hint = f"; the ids of the embedding are text: try {text!r}" if text != node and text in known else ""
+        raise ValueError(
+            f"no ties lead from node {node!r} to a node of the embedding ({len(self.lost)} such): "
+            f"give one, or leave the node out{hint}"
+        )
+
+    def graph_among(self, graph: Graph) -> Graph:
+        """The new nodes with the ties among them."""
+        ties = self.ties
+        (first, second), weights = ties.ends[ties.among].T, ties.weights[ties.among]
+        found = Graph.from_arrays(first, second - ties.n_held, weights, ids=tuple(self.ids), name=graph.source)
+        labels = None if graph.labels is None else {n: graph.labels[n] for n in self.ids if n in graph.labels}
+        return replace(found, labels=labels)
+
+
+def place_nodes(embedding: Embedding, ties: Ties, *, seed: int, quiet: bool) -> tuple[Floats, Floats | None]:
+    """Points [k, d] of new nodes, and where the embedding has it their popularity [k]."""
+    geometry = embedding.geometry
+    assert geometry is not None
+    points, popularity = np.zeros((ties.count, embedding.points.shape[1])), _popularity(embedding, ties)
+    # Those nearest to old nodes first: what is placed helps to place the others.
+    order, cooling = np.argsort(ties.steps, kind="stable"), _cooling(embedding, geometry)
+    with bar("placing", ties.count, show=not quiet) as update:
+        for start in range(0, ties.count, _AT_ONCE):
+            rows, placed = order[start : start + _AT_ONCE], order[:start]
+            known, offsets = np.concatenate((embedding.points, points[placed])), None
+            if embedding.popularity is not None and popularity is not None:
+                offsets = np.concatenate((embedding.popularity, popularity[placed], popularity[rows]))
+            held = Held(known, _neighbors(embedding, ties.n_held), offsets)
+
+            def show(share: float, begun: int = start, many: int = len(rows)) -> None:
+                update(begun + share * many, "")
+
+            points[rows] = Placing(geometry, cooling, ties.some(rows, placed), held, seed).run(show)
+    return points, popularity
+
+
+def _cooling(embedding: Embedding, geometry: Geometry) -> Cooling:
+    """As the embedding was trained; as it would be where nothing is known of that."""
+    graph = embedding.graph or Graph.from_arrays([0], [1], ids=max(2, len(embedding)))
+    where = geometry.p, geometry.q, geometry.beta, geometry.flat
+    usual = recipe(TrainingConfig(*where), graph)
+    temperature, epsilon = usual.temperature, usual.epsilon
+    if embedding.record.config is not None:
+        config = TrainingConfig.from_json(embedding.record.config)
+        temperature = max(temperature[0], config.temperature[0]), config.temperature[1]
+        if config.dissimilarity == "smoothed":
+            epsilon = max(epsilon[0], config.epsilon[0]), config.epsilon[1]
+    return Cooling(temperature, epsilon)
+
+
+def _neighbors(embedding: Embedding, n: int) -> Callable[[int], tuple[Ints, Floats]] | None:
+    """The old neighbours of an old node, with weights; none of one that has just been placed."""
+    if embedding.graph is None:
+        return None
+    adjacency = embedding.graph.adjacency()
+
+    def find(node: int) -> tuple[Ints, Floats]:
+        here = slice(0, 0) if node >= n else slice(adjacency.indptr[node], adjacency.indptr[node + 1])
+        return adjacency.indices[here].astype(np.int64), adjacency.data[here]
+
+    return find
+
+
+def _popularity(embedding: Embedding, ties: Ties) -> Floats | None:
+    """[k] what nodes of as many ties have, as a line through the old ones says; their mean without the graph."""
+    if embedding.popularity is None:
+        return None
+    line = np.array([0.0, embedding.popularity.mean()])
+    if embedding.graph is not None and np.ptp(embedding.graph.degree) > 0:
+        line = np.polyfit(np.log1p(embedding.graph.degree), embedding.popularity, 1)
+    degree = np.bincount(ties.at_nodes[0], minlength=ties.count)
+    found: Floats = np.polyval(line, np.log1p(degree))
+    return found

@@ -1,0 +1,357 @@
+"""Eq. 17 over the rows of new nodes: other points are held, and each new one is tried from several places at once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from ..engines.spread import spread_of
+from ..geometry import Geometry
+from ..geometry.dissimilarity import extended_smooth, smooth
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+# From so many places each node is tried. Of these the better half goes on after each round of so many steps.
+_STARTS, _ROUNDS, _STEPS = 16, 4, 60
+# The longest move of a coordinate falls from the first of these shares of the spread to the second.
+_MOVES = (0.1, 1e-5)
+# τ and ε fall for this part of the steps.
+_COOLING = 0.75
+# A node is compared with so many of the nearest nodes that are held, found again after every so many steps, and with
+# so many of all others, drawn at random, which stand for all of these.
+_NEAR, _LOOK_EVERY, _DRAWN = 96, 10, 32
+# Adam's averages of the slopes and of their squares.
+_SLOPES, _SQUARES = 0.8, 0.95
+# Pairs of held nodes that are looked at together: it bounds the memory.
+_AT_ONCE = 1 << 20
+# The logarithm of nothing, as a number that slopes can be taken of.
+_NOTHING = -1e30
+
+
+@dataclass(frozen=True)
+class Ties:
+    """Ties of k new nodes. Positions below ``n_held`` are of nodes that are held, those from there on of the new."""
+
+    count: int
+    n_held: int
+    ends: Ints
+    """[t, 2] first a new node, counted from 0; then the other end, held or new."""
+    weights: Floats
+    """[t]"""
+
+    @cached_property
+    def among(self) -> NDArray[np.bool_]:
+        """[t] whether both ends are new."""
+        joined: NDArray[np.bool_] = self.ends[:, 1] >= self.n_held
+        return joined
+
+    @cached_property
+    def steps(self) -> Ints:
+        """[k] how many ties lead from a new node to one that is held; k + 1 where none do."""
+        a, b = self.ends.T
+        steps = np.full(self.count, self.count + 1)
+        steps[a[~self.among]] = 1
+        a, b = a[self.among], b[self.among] - self.n_held
+        while True:
+            before = steps.copy()
+            np.minimum.at(steps, a, before[b] + 1)
+            np.minimum.at(steps, b, before[a] + 1)
+            if (steps == before).all():
+                return steps
+
+    def some(self, rows: Ints, placed: Ints) -> Ties:
+        """Those of some new nodes, where ``placed`` ones are held, too: after the others, in this order."""
+        n = self.n_held + len(placed)
+        where = np.full(self.n_held + self.count, -1)
+        where[: self.n_held] = np.arange(self.n_held)
+        where[self.n_held + placed] = np.arange(self.n_held, n)
+        where[self.n_held + rows] = n + np.arange(len(rows))
+        ends = where[self.ends + np.array([self.n_held, 0])]
+        low, high = ends.min(1), ends.max(1)
+        kept = (low >= 0) & (high >= n)
+        return Ties(len(rows), n, np.column_stack((high - n, low))[kept], self.weights[kept])
+
+    @cached_property
+    def at_nodes(self) -> tuple[Ints, Ints]:
+        """Each tie at every new end it has: nodes [e] and ties [e], those of a node side by side, the weakest first."""
+        among = np.flatnonzero(self.among)
+        nodes = np.concatenate((self.ends[:, 0], self.ends[among, 1] - self.n_held))
+        ties = np.concatenate((np.arange(len(self.ends)), among))
+        order = np.lexsort((ties, self.weights[ties], nodes))
+        return nodes[order], ties[order]
+
+
+@dataclass(frozen=True)
+class Held:
+    """What does not move."""
+
+    points: Floats
+    """[n, d]"""
+    neighbors: Callable[[int], tuple[Ints, Floats]] | None = None
+    """The neighbours of a held node and the weights of its ties to them, where they are known."""
+    popularity: Floats | None = None
+    """[n + k] of the held nodes and of the new ones."""
+
+
+@dataclass(frozen=True)
+class Cooling:
+    """How τ and ε fall, from the first to the second."""
+
+    temperature: tuple[float, float]
+    epsilon: tuple[float, float]
+
+    def __call__(self, step: int) -> tuple[float, float]:
+        """τ and ε at a step."""
+        share = min(1.0, step / (_COOLING * _ROUNDS * _STEPS))
+        t, e = self.temperature, self.epsilon
+        return t[0] * (t[1] / t[0]) ** share, e[0] * (e[1] / e[0]) ** share
+
+
+class _Near(NamedTuple):
+    """The held nodes that each new one is compared with, for each start."""
+
+    indices: Tensor
+    """[s, k, m]"""
+    points: Tensor
+    """[s, k, m, d]"""
+    counts: Tensor
+    """[m] the logarithm of how many each stands for."""
+    tied: Tensor
+    """[s, k, m] whether it is a neighbour, which is not to be kept away."""
+
+
+class Placing:
+    """The search for the points of k new nodes."""
+
+    def __init__(self, geometry: Geometry, cooling: Cooling, ties: Ties, held: Held, seed: int) -> None:
+        self.geometry, self.cooling, self.ties, self.held = geometry, cooling, ties, held
+        self.manifold, self.rng = geometry.manifold, np.random.default_rng(seed)
+        radius = geometry.radius
+        self.spread = max(radius * spread_of(held.points / radius, geometry.time_dimensions), 1e-9 * radius)
+        self.points = torch.from_numpy(held.points.copy())
+        self.signs = torch.ones(held.points.shape[1], dtype=torch.float64)
+        self.signs[: geometry.time_dimensions] = -1.0
+        n = ties.n_held
+        popularity = np.zeros(n + ties.count) if held.popularity is None else held.popularity
+        self.popularity = torch.from_numpy(popularity.copy())
+        self.rows = _Rows(ties)
+        self.tied = torch.from_numpy(ties.ends[~ties.among].T.copy())
+        self.pairs = torch.from_numpy(np.stack(np.triu_indices(ties.count, 1)))
+        self.ends = torch.from_numpy(ties.ends.T.copy())
+        self.to_held, self.to_new = (torch.from_numpy(np.flatnonzero(which)) for which in (~ties.among, ties.among))
+        first, second = self.ends[:, self.to_new]
+        self.joined = torch.eye(ties.count, dtype=torch.bool)
+        self.joined[first, second - n] = self.joined[second - n, first] = True
+
+    def run(self, show: Callable[[float], None] = lambda share: None) -> Floats:
+        """[k, d] the best of all starts."""
+        z, total = self.manifold.phi(self._starts()), _ROUNDS * _STEPS
+        moves = np.geomspace(*_MOVES, total) * self.spread
+        for number in range(_ROUNDS):
+            slopes, squares = torch.zeros_like(z), torch.zeros_like(z)
+            for step in range(_STEPS):
+                done = number * _STEPS + step
+                temperature, epsilon = self.cooling(done)
+                if step % _LOOK_EVERY == 0:
+                    near, at_ends = self._near(z), self._at_held_ends(temperature, epsilon)
+                z.requires_grad_()
+                loss = self._losses(self.manifold.phi(z), temperature, epsilon, near, at_ends).sum()
+                (slope,) = torch.autograd.grad(loss, z)
+                slopes = _SLOPES * slopes + (1.0 - _SLOPES) * slope
+                squares = _SQUARES * squares + (1.0 - _SQUARES) * slope.square()
+                rms = (squares / (1.0 - _SQUARES ** (step + 1))).sqrt()
+                move = float(moves[done]) / (1.0 - _SLOPES ** (step + 1)) * slopes / (rms + 1e-12)
+                z = self.manifold.phi(z.detach() - move)
+                show((done + 1) / total)
+            kept = 1 if number == _ROUNDS - 1 else len(z) // 2
+            z = self._best(z, temperature, epsilon, at_ends, kept)
+        found: Floats = z[0].numpy()
+        return found
+
+    def _best(self, z: Tensor, temperature: float, epsilon: float, at_ends: Tensor, kept: int) -> Tensor:
+        """[kept, k, d] the best starts of every node."""
+        losses = self._losses(z, temperature, epsilon, self._near(z), at_ends)
+        order = self.rows.of_nodes(losses).argsort(0)[:kept]
+        return z.gather(0, order[:, :, None].expand(-1, -1, z.shape[2]))
+
+    # --- where they start ---------------------------------------------------------------------------------------
+
+    def _starts(self) -> Tensor:
+        """[s, k, d]: the centroid of the neighbours by weight, then places between them and beside."""
+        count, n = self.ties.count, self.ties.n_held
+        starts = np.zeros((_STARTS, count, self.held.points.shape[1]))
+        nodes, numbers = self.ties.at_nodes
+        first = np.searchsorted(nodes, np.arange(count + 1))
+        waiting = []
+        for node in range(count):
+            mine = numbers[first[node] : first[node + 1]]
+            mine = mine[self.ties.ends[mine, 1] < n]
+            if not len(mine):
+                waiting.append(node)
+                continue
+            near, weights = self.held.points[self.ties.ends[mine, 1]], self.ties.weights[mine]
+            shares = self.rng.dirichlet(np.full(len(mine), 0.5), _STARTS)
+            shares[0] = weights / weights.sum()
+            centres = shares @ near
+            beside = np.sqrt(np.square(near - centres[0]).sum(1).mean()) + 0.1 * self.spread
+            size = beside * np.geomspace(0.05, 1.0, _STARTS)[:, None] / math.sqrt(near.shape[1])
+            starts[:, node] = centres + size * self.rng.standard_normal(centres.shape)
+        self._follow(starts, waiting)
+        return torch.from_numpy(starts)
+
+    def _follow(self, starts: Floats, waiting: list[int]) -> None:
+        """Those that are tied to new nodes alone start beside these."""
+        pairs = self.ties.ends[self.ties.among] - [0, self.ties.n_held]
+        both = np.concatenate((pairs, pairs[:, ::-1]))
+        left = set(waiting)
+        while left:
+            ready = {int(i): int(j) for i, j in both if int(i) in left and int(j) not in left}
+            if not ready:
+                return
+            for i, j in ready.items():
+                noise = self.rng.standard_normal(starts[:, j].shape)
+                starts[:, i] = starts[:, j] + 0.05 * self.spread * noise
+            left -= set(ready)
+
+    # --- what is minimised --------------------------------------------------------------------------------------
+
+    def _dissimilarity(self, products: Tensor, squares: Tensor, epsilon: float) -> Tensor:
+        """Smoothed D_γ from scalar products; in flat space from ``squares``, the sums of ⟨x, x⟩ and ⟨y, y⟩, too."""
+        if self.geometry.is_flat:
+            return smooth((squares - 2.0 * products).clamp_min(0.0), epsilon)
+        beta = torch.tensor(self.geometry.beta, dtype=torch.float64)
+        w = 0.5 * (products / beta - 1.0)
+        sign = 0
+        if not self.geometry.q:
+            w, sign = w.clamp_min(0.0), 1
+        elif not self.geometry.p:
+            w, sign = w.clamp(-1.0, 0.0), -1
+        return extended_smooth(w, -beta, epsilon, sign=sign)
+
+    def _products(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        """⟨x, y⟩ and ⟨x, x⟩ + ⟨y, y⟩ of points [..., d]."""
+        x_signed = x * self.signs
+        return (x_signed * y).sum(-1), (x_signed * x).sum(-1) + (y * self.signs * y).sum(-1)
+
+    def _near(self, z: Tensor) -> _Near:
+        """The held nodes to compare with, of points [s, k, d]."""
+        n, shape = self.ties.n_held, z.shape[:2]
+        if n <= _NEAR + _DRAWN:
+            indices, counts = torch.arange(n).expand(*shape, n), torch.zeros(n, dtype=torch.float64)
+        else:
+            products = (z * self.signs) @ self.points.T
+            if self.geometry.is_flat:
+                key = (z * z).sum(-1, keepdim=True) + (self.points**2).sum(1) - 2.0 * products
+            else:
+                key = (2.0 * self.geometry.radius) * (0.5 * (products / self.geometry.beta - 1.0)).abs().sqrt()
+            key -= self.popularity[:n]
+            key[:, self.tied[0], self.tied[1]] = math.inf
+            drawn = torch.from_numpy(self.rng.choice(n, _DRAWN, replace=False)).expand(*shape, _DRAWN)
+            indices = torch.cat((key.topk(_NEAR, 2, largest=False).indices, drawn), 2)
+            counts = torch.zeros(_NEAR + _DRAWN, dtype=torch.float64)
+            counts[_NEAR:] = math.log((n - _NEAR) / _DRAWN)
+        tied = torch.zeros(indices.shape, dtype=torch.bool)
+        start, tie, column = (indices[:, self.tied[0]] == self.tied[1][:, None]).nonzero().T
+        tied[start, self.tied[0][tie], column] = True
+        return _Near(indices, self.points[indices], counts, tied)
+
+    def _losses(self, x: Tensor, temperature: float, epsilon: float, near: _Near, at_ends: Tensor) -> Tensor:
+        """[s, t] the loss of every tie, of points [s, k, d]."""
+        ties, n = self.ties, self.ties.n_held
+
+        def scores(first: Tensor, second: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            d = self._dissimilarity(*self._products(first, second), epsilon)
+            return (self.popularity[i] + self.popularity[j] - d) / temperature
+
+        new = torch.arange(n, n + ties.count)
+        free = scores(x[:, :, None, :], near.points, new[:, None], near.indices) + near.counts
+        rest = torch.logsumexp(free.masked_fill(near.tied, _NOTHING), 2)
+        a, b = self.ends[:, self.to_held]
+        of_ties = x.new_zeros(len(x), len(ties.ends))
+        of_ties = of_ties.index_copy(1, self.to_held, scores(x[:, a], self.points[b], n + a, b))
+        if ties.count > 1:
+            i, j = self.pairs
+            pairs, every = scores(x[:, i], x[:, j], n + i, n + j), torch.arange(len(x))[:, None]
+            table = x.new_full((len(x), ties.count, ties.count), _NOTHING)
+            table = table.index_put((every, i, j), pairs).index_put((every, j, i), pairs)
+            a, b = self.ends[:, self.to_new]
+            of_ties = of_ties.index_copy(1, self.to_new, table[:, a, b - n])
+            rest = torch.logaddexp(rest, torch.logsumexp(table.masked_fill(self.joined, _NOTHING), 2))
+        compared = self.rows.compared(of_ties, rest, at_ends)
+        return torch.logaddexp(torch.zeros_like(compared), compared - of_ties)
+
+    def _at_held_ends(self, temperature: float, epsilon: float) -> Tensor:
+        """[t] the log-sum-exp of what a tie is compared with at its held end, where its neighbours are known."""
+        found = torch.full((len(self.ties.ends),), _NOTHING, dtype=torch.float64)
+        n, left_out = self.ties.n_held, self._not_weaker
+        if left_out is None:
+            return found
+        numbers, rows = np.flatnonzero(~self.ties.among), max(1, _AT_ONCE // n)
+        for start in range(0, len(numbers), rows):
+            some = numbers[start : start + rows]
+            ends = torch.from_numpy(self.ties.ends[some, 1])
+            d = self._dissimilarity(*self._products(self.points[ends, None], self.points), epsilon)
+            scores = (self.popularity[:n] + self.popularity[ends, None] - d) / temperature
+            here = left_out[:, (left_out[0] >= start) & (left_out[0] < start + rows)]
+            scores[here[0] - start, here[1]] = _NOTHING
+            found[torch.from_numpy(some)] = torch.logsumexp(scores, 1)
+        return found
+
+    @cached_property
+    def _not_weaker(self) -> Tensor | None:
+        """[2, e] what a tie to a held node is not compared with there: its number among these, and the other node."""
+        if self.held.neighbors is None:
+            return None
+        found = []
+        for number, tie in enumerate(np.flatnonzero(~self.ties.among)):
+            end = int(self.ties.ends[tie, 1])
+            near, weights = self.held.neighbors(end)
+            others = np.append(near[weights >= self.ties.weights[tie]], end)
+            found.append(np.stack((np.full(len(others), number), others)))
+        return torch.from_numpy(np.concatenate(found, axis=1)) if found else torch.zeros(2, 0, dtype=torch.int64)
+
+
+class _Rows:
+    """The ties of every new node in a row, from the weakest to the strongest."""
+
+    def __init__(self, ties: Ties) -> None:
+        nodes, numbers = ties.at_nodes
+        offsets = np.searchsorted(nodes, np.arange(ties.count + 1))
+        differs = (np.diff(nodes) != 0) | (np.diff(ties.weights[numbers]) != 0)
+        # Where the class of the tie begins.
+        begins = np.maximum.accumulate(np.where(np.append(True, differs), np.arange(len(nodes)), 0))
+        self.count, self.ties = ties.count, len(ties.ends)
+        self.nodes, self.numbers = torch.from_numpy(nodes), torch.from_numpy(numbers)
+        self.columns = torch.from_numpy(np.arange(len(nodes)) - offsets[nodes])
+        self.below = torch.from_numpy(begins - offsets[nodes])
+        self.width = int(np.diff(offsets).max())
+        self.own = torch.from_numpy(nodes == ties.ends[numbers, 0])
+
+    def compared(self, scores: Tensor, rest: Tensor, at_ends: Tensor) -> Tensor:
+        """[s, t] the log-sum-exp of all that a tie is compared with.
+
+        ``rest`` [s, k] is that of the non-ties of a new node, ``at_ends`` [t] what is known of held ends.
+        """
+        every = torch.arange(len(scores))[:, None]
+        table = scores.new_full((len(scores), self.count, self.width), _NOTHING)
+        table = table.index_put((every, self.nodes, self.columns), scores[:, self.numbers])
+        table = torch.cat((rest[:, :, None], table), 2)
+        below = torch.logcumsumexp(table, 2)[:, self.nodes, self.below]
+        nothing = scores.new_full((len(scores), self.ties), _NOTHING)
+        first = nothing.index_put((every, self.numbers[self.own]), below[:, self.own])
+        second = at_ends.expand(len(scores), -1).index_put((every, self.numbers[~self.own]), below[:, ~self.own])
+        return torch.logaddexp(first, second)
+
+    def of_nodes(self, losses: Tensor) -> Tensor:
+        """[s, k] the sums of the losses [s, t] over the ties of every node."""
+        sums = losses.new_zeros(len(losses), self.count)
+        return sums.index_add(1, self.nodes, losses[:, self.numbers])

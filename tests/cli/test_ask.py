@@ -1,0 +1,117 @@
+"""The commands suggest, cluster and place, and embed --continue-from."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.training import suggest as module
+
+FEW = ("--iterations", "60")
+FOUND = module.Calibration((0.01, 0.1, 1.0), (20.0, 3.0, 0.5), 78, uh.datasets.karate().fingerprint)
+
+
+@pytest.fixture
+def own(club, tmp_path):
+    """The club in a folder that may be changed."""
+    return Path(shutil.copytree(club, tmp_path / "own"))
+
+
+@pytest.fixture
+def calibrated(monkeypatch):
+    """What takes ten trainings, at once; how often it was asked for."""
+    asked = []
+    original = module.calibrate
+
+    def calibrate(embedding, *, quiet):
+        known = module.Calibration.from_json(embedding.record.suggest)
+        if known is None:
+            asked.append(embedding)
+        return known or (FOUND if embedding.graph.n_edges >= 20 else original(embedding))
+
+    monkeypatch.setattr(module, "calibrate", calibrate)
+    return asked
+
+
+def test_suggest_prints_pairs_and_learns_once(call, own, calibrated):
+    result = call("suggest", own, "-k", 4)
+    assert result.exit_code == 0, result.output
+    header, *lines = result.stdout.splitlines()
+    assert header.split() == ["node", "label", "neighbor", "neighbor_label", "dissimilarity", "score"]
+    assert len(lines) == 4
+    assert all(line.endswith("%") for line in lines)
+    assert call("suggest", own, "-k", 4).stdout == result.stdout
+    assert len(calibrated) == 1
+    assert uh.load(own).record.suggest == FOUND.to_json()
+
+
+def test_suggest_of_one_node_as_json_and_csv(call, own, calibrated):
+    result = call("suggest", own, "-k", 2, "--node", 34, "--json", "--csv", "found.csv")
+    data = json.loads(result.stdout)
+    assert [row["node"] for row in data["suggestions"]] == ["34", "34"]
+    assert 0 < data["suggestions"][0]["score"] < 1
+    with open("found.csv", newline="") as file:
+        assert [row["neighbor"] for row in csv.DictReader(file)] == [row["neighbor"] for row in data["suggestions"]]
+
+
+def test_suggest_says_what_it_lacks(call, refuse, own, tmp_path):
+    assert "no node '35'" in refuse("suggest", own, "--node", "35")
+    Path("ties.tsv").write_text("a\tb\nb\tc\nc\td\n")
+    call("embed", "ties.tsv", "-o", "few", *FEW, "--no-report", "--quiet")
+    result = call("suggest", "few")
+    assert "scores: they need 20 ties or more" in result.stderr
+    assert "score" not in result.stdout
+    Path("ties.tsv").unlink()
+    assert "suggest needs the graph, and ties.tsv is not here: pass --graph" in refuse("suggest", "few")
+
+
+def test_cluster_prints_communities_from_the_largest(call, own):
+    result = call("cluster", own)
+    assert result.exit_code == 0, result.output
+    header, *lines = result.stdout.splitlines()
+    assert header.split() == ["cluster", "nodes", "most", "central"]
+    sizes = [int(line.split()[1]) for line in lines]
+    assert sum(sizes) == 34
+    assert sizes == sorted(sizes, reverse=True)
+    data = json.loads(call("cluster", own, "--json", "--no-keep").stdout)
+    assert data["sizes"] == sizes
+    assert len(data["nodes"]) == 34
+
+
+@pytest.mark.skipif(not hasattr(uh.Embedding, "with_attributes"), reason="columns of nodes are not kept yet")
+def test_cluster_writes_its_column_and_the_report_again(call, own):
+    assert call("cluster", own).exit_code == 0
+    kept = uh.load(own)
+    assert kept.attributes["cluster"].tolist() == kept.cluster().tolist()
+    assert (own / "report.html").exists()
+
+
+def test_place_writes_the_new_nodes(call, refuse, own):
+    Path("new.tsv").write_text("a\tb\tweight\nnew1\t34\t5\nnew1\t33\t3\nnew2\tnew1\t2\n")
+    result = call("place", own, "new.tsv", "-o", "placed")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[1].startswith("new1      34 (")
+    assert list(uh.load("placed").ids) == ["new1", "new2"]
+    assert "holds an embedding already" in refuse("place", own, "new.tsv", "-o", "placed")
+    Path("old.tsv").write_text("1\t2\n")
+    assert "nothing to place" in refuse("place", own, "old.tsv", "-o", "other")
+
+
+def test_embed_continues(call, refuse, own):
+    club = uh.datasets.karate()
+    rows = zip(club.edges.tolist(), club.weights.tolist(), strict=True)
+    lines = [f"{club.ids[i]}\t{club.ids[j]}\t{w}" for (i, j), w in rows]
+    Path("more.tsv").write_text("\n".join([*lines, "new\t34\t5"]) + "\n")
+    result = call("embed", "more.tsv", "--continue-from", own, "-o", "more", *FEW, "--no-report")
+    assert result.exit_code == 0, result.output
+    found = uh.load("more")
+    assert len(found) == 35
+    assert found.record.config["start"] == "given"
+    refused = refuse("embed", "more.tsv", "--continue-from", own, "-o", "other", "--signature", "2,2")
+    assert "the earlier embedding is on Q^(3,3), beta -1, and p = 2 is another geometry" in refused
+    assert "no such folder" in refuse("embed", "more.tsv", "--continue-from", "nowhere", "-o", "other")

@@ -1,0 +1,126 @@
+"""Communities by D_γ."""
+
+from __future__ import annotations
+
+import time
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.evaluation import clusters
+from ultrahyperbolic.evaluation.clusters import _best, _by_size, _Links, _moved
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph import Graph
+
+
+def agreement(found, known):
+    """Normalised mutual information: 1 for the same groups, 0 for unrelated ones."""
+    first, second = (np.unique(groups, return_inverse=True)[1] for groups in (found, known))
+    shares = np.zeros((first.max() + 1, second.max() + 1))
+    np.add.at(shares, (first, second), 1.0 / len(first))
+    both, rows, columns = shares[shares > 0], shares.sum(1), shares.sum(0)
+    mutual = (both * np.log(both / np.outer(rows, columns)[shares > 0])).sum()
+    entropy = -(rows * np.log(rows)).sum() - (columns * np.log(columns)).sum()
+    return 2.0 * mutual / entropy
+
+
+def graph_of(made):
+    return Graph.from_edges(list(made.edges), nodes=range(len(made)))
+
+
+def links_of(graph):
+    first, second = graph.edges.T
+    return _Links(graph.n_nodes, first, second, graph.weights, np.zeros(graph.n_nodes))
+
+
+def modularity(graph, group):
+    i, j = graph.edges.T
+    inside = graph.weights[group[i] == group[j]].sum() / graph.weights.sum()
+    shares = np.bincount(group, weights=graph.strength) / graph.strength.sum()
+    return inside - np.square(shares).sum()
+
+
+@pytest.mark.parametrize("signature", [(3, 3), (4, 0)], ids=str)
+def test_planted_blocks_are_found(signature):
+    graph = graph_of(nx.planted_partition_graph(4, 12, 0.7, 0.03, seed=1))
+    p, q = signature
+    found = uh.embed(graph, p=p, q=q, iterations=400, quiet=True).cluster()
+    assert agreement(found, np.repeat(np.arange(4), 12)) > 0.9
+
+
+def test_a_ring_of_cliques_is_taken_apart():
+    graph = graph_of(nx.ring_of_cliques(8, 6))
+    found = uh.embed(graph, iterations=400, quiet=True).cluster()
+    assert agreement(found, np.repeat(np.arange(8), 6)) == pytest.approx(1.0)
+    assert found.dtype == np.int64
+
+
+def test_the_club_splits_as_it_did():
+    club = uh.datasets.karate()
+    sides = [club.labels[member] for member in club.ids]
+    found = uh.embed(club, quiet=True).cluster()
+    assert 2 <= found.max() + 1 <= 5
+    assert agreement(found, sides) > 0.4  # four groups, each almost of one side; by chance about 0.1
+
+
+def test_groups_of_a_graph_are_as_good_as_those_of_networkx():
+    for seed in range(3):
+        made = nx.planted_partition_graph(6, 20, 0.3, 0.04, seed=seed)
+        graph = graph_of(made)
+        theirs = nx.community.modularity(made, nx.community.louvain_communities(made, seed=0))
+        assert modularity(graph, _best(links_of(graph))) > 0.99 * theirs
+
+
+def test_no_move_of_one_node_gains():
+    graph = uh.datasets.karate()
+    group = _moved(links_of(graph), np.arange(graph.n_nodes), np.random.default_rng(0))
+    best = modularity(graph, group)
+    for node in range(graph.n_nodes):
+        for other in np.unique(group):
+            moved = group.copy()
+            moved[node] = other
+            assert modularity(graph, moved) <= best + 1e-9
+
+
+def test_numbers_go_by_size():
+    assert _by_size(np.array([7, 7, 3, 3, 3, 9])).tolist() == [1, 1, 0, 0, 0, 2]
+    assert _by_size(np.array([5, 2, 5, 2])).tolist() == [0, 1, 0, 1]
+
+
+def test_few_points_have_few_groups():
+    flat = Geometry.of_flat(2)
+    assert clusters(np.zeros((0, 2)), flat).tolist() == []
+    assert clusters(np.zeros((1, 2)), flat).tolist() == [0]
+    assert clusters(np.zeros((2, 2)), flat).tolist() == [0, 0]
+    assert clusters(np.array([[0.0, 0], [0, 1], [9, 9], [9, 8]]), flat, pairs=0).tolist() == [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="pairs must not be negative"):
+        clusters(np.zeros((3, 2)), flat, pairs=-1)
+
+
+def test_popularity_is_taken_from_distances():
+    spots = np.array([[0.0], [1.0], [10.0], [11.0], [30.0]])
+    apart = clusters(spots, Geometry.of_flat(1), pairs=0)
+    assert apart[4] == apart[3]
+    drawn = clusters(spots, Geometry.of_flat(1), pairs=0, popularity=np.array([1e4, 0.0, 0.0, 0.0, 0.0]))
+    assert drawn[4] == drawn[0]
+
+
+def test_a_folder_is_enough(tmp_path):
+    embedding = uh.embed(uh.datasets.karate(), iterations=60, quiet=True)
+    embedding.save(tmp_path / "club")
+    loaded = uh.load(tmp_path / "club")
+    assert loaded.graph is None
+    assert loaded.cluster().tolist() == embedding.cluster().tolist()
+
+
+@pytest.mark.slow
+def test_many_points_take_little_time():
+    n = 20_000
+    points = torch.from_numpy(np.random.default_rng(0).normal(size=(n, 2)))
+    began = time.perf_counter()
+    found = clusters(points, Geometry.of_flat(2), pairs=3 * n)
+    assert time.perf_counter() - began < 120.0
+    assert 10 < found.max() < n / 10

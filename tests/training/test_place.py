@@ -1,0 +1,176 @@
+"""New nodes in an old embedding."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.training import place as place_module
+from ultrahyperbolic.training.place import _as_ties
+from ultrahyperbolic.training.placing import Cooling, Held, Placing, Ties
+
+CLUB = uh.datasets.karate()
+
+
+@pytest.fixture(scope="module")
+def club():
+    return uh.embed(CLUB, quiet=True)
+
+
+def ties_of(graph, nodes):
+    """The ties of some nodes, as triples."""
+    pairs = zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)
+    return [(graph.ids[i], graph.ids[j], w) for (i, j), w in pairs if {graph.ids[i], graph.ids[j]} & set(nodes)]
+
+
+def without(graph, nodes):
+    left = [node for node in graph.ids if node not in nodes]
+    made = graph.to_networkx().subgraph(left)
+    return Graph.from_networkx(made).with_nodes(left)
+
+
+def recall(graph, embedding, nodes):
+    near, _ = embedding.nearest(5)
+    offsets, heads = graph.neighbor_lists
+    shares = []
+    for row in map(graph.index, nodes):
+        mine = heads[offsets[row] : offsets[row + 1]]
+        shares.append(np.isin(near[row], mine).sum() / min(5, len(mine)))
+    return np.mean(shares)
+
+
+@pytest.mark.parametrize(("name", "seed"), [("karate", 0), ("lesmis", 0)])
+def test_nodes_that_were_never_seen_find_their_neighbours(name, seed):
+    graph = uh.datasets.load(name)
+    whole = uh.embed(graph, quiet=True)
+    taken = [graph.ids[int(i)] for i in np.random.default_rng(seed).choice(graph.n_nodes, 4, replace=False)]
+    old = uh.embed(without(graph, taken), quiet=True)
+    new = old.transform(ties_of(graph, taken))
+    both = {**dict(zip(old.ids, old.points, strict=True)), **dict(zip(new.ids, new.points, strict=True))}
+    again = uh.Embedding(graph.ids, np.array([both[node] for node in graph.ids]), whole.manifold)
+    assert recall(graph, again, taken) >= 0.9 * recall(graph, whole, taken)
+
+
+@pytest.mark.parametrize(
+    "where", [{"p": 3, "q": 1}, {"p": 3, "q": 0}, {"p": 0, "q": 3}, {"dim": 3, "flat": True}], ids=str
+)
+def test_every_geometry(where):
+    old = uh.embed(CLUB, iterations=200, quiet=True, **where)
+    new = old.transform([("new", "34", 5.0), ("new", "33", 5.0), ("new", "31", 5.0)])
+    assert list(new.ids) == ["new"]
+    assert new.geometry == old.geometry
+    far = old.manifold.cdist(
+        torch.from_numpy(new.points.copy()), torch.from_numpy(old.points.copy()), dissimilarity="geodesic"
+    )
+    nearest = {old.ids[int(i)] for i in far[0].argsort()[:5]}
+    assert len(nearest & {"34", "33", "31"}) >= 2
+
+
+def test_old_points_stay_and_results_repeat(club):
+    before = club.points.copy()
+    ties = [("a", "1", 3.0), ("a", "2", 1.0), ("b", "a", 2.0)]
+    first, second = club.transform(ties), club.transform(ties)
+    assert (first.points == second.points).all()
+    assert (club.points == before).all()
+    assert list(first.ids) == ["a", "b"]
+    assert first.graph.n_edges == 1
+
+
+def test_ties_come_in_many_forms(club):
+    triples = [("a", "1", 3.0), ("a", "2", 1.0)]
+    wanted = club.transform(triples).points
+    frame = pd.DataFrame(triples, columns=["source", "target", "weight"])
+    network = nx.Graph()
+    network.add_weighted_edges_from(triples)
+    for form in (iter(triples), tuple(triples), Graph.from_edges(triples), network):
+        graph = _as_ties(form)
+        assert (list(graph.ids), graph.weights.tolist()) == (["a", "1", "2"], [3.0, 1.0])
+    assert (club.transform(frame).points == wanted).all()
+
+
+def test_ties_among_old_nodes_are_left_out(club, caplog):
+    found = club.transform([("1", "34", 3.0), ("a", "2", 1.0)], quiet=False)
+    assert list(found.ids) == ["a"]
+    assert "1 ties join two nodes of the embedding" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("ties", "said"),
+    [
+        ([("1", "2")], "nothing to place"),
+        ([("a", "b"), ("c", "1")], "no ties lead from node 'a'.*2 such"),
+        ([(99, 1)], "no ties lead from node 99"),
+        ([(34, 98)], "text: try '34'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_placed_is_said(club, ties, said):
+    with pytest.raises(ValueError, match=said):
+        club.transform(ties)
+
+
+def test_stronger_ties_are_shorter(club):
+    found = club.transform([("a", "34", 9.0), ("a", "33", 5.0), ("a", "9", 1.0)])
+    point = torch.from_numpy(found.points[0].copy())
+    old = torch.from_numpy(np.array([club.points[club.index(node)] for node in ("34", "33", "9")]))
+    far = club.manifold.dissimilarity(point, old)
+    assert far[0] <= far[1] <= far[2]
+
+
+def test_many_are_placed_in_parts(club, monkeypatch):
+    monkeypatch.setattr(place_module, "_AT_ONCE", 2)
+    found = club.transform([("a", "1"), ("b", "34"), ("c", "b"), ("d", "c")])
+    assert list(found.ids) == ["a", "b", "c", "d"]
+    assert np.isfinite(found.points).all()
+
+
+def test_popularity_comes_with_the_points():
+    old = uh.embed(CLUB, goal="neighbours", iterations=200, quiet=True)
+    new = old.transform([("hub", node) for node in CLUB.ids[:20]] + [("leaf", "1")])
+    assert new.popularity is not None
+    assert new.popularity[0] > new.popularity[1]
+
+
+def test_the_new_ones_can_be_saved(club, tmp_path):
+    club.transform([("a", "1", 3.0)]).save(tmp_path / "new")
+    assert list(uh.load(tmp_path / "new").ids) == ["a"]
+
+
+def test_the_loss_is_eq_17_by_node():
+    """Each tie against the weaker ties and the non-ties of its two ends, as the sum is written."""
+    n, k = 7, 3
+    geometry, temperature, epsilon = Geometry.curved(2, 2), 0.3, 0.05
+    points = geometry.manifold.random(n + k, scale=0.3, generator=torch.Generator().manual_seed(1))
+    old = [(i, j, 100.0) for i in range(n) for j in range(i)]
+    new = [(n, 0, 2.0), (n, 1, 1.0), (n, 2, 1.0), (n + 1, 2, 3.0), (n + 1, n, 2.0), (n + 2, n + 1, 1.0)]
+    ends = np.array([(a - n, b) for a, b, _ in new])
+    ties = Ties(k, n, ends, np.array([w for *_, w in new]))
+
+    def neighbors(node):
+        return np.setdiff1d(np.arange(n), [node]), np.full(n - 1, 100.0)
+
+    placing = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), neighbors), 0)
+    x = points[n:][None]
+    ours = placing._losses(x, temperature, epsilon, placing._near(x), placing._at_held_ends(temperature, epsilon))[0]
+
+    function = geometry.manifold.pair_function("smoothed", epsilon)
+    apart = function(points[:, None], points[None])
+    weight = np.zeros((n + k, n + k))
+    for i, j, w in old + new:
+        weight[i, j] = weight[j, i] = w
+    for number, (a, b, w) in enumerate(new):
+        compared = []
+        for end, other in ((a, b), (b, a)):
+            for third in range(n + k):
+                # At a held end, pairs with other new nodes are not looked at: they move.
+                if third in (end, other) or weight[end, third] >= w or (end < n and third >= n):
+                    continue
+                compared.append(-apart[end, third] / temperature)
+        own = -apart[a, b] / temperature
+        wanted = torch.logsumexp(torch.stack([own, *compared]), 0) - own
+        assert float(ours[number]) == pytest.approx(float(wanted), rel=1e-9)
