@@ -24,7 +24,7 @@ NEIGHBOURS = 12
 _ITERATIONS = 300
 _PUSHING = 500  # of more nodes, so many push all others away in an iteration, drawn anew each time
 _SOFTNESS = 0.1  # no push grows beyond 1 / _SOFTNESS, however close two nodes are
-_ROOM = 0.65  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
+_ROOM = 0.72  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
 _WIDER = 1.45  # how much wider than tall the map of several components is
 
 

@@ -25,7 +25,7 @@ from .distances import Distances, distances
 from .space import SpaceView, in_space
 
 NEAREST = 5
-_BANDS = 4
+_BANDS = (0.4, 0.7, 0.9)  # where the bands of strength part
 _CHARACTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
 _ROW_NUMBERS = 1 << 22  # chords that are held at once
 _SPARE = 3  # chords more than are asked for, as rounding may change the order of the shortest
@@ -211,7 +211,7 @@ def _nearest_of(
 def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, object]:
     tensor = torch.from_numpy(np.array(embedding.points))
     lengths = pair_distances(tensor, embedding.manifold, torch.from_numpy(shown.nodes[edges.ends]))
-    bands = _bands(edges.weights)
+    bands = _bands(edges.weights, edges.weights[edges.drawn])
     limits = [edges.weights[bands == band] for band in range(int(bands.max(initial=-1)) + 1)]
     return {
         "ends": edges.ends.ravel().tolist(),
@@ -223,15 +223,15 @@ def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, o
     }
 
 
-def _bands(weights: Floats) -> Ints:
-    """At most four bands of strength [e] from 0, the weakest; equal weights are in one band."""
+def _bands(weights: Floats, drawn: Floats) -> Ints:
+    """At most four bands of strength [e] from 0, the weakest; equal weights are in one band.
+
+    The strongest tenth of those that the map draws make the last one.
+    """
     if len(weights) == 0:
         return np.empty(0, np.int64)
-    distinct = np.unique(weights)
-    if len(distinct) > _BANDS:
-        cuts = np.unique(np.quantile(weights, np.arange(1, _BANDS) / _BANDS, method="lower"))
-    else:
-        cuts = distinct[:-1]
+    distinct = np.unique(drawn)
+    cuts = np.unique(np.quantile(drawn, _BANDS, method="lower")) if len(distinct) > len(_BANDS) + 1 else distinct[:-1]
     bands = np.searchsorted(cuts, weights)
     return np.unique(bands, return_inverse=True)[1].astype(np.int64)
 

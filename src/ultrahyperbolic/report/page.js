@@ -145,7 +145,9 @@
         : column.values.map((value) => this.onScale(value, range));
       const head = COLUMNS.at(-1);
       head.values = nodes.name.map((_, k) => this.text(column, k));
-      if (head.button) head.button.textContent = shorten(column.name, 16);
+      if (head.button) head.button.textContent = shown(column.name, 16);
+      // Communities have no names of their own, and rank and strength are in the table anyway.
+      $("table").classList.toggle("plain", which === 0 || which >= data.colours.length);
       legend(column, range);
       if ($("rows").firstChild) showTable(false);
     },
@@ -185,15 +187,19 @@
 
   // --- names on the pictures ----------------------------------------------------------------------------------
 
-  const pen = make("canvas").getContext("2d");
+  const pen = make("canvas").getContext("2d", { willReadFrequently: true });
   const TOP = 10;
+
+  // The top of the ranking, and then the largest.
+  const byImportance = [...Array(count).keys()];
+  if (nodes.strength) byImportance.splice(TOP, count, ...byImportance.slice(TOP).sort((a, b) => nodes.strength[b] - nodes.strength[a] || a - b));
 
   // The nodes to name, the most important first: the selected one, its neighbours, the top, and as many more as fit.
   function toName(most, seen) {
     const own = state.chosen < 0 ? [] : [state.chosen, ...beside(state.chosen).slice(0, narrow.matches ? 5 : 9)];
-    const order = [...new Set([...own, ...Array(count).keys()])].filter(seen);
-    const top = order.filter((k) => !own.includes(k)).slice(0, TOP);
-    return order.slice(0, most + own.length).map((k) => ({ k, must: own.includes(k) || top.includes(k) }));
+    const order = [...new Set([...own, ...byImportance])].filter(seen);
+    const must = new Set(own.length ? own : order.slice(0, TOP));
+    return order.slice(0, most + own.length).map((k) => ({ k, must: must.has(k) }));
   }
 
   function measured({ k, must }) {
@@ -206,7 +212,7 @@
   const annotation = (name, more) => ({
     text: plain(name.text), xanchor: "center", yanchor: "middle", borderpad: 0, name: String(name.k), ...more,
     font: {
-      size: name.size, weight: name.weight, color: name.k === state.chosen ? colour("mark") : colour("ink"),
+      size: name.size, weight: name.weight, color: colour(name.k === state.chosen ? "mark" : name.must || state.chosen < 0 ? "ink" : "quiet"),
       shadow: [[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, -1], [1, -1], [-1, 1]].map(([x, y]) => `${x}px ${y}px 1px ${colour("paper")}`).join(", "),
     },
   });
@@ -279,7 +285,7 @@
         const kind = colouring.kind(edges.ends[2 * e]), within = kind >= 0 && kind === colouring.kind(edges.ends[2 * e + 1]);
         const k = edges.bands.length === 1 ? 1 : Math.round((edges.band[e] * (WIDTHS.length - 1)) / (edges.bands.length - 1));
         const key = `${k} ${within ? data.palette[kind] : colour("line")}`;
-        if (!found.has(key)) found.set(key, { list: [], width: WIDTHS[k], opacity: STRENGTHS[k] * crowd * (within ? 1.2 : 0.8), color: key.split(" ")[1] });
+        if (!found.has(key)) found.set(key, { list: [], width: WIDTHS[k], opacity: STRENGTHS[k] * crowd * (within ? 1.2 : 0.65), color: key.split(" ")[1] });
         found.get(key).list.push(e);
       }
       return [...found.values()].sort((a, b) => a.width - b.width);
@@ -418,7 +424,7 @@
 
   // --- the embedding in 3-D -----------------------------------------------------------------------------------
 
-  const EYE = narrow.matches ? { x: 2.1, y: 2.1, z: 0.95 } : { x: 1.5, y: 1.5, z: 0.7 };
+  const EYE = narrow.matches ? { x: 1.75, y: 1.75, z: 0.8 } : { x: 1.3, y: 1.3, z: 0.6 };
   const spaceView = {
     id: "space-plot",
     tools: ["orbitRotation", "pan3d", "resetCameraDefault3d"],
@@ -733,7 +739,7 @@
     ...(nodes.strength ? [{ key: "strength", head: "strength", kind: "number", show: strength, values: nodes.strength, title: "Sum of the weights of a node’s ties" }] : []),
     ...(nodes.degree ? [{ key: "degree", head: "ties", kind: "number", extra: true, show: whole, values: nodes.degree, title: "Number of neighbours" }] : []),
     ...(nodes.id ? [{ key: "id", head: "id", kind: "text", extra: true, values: nodes.id }] : []),
-    { key: "colour", head: "community", kind: "text", extra: true, values: [] },
+    { key: "colour", head: "", kind: "text", extra: true, values: [] },
   ];
 
   function makeHeads() {
@@ -752,7 +758,7 @@
     $("heads").append(make("th", { scope: "col", class: "extra" }, "nearest"));
   }
 
-  const classes = (column) => `${column.kind === "number" && column.key !== "rank" ? "number" : ""}${column.extra ? " extra" : ""}`;
+  const classes = (column) => `${column.kind === "number" && column.key !== "rank" ? "number" : ""}${column.extra ? " extra" : ""}${column.key === "colour" ? " colour" : ""}`;
 
   function sorted(found) {
     const { values, kind } = COLUMNS.find((column) => column.key === state.key), text = kind === "text";
@@ -781,15 +787,16 @@
     const line = make("tr", k === state.chosen ? { class: "chosen", "aria-current": "true" } : {});
     for (const column of COLUMNS) {
       const cell = make("td", { class: classes(column) });
-      if (column.key === "name") cell.append(nodeButton(k));
+      if (column.key === "name") cell.append(make("span", { class: "named" }, swatch(colouring.colours[k]), nodeButton(k)));
       else if (column.key === "rank") cell.append(ranked(k));
-      else if (column.key === "colour") cell.append(swatch(colouring.colours[k]), label(column.values[k], 24));
+      else if (column.key === "colour") cell.append(label(column.values[k], 24));
       else if (column.kind === "text") cell.append(label(column.values[k]));
       else cell.append(column.show(column.values[k]));
       line.append(cell);
     }
     const last = make("td", { class: "extra" });
-    nearestOf(k).slice(0, 3).forEach((other, i) => last.append(i ? ", " : "", nodeButton(other, 20)));
+    const near3 = nearestOf(k).slice(0, 3);
+    near3.forEach((other, i) => last.append(make("span", { class: "item" }, nodeButton(other, 20), i < near3.length - 1 ? "," : "")));
     line.append(last);
     return line;
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
@@ -19,6 +20,8 @@ from .distances import KINDS
 from .markup import join_words, percent, table
 
 _TITLE_CHARACTERS = 80
+_ENDINGS = re.compile(r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE)
+_PATH = re.compile(r"[^<>\s]*[/\\][^<>\s]*")
 _KIND_WORDS = {
     "space-like": "joined by a path that runs away, as in hyperbolic space; any distance is possible",
     "null": "in the same place, or on each other’s light cone: distance 0",
@@ -30,7 +33,7 @@ _KIND_WORDS = {
 def title(contents: Contents) -> str:
     """The name of the graph and where it was embedded, as text."""
     geometry = contents.embedding.geometry
-    return f"{_source(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
+    return f"{_name(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
 
 
 def heading(contents: Contents) -> str:
@@ -40,7 +43,9 @@ def heading(contents: Contents) -> str:
     if edges is not None:
         counts += f", {edges:,} {'ties' if edges != 1 else 'tie'}"
     where = _geometry_markup(contents.embedding)
-    return f"<bdi>{escape(_source(contents))}</bdi><small>{counts}, embedded in {where}</small>"
+    geometry = contents.embedding.geometry
+    kind = "" if geometry is None else "flat space " if geometry.is_flat else "the curved space "
+    return f"<bdi>{escape(_name(contents))}</bdi><small>{counts}, embedded in {kind}{where}</small>"
 
 
 def unfinished_note(record: RunRecord) -> str:
@@ -265,6 +270,13 @@ def _columns(record: Mapping[str, Json] | None) -> str:
 
 def _source(contents: Contents) -> str:
     return _cut(_recorded(contents).source or "A network")
+
+
+def _name(contents: Contents) -> str:
+    """What to call the graph: of a file, its name without folders and endings."""
+    source = _source(contents)
+    name = source.replace("\\", "/").rstrip("/").rpartition("/")[2] if _PATH.fullmatch(source) else source
+    return _ENDINGS.sub("", name) or source
 
 
 def _cut(text: str) -> str:
