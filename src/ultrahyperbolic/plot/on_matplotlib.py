@@ -46,7 +46,7 @@ def png(drawn: Figure, dpi: float) -> bytes:
 
     large = io.BytesIO()
     with mpl.rc_context(STYLE):
-        drawn.savefig(large, format="png", dpi=2 * dpi, facecolor="white")
+        drawn.savefig(large, format="png", dpi=2 * dpi, facecolor=drawn.get_facecolor())
     with Image.open(large) as image:
         reduced = image.convert("RGB").resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS)
     out = io.BytesIO()

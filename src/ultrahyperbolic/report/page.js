@@ -418,6 +418,7 @@
 
   let resized = 0;
   window.addEventListener("resize", () => {
+    tip.hidden = true;
     window.clearTimeout(resized);
     resized = window.setTimeout(() => { if (mapView.drawn) draw(mapView); if (spaceView.drawn) spaceView.rename(); }, 200);
   });
