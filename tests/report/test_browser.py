@@ -199,12 +199,16 @@ def test_the_selected_node_and_its_neighbours_are_named(show, lesmis):
     page.page.wait_for_timeout(300)
     near = page.names("map-plot")
     assert are_inside_and_apart(near)
-    layout = page.page.evaluate("(({xaxis, yaxis}) => [xaxis.range, yaxis.range])(document.getElementById('map-plot').layout)")
+    layout = page.page.evaluate(
+        "(({xaxis, yaxis}) => [xaxis.range, yaxis.range])(document.getElementById('map-plot').layout)"
+    )
     x, y, _ = page.marked("map-plot", 1)
     assert [np.mean(side) for side in layout] == pytest.approx([x[0], y[0]])
     # What is selected next is moved into what is seen.
     page.find("Gavroche")
-    layout = page.page.evaluate("(({xaxis, yaxis}) => [xaxis.range, yaxis.range])(document.getElementById('map-plot').layout)")
+    layout = page.page.evaluate(
+        "(({xaxis, yaxis}) => [xaxis.range, yaxis.range])(document.getElementById('map-plot').layout)"
+    )
     x, y, _ = page.marked("map-plot", 1)
     assert layout[0][0] < x[0] < layout[0][1]
     assert layout[1][0] < y[0] < layout[1][1]
@@ -278,7 +282,7 @@ def test_a_selected_node_scrolls_into_view(show, club):
     page.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 5000)")
     last = club.hierarchy()["node"].tolist()[24]  # the last row of the first page of the table
     page.find("")
-    page.page.evaluate(f"document.querySelector('#rows tr:nth-child(25) button').click()")
+    page.page.evaluate("document.querySelector('#rows tr:nth-child(25) button').click()")
     page.page.wait_for_timeout(400)
     row, box, plot = (page.page.locator(what).bounding_box() for what in ("tr.chosen", "#scroll", "#map-plot"))
     assert page.page.inner_text("tr.chosen td:nth-child(2)") == last

@@ -132,7 +132,9 @@ def test_a_hierarchy_is_named_only_where_there_is_one(club):
     ],
 )
 def test_a_poor_fit_is_told_at_the_top(club, measures, words):
-    about = read(with_measures(club, **{"map": 0.9, "violated_orders": 0.01, "spearman_all": 0.9, **measures})).sections["about"]
+    about = read(
+        with_measures(club, **{"map": 0.9, "violated_orders": 0.01, "spearman_all": 0.9, **measures})
+    ).sections["about"]
     if words is None:
         assert "Note:" not in about
     else:

@@ -107,7 +107,7 @@ def _colours(column: Column) -> list[Any]:
 def _dots(graph: Graph | None, rows: Ints) -> Floats:
     """Diameters [n] in points."""
     n = len(rows)
-    crowd = 0.45 if n > 2000 else 0.6 if n > 600 else 0.8 if n > 200 else 1.0
+    crowd = 0.45 if n > 1500 else 0.6 if n > 600 else 0.8 if n > 200 else 1.0
     if graph is None:
         return np.full(n, 8.0 * crowd)
     strength = graph.strength[rows]
@@ -122,9 +122,7 @@ def _to_points(places: Floats, size: Floats) -> Floats:
     return found
 
 
-def _draw_ties(
-    axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list[Any] | None, line: str
-) -> None:
+def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list[Any] | None, line: str) -> None:
     place = np.full(graph.n_nodes, -1)
     place[rows] = np.arange(len(rows))
     ends = place[graph.edges]
@@ -161,13 +159,13 @@ def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, o
         middle, cost = _best(_beside(points[node], radii[node] + 2.5, extent), extent, boxes, points, radii, node, size)
         led = False
         away = radii[node] + 12.0
-        while important and away < _FARTHEST and (middle is None or cost > 12.0):
+        while important and away < _FARTHEST and (middle is None or cost > 24.0):
             ring = [(float(np.cos(turn)), float(np.sin(turn))) for turn in 2 * np.pi * np.arange(_RINGS) / _RINGS]
             other, price = _best(_beside(points[node], away, extent, ring), extent, boxes, points, radii, node, size)
-            if other is not None and (middle is None or price + away / 3.0 < cost):
-                middle, cost, led = other, price + away / 3.0, True
+            if other is not None and (middle is None or price + away / 2.0 < cost):
+                middle, cost, led = other, price + away / 2.0, True
             away += 10.0
-        if middle is None or (not important and cost >= 4.0):
+        if middle is None or (not important and cost >= 3.0):
             continue
         boxes.append((middle - extent / 2.0, middle + extent / 2.0))
         found.append(Name(node, text, middle, extent, important, led))
@@ -202,7 +200,7 @@ def _best(
         gap = np.maximum(np.maximum(low - points, points - high), 0.0)
         hit: NDArray[np.bool_] = (gap**2).sum(1) < radii**2
         hit[own] = False
-        cost = float((2.0 + radii[hit]).sum()) + 0.4 * number
+        cost = float((3.0 + radii[hit]).sum()) + 0.4 * number
         if cost < least:
             best, least = middle, cost
     return best, least

@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 NEIGHBOURS = 12
 _ITERATIONS = 300
-_PUSHING = 500  # of more nodes, so many push all others away in an iteration, drawn anew each time
+_PUSHING = 300  # of more nodes, so many push all others away in an iteration, drawn anew each time
 _SOFTNESS = 0.1  # no push grows beyond 1 / _SOFTNESS, however close two nodes are
 _ROOM = 0.72  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
 _WIDER = 1.45  # how much wider than tall the map of several components is
@@ -93,9 +93,7 @@ def _side_by_side(links: list[Links], size: int) -> Links:
     return Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
 
 
-def near_links(
-    points: Floats, manifold: Manifold, *, popularity: Floats | None = None, k: int = NEIGHBOURS
-) -> Links:
+def near_links(points: Floats, manifold: Manifold, *, popularity: Floats | None = None, k: int = NEIGHBOURS) -> Links:
     """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less by a scale of the node's own.
 
     A pair counts as near if either is near the other: w_ij + w_ji - w_ij · w_ji.
@@ -175,10 +173,14 @@ def _push(places: Floats, mass: Floats, rng: np.random.Generator) -> Floats:
     """By how much all others of its component, or so many drawn from them, push each node away."""
     n = mass.shape[1]
     some = np.arange(n) if n <= _PUSHING else rng.choice(n, _PUSHING, replace=False)
-    others = places[:, some]
-    squares = (places**2).sum(-1)[..., None] + (others**2).sum(-1)[:, None] - 2.0 * places @ others.swapaxes(1, 2)
-    share = mass[:, None, some] * (n / len(some)) / (_SOFTNESS + np.maximum(squares, 0.0))
-    away: Floats = mass[..., None] * (places * share.sum(-1, keepdims=True) - share @ others)
+    # Single precision is enough for a push, and takes half the time.
+    here, there = places.astype(np.float32), places[:, some].astype(np.float32)
+    share = (here**2).sum(-1)[..., None] + (there**2).sum(-1)[:, None]
+    share -= 2.0 * here @ there.swapaxes(1, 2)
+    np.maximum(share, 0.0, out=share)
+    share += _SOFTNESS
+    np.divide((mass[:, None, some] * (n / len(some))).astype(np.float32), share, out=share)
+    away: Floats = mass[..., None] * (here * share.sum(-1, keepdims=True) - share @ there)
     return away
 
 

@@ -58,7 +58,7 @@ def choose_nodes(rank: Ints) -> Shown:
 
 
 def choose_edges(graph: Graph, shown: Shown) -> ShownEdges:
-    """The edges among the shown nodes; of more than ``MOST_EDGES``, those that the map draws and the strongest others."""
+    """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the strongest others."""
     place = np.full(graph.n_nodes, -1)
     place[shown.nodes] = np.arange(len(shown.nodes))
     ends = place[graph.edges]

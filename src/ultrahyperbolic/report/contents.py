@@ -118,9 +118,7 @@ def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[s
     return evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
 
 
-def _nodes(
-    embedding: Embedding, graph: Graph | None, shown: Shown, called: Sequence[str], places: Floats
-) -> NodeData:
+def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown, called: Sequence[str], places: Floats) -> NodeData:
     found: NodeData = {
         "name": cut_texts([called[int(row)] for row in shown.nodes]),
         "x": _rounded(places[:, 0]),

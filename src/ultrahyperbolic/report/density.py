@@ -10,7 +10,7 @@ import torch
 from ..embedding import Embedding
 from .choice import Floats, Ints, Shown
 
-_MOST = 20_000  # nodes that are placed
+_MOST = 6_000  # nodes that are placed, drawn evenly
 _CELLS = 72
 _BLOCK = 1 << 22  # distances that are held at once
 
@@ -25,7 +25,7 @@ class Density(TypedDict):
 
 
 def density(embedding: Embedding, shown: Shown, places: Floats) -> Density | None:
-    """Of all nodes, each beside the shown node that is nearest to it; None where all are shown."""
+    """Of all nodes, or so many drawn evenly, each beside the shown node that is nearest; None where all are shown."""
     if shown.whole:
         return None
     others = np.setdiff1d(np.arange(shown.total), shown.nodes)

@@ -232,7 +232,7 @@
     id: "map-plot",
     tools: ["zoomIn2d", "zoomOut2d", "resetScale2d"],
     prepare() {
-      const most = Math.max(...(nodes.strength ?? [1]), 1e-300), crowd = count > 2000 ? 0.45 : count > 600 ? 0.6 : count > 200 ? 0.8 : 1;
+      const most = Math.max(...(nodes.strength ?? [1]), 1e-300), crowd = count > 1500 ? 0.42 : count > 600 ? 0.6 : count > 200 ? 0.8 : 1;
       const size = (narrow.matches ? 0.75 : 1) * crowd;
       this.sizes = nodes.name.map((_, k) => size * (6 + (nodes.strength ? 20 * Math.sqrt(nodes.strength[k] / most) : 4)));
     },
@@ -304,7 +304,8 @@
       return [...found, this.path({ list: marked, color: colour("mark"), width: 1.6, opacity: marked.length ? 0.85 : 0 })];
     },
     opacities() {
-      if (state.chosen < 0) return nodes.name.map(() => 1);
+      // In a crowd, what is coloured stands out.
+      if (state.chosen < 0) return colouring.colours.map((fill) => (fill === colouring.rest && count > 1500 ? 0.45 : 1));
       const own = new Set([state.chosen, ...beside(state.chosen)]);
       return nodes.name.map((_, k) => (own.has(k) ? 1 : 0.4));
     },

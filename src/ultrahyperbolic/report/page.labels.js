@@ -25,7 +25,7 @@ const placeNames = (() => {
     for (const dot of dots) {
       if (dot.k === own) continue;
       const dx = Math.max(box.left - dot.x, 0, dot.x - box.right), dy = Math.max(box.top - dot.y, 0, dot.y - box.bottom);
-      if (dx * dx + dy * dy < dot.r * dot.r) cost += 2 + dot.r;
+      if (dx * dx + dy * dy < dot.r * dot.r) cost += 3 + dot.r;
     }
     return cost;
   }
@@ -48,18 +48,18 @@ const placeNames = (() => {
       const near = SIDES.map((side) => boxAt(name, side, name.r + GAP));
       let { box, cost } = best(name, near, placed, dots, frame);
       if (!name.must) {
-        if (box && cost < 4) placed.push({ ...name, ...box, led: false });
+        if (box && cost < 3) placed.push({ ...name, ...box, led: false });
         continue;
       }
       let led = false;
-      for (let away = name.r + 14; away < FARTHEST && (!box || cost > 12); away += 12) {
+      for (let away = name.r + 14; away < FARTHEST && (!box || cost > 24); away += 12) {
         const ring = [];
         for (let turn = 0; turn < RINGS; turn++) {
           const angle = (2 * Math.PI * turn) / RINGS;
           ring.push(boxAt(name, [Math.cos(angle), Math.sin(angle)], away));
         }
         const next = best(name, ring, placed, dots, frame);
-        if (next.box && (!box || next.cost + away / 3 < cost)) [box, cost, led] = [next.box, next.cost + away / 3, true];
+        if (next.box && (!box || next.cost + away / 2 < cost)) [box, cost, led] = [next.box, next.cost + away / 2, true];
       }
       if (box) placed.push({ ...name, ...box, led });
     }

@@ -72,8 +72,8 @@ def _hyperbolic(space: Floats, p: int) -> SpaceView:
         return SpaceView(_padded(np.hstack((space, height))), axes, text)
     found, share = _principal(space, 3)
     text = (
-        "In hyperbolic space the space coordinates, in units of √|β|, determine the time coordinate. Shown are the three "
-        f"directions in which the space coordinates spread most, with {_percent(share)} of their variance."
+        "In hyperbolic space the space coordinates, in units of √|β|, determine the time coordinate. Shown are the "
+        f"three directions in which the space coordinates spread most, with {_percent(share)} of their variance."
     )
     return SpaceView(found, _names("space", 3), text)
 
@@ -100,7 +100,9 @@ def _curved(time: Floats, space: Floats, p: int, q: int) -> SpaceView:
     found, share = _principal(space, 2)
     words += "Height is the angle; the floor is the space part"
     words += (
-        "." if p == 2 else f", in the two of its {p} directions with the widest spread ({_percent(share)} of its variance)."
+        "."
+        if p == 2
+        else f", in the two of its {p} directions with the widest spread ({_percent(share)} of its variance)."
     )
     return SpaceView(np.column_stack((found, angle)), ("space 1", "space 2", "time angle (°)"), words)
 

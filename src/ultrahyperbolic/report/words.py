@@ -78,9 +78,7 @@ def facts(contents: Contents) -> str:
     graph = _recorded(contents)
     found = [("Graph", f"<bdi>{escape(_source(contents))}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
     if contents.graph is not None and graph.fingerprint not in (None, contents.graph.fingerprint):
-        found.append(
-            ("Note", "this is not the graph that was embedded, or its nodes come in a different order")
-        )
+        found.append(("Note", "this is not the graph that was embedded, or its nodes come in a different order"))
     if graph.edges is not None:
         found.append(("Ties", f"{graph.edges:,}{_weights(contents.graph)}"))
     if graph.capacities is not None:
