@@ -24,6 +24,7 @@ import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
@@ -96,6 +97,7 @@ PICTURED = {
     "netscience": "Co-authors in network science",
 }
 SIZES = {1400: 920, 390: 1000}
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 
 
 def pictured(name: str, data: Path | None) -> tuple[Embedding, Graph] | None:
@@ -131,9 +133,10 @@ def pictures(folder: Path, data: Path | None) -> None:
                 continue
             page = write_report(known[0], Path(scratch) / f"{name}.html", graph=known[1])
             for width, height in SIZES.items():
-                for theme in ("light", "dark"):
-                    view = {"width": width, "height": height}
-                    tab = browser.new_page(viewport=view, color_scheme=theme, has_touch=width < 1000)
+                for theme in THEMES:
+                    tab = browser.new_page(
+                        viewport={"width": width, "height": height}, color_scheme=theme, has_touch=width < 1000
+                    )
                     tab.goto(page.absolute().as_uri())
                     tab.wait_for_selector("html[data-ready]", timeout=300_000)
                     keep(folder / f"report-{name}-{width}-{theme}.png", tab.screenshot())

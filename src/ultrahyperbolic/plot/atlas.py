@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
 
-from .colours import COMMUNITIES, PALETTE, REST, Column, Kinds, columns
+from .colours import PALETTE, REST, Column, Kinds, columns
 from .layout import Floats, Ints, map_of
 from .names import labels_of, names_of
 from .on_matplotlib import STYLE, NotebookFigure, plain, shortened
@@ -73,7 +73,7 @@ def draw_map(
         axis.set(xlim=(0, size[0] * 72.0), ylim=(0, size[1] * 72.0 * top))
         if graph is not None:
             _draw_ties(axis, graph, rows, points, colours if isinstance(column, Kinds) else None, line)
-        axis.scatter(*points.T, s=dots**2, c=colours, edgecolors=paper, linewidths=0.8, zorder=2)
+        axis.scatter(points[:, 0], points[:, 1], s=dots**2, c=colours, edgecolors=paper, linewidths=0.8, zorder=2)
         called = names_of(list(embedding.ids), labels_of(embedding, graph))
         texts = [shortened(called[int(row)]) for row in rows]
         order = _importance(graph, rows)[:names]
@@ -212,10 +212,7 @@ def _draw_names(axis: Axes, placed: list[Name], points: Floats, ink: str, paper:
             line = np.stack((points[name.node], name.middle))
             axis.plot(*line.T, color=ink, lw=0.6, alpha=0.6, zorder=3)
         axis.text(
-            *name.middle, plain(name.text), ha="center", va="center", color=ink, zorder=4,
+            float(name.middle[0]), float(name.middle[1]), plain(name.text), ha="center", va="center", color=ink, zorder=4,
             fontsize=9.5 if name.important else 7.5, fontweight="bold" if name.important else "normal",
             path_effects=[withStroke(linewidth=2.2, foreground=paper, alpha=0.85)],
         )  # fmt: skip
-
-
-__all__ = ["COMMUNITIES", "draw_map", "place_names"]

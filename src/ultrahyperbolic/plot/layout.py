@@ -125,7 +125,8 @@ def _scales(beyond: Floats) -> Floats:
         too_wide = np.exp(-beyond / scale[:, None]).sum(1) > wanted
         high, low = np.where(too_wide, scale, high), np.where(too_wide, low, scale)
         scale = np.where(np.isinf(high), 2.0 * scale, 0.5 * (low + np.minimum(high, 1e300)))
-    return np.clip(scale, 1e-6 * typical, 1e6 * typical)
+    found: Floats = np.clip(scale, 1e-6 * typical, 1e6 * typical)
+    return found
 
 
 def _spread(links: Links, mass: Floats) -> Floats:
@@ -135,7 +136,7 @@ def _spread(links: Links, mass: Floats) -> Floats:
         return np.tile([[-0.5, 0.0], [0.5, 0.0]], (many, 1, 1)) if n == 2 else np.zeros((many, n, 2))
     rng = np.random.default_rng(0)
     size = np.sqrt(n)
-    places = size * (_slow_directions(links, many, n) + 0.05 * rng.normal(size=(n, 2)))
+    places: Floats = size * (_slow_directions(links, many, n) + 0.05 * rng.normal(size=(n, 2)))
     first, second = links.ends.T
     iterations = _ITERATIONS if n > 30 else _ITERATIONS // 3
     for iteration in range(iterations):
