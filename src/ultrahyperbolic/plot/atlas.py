@@ -211,8 +211,9 @@ def _draw_names(axis: Axes, placed: list[Name], points: Floats, ink: str, paper:
         if name.led:
             line = np.stack((points[name.node], name.middle))
             axis.plot(*line.T, color=ink, lw=0.6, alpha=0.6, zorder=3)
+        x, y = name.middle.tolist()
         axis.text(
-            float(name.middle[0]), float(name.middle[1]), plain(name.text), ha="center", va="center", color=ink, zorder=4,
+            x, y, plain(name.text), ha="center", va="center", color=ink, zorder=4,
             fontsize=9.5 if name.important else 7.5, fontweight="bold" if name.important else "normal",
             path_effects=[withStroke(linewidth=2.2, foreground=paper, alpha=0.85)],
         )  # fmt: skip

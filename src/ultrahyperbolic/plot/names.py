@@ -25,13 +25,13 @@ def label_texts(ids: Sequence[Hashable], labels: Labels) -> list[str]:
 
 
 def are_names(labels: Sequence[str]) -> bool:
-    """Whether labels name the nodes: most have one of their own. Else they sort nodes into kinds.
+    """Whether labels name the nodes: half or more have one of their own. Else they sort nodes into kinds.
 
     >>> are_names(["Ann", "Bob", "Ann", "Cid", "Dee"]), are_names(["red", "blue", "red", "red"])
     (True, False)
     """
     counts = Counter(filter(str.strip, labels))
-    return sum(count == 1 for count in counts.values()) > 0.5 * sum(counts.values())
+    return sum(count == 1 for count in counts.values()) >= 0.5 * sum(counts.values()) > 0
 
 
 def names_of(ids: Sequence[Hashable], labels: Labels) -> list[str]:
