@@ -27,6 +27,8 @@ _THEMES = {"light": ("white", "#1b1f24", "#7d8894"), "dark": ("#12161b", "#e8ebe
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (0.8, -0.8), (-0.8, 0.8), (-0.8, -0.8))
 _ALWAYS = 10  # so many nodes have their names, wherever there is room
 _RINGS = 16
+_WORST = 60.0  # beyond this, a name that covers more dots is no worse: it stays near its node
+_FIRST = 25  # so many of the names may cover a small dot
 _FARTHEST = 220.0  # points that a name may stand away from its node
 _MOST_NODES = 5_000
 
@@ -165,7 +167,7 @@ def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, o
             if other is not None and (middle is None or price + away / 2.0 < cost):
                 middle, cost, led = other, price + away / 2.0, True
             away += 10.0
-        if middle is None or (not important and cost >= 3.0):
+        if middle is None or (not important and cost >= (8.0 if number < _FIRST else 3.0)):
             continue
         boxes.append((middle - extent / 2.0, middle + extent / 2.0))
         found.append(Name(node, text, middle, extent, important, led))
@@ -200,7 +202,7 @@ def _best(
         gap = np.maximum(np.maximum(low - points, points - high), 0.0)
         hit: NDArray[np.bool_] = (gap**2).sum(1) < radii**2
         hit[own] = False
-        cost = float((3.0 + radii[hit]).sum()) + 0.4 * number
+        cost = min(float((3.0 + radii[hit]).sum()), _WORST) + 0.4 * number
         if cost < least:
             best, least = middle, cost
     return best, least

@@ -60,11 +60,13 @@ def columns(embedding: Embedding, graph: Graph | None, rows: Ints, links: Links)
 
 
 def communities(embedding: Embedding, rows: Ints, links: Links) -> Ints:
-    """The community of each node at ``rows``: the embedding's own where it has them, else found on the map's links."""
+    """The community of each node at ``rows``: the embedding's own, else, as of a part, found on the map's links."""
     known = getattr(embedding, "attributes", {}).get("cluster")
-    if known is not None:
-        return np.unique(known[rows], return_inverse=True)[1].astype(np.int64)
-    return _grouped(len(rows), links)
+    if known is None and len(rows) == len(embedding) and (find := getattr(embedding, "cluster", None)) is not None:
+        known = find()
+    if known is None:
+        return _grouped(len(rows), links)
+    return np.unique(known[rows], return_inverse=True)[1].astype(np.int64)
 
 
 def _column(name: str, values: NDArray[np.generic]) -> Column:

@@ -4,6 +4,8 @@ const placeNames = (() => {
   const GAP = 3;
   const SIDES = [[1, 0], [-1, 0], [0, -1], [0, 1], [0.8, -0.8], [0.8, 0.8], [-0.8, -0.8], [-0.8, 0.8]];
   const RINGS = 16, FARTHEST = 260;
+  const WORST = 60; // beyond this, a name that covers more dots is no worse: it stays near its node
+  const FIRST = 25; // so many of the names may cover a small dot
 
   const overlaps = (a, b) => a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom;
   const inside = (a, frame) =>
@@ -34,7 +36,7 @@ const placeNames = (() => {
     let found = null, least = Infinity;
     candidates.forEach((box, number) => {
       if (!inside(box, frame) || placed.some((other) => overlaps(box, other))) return;
-      const cost = covered(box, dots, name.k) + 0.4 * number;
+      const cost = Math.min(covered(box, dots, name.k), WORST) + 0.4 * number;
       if (cost < least) [found, least] = [box, cost];
     });
     return { box: found, cost: least };
@@ -44,11 +46,11 @@ const placeNames = (() => {
   // Names that must stand somewhere move away from their node until there is room; the others are left out.
   return (names, dots, frame) => {
     const placed = [];
-    for (const name of names) {
+    for (const [number, name] of names.entries()) {
       const near = SIDES.map((side) => boxAt(name, side, name.r + GAP));
       let { box, cost } = best(name, near, placed, dots, frame);
       if (!name.must) {
-        if (box && cost < 3) placed.push({ ...name, ...box, led: false });
+        if (box && cost < (number < FIRST ? 8 : 3)) placed.push({ ...name, ...box, led: false });
         continue;
       }
       let led = false;
