@@ -87,7 +87,7 @@ def _poor_fit(measures: Mapping[str, float]) -> Iterable[str]:
         )
     elif violated is not None and violated > _POOR_ORDER:
         yield (
-            f"The fit is poor: {percent(violated)} of the untied pairs lie closer together than tied ones. "
+            f"The fit is poor: in {percent(violated)} of comparisons an untied pair lies closer together than a tied one. "
             "More iterations or another geometry may help"
         )
 

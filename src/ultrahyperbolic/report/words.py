@@ -118,8 +118,8 @@ def map_note(contents: Contents) -> str:
     drawn = int(edges.drawn.sum())
     if drawn < edges.between:
         words.append(
-            f"Drawn are the {drawn:,} strongest ties, at least one of each node, out of {edges.between:,}; select a "
-            "node to see all of its ties."
+            f"The map draws the strongest ties of each node, {drawn:,} of {edges.between:,}; select a node to see all "
+            "of its ties."
         )
     elif shown.whole:
         words.append(f"All {edges.between:,} ties are drawn; strong ones are thicker.")
