@@ -87,7 +87,7 @@ def _poor_fit(measures: Mapping[str, float]) -> Iterable[str]:
         )
     elif violated is not None and violated > _POOR_ORDER:
         yield (
-            f"The fit is poor: in {percent(violated)} of comparisons an untied pair lies closer together than a tied one. "
+            f"The fit is poor: in {percent(violated)} of comparisons an untied pair lies closer than a tied one. "
             "More iterations or another geometry may help"
         )
 
