@@ -1,28 +1,35 @@
-"""Sizes and opening times of the page that shows an embedding.
+"""Sizes and opening times of the HTML report, and pictures of it.
 
     python benchmarks/report.py --json out/report.json
+    python benchmarks/report.py --pictures docs --data FOLDER
 
-The karate club, the NIPS co-authors where their file is at hand, and a generated graph of 100,000 nodes, whose points
-are random: how good they are does not matter here. The page is opened from disk in headless Chromium, several times,
-and the median counts: until its load event, until something is seen (words, ranking and a sketch of the graph), until
-plotly has drawn the graph, and until it has drawn all. WebGL is done in software there, so that the view in space, the
-last to be drawn, takes longer than where there is a GPU.
+The first command measures the karate club, les Misérables, the NIPS co-authors where their file is available, and a
+generated graph of 100,000 nodes with random points. It opens each report from disk in headless Chromium several times
+and takes medians: until the load event, until the first picture (with the words and the ranking, it is a sketch of the
+map), until plotly has drawn the map, and until everything is drawn. WebGL runs in software there, so the 3-D view,
+which comes last, takes longer than with a GPU.
+
+The second command writes the pictures of docs/report.md: the reports of les Misérables and of ``airports`` and
+``netscience`` (from FOLDER), 1,400 and 390 pixels wide, light and dark, and their maps drawn by matplotlib. It keeps
+the embeddings in out/report and uses them again.
 """
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import shutil
 import statistics
 import tempfile
 import time
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import torch
 
-from ultrahyperbolic import Embedding, Graph, PseudoHyperboloid, datasets, embed
+from ultrahyperbolic import Embedding, Graph, PseudoHyperboloid, datasets, embed, load, plot, read_graph
 from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.report import write_report
 
@@ -84,6 +91,70 @@ def opening(page: Path, repeats: int) -> Figures:
     }
 
 
+PICTURED = {
+    "lesmis": "Les Misérables: characters who appear together",
+    "airports": "Flights between US airports",
+    "netscience": "Co-authors in network science",
+}
+SIZES = {1400: 920, 390: 1000}
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+
+
+def pictured(name: str, data: Path | None) -> tuple[Embedding, Graph] | None:
+    """An embedding to show and its graph, trained unless it was before; None where there is no data."""
+    if name == "lesmis":
+        graph = datasets.lesmis()
+    else:
+        files = [] if data is None else [data / f"{name}.tsv.gz", data / "graphs" / f"{name}.tsv.gz"]
+        file = next((file for file in files if file.exists()), None)
+        if file is None:
+            return None
+        graph = read_graph(file)
+    folder = Path("out/report") / name
+    if (folder / "run.json").exists():
+        return load(folder), graph
+    embedding = embed(graph, quiet=True)
+    embedding.save(folder, overwrite=True)
+    return embedding, graph
+
+
+def pictures(folder: Path, data: Path | None) -> None:
+    """Write the pictures of the docs."""
+    from playwright.sync_api import sync_playwright
+
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    software = ["--enable-unsafe-swiftshader", "--use-angle=swiftshader"]
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as scratch:
+        browser = playwright.chromium.launch(executable_path=found, chromium_sandbox=False, args=software)
+        for name, title in PICTURED.items():
+            known = pictured(name, data)
+            if known is None:
+                print(f"  {name}: no data; name its folder with --data")
+                continue
+            page = write_report(known[0], Path(scratch) / f"{name}.html", graph=known[1])
+            for width, height in SIZES.items():
+                for theme in THEMES:
+                    tab = browser.new_page(
+                        viewport={"width": width, "height": height}, color_scheme=theme, has_touch=width < 1000
+                    )
+                    tab.goto(page.absolute().as_uri())
+                    tab.wait_for_selector("html[data-ready]", timeout=300_000)
+                    keep(folder / f"report-{name}-{width}-{theme}.png", tab.screenshot())
+                    tab.close()
+            drawn = plot.save(plot.plot_map(*known, title=title), Path(scratch) / "map.png", dpi=110)
+            keep(folder / f"map-{name}.png", drawn.read_bytes())
+        browser.close()
+
+
+def keep(file: Path, content: bytes) -> None:
+    """Write a picture with a palette of 256 colours, which is a third of the size."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(content)) as image:
+        image.convert("RGB").quantize(256, dither=Image.Dither.NONE).save(file, optimize=True)
+    print(f"  {file}: {file.stat().st_size / 1e3:.0f} kB")
+
+
 def measure(name: str, embedding: Embedding, folder: Path, repeats: int) -> Figures:
     """The figures of one page."""
     embedding.delta  # noqa: B018  of the embedding, whose folder holds it
@@ -101,12 +172,18 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--keep", type=Path, help="keep the pages in this folder")
+    parser.add_argument("--pictures", type=Path, help="write pictures of reports into this folder, and measure nothing")
+    parser.add_argument("--data", type=Path, help="where airports.tsv.gz and netscience.tsv.gz are")
     arguments = parser.parse_args()
+    if arguments.pictures:
+        pictures(arguments.pictures, arguments.data)
+        return
     figures: Figures = {}
     with tempfile.TemporaryDirectory() as scratch:
         folder = arguments.keep or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         figures |= measure("karate", embed(datasets.karate(), quiet=True), folder, arguments.repeats)
+        figures |= measure("lesmis", embed(datasets.lesmis(), quiet=True), folder, arguments.repeats)
         if datasets.available("nips"):
             nips = embed(datasets.nips(), iterations=200, quiet=True)
             figures |= measure("nips", nips, folder, arguments.repeats)

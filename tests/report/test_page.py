@@ -12,9 +12,10 @@ import pytest
 import torch
 from report.conftest import HOSTILE, points_on, ring
 
-from ultrahyperbolic import Graph, PseudoHyperboloid, TrainingConfig, datasets
+from ultrahyperbolic import Euclidean, Graph, PseudoHyperboloid, TrainingConfig, datasets
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals, evaluate
+from ultrahyperbolic.plot import ties
 from ultrahyperbolic.report import choice, contents, render, write_report
 from ultrahyperbolic.report.fit import by_chance
 from ultrahyperbolic.report.markup import percent
@@ -73,24 +74,22 @@ def test_it_is_one_file_that_asks_for_nothing(club, tmp_path):
 
 def test_its_parts_come_in_order(club):
     found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph)
-    assert read(found).order == ["about", "graph", "space", "ranking", "distances", "loss", "select", "again"]
+    assert read(found).order == [
+        "about", "map", "ranking", "fit", "space", "distances", "loss", "select", "again",
+    ]  # fmt: skip
     assert "select" not in read(club).order
 
 
-def test_it_begins_with_what_was_embedded_and_how_well(club):
-    about = read(club).sections["about"]
+def test_it_says_what_was_embedded_and_how_well(club):
+    page = read(club)
     measures = club.run["measures"]
-    for words in (
-        "34 nodes and 78 ties",
-        "10 distinct weights",
-        "directions dropped, asymmetric pairs summed: 7",
-        "a pseudo-hyperboloid",
-    ):
-        assert words in about
-    assert f"Violated orders {percent(measures['violated_orders'])}; by guessing 50 %" in about
-    assert "Recall@1; by guessing 13.9 %" in about
-    assert f"PageRank {measures['spearman_all_pagerank']:.3f}" in about
-    assert about.index("34 nodes") < about.index("pseudo-hyperboloid") < about.index("Violated orders")
+    assert "34 nodes, 78 ties, embedded in the curved space Q 3,1" in page.sections["about"]
+    for words in ("10 distinct", "directions dropped, asymmetric pairs summed: 7", "a pseudo-hyperboloid"):
+        assert words in page.sections["again"]
+    fit = page.sections["fit"]
+    assert f"The other {percent(measures['violated_orders'])} are violated orders. Chance level: 50 %." in fit
+    assert "(Recall@1; chance level: 13.9 %)" in fit
+    assert f"PageRank {measures['spearman_all_pagerank']:.3f}" in fit
 
 
 def with_measures(club: Embedding, **measures: float) -> Embedding:
@@ -98,34 +97,51 @@ def with_measures(club: Embedding, **measures: float) -> Embedding:
     return Embedding(club.ids, club.points, club.manifold, run, club.graph)
 
 
-def test_the_four_things_one_expects_come_in_order(club):
-    about = read(with_measures(club, tie_order=0.876)).sections["about"]
-    places = [about.index(words) for words in ("mAP", "Recall@1", "Violated orders", "Tie order", "Spearman's")]
+def test_the_four_measures_come_in_order_with_a_sentence_each(club):
+    fit = read(with_measures(club, tie_order=0.876)).sections["fit"]
+    titles = ("Neighbours", "Ties and gaps", "Strong and weak ties", "Hierarchy")
+    places = [fit.index(words) for words in titles]
     assert places == sorted(places)
-    assert "87.6 % of all comparisons of a stronger tie with a weaker one find the stronger shorter" in about
+    assert "87.6 % How often the stronger of two ties is the shorter one." in fit
     alike = {name: value for name, value in club.run["measures"].items() if name != "tie_order"}
     bare = Embedding(club.ids, club.points, club.manifold, club.run | {"measures": alike}, club.graph)
-    assert "Tie order" not in read(bare).sections["about"]
+    assert "Strong and weak ties" not in read(bare).sections["fit"]
 
 
 def test_a_hierarchy_is_named_only_where_there_is_one(club):
     top = club.hierarchy()["node"].tolist()[:3]
     good, bad = read(with_measures(club, spearman_all=0.31)), read(with_measures(club, spearman_all=0.29))
-    assert f"stands high: at the top are {top[0]} , {top[1]} and {top[2]}" in good.sections["about"]
-    assert good.sections["ranking"].startswith("  The ranking")
-    assert "no such hierarchy" not in good.sections["about"]
-    assert "this graph shows no such hierarchy in this geometry" in bad.sections["about"]
+    assert f"The most central nodes are {top[0]} , {top[1]} and {top[2]} : they lie closest" in good.sections["about"]
+    assert good.sections["ranking"].startswith("  Ranking")
+    assert "Note:" not in good.sections["about"]
     assert "(ρ = 0.29)" in bad.sections["about"]
-    assert "at the top" not in bad.sections["about"]
+    assert "central" not in bad.sections["about"]
     assert f"{top[0]} , {top[1]} and {top[2]} have the smallest δ" in bad.sections["about"]
     assert bad.sections["ranking"].startswith("  Nodes by δ")
     assert bad.data["nodes"]["name"] == good.data["nodes"]["name"]
 
 
-def test_a_tie_order_near_chance_is_told(club):
-    words = "of two ties, the stronger is hardly nearer than chance in this geometry"
-    assert words in read(with_measures(club, tie_order=0.59)).sections["about"]
-    assert words not in read(with_measures(club, tie_order=0.61)).sections["about"]
+@pytest.mark.parametrize(
+    ("measures", "words"),
+    [
+        ({"map": 0.49}, "The fit is poor: near nodes are often not neighbours (mAP 0.490; 1 is perfect)."),
+        (
+            {"map": 0.51, "violated_orders": 0.26},
+            "The fit is poor: in 26.0 % of comparisons an untied pair lies closer",
+        ),
+        ({"map": 0.51, "violated_orders": 0.24}, None),
+        ({"tie_order": 0.59}, "of two ties, the stronger is hardly nearer than chance"),
+        ({"tie_order": 0.61}, None),
+    ],
+)
+def test_a_poor_fit_is_told_at_the_top(club, measures, words):
+    about = read(
+        with_measures(club, **{"map": 0.9, "violated_orders": 0.01, "spearman_all": 0.9, **measures})
+    ).sections["about"]
+    if words is None:
+        assert "Note:" not in about
+    else:
+        assert words.lower() in about.lower()
 
 
 def test_ranks_have_their_intervals_over_the_seeds(club):
@@ -147,7 +163,9 @@ def test_the_data_are_those_of_the_embedding(club):
     assert nodes["rank"] == table["rank"].tolist()
     assert nodes["delta"] == pytest.approx(table["delta"].tolist(), rel=1e-7)
     assert nodes["strength"] == [club.graph.strength[club.index(node)] for node in nodes["name"]]
-    assert nodes["label"] == [club.graph.labels[node] for node in nodes["name"]]
+    # The labels of the club are its two sides: no names, but colours.
+    (side,) = [column for column in data["colours"] if column["name"] == "label"]
+    assert [side["kinds"][code] for code in side["codes"]] == [club.graph.labels[node] for node in nodes["name"]]
     near = np.array(data["near"]["nodes"]).reshape(34, data["near"]["k"])
     for k, node in enumerate(nodes["name"]):
         assert [nodes["name"][j] for j in near[k]] == club.neighbors(node, k=5)["node"].tolist()
@@ -183,7 +201,7 @@ def test_bands_of_strength_hold_all_edges_and_never_part_equals(club):
 def test_every_geometry_has_a_page(geometry):
     page = read(ring([f"n{k}" for k in range(12)], geometry))
     assert len(page.data["space"]["points"]) == 3
-    assert "Recall@1" in page.sections["about"]  # measured here, as the record has none
+    assert "Recall@1" in page.sections["fit"]  # measured here, as the record has none
 
 
 def test_without_the_graph_it_says_what_is_missing(club):
@@ -191,7 +209,7 @@ def test_without_the_graph_it_says_what_is_missing(club):
     page = read(alone)
     assert page.data["edges"] is None
     assert "strength" not in page.data["nodes"]
-    assert "The graph is not at hand" in page.sections["graph"]
+    assert "The ties are missing" in page.sections["map"]
     assert "all 561 pairs" in page.sections["distances"]
     assert "78 ties" in page.sections["about"]  # the record knows
     assert read(alone, graph=club.graph).data["edges"] is not None
@@ -200,9 +218,9 @@ def test_without_the_graph_it_says_what_is_missing(club):
 def test_without_a_record_it_says_so():
     manifold = PseudoHyperboloid(2, 1)
     page = read(Embedding(["a", "b", "c"], points_on(manifold, 3), manifold))
-    assert "holds no measures" in page.sections["about"]
+    assert "no recorded measures" in page.sections["fit"]
     assert page.data["loss"] is None
-    assert "does not say how" in page.sections["again"]
+    assert "was not recorded" in page.sections["again"]
 
 
 def test_one_node_is_a_page_too():
@@ -217,8 +235,8 @@ def test_a_graph_with_other_nodes_is_refused(club):
 
 def test_another_graph_is_named_as_such(club):
     other = Graph.from_edges([("1", "2", 1.0), ("3", "34", 2.0)], nodes=list(club.ids))
-    assert "not the one that was embedded" in read(club, graph=other).sections["about"]
-    assert "not the one that was embedded" not in read(club).sections["about"]
+    assert "not the graph that was embedded" in read(club, graph=other).sections["again"]
+    assert "not the graph that was embedded" not in read(club).sections["again"]
 
 
 # --- what came from elsewhere -------------------------------------------------------------------------------------
@@ -227,8 +245,8 @@ def test_another_graph_is_named_as_such(club):
 def test_labels_are_data_and_never_markup(hostile):
     text = render(hostile)
     page = Page(text)
-    assert sorted(page.data["nodes"]["name"]) == sorted(HOSTILE)
-    assert sorted(page.data["nodes"]["label"]) == sorted(HOSTILE)
+    assert sorted(page.data["nodes"]["id"]) == sorted(HOSTILE)
+    assert set(HOSTILE) - {"", " "} <= set(page.data["nodes"]["name"])
     inside = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)[1]
     assert not set(inside) & set("<>&\u2028\u2029")
     assert not [tag for tag, found in page.tags if tag in ("img", "svg", "b") or any(n.startswith("on") for n in found)]
@@ -257,9 +275,9 @@ def test_ids_of_any_kind_are_shown():
 
 def test_too_many_letters_are_cut(monkeypatch):
     monkeypatch.setattr(contents, "_CHARACTERS", 1000)
-    long, short = contents.names(["x" * 999, "short"])
+    long, short = contents.cut_texts(["x" * 999, "short"])
     assert (long, short) == (f"{'x' * 300}… (999 characters)", "short")
-    assert contents.names(["x" * 995, "short"]) == ["x" * 995, "short"]
+    assert contents.cut_texts(["x" * 995, "short"]) == ["x" * 995, "short"]
 
 
 # --- large graphs -------------------------------------------------------------------------------------------------
@@ -280,10 +298,25 @@ def test_large_graphs_show_the_top_and_a_sample_and_say_so(large):
     assert len(set(nodes["rank"])) == 90
     assert sorted(nodes["rank"]) == nodes["rank"]
     assert max(nodes["rank"]) > 200  # of all, not of the next best
-    words = "the 50 nodes with the smallest δ, 40 drawn evenly from the other 350"
-    assert words in page.sections["graph"]
+    words = "the 50 most central nodes and a random 40 of the other 350"
+    assert words in page.sections["map"]
     assert words in page.sections["ranking"]
     assert page.data["total"] == 400
+    assert sum(map(sum, page.data["density"]["counts"])) == 400
+
+
+def test_the_shading_of_a_large_graph_lies_beside_the_nearest_shown_node(large):
+    # Ten far places in the plane, each with nodes that are shown and others that are not.
+    places = np.repeat(100.0 * np.arange(10.0), 40)[:, None] * [1.0, 0.0]
+    rng = np.random.default_rng(0)
+    embedding = Embedding(large.ids, places + rng.normal(size=(400, 2)), Euclidean(2))
+    page = read(embedding)
+    shown, counts = page.data["nodes"], np.array(page.data["density"]["counts"])
+    x, y = np.array(page.data["density"]["x"]), np.array(page.data["density"]["y"])
+    rows, cols = np.nonzero(counts)
+    seen = np.column_stack((shown["x"], shown["y"]))
+    gap = np.linalg.norm(np.column_stack((x[cols], y[rows]))[:, None] - seen, axis=2).min(1)
+    assert np.average(gap, weights=counts[rows, cols]) < 0.08 * np.ptp(seen, axis=0).max()
 
 
 def test_large_graphs_have_the_nearest_of_all_nodes(large, geometry):
@@ -299,10 +332,15 @@ def test_large_graphs_have_the_nearest_of_all_nodes(large, geometry):
 
 
 def test_of_very_many_edges_the_strongest_are_drawn(monkeypatch):
-    monkeypatch.setattr(choice, "MOST_EDGES", 20)
+    monkeypatch.setattr(choice, "MOST_EDGES", 40)
+    monkeypatch.setattr(ties, "MAP_TIES", 10)  # so that each node has one
     page = read(ring(list(range(30)), PseudoHyperboloid(2, 1)))
-    assert page.data["edges"]["weights"] == [5] * 20
-    assert "strongest of the 57 edges" in page.sections["graph"]
+    edges = page.data["edges"]
+    assert len(edges["weights"]) == 40
+    drawn = np.array(edges["ends"]).reshape(-1, 2)[edges["drawn"]]
+    assert set(drawn.ravel()) == set(range(30))
+    assert f"draws the strongest ties of each node, {len(drawn)} of 57" in page.sections["map"]
+    assert edges["weights"] == sorted(edges["weights"])
 
 
 def test_three_thousand_nodes_take_less_than_eight_megabytes():
@@ -337,15 +375,16 @@ SELECTION = {
 def test_the_table_of_select(club):
     found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": SELECTION}, club.graph)
     text = read(found).sections["select"]
-    assert "held-out ties farther" in text
-    assert "how often a tie that the training did not see is farther than a pair without one. The chance level" in text
-    for words in ("1.23 ± 0.1 %", "9.1 ± 2 %", "50 %", "to the end", "left early", "Q^{3,1} 0.4"):
+    assert "held-out errors" in text
+    assert "how often a tie that was hidden from training lies farther apart than an untied pair" in text
+    for words in ("1.23 ± 0.10 %", "9.10 ± 2.00 %", "50 %", "to the end", "dropped early", "Q 3,1 0.400"):
         assert words in text
+    assert "^" not in text  # no TeX
     assert text.count("(chosen)") == 1
-    assert "Within two standard errors of it over the seeds: Q^{2,2}." in text
+    assert "Within two standard errors of it across the seeds: Q 2,2 ." in text
     alone = {**SELECTION, "rows": [{**SELECTION["rows"][0], "seeds": 1}]}
     found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": alone}, club.graph)
-    assert "One seed cannot tell it from Q^{2,2}." in read(found).sections["select"]
+    assert "With one seed it cannot be told from Q 2,2 ." in read(found).sections["select"]
 
 
 @pytest.mark.parametrize("selection", [{}, {"rows": None}, {"rows": []}, "no", None])
@@ -400,3 +439,48 @@ def test_an_unfinished_training_is_told_at_the_top(run, words):
     else:
         assert f"This training is unfinished: {words}" in shown
         assert shown.index("unfinished") < shown.index("were placed so that")
+
+
+# --- names and colours --------------------------------------------------------------------------------------------
+
+
+def test_labels_are_the_names_everywhere():
+    ids = [f"n{k}" for k in range(12)]
+    embedding = ring(ids, PseudoHyperboloid(2, 1), labels={node: f"Person {node[1:]}" for node in ids}, run=RUN)
+    page = read(embedding)
+    nodes = page.data["nodes"]
+    assert [f"Person {node[1:]}" for node in nodes["id"]] == nodes["name"]
+    assert " , ".join(nodes["name"][:2]) in page.sections["about"]
+    assert "n1" not in page.sections["about"]
+    assert "id" not in read(ring(ids, PseudoHyperboloid(2, 1))).data["nodes"]
+
+
+RUN = {"measures": {"spearman_all": 0.9}}
+
+
+COLUMNS = {
+    "team": np.array(["red", "blue", "", "red"] * 3, dtype=object),
+    "age": np.array([20.5, np.nan, 31.0, 40.0] * 3),
+    "cluster": np.array([1, 1, 0, 0] * 3),
+}
+
+
+def test_columns_of_the_table_of_nodes_can_colour_the_map():
+    embedding = ring([f"n{k}" for k in range(12)], PseudoHyperboloid(2, 1))
+    vars(embedding)["attributes"] = COLUMNS
+    communities, team, age = read(embedding).data["colours"]
+    order = np.argsort(embedding.rank)
+    assert [column["name"] for column in (communities, team, age)] == ["community", "team", "age"]
+    assert [team["kinds"][code] for code in team["codes"]] == COLUMNS["team"][order].tolist()
+    assert team["kinds"][0] == "red"  # the most frequent first
+    assert age["values"] == [None if np.isnan(value) else value for value in COLUMNS["age"][order]]
+    same = np.array(communities["codes"])[:, None] == communities["codes"]
+    cluster = COLUMNS["cluster"][order]
+    assert (same == (cluster[:, None] == cluster)).all()
+
+
+def test_the_report_of_les_miserables_is_at_most_six_megabytes():
+    graph = datasets.lesmis()
+    manifold = PseudoHyperboloid(3, 1)
+    page = render(Embedding(graph.ids, points_on(manifold, 77), manifold, RUN, graph))
+    assert len(page.encode()) <= 6e6

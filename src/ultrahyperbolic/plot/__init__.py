@@ -1,4 +1,4 @@
-"""Figures for notebooks and files: objects of matplotlib or plotly, returned and never shown by force.
+"""Figures for notebooks and files. They are matplotlib or plotly objects; nothing opens a window.
 
 >>> from ultrahyperbolic import plot
 >>> type(plot.geodesics(library="matplotlib")).__mro__[1].__module__
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..embedding.plane import plane
 from ..files import replace_file
 from . import pieces
+from .colours import COMMUNITIES
 from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ Library = Literal["plotly", "matplotlib"]
 Drawn = Any  # a figure of plotly, which has no types, or of matplotlib
 SUFFIXES = (".png", ".pdf", ".svg", ".html")
 
-__all__ = ["exp_log", "family", "figure2", "geodesics", "hierarchy", "losses", "map", "plane", "save"]
+__all__ = ["exp_log", "family", "figure2", "geodesics", "hierarchy", "losses", "map", "plane", "plot_map", "save"]
 
 
 def family(*, beta: float = -1.0, library: Library = "plotly") -> Drawn:
@@ -64,6 +65,43 @@ def losses(runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", libr
 def map(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Drawn:
     """Nodes in the plane (see :func:`plane`), the higher in the hierarchy the larger."""
     return draw([map_drawing(embedding, graph)], library=library)
+
+
+def plot_map(
+    embedding: Embedding,
+    graph: Graph | None = None,
+    *,
+    colour: str = COMMUNITIES,
+    names: int = 60,
+    size: tuple[float, float] = (9.0, 6.0),
+    title: str = "",
+    theme: Literal["light", "dark"] = "light",
+) -> Drawn:
+    """The map that the report shows first, as a still picture with names: a matplotlib figure.
+
+    Parameters
+    ----------
+    embedding
+        What to draw. Of more than 5,000 nodes, the 5,000 most central are drawn.
+    graph
+        The graph that was embedded, where the embedding does not have it. Without one there are no ties.
+    colour
+        ``"community"``, or a column of the table of nodes.
+    names
+        How many nodes to name at most, the most central first. The first ten always get their names; the others only
+        where there is room.
+    size
+        Width and height in inches.
+    title
+        A line above the map.
+    theme
+        Light or dark.
+    """
+    _library("matplotlib")
+    if theme not in ("light", "dark"):
+        raise ValueError(f"theme must be 'light' or 'dark', got {theme!r}")
+    atlas = import_module(".atlas", __name__)
+    return atlas.draw_map(embedding, graph, colour=colour, names=names, size=size, title=title, theme=theme)
 
 
 def draw(panels: Sequence[Drawing], *, library: Library = "plotly") -> Drawn:

@@ -23,13 +23,14 @@ from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from .graphs import Drawing, Nodes
 from .scene import Arrow, Curve, Floats, Mark, Scene, Surface
+from .ties import bow
 
 # Where the light comes from, seen from the eye: over its left shoulder.
 _LIGHT = np.array([0.55, -0.35, 0.75])
 _SIDES = 10
 _MOST_INSIDE = 80  # nodes whose ids stand in their dots
 _LABELLED = 12  # of more nodes, the ids of so many stand beside theirs
-_STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
+STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
 
 
 class NotebookFigure(Figure):
@@ -44,8 +45,8 @@ def png(drawn: Figure, dpi: float) -> bytes:
     from PIL import Image
 
     large = io.BytesIO()
-    with mpl.rc_context(_STYLE):
-        drawn.savefig(large, format="png", dpi=2 * dpi, facecolor="white")
+    with mpl.rc_context(STYLE):
+        drawn.savefig(large, format="png", dpi=2 * dpi, facecolor=drawn.get_facecolor())
     with Image.open(large) as image:
         reduced = image.convert("RGB").resize((image.width // 2, image.height // 2), Image.Resampling.LANCZOS)
     out = io.BytesIO()
@@ -57,7 +58,7 @@ def scenes(panels: Sequence[Scene], *, columns: Sequence[float] | None = None) -
     """Panels side by side, as wide as ``columns`` says."""
     shares = np.array(columns if columns is not None else [1.0] * len(panels), dtype=float)
     edges = np.concatenate(([0.0], shares.cumsum())) / shares.sum()
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         drawn = NotebookFigure(figsize=(4.6 * shares.sum(), 5.0))
         for panel, left, right in zip(panels, edges[:-1], edges[1:], strict=True):
             axis = drawn.add_axes((left, 0.12, right - left, 0.80), projection="3d", computed_zorder=False)
@@ -218,7 +219,7 @@ def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view:
 
 def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
     """Flat panels side by side; loss curves share one scale."""
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         drawn = NotebookFigure(figsize=(5.2 * len(panels), 4.6), layout="constrained")
         axes = np.atleast_1d(drawn.subplots(1, len(panels)))
         for axis, panel in zip(axes, panels, strict=True):
@@ -237,7 +238,7 @@ def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
 
 def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
     if len(nodes.ties):
-        paths = [_bow(*nodes.places[tie]) for tie in nodes.ties]
+        paths = [bow(*nodes.places[tie]) for tie in nodes.ties]
         widths = 0.35 + 2.0 * nodes.strengths
         many = np.clip(400.0 / len(paths), 0.08, 0.55)
         axis.add_collection(LineCollection(paths, colors="#8A94A3", linewidths=widths, alpha=many, zorder=1))
@@ -263,30 +264,21 @@ def _draw_labels(axis: Axes, nodes: Nodes, colors: Floats) -> None:
     if len(nodes.ids) <= _MOST_INSIDE and max(map(len, nodes.ids), default=0) <= 3:
         for place, text, color, size in zip(nodes.places, nodes.ids, colors, nodes.sizes, strict=True):
             dark = np.dot(color[:3], (0.299, 0.587, 0.114)) < 0.55
-            axis.annotate(_plain(text), place, ha="center", va="center", zorder=3, fontsize=0.42 * size,
+            axis.annotate(plain(text), place, ha="center", va="center", zorder=3, fontsize=0.42 * size,
                           color="white" if dark else "black")  # fmt: skip
         return
     for index in np.argsort(nodes.ranks)[:_LABELLED]:
         axis.annotate(
-            _plain(_shortened(nodes.ids[index])), nodes.places[index], (0.55 * nodes.sizes[index], 0), zorder=3,
+            plain(shortened(nodes.ids[index])), nodes.places[index], (0.55 * nodes.sizes[index], 0), zorder=3,
             textcoords="offset points", va="center", fontsize=8, color="0.1",
             path_effects=[withStroke(linewidth=2.2, foreground="white")],
         )  # fmt: skip
 
 
-def _shortened(text: str) -> str:
+def shortened(text: str) -> str:
     """An id that leaves room for others."""
     line = " ".join(text.split())
     return line if len(line) <= 24 else line[:23] + "…"
-
-
-def _bow(first: Floats, last: Floats) -> Floats:
-    """A tie as a slightly bent line, so that ties in one row are told apart."""
-    share = np.linspace(0.0, 1.0, 25)[:, None]
-    across = last - first
-    bend = 0.08 * np.array([-across[1], across[0]]) * 4.0 * share * (1.0 - share)
-    path: Floats = first + share * across + bend
-    return path
 
 
 def _draw_lines(axis: Axes, panel: Drawing) -> None:
@@ -311,10 +303,10 @@ def _math(text: str) -> str:
     >>> _math("on Q^{3,1}, $5")
     'on $Q^{3,1}$, \\$5'
     """
-    return re.sub(r"([QR]\^(?:\{\d+,\d+\}|\d+))", r"$\1$", _plain(text))
+    return re.sub(r"([QR]\^(?:\{\d+,\d+\}|\d+))", r"$\1$", plain(text))
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that matplotlib takes for no formula."""
     return text.replace("$", r"\$")
 
@@ -322,6 +314,6 @@ def _plain(text: str) -> str:
 def vector(drawn: Figure, format: str) -> bytes:
     """The figure as "pdf" or "svg", its surfaces as images of a good resolution."""
     out = io.BytesIO()
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         drawn.savefig(out, format=format, dpi=300, metadata={"CreationDate": None} if format == "pdf" else None)
     return out.getvalue()

@@ -1,4 +1,4 @@
-"""A page to look at: one file of HTML with the drawings, the ranking and the measures of an embedding."""
+"""The HTML report: one file with the map, the ranking and the measures of an embedding."""
 
 from .page import render, write_report
 

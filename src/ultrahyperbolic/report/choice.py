@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph import Graph
+from ..plot.ties import backbone
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -42,6 +43,8 @@ class ShownEdges(NamedTuple):
     """[e]"""
     between: int
     """How many edges the shown nodes have among them."""
+    drawn: NDArray[np.bool_]
+    """[e] whether the map draws it, as one of the strongest of a node; the others appear with a selected node."""
 
 
 def choose_nodes(rank: Ints) -> Shown:
@@ -55,10 +58,14 @@ def choose_nodes(rank: Ints) -> Shown:
 
 
 def choose_edges(graph: Graph, shown: Shown) -> ShownEdges:
-    """The edges among the shown nodes; of more than ``MOST_EDGES`` the strongest."""
+    """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the strongest others."""
     place = np.full(graph.n_nodes, -1)
     place[shown.nodes] = np.arange(len(shown.nodes))
     ends = place[graph.edges]
     among = np.flatnonzero((ends >= 0).all(axis=1))
-    kept = among[np.argsort(graph.weights[among], kind="stable")][-MOST_EDGES:]
-    return ShownEdges(ends[kept], graph.weights[kept], len(among))
+    among = among[np.argsort(graph.weights[among], kind="stable")]
+    drawn = backbone(ends[among], graph.weights[among], len(shown.nodes))
+    weaker = np.flatnonzero(~drawn)
+    spare = max(0, len(among) - MOST_EDGES)
+    kept = np.delete(np.arange(len(among)), weaker[:spare])
+    return ShownEdges(ends[among[kept]], graph.weights[among[kept]], len(among), drawn[kept])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import math
+from collections.abc import Sequence
 from typing import NamedTuple, NotRequired, TypedDict
 
 import numpy as np
@@ -15,12 +16,16 @@ from ..evaluation import evaluate
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import pair_distances
+from ..plot.colours import PALETTE, REST, Column, Kinds, columns
+from ..plot.layout import map_of
+from ..plot.names import labels_of, names_of
 from .choice import Floats, Ints, Shown, ShownEdges, choose_edges, choose_nodes
+from .density import Density, density
 from .distances import Distances, distances
-from .layout import SpaceView, across, in_space
+from .space import SpaceView, in_space
 
 NEAREST = 5
-_BANDS = 4
+_BANDS = (0.4, 0.7, 0.9)  # where the bands of strength part
 _CHARACTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
 _ROW_NUMBERS = 1 << 22  # chords that are held at once
 _SPARE = 3  # chords more than are asked for, as rounding may change the order of the shortest
@@ -30,14 +35,17 @@ class NodeData(TypedDict):
     """The shown nodes, column by column."""
 
     name: list[str]
+    """What people call them: labels, else ids."""
+    id: NotRequired[list[str]]
+    """Where the names are labels."""
+    x: list[float]
+    y: list[float]
     rank: list[int]
     rank_low: NotRequired[list[int]]
     rank_high: NotRequired[list[int]]
     delta: list[float]
     strength: NotRequired[list[float]]
     degree: NotRequired[list[int]]
-    label: NotRequired[list[str]]
-    across: NotRequired[list[float]]
 
 
 class PageData(TypedDict):
@@ -45,6 +53,9 @@ class PageData(TypedDict):
 
     total: int
     nodes: NodeData
+    colours: list[dict[str, object]]
+    palette: list[str]
+    density: Density | None
     near: dict[str, object]
     edges: dict[str, object] | None
     space: dict[str, object]
@@ -60,6 +71,7 @@ class Contents(NamedTuple):
     shown: Shown
     edges: ShownEdges | None
     space: SpaceView
+    columns: list[Column]
     distances: Distances
     measures: dict[str, float]
     data: PageData
@@ -71,19 +83,29 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     edges = None if graph is None else choose_edges(graph, shown)
     space = in_space(embedding.points, embedding.manifold)
     seen = distances(embedding.points, embedding.manifold, graph)
+    flat = map_of(embedding, graph, shown.nodes)
+    found = columns(embedding, graph, shown.nodes, flat.links)
+    called = names_of(list(embedding.ids), labels_of(embedding, graph))
     data: PageData = {
         "total": len(embedding),
-        "nodes": _nodes(embedding, graph, shown),
-        "near": _near(embedding, shown),
+        "nodes": _nodes(embedding, graph, shown, called, flat.places),
+        "colours": [_colours(column) for column in found],
+        "palette": [*PALETTE, REST],
+        "density": density(embedding, shown, flat.places),
+        "near": _near(embedding, shown, called),
         "edges": None if edges is None else _edges(embedding, shown, edges),
         "space": {"axes": space.axes, "points": [_rounded(column) for column in space.coordinates[shown.nodes].T]},
         "distances": seen.as_data(),
         "loss": _loss(embedding.record),
     }
-    if edges is not None:
-        place = across(space.coordinates[shown.nodes, 0], edges.ends, edges.weights)
-        data["nodes"]["across"] = _rounded(place)
-    return Contents(embedding, graph, shown, edges, space, seen, _measures(embedding, graph, shown), data)
+    return Contents(embedding, graph, shown, edges, space, found, seen, _measures(embedding, graph, shown), data)
+
+
+def _colours(column: Column) -> dict[str, object]:
+    if isinstance(column, Kinds):
+        return {"name": column.name, "kinds": cut_texts(column.kinds), "codes": column.codes.tolist()}
+    known = [None if math.isnan(value) else float(f"{value:.6g}") for value in column.values.tolist()]
+    return {"name": column.name, "values": known}
 
 
 def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str, float]:
@@ -96,41 +118,39 @@ def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[s
     return evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
 
 
-def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown) -> NodeData:
+def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown, called: Sequence[str], places: Floats) -> NodeData:
     found: NodeData = {
-        "name": names([embedding.ids[int(row)] for row in shown.nodes]),
+        "name": cut_texts([called[int(row)] for row in shown.nodes]),
+        "x": _rounded(places[:, 0]),
+        "y": _rounded(places[:, 1]),
         "rank": embedding.rank[shown.nodes].tolist(),
         "delta": _rounded(embedding.delta[shown.nodes], digits=8),
     }
+    ids = cut_texts([embedding.ids[int(row)] for row in shown.nodes])
+    if ids != found["name"]:
+        found["id"] = ids
     if embedding.rank_intervals is not None:
         found["rank_low"] = embedding.rank_intervals.low[shown.nodes].tolist()
         found["rank_high"] = embedding.rank_intervals.high[shown.nodes].tolist()
     if graph is not None:
         found["strength"] = _rounded(graph.strength[shown.nodes], digits=8)
         found["degree"] = graph.degree[shown.nodes].tolist()
-        if graph.labels:
-            found["label"] = names([_label(graph.labels, embedding.ids[int(row)]) for row in shown.nodes])
     return found
 
 
-def _label(labels: Mapping[Hashable, object], node: Hashable) -> object:
-    label = labels.get(node)
-    return "" if label is None else label
+def cut_texts(values: Sequence[object]) -> list[str]:
+    """Values as text, whole; where that would be too much for a page, their beginnings.
 
-
-def names(ids: Sequence[object]) -> list[str]:
-    """Ids as text, whole; where that would be too much for a page, their beginnings.
-
-    >>> names(["ann", 7, ("a", 1)])
+    >>> cut_texts(["ann", 7, ("a", 1)])
     ['ann', '7', "('a', 1)"]
     """
-    texts = [node if isinstance(node, str) else str(node) for node in ids]
+    texts = [value if isinstance(value, str) else str(value) for value in values]
     if sum(map(len, texts)) <= _CHARACTERS:
         return texts
     return [text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} characters)" for text in texts]
 
 
-def _near(embedding: Embedding, shown: Shown) -> dict[str, object]:
+def _near(embedding: Embedding, shown: Shown, called: Sequence[str]) -> dict[str, object]:
     """The nearest nodes of each shown one among all: positions on the page, those that it does not show at the end."""
     k = min(NEAREST, len(embedding) - 1)
     indices, lengths = _nearest(embedding, shown, k)
@@ -142,7 +162,7 @@ def _near(embedding: Embedding, shown: Shown) -> dict[str, object]:
         "k": k,
         "nodes": place[indices].ravel().tolist(),
         "distances": _rounded(lengths.ravel(), digits=4),
-        "others": names([embedding.ids[int(row)] for row in others]),
+        "others": cut_texts([called[int(row)] for row in others]),
     }
 
 
@@ -189,26 +209,27 @@ def _nearest_of(
 def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, object]:
     tensor = torch.from_numpy(np.array(embedding.points))
     lengths = pair_distances(tensor, embedding.manifold, torch.from_numpy(shown.nodes[edges.ends]))
-    bands = _bands(edges.weights)
+    bands = _bands(edges.weights, edges.weights[edges.drawn])
     limits = [edges.weights[bands == band] for band in range(int(bands.max(initial=-1)) + 1)]
     return {
         "ends": edges.ends.ravel().tolist(),
         "weights": _rounded(edges.weights),
         "distances": _rounded(lengths.numpy(), digits=4),
         "band": bands.tolist(),
+        "drawn": np.flatnonzero(edges.drawn).tolist(),
         "bands": [[*_rounded(np.array([part.min(), part.max()])), len(part)] for part in limits],
     }
 
 
-def _bands(weights: Floats) -> Ints:
-    """At most four bands of strength [e] from 0, the weakest; equal weights are in one band."""
+def _bands(weights: Floats, drawn: Floats) -> Ints:
+    """At most four bands of strength [e] from 0, the weakest; equal weights are in one band.
+
+    The strongest tenth of those that the map draws make the last one.
+    """
     if len(weights) == 0:
         return np.empty(0, np.int64)
-    distinct = np.unique(weights)
-    if len(distinct) > _BANDS:
-        cuts = np.unique(np.quantile(weights, np.arange(1, _BANDS) / _BANDS, method="lower"))
-    else:
-        cuts = distinct[:-1]
+    distinct = np.unique(drawn)
+    cuts = np.unique(np.quantile(drawn, _BANDS, method="lower")) if len(distinct) > len(_BANDS) + 1 else distinct[:-1]
     bands = np.searchsorted(cuts, weights)
     return np.unique(bands, return_inverse=True)[1].astype(np.int64)
 

@@ -1,8 +1,8 @@
-"""How well an embedding fits its graph, in tiles of one number each."""
+"""How well an embedding fits its graph: four measures, each with a plain sentence."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from html import escape
 
 import numpy as np
@@ -12,38 +12,84 @@ from ..graph import Graph
 from .contents import Contents
 from .markup import join_words, percent
 
+# Below this, fewer than half of what stands near a node are its neighbours.
+_POOR_NEIGHBOURS = 0.5
+# Chance has 50 %.
+_POOR_ORDER = 0.25
+
 
 def tiles(contents: Contents) -> str:
-    """How well it fits, in tiles of one number and a sentence each, and what it does not show."""
+    """The measures in tiles of a title, a number and a sentence each."""
     measures = contents.measures
     chance = by_chance(contents.graph) if contents.graph is not None else {}
-    found = []
-    if "map" in measures:
-        guess = f"; by guessing {chance['map']:.3f}" if "map" in chance else ""
-        words = "is the mean average precision of the neighbours: 1 if they all come before all others"
-        found.append((f"{measures['map']:.3f}", words, f"mAP{guess}."))
-    if "recall_at_1" in measures:
-        guess = f"; by guessing {percent(chance['recall_at_1'])}" if "recall_at_1" in chance else ""
-        words = "of nodes have a neighbour as their nearest node"
-        found.append((percent(measures["recall_at_1"]), words, f"Recall@1{guess}."))
-    if "violated_orders" in measures:
-        kept = percent(1 - measures["violated_orders"])
-        words = "of all comparisons of a tie with a non-tie find the tie shorter"
-        found.append((kept, words, f"Violated orders {percent(measures['violated_orders'])}; by guessing 50 %."))
-    if "tie_order" in measures:
-        words = "of all comparisons of a stronger tie with a weaker one find the stronger shorter"
-        found.append((percent(measures["tie_order"]), words, "Tie order; by guessing 50 %."))
-    if "spearman_all" in measures:
-        words = "is Spearman's correlation of height and strength, the sum of a node's weights: 1 if they agree"
-        found.append((f"{measures['spearman_all']:.3f}", words, _compared(measures)))
+    found = [*_neighbours(measures, chance), *_orders(measures), *_ties(measures), *_hierarchy(measures)]
     if not found:
         return (
-            '<p class="absent">The record of this training holds no measures; '
-            "<code>ultrahyperbolic evaluate</code> takes them.</p>"
+            '<p class="absent">This run has no recorded measures. '
+            "To compute them: <code>ultrahyperbolic evaluate FOLDER</code>.</p>"
         )
-    cells = (f'<div class="tile"><strong>{a}</strong><span>{b}</span><small>{c}</small></div>' for a, b, c in found)
-    notes = "".join(f'<p role="note"><strong>Note:</strong> {escape(words)}.</p>' for words in reservations(measures))
-    return f'<div class="tiles">{"".join(cells)}</div>{notes}'
+    cells = (
+        f'<div class="tile"><h3>{title}</h3><strong>{number}</strong><span>{words}</span><small>{more}</small></div>'
+        for title, number, words, more in found
+    )
+    return f'<div class="tiles">{"".join(cells)}</div>'
+
+
+def _neighbours(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
+    if "map" not in measures:
+        return
+    words = "How cleanly each node’s neighbours come before all other nodes when sorted by distance. 1 is perfect."
+    more = [f"Mean average precision (mAP){_chance('map', chance, '.3f')}."]
+    if "recall_at_1" in measures:
+        nearest = percent(measures["recall_at_1"])
+        guess = f" (Recall@1; chance level: {percent(chance['recall_at_1'])})" if "recall_at_1" in chance else ""
+        more.append(f"For {nearest} of the nodes, the nearest node is a neighbour{guess}.")
+    yield "Neighbours", f"{measures['map']:.3f}", words, " ".join(more)
+
+
+def _orders(measures: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
+    if "violated_orders" in measures:
+        words = "How often a tied pair lies closer together than an untied pair."
+        wrong = percent(measures["violated_orders"])
+        more = f"The other {wrong} are violated orders. Chance level: 50 %."
+        yield "Ties and gaps", percent(1 - measures["violated_orders"]), words, more
+
+
+def _ties(measures: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
+    if "tie_order" in measures:
+        words = "How often the stronger of two ties is the shorter one."
+        yield "Strong and weak ties", percent(measures["tie_order"]), words, "Tie order. Chance level: 50 %."
+
+
+def _hierarchy(measures: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
+    if "spearman_all" in measures:
+        words = "How well the ranking agrees with strength, the sum of a node’s tie weights. 1 is perfect, 0 is chance."
+        more = f"Spearman’s ρ. {_compared(measures)}"
+        yield "Hierarchy", f"{measures['spearman_all']:.3f}", words, more
+
+
+def _chance(name: str, chance: Mapping[str, float], form: str) -> str:
+    return f"; chance level: {chance[name]:{form}}" if name in chance else ""
+
+
+def warnings(measures: Mapping[str, float]) -> str:
+    """What the map and the ranking do not show, for the top of the page; nothing where all is well."""
+    said = [*_poor_fit(measures), *(f"{words[0].upper()}{words[1:]}" for words in reservations(measures))]
+    return "".join(f'<p class="warning" role="note"><strong>Note:</strong> {escape(words)}.</p>' for words in said)
+
+
+def _poor_fit(measures: Mapping[str, float]) -> Iterable[str]:
+    precision, violated = measures.get("map"), measures.get("violated_orders")
+    if precision is not None and precision < _POOR_NEIGHBOURS:
+        yield (
+            f"The fit is poor: near nodes are often not neighbours (mAP {precision:.3f}; 1 is perfect). "
+            "More iterations or another geometry may help"
+        )
+    elif violated is not None and violated > _POOR_ORDER:
+        yield (
+            f"The fit is poor: in {percent(violated)} of comparisons an untied pair lies closer than a tied one. "
+            "More iterations or another geometry may help"
+        )
 
 
 def by_chance(graph: Graph) -> dict[str, float]:
@@ -69,9 +115,6 @@ def _compared(measures: Mapping[str, float]) -> str:
         return "Strength itself has 1."
     better = [name for name, value in found.items() if value > measures["spearman_all"]]
     words = ", ".join(f"{name} {value:.3f}" for name, value in found.items())
-    end = (
-        f"{join_words(better)} {'follow' if len(better) > 1 else 'follows'} strength more closely"
-        if better
-        else "all less"
-    )
-    return f"Without an embedding: {words}; {end}."
+    agree = "agree" if len(better) > 1 else "agrees"
+    end = f"{join_words(better)} {agree} more closely with strength" if better else "all agree less with strength"
+    return f"For comparison: {words}; {end}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from html import escape
 from typing import TypeGuard
@@ -22,7 +23,7 @@ def selection(found: Mapping[str, Json] | None) -> str:
     lines = [[_name(row, found.get("winner")), *(cell(row) for cell in columns.values())] for row in known]
     extra = tuple(k for k, head in enumerate(columns, start=1) if head in _EXTRA)
     return (
-        '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Which geometry the graph wants</h2>'
+        '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Choosing the geometry</h2>'
         f"<p>{_words(found, known)}</p>{table('choices', ['geometry', *columns], lines, extra=extra)}"
         f"<p>{_explained(found, known)}</p></section>"
     )
@@ -44,12 +45,12 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
         }
     columns["violated orders"] = lambda row: _spread(row, "violated_orders")
     if _scored(found):
-        columns["difference to the winner"] = lambda row: _difference(row, found.get("winner"))
+        columns["difference from the best"] = lambda row: _difference(row, found.get("winner"))
     else:
-        columns["held-out ties farther"] = lambda row: _spread(row, "held_out")
+        columns["held-out errors"] = lambda row: _spread(row, "held_out")
     columns["seeds"] = lambda row: _number(row.get("seeds"))
     columns["iterations"] = lambda row: _number(row.get("iterations"))
-    columns["trained"] = lambda row: {"True": "to the end", "False": "left early"}.get(str(row.get("kept")), "")
+    columns["trained"] = lambda row: {"True": "to the end", "False": "dropped early"}.get(str(row.get("kept")), "")
     return columns
 
 
@@ -59,30 +60,30 @@ def _scored(found: Mapping[str, Json]) -> bool:
 
 
 def _score_head(found: Mapping[str, Json]) -> str:
-    return "held-out ties nearer" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
+    return "held-out accuracy" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
 
 
 def _name(row: Row, winner: Json) -> str:
-    name = escape(str(row.get("geometry", "")))
+    name = _geometry(row.get("geometry", ""))
     return f"<strong>{name}</strong> (chosen)" if row.get("geometry") == winner else name
 
 
 def _words(found: Mapping[str, Json], rows: list[Row]) -> str:
     """The winner, what cannot be told from it, and what was known before."""
     winner = found.get("winner")
-    words = [f"Chosen: {escape(str(winner))}."] if winner else []
+    words = [f"Chosen: {_geometry(winner)}."] if winner else []
     near = found.get("within_noise_of")
-    others = [escape(str(name)) for name in near if name != winner] if isinstance(near, list) else []
+    others = [_geometry(name) for name in near if name != winner] if isinstance(near, list) else []
     alone = any(row.get("geometry") == winner and row.get("seeds") == 1 for row in rows)
     if found.get("within_noise"):
-        told = "One seed cannot tell it from" if alone else "Within two standard errors of it over the seeds:"
+        told = "With one seed it cannot be told from" if alone else "Within two standard errors of it across the seeds:"
         words.append(f"{told} {join_words(others) or 'another'}.")
     elif alone and _scored(found):
-        words.append("One seed cannot tell how much of a difference is noise.")
+        words.append("With one seed, differences may be noise.")
     prior = found.get("prior")
     if isinstance(prior, Mapping) and prior:
-        hints = ", ".join(f"{escape(str(name))} {_number(value)}" for name, value in prior.items())
-        words.append(f"Before any training: {hints}.")
+        hints = ", ".join(f"{_geometry(name)} {_prior(value)}" for name, value in prior.items())
+        words.append(f"Prior from the shape of the graph: {hints}.")
     return " ".join(words)
 
 
@@ -90,21 +91,21 @@ def _explained(found: Mapping[str, Json], rows: list[Row]) -> str:
     """What the columns mean."""
     if not _scored(found):
         return (
-            "Held-out ties farther: how often a tie that the training did not see is farther than a pair without one. "
-            "The chance level is 50 % for this and for violated orders; 0 % is best."
+            "Held-out errors: how often a tie that was hidden from training lies farther apart than an untied pair. "
+            "For this and for violated orders, chance level is 50 % and 0 % is best."
         )
     said = {
-        "links": "Held-out ties nearer: how often a tie that the training did not see is nearer than a pair without "
-        "one. The chance level is 0.5; 1 is best.",
+        "links": "Held-out accuracy: how often a tie that was hidden from training lies closer together than an untied "
+        "pair. Chance level is 0.5; 1 is best.",
         "neighbours": "The score is mAP; 1 is best.",
         "ties": "The score is tie order (mAP where all weights are equal); 1 is best.",
         "hierarchy": "The score is ρ (mAP where all strengths are equal); 1 is best.",
-        "balanced": "The score is the mean of mAP, tie order and ρ, as far as they are defined; 1 is best.",
+        "balanced": "The score is the mean of mAP, tie order and ρ, where they are defined; 1 is best.",
     }
     what = said.get(str(found.get("by")), said.get(str(found.get("goal")), ""))
     error = any(_is_number(row.get("difference_error")) for row in rows)
-    over = ", the mean over the seeds ± its standard error" if error else ""
-    return f"{what} Difference to the winner: after as many iterations{over}."
+    over = ", mean over the seeds ± its standard error" if error else ""
+    return f"{what} Difference from the best: after the same number of iterations{over}."
 
 
 def _plain(row: Row, key: str, digits: int) -> str:
@@ -124,12 +125,25 @@ def _spread(row: Row, key: str) -> str:
     mean, spread = row.get(key), row.get(f"{key}_spread")
     if not _is_number(mean):
         return ""
-    around = f" ± {100 * spread:.3g}" if _is_number(spread) else ""
-    return f"{100 * mean:.4g}{around} %"
+    around = f" ± {100 * spread:.2f}" if _is_number(spread) else ""
+    return f"{100 * mean:.2f}{around} %"
+
+
+def _geometry(name: Json) -> str:
+    """Q^{3,1} or R^4 as HTML.
+
+    >>> _geometry("Q^{3,1}"), _geometry("R^4"), _geometry("<b>")
+    ('<i>Q</i><sup>3,1</sup>', '<i>R</i><sup>4</sup>', '&lt;b&gt;')
+    """
+    return re.sub(r"\b([QR])\^[{(]?(\d+(?:,\d+)?)[})]?", r"<i>\1</i><sup>\2</sup>", escape(str(name)))
 
 
 def _number(value: Json) -> str:
-    return f"{value:,.6g}" if _is_number(value) else escape(str(value or ""))
+    return f"{value:,.0f}" if _is_number(value) else escape(str(value or ""))
+
+
+def _prior(value: Json) -> str:
+    return f"{value:.3f}" if _is_number(value) else escape(str(value or ""))
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:

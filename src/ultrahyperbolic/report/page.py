@@ -1,4 +1,4 @@
-"""One file of HTML that needs nothing else: words, data, and plotly to draw it."""
+"""The report as one HTML file that needs nothing else: words, data, and plotly to draw it."""
 
 from __future__ import annotations
 
@@ -19,21 +19,22 @@ from ..graph import Graph
 from . import fit, geometries, words
 from .contents import Contents, gather
 
+_PARTS = ("html", "css", "labels.js", "js")
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
 def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: Graph | None = None) -> Path:
-    """Write the page of an embedding: one file of HTML that opens from disk, without a network.
+    """Write the report of an embedding: one HTML file that opens in a browser, without a network.
 
     Parameters
     ----------
     embedding
         What to show.
     file
-        Where to write; of a folder, its ``report.html``.
+        Where to write it. In a folder, it is called ``report.html``.
     graph
-        The graph that was embedded, its nodes in the order of the embedding, where the embedding does not have it at
-        hand, as after loading. Without any, what needs it is left out, and the page says so.
+        The graph that was embedded, with its nodes in the order of the embedding. Only needed where the embedding does
+        not have it, as after loading. Without a graph, the report leaves out the ties and says so.
     """
     path = Path(file)
     path = path / REPORT if path.is_dir() else path
@@ -56,9 +57,10 @@ def assemble(contents: Contents) -> str:
     try:
         from plotly.offline import get_plotlyjs
     except ImportError:
-        raise ImportError("the page is drawn by plotly, which is not installed: pip install plotly") from None
+        raise ImportError("the report needs plotly, which is not installed: pip install plotly") from None
     room = files(__package__)
-    template, style, script = (room.joinpath(f"page.{end}").read_text("utf-8") for end in ("html", "css", "js"))
+    template, style, *scripts = (room.joinpath(f"page.{end}").read_text("utf-8") for end in _PARTS)
+    script = "".join(scripts)
     plotly = get_plotlyjs()
     parts = {
         "policy": _policy(plotly, script),
@@ -70,9 +72,10 @@ def assemble(contents: Contents) -> str:
         "unfinished": words.unfinished_note(contents.embedding.record),
         "heading": words.heading(contents),
         "lead": words.lead(contents),
-        "about": words.about(contents),
+        "warnings": fit.warnings(contents.measures),
+        "facts": words.facts(contents),
         "fit": fit.tiles(contents),
-        "graph": words.graph_note(contents),
+        "map": words.map_note(contents),
         "space": escape(contents.space.explanation),
         "rankingtitle": words.ranking_title(contents),
         "ranking": words.ranking_note(contents),

@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
 
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, RunRecord
-from ..evaluation.verdict import no_hierarchy, shows_hierarchy
+from ..evaluation.components import components
+from ..evaluation.verdict import shows_hierarchy
 from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..loop import Stopped
-from .choice import MOST_EDGES
 from .contents import Contents
 from .distances import KINDS
 from .markup import join_words, percent, table
 
 _TITLE_CHARACTERS = 80
+_ENDINGS = re.compile(r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE)
+_PATH = re.compile(r"[^<>\s]*[/\\][^<>\s]*")
 _KIND_WORDS = {
-    "space-like": "joined by a geodesic that runs off as in hyperbolic space; any distance",
-    "null": "on each other's light cone, to rounding, or at the same place: distance 0",
-    "time-like": "joined by a geodesic that comes back as on a sphere; below π√|β|",
-    "joined by no geodesic": "too far round for any geodesic; D_γ continues straight on from π/2 √|β|",
+    "space-like": "joined by a path that runs away, as in hyperbolic space; any distance is possible",
+    "null": "in the same place, or on each other’s light cone: distance 0",
+    "time-like": "joined by a path that closes, as on a sphere; the distance is below π√|β|",
+    "joined by no geodesic": "no shortest path joins them; D_γ continues linearly from π/2 √|β|",
 }
 
 
 def title(contents: Contents) -> str:
-    """What and where, as text."""
+    """The name of the graph and where it was embedded, as text."""
     geometry = contents.embedding.geometry
-    return f"{_source(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
+    return f"{_name(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
 
 
 def heading(contents: Contents) -> str:
     """The same, as a heading."""
-    return f"<bdi>{escape(_source(contents))}</bdi> on {_geometry_markup(contents.embedding)}"
+    counts = f"{len(contents.embedding):,} {'nodes' if len(contents.embedding) != 1 else 'node'}"
+    edges = _recorded(contents).edges
+    if edges is not None:
+        counts += f", {edges:,} {'ties' if edges != 1 else 'tie'}"
+    where = _geometry_markup(contents.embedding)
+    geometry = contents.embedding.geometry
+    kind = "" if geometry is None else "flat space " if geometry.is_flat else "the curved space "
+    return f"<bdi>{escape(_name(contents))}</bdi><small>{counts}, embedded in {kind}{where}</small>"
 
 
 def unfinished_note(record: RunRecord) -> str:
@@ -48,118 +58,122 @@ def unfinished_note(record: RunRecord) -> str:
         words += f" after {record.result.iterations:,} of {total:,} iterations"
     more = "" if record.stopped.why is Stopped.INTERRUPTED else " --time-limit SECONDS"
     command = f" To continue: <code>ultrahyperbolic embed --resume FOLDER{more}</code>." if record.training else ""
-    return f'<p class="unfinished" role="note"><strong>{words}.</strong>{command}</p>'
+    return f'<p class="warning unfinished" role="note"><strong>{words}.</strong>{command}</p>'
 
 
 def lead(contents: Contents) -> str:
     """One sentence for those who have ten seconds."""
-    counts = f"{len(contents.embedding):,} nodes"
-    edges = _recorded(contents).edges
-    if edges is not None:
-        counts += f" and {edges:,} {'ties' if edges != 1 else 'tie'}"
     top = [f"<bdi>{escape(_cut(name))}</bdi>" for name in contents.data["nodes"]["name"][:3]]
-    placed = f"{counts} were placed so that strongly tied nodes lie close together."
+    placed = "The nodes were placed so that strongly tied ones lie close together."
     if shows_hierarchy(contents.measures):
-        are = "are" if len(top) > 1 else "is"
-        return f"{placed} A node that is near to all others stands high: at the top {are} {join_words(top)}."
-    none = no_hierarchy(contents.measures)
-    said = "" if none is None else f" But {escape(none)}."
+        are = "nodes are" if len(top) > 1 else "node is"
+        near = "they lie" if len(top) > 1 else "it lies"
+        return f"{placed} The most central {are} {join_words(top)}: {near} closest to all the others."
     have = "have" if len(top) > 1 else "has"
-    return f"{placed}{said} {join_words(top)} {have} the smallest δ, the sum of the distances to all others."
+    return f"{placed} {join_words(top)} {have} the smallest δ, the sum of the distances to all other nodes."
 
 
-def about(contents: Contents) -> str:
-    """What was embedded, and on which geometry: a list of facts."""
+def facts(contents: Contents) -> str:
+    """What was embedded, and where: a list of facts."""
     graph = _recorded(contents)
-    facts = [("Graph", f"<bdi>{escape(_source(contents))}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
+    found = [("Graph", f"<bdi>{escape(_source(contents))}</bdi>"), ("Nodes", f"{len(contents.embedding):,}")]
     if contents.graph is not None and graph.fingerprint not in (None, contents.graph.fingerprint):
-        facts.append(
-            ("Note", "the graph drawn here is not the one that was embedded, or its nodes come in another order")
-        )
+        found.append(("Note", "this is not the graph that was embedded, or its nodes come in a different order"))
     if graph.edges is not None:
-        facts.append(("Edges", f"{graph.edges:,}{_weights(contents.graph)}"))
+        found.append(("Ties", f"{graph.edges:,}{_weights(contents.graph)}"))
     if graph.capacities is not None:
         classes = graph.capacities
-        facts.append(("Classes", f"{classes:,} {'distinct weights' if classes != 1 else 'weight: all ties alike'}"))
+        found.append(("Weights", f"{classes:,} distinct" if classes != 1 else "all equal"))
     if columns := _columns(graph.columns):
-        facts.append(("Columns", escape(columns)))
+        found.append(("Columns", escape(columns)))
     record = contents.embedding.record
     if record.stopped is not None:
-        facts.append(("Training", f"{escape(record.stopped.text)}{_seconds(record)}"))
+        found.append(("Training", f"{escape(record.stopped.text)}{_seconds(record)}"))
     if record.graph is not None or contents.graph is not None:
         done = [f"{escape(policy_words(name))}: {count:,}" for name, count in graph.policies.items() if count]
-        facts.append(("Policies applied", "; ".join(done) or "none was needed"))
-    facts.append(("Geometry", _geometry_words(contents.embedding)))
-    kinds = {"Note": "long", "Policies applied": "long", "Geometry": "long"}
+        found.append(("Data cleaning", "; ".join(done) or "none needed"))
+    found.append(("Geometry", _geometry_words(contents.embedding)))
+    kinds = {"Note": "long", "Data cleaning": "long", "Geometry": "long"}
     return "".join(
-        f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>' for name, fact in facts
+        f'<div class="{kinds.get(name, "short")}"><dt>{name}</dt><dd>{fact}</dd></div>' for name, fact in found
     )
 
 
-def graph_note(contents: Contents) -> str:
-    """What of the graph is drawn."""
+def map_note(contents: Contents) -> str:
+    """How to read the map, and what of the graph it shows."""
+    words = [
+        "Nodes that are close in the embedding lie close together. Long distances on the map, and its directions, have "
+        "no meaning."
+    ]
     shown, edges = contents.shown, contents.edges
+    if not shown.whole:
+        words.append(f"The map shows {sample_words(contents)}; the shading shows where the others lie.")
+    elif contents.graph is not None and components(contents.graph).max(initial=0) > 0:
+        words.append("Parts of the network that no tie joins are drawn side by side.")
     if edges is None:
         return (
-            '<p class="absent">The graph is not at hand, so it cannot be drawn: '
-            "<code>ultrahyperbolic report FOLDER --graph GRAPH</code> draws it.</p>"
+            f'<p class="note">{" ".join(words)}</p><p class="absent">The ties are missing, because the report was '
+            "written without the graph. To add them: <code>ultrahyperbolic report FOLDER --graph GRAPH</code>.</p>"
         )
-    words = [f"Drawn are all {shown.total:,} nodes"] if shown.whole else [f"Drawn are {sample_words(contents)}"]
-    if len(edges.weights) < edges.between:
-        words.append(f"and the {MOST_EDGES:,} strongest of the {edges.between:,} edges among them.")
+    drawn = int(edges.drawn.sum())
+    if drawn < edges.between:
+        words.append(
+            f"The map draws the strongest ties of each node, {drawn:,} of {edges.between:,}; select a node to see all "
+            "of its ties."
+        )
     elif shown.whole:
-        words.append(f"and all {edges.between:,} edges.")
+        words.append(f"All {edges.between:,} ties are drawn; strong ones are thicker.")
     else:
-        recorded = contents.graph.n_edges if contents.graph is not None else edges.between
-        words.append(f"and the {edges.between:,} edges among them, of {recorded:,}.")
-    return f"<p>{' '.join(words)}</p>"
+        words.append(f"All {edges.between:,} ties between the nodes shown are drawn.")
+    return f'<p class="note">{" ".join(words)}</p>'
 
 
 def sample_words(contents: Contents) -> str:
     """Which nodes are shown, where not all are."""
     shown = contents.shown
     drawn, others = len(shown.nodes) - shown.top, shown.total - shown.top
-    return f"the {shown.top:,} nodes with the smallest δ, {drawn:,} drawn evenly from the other {others:,},"
+    return f"the {shown.top:,} most central nodes and a random {drawn:,} of the other {others:,}"
 
 
 def ranking_title(contents: Contents) -> str:
     """A ranking, where the measures bear one out."""
-    return "The ranking" if shows_hierarchy(contents.measures) else "Nodes by δ"
+    return "Ranking" if shows_hierarchy(contents.measures) else "Nodes by δ"
 
 
 def ranking_note(contents: Contents) -> str:
-    """What stands beside the ranks, and which nodes the table holds."""
+    """What δ is, what stands beside the ranks, and which nodes the table holds."""
+    said = ["δ is the sum of a node’s distances to all other nodes: the smaller, the more central."]
     ranks = contents.embedding.record.ranks
-    known = ranks is not None and contents.embedding.rank_intervals is not None
-    beside = f"<p>In brackets: {escape(ranks.text)}.</p>" if known and ranks is not None else ""
-    if contents.shown.whole:
-        return beside
-    return beside + (
-        f"<p>This page holds {sample_words(contents).rstrip(',')}; the rest is in <code>embedding.parquet</code>, "
-        "and <code>ultrahyperbolic rank FOLDER --all</code> prints it. Ranks and δ are of all nodes.</p>"
-    )
+    if ranks is not None and contents.embedding.rank_intervals is not None:
+        said.append(f"In brackets: {escape(ranks.text)}.")
+    if not contents.shown.whole:
+        said.append(
+            f"The table lists {sample_words(contents)}. For all nodes: <code>ultrahyperbolic rank FOLDER --all</code>. "
+            "Ranks and δ count all nodes."
+        )
+    return f'<p class="hint about">{" ".join(said)}</p>'
 
 
 def pairs_note(contents: Contents) -> str:
     """Which pairs the histograms count."""
     seen = contents.distances
     edges, others = int(seen.edges.sum()), int(seen.others.sum())
-    what = "pairs without an edge" if contents.graph is not None else "pairs"
     if contents.graph is None:
-        counted = (
-            f"{'all ' if seen.all_pairs else ''}{others:,} pairs{'' if seen.all_pairs else ' drawn evenly from all'}"
-        )
-        return f"<p>Counted are {counted}. Which of them are edges is not known, as the graph is not at hand.</p>"
-    first = f"all {edges:,} edges" if seen.all_edges else f"{edges:,} edges drawn evenly from all"
-    second = f"all {others:,} {what}" if seen.all_pairs else f"{others:,} {what} drawn evenly from all"
-    return f"<p>Counted are {first}, and {second}. The last bar holds what is farther, too.</p>"
+        counted = f"all {others:,} pairs" if seen.all_pairs else f"{others:,} random pairs"
+        return f"<p>Counts cover {counted}. Which of them are tied is unknown without the graph.</p>"
+    first = f"all {edges:,} ties" if seen.all_edges else f"{edges:,} random ties"
+    second = f"all {others:,} untied pairs" if seen.all_pairs else f"{others:,} random untied pairs"
+    return (
+        "<p>In a good embedding, tied pairs lie close together and untied pairs far apart. "
+        f"Counts cover {first} and {second}; the last bar includes all larger distances.</p>"
+    )
 
 
 def kinds(contents: Contents) -> str:
     """The table of space-like, null and time-like pairs."""
     seen = contents.distances
     with_graph = contents.graph is not None
-    heads = ["kind of pair", "edges", "non-edges"] if with_graph else ["kind of pair", "pairs"]
+    heads = ["kind of pair", "tied", "untied"] if with_graph else ["kind of pair", "pairs"]
     columns = [seen.edge_kinds, seen.other_kinds] if with_graph else [seen.other_kinds]
     rows = []
     for k, kind in enumerate(KINDS):
@@ -168,53 +182,16 @@ def kinds(contents: Contents) -> str:
         rows.append([words, *cells])
     geometry = contents.embedding.geometry
     if geometry is not None and geometry.p and geometry.q:
-        remark = "On this geometry a pair can be of each kind, and the distance D_γ is made for all of them."
+        remark = (
+            "In this geometry two points can be related in four ways. The distance used throughout this report, D_γ, "
+            "covers all of them."
+        )
     elif geometry is not None and not geometry.is_flat:
         kind = "space-like" if geometry.q == 0 else "time-like"
-        remark = f"On this geometry every pair of different points is {kind}: there is one kind of geodesic."
+        remark = f"In this geometry every pair of different points is {kind}."
     else:
         remark = "In flat space every pair of different points is space-like."
     return f"<p>{remark}</p>{table('kinds', heads, rows)}"
-
-
-def selection(found: Mapping[str, Json] | None) -> str:
-    """The table of ``select``, or nothing where it did not run."""
-    rows = None if found is None else found.get("rows")
-    if found is None or not isinstance(rows, list):
-        return ""
-    heads = ["geometry", "violated orders", "held-out ties farther", "seeds", "iterations", "trained"]
-    winner = found.get("winner")
-    lines = []
-    for row in rows:
-        if not isinstance(row, Mapping):
-            continue
-        name = escape(str(row.get("geometry", "")))
-        name = f"<strong>{name}</strong> (chosen)" if row.get("geometry") == winner else name
-        kept = {"True": "to the end", "False": "left early"}.get(str(row.get("kept")), "")
-        lines.append(
-            [
-                name, _spread(row, "violated_orders"), _spread(row, "held_out"),
-                _number(row.get("seeds")), _number(row.get("iterations")), kept,
-            ]
-        )  # fmt: skip
-    near = found.get("within_noise_of")
-    others = [escape(str(name)) for name in near if name != winner] if isinstance(near, list) else []
-    words = f"Chosen was {escape(str(winner))}." if winner else ""
-    if found.get("within_noise"):
-        alone = any(
-            isinstance(row, Mapping) and row.get("geometry") == winner and row.get("seeds") == 1 for row in rows
-        )
-        told = "One seed cannot tell it from" if alone else "Within two standard errors of it over the seeds:"
-        words += f" {told} {join_words(others) or 'another'}."
-    prior = found.get("prior")
-    if isinstance(prior, Mapping) and prior:
-        words += " Before any training: " + ", ".join(f"{escape(str(k))} {_number(v)}" for k, v in prior.items()) + "."
-    return (
-        '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Which geometry the graph wants</h2>'
-        f"<p>{words}</p>{table('choices', heads, lines, extra=(3, 4))}"
-        "<p>Held-out ties farther: how often a tie that the training did not see is farther than a pair without one. "
-        "The chance level is 50 % for this and for violated orders; 0 % is best.</p></section>"
-    )
 
 
 def how_to_repeat(contents: Contents) -> str:
@@ -222,7 +199,7 @@ def how_to_repeat(contents: Contents) -> str:
     record = contents.embedding.record
     call = record.command or record.call
     parts = [
-        f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The record does not say how.</p>'
+        f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The command was not recorded.</p>'
     ]
     facts = []
     if record.seed is not None:
@@ -247,22 +224,22 @@ def _geometry_words(embedding: Embedding) -> str:
     if geometry is None:
         return name
     if geometry.is_flat:
-        return f"{name}, flat space of dimension {geometry.dim} with the squared distance"
+        return f"{name}: flat space with {geometry.dim} dimensions, measured by the squared distance"
     p, q, beta = geometry.space_dimensions, geometry.time_dimensions - 1, geometry.beta
     if q == 0:
-        kind = f"hyperbolic space of dimension {p}"
+        kind = f"hyperbolic space with {p} dimensions"
     elif p == 0:
-        kind = f"a sphere of dimension {q}"
+        kind = f"a sphere with {q} dimensions"
     else:
-        kind = f"a pseudo-hyperboloid of dimension {p + q}, with {p} space and {q + 1} time dimensions around it"
-    return f"{name}, {kind}; β = {beta:g}, curvature {1 / beta:g}"
+        kind = f"a pseudo-hyperboloid: a curved space with {p} space and {q + 1} time coordinates"
+    return f"{name}: {kind}; β = {beta:g}, curvature {1 / beta:g}"
 
 
 def _weights(graph: Graph | None) -> str:
     if graph is None or not len(graph.capacities):
         return ""
     low, high = graph.capacities[0], graph.capacities[-1]
-    return f", every weight {low:g}" if low == high else f", of weight {low:g} to {high:g}"
+    return f", all of weight {low:g}" if low == high else f", with weights from {low:g} to {high:g}"
 
 
 def _recorded(contents: Contents) -> GraphRecord:
@@ -290,7 +267,14 @@ def _columns(record: Mapping[str, Json] | None) -> str:
 
 
 def _source(contents: Contents) -> str:
-    return _cut(_recorded(contents).source or "A graph")
+    return _cut(_recorded(contents).source or "A network")
+
+
+def _name(contents: Contents) -> str:
+    """What to call the graph: of a file, its name without folders and endings."""
+    source = _source(contents)
+    name = source.replace("\\", "/").rstrip("/").rpartition("/")[2] if _PATH.fullmatch(source) else source
+    return _ENDINGS.sub("", name) or source
 
 
 def _cut(text: str) -> str:
@@ -299,18 +283,3 @@ def _cut(text: str) -> str:
 
 def _seconds(record: RunRecord) -> str:
     return "" if record.timing.seconds is None else f", in {record.timing.seconds:.1f} s"
-
-
-def _spread(row: Mapping[str, Json], key: str) -> str:
-    """A share with its spread over the seeds, in per cent."""
-    mean, spread = row.get(key), row.get(f"{key}_spread")
-    if not isinstance(mean, int | float):
-        return ""
-    around = f" ± {100 * spread:.3g}" if isinstance(spread, int | float) else ""
-    return f"{100 * mean:.4g}{around} %"
-
-
-def _number(value: Json) -> str:
-    return (
-        f"{value:,.6g}" if isinstance(value, int | float) and not isinstance(value, bool) else escape(str(value or ""))
-    )

@@ -7,7 +7,7 @@ import pytest
 from report.conftest import points_on
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
-from ultrahyperbolic.report.layout import across, in_space
+from ultrahyperbolic.report.space import in_space
 
 
 def test_every_geometry_has_three_finite_coordinates(geometry):
@@ -65,19 +65,3 @@ def test_more_dimensions_say_how_much_is_seen():
     view = in_space(points, manifold)
     assert "100 % of its variance" in view.explanation
     assert np.corrcoef(view.coordinates[:, 0], space[:, 0])[0, 1] == pytest.approx(1.0, abs=1e-6)
-
-
-def test_rows_keep_their_order_and_neighbours_come_near():
-    # Two stars whose leaves are mixed at the start: leaves go to the side of their centre.
-    n = 40
-    ends = np.array([[1 + k % 2 * 2, k] for k in range(4, n)])
-    place = across(np.arange(n) % 5.0, ends, np.ones(len(ends)))
-    assert place.shape == (n,)
-    assert abs(place[4::2].mean() - place[5::2].mean()) > 2
-    side = np.sign(place[3] - place[1])
-    assert side * (place[5::2].mean() - place[4::2].mean()) > 0
-
-
-def test_without_edges_places_are_those_of_the_start():
-    place = across(np.array([0.0, 5.0, 1.0, 3.0]), np.empty((0, 2), np.int64), np.empty(0))
-    assert place.tolist() == [0.0, 1.0, -1.0, 0.0]

@@ -1,4 +1,4 @@
-"""Where nodes are drawn: beside their neighbours in the plane, and through ψ in space."""
+"""Points of any manifold in three coordinates, to be drawn in 3-D."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from ..geometry import Geometry, Manifold, PseudoHyperboloid
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-_SWEEPS = 40
-
 
 class SpaceView(NamedTuple):
     """Points in three coordinates, and what these are."""
@@ -25,30 +23,6 @@ class SpaceView(NamedTuple):
     """What stands at each axis; nothing where there is nothing to show."""
     explanation: str
     """What is seen, in words."""
-
-
-def across(start: Floats, ends: Ints, weights: Floats) -> Floats:
-    """The horizontal places [s] of nodes given by rank, such that tied nodes stand near each other.
-
-    Row r of a pyramid holds 2r + 1 nodes, at equal distances. They begin in the order of ``start`` [s] and are sorted
-    again and again by the mean place of their neighbours, as for layered drawings.
-    """
-    n = len(start)
-    row = np.floor(np.sqrt(np.arange(n))).astype(np.int64)
-    first = row * row
-    size = np.minimum(2 * row + 1, n - first)
-    both = np.concatenate((ends, ends[:, ::-1]))
-    strength = np.concatenate((weights, weights))
-    total = np.bincount(both[:, 0], weights=strength, minlength=n)
-    place = start
-    for _ in range(_SWEEPS):
-        order = np.lexsort((place, row))
-        place = np.empty(n)
-        place[order] = np.arange(n) - first - 0.5 * (size - 1)
-        pull = np.bincount(both[:, 0], weights=strength * place[both[:, 1]], minlength=n)
-        mean = np.divide(pull, total, out=place.copy(), where=total > 0)
-        place = 0.5 * (place + mean)
-    return place
 
 
 def in_space(points: Floats, manifold: Manifold) -> SpaceView:
@@ -70,20 +44,20 @@ def _flat(points: Floats) -> SpaceView:
     found, share = _principal(points, 3)
     d = points.shape[1]
     if d <= 3:
-        return SpaceView(found, _names("axis", min(d, 3)), "The points lie in flat space, and this is how they lie.")
-    text = f"The points lie in flat space of {d} dimensions. Drawn are the three directions in which they spread most: "
-    return SpaceView(found, _names("axis", 3), text + f"{_percent(share)} of their variance.")
+        return SpaceView(found, _names("axis", min(d, 3)), "The embedding is flat and is shown as it is.")
+    text = f"The embedding is flat and has {d} dimensions. Shown are the three directions in which it spreads most, "
+    return SpaceView(found, _names("axis", 3), text + f"with {_percent(share)} of its variance.")
 
 
 def _sphere(time: Floats, q: int) -> SpaceView:
     axes = _names("time", min(q + 1, 3))
     if q <= 2:
-        return SpaceView(_padded(time), axes, f"The points lie on a {('circle', 'sphere')[q - 1]}, and this is it.")
+        return SpaceView(_padded(time), axes, f"The points lie on a {('circle', 'sphere')[q - 1]}, shown as it is.")
     values, directions = np.linalg.eigh(time.T @ time)
     share = float(values[-3:].sum() / values.sum())
     text = (
-        f"The points lie on a sphere of dimension {q}. Drawn is its shadow on the three directions that hold most of "
-        f"them, {_percent(share)} of their squared length: a point inside the ball has its rest in the others."
+        f"The points lie on a sphere with {q} dimensions. Shown is its shadow on the three directions that hold most "
+        f"of it, {_percent(share)} of the points’ squared length, so points may lie inside the ball."
     )
     return SpaceView(time @ directions[:, ::-1][:, :3], axes, text)
 
@@ -93,13 +67,13 @@ def _hyperbolic(space: Floats, p: int) -> SpaceView:
         height = np.sqrt(1.0 + (space**2).sum(1, keepdims=True))
         axes = ("space 1", "space 2", "time") if p == 2 else ("space 1", "time", "")
         text = (
-            f"The points lie on a {'sheet' if p == 2 else 'branch'} of a hyperboloid, and this is it, in units of √|β|."
+            f"The points lie on a {'sheet' if p == 2 else 'branch'} of a hyperboloid, shown as it is in units of √|β|."
         )
         return SpaceView(_padded(np.hstack((space, height))), axes, text)
     found, share = _principal(space, 3)
     text = (
-        "A point of hyperbolic space is given by its space part, in units of √|β|: its time coordinate follows. "
-        f"Drawn are the three directions in which the space parts spread most, {_percent(share)} of their variance."
+        "In hyperbolic space the space coordinates, in units of √|β|, determine the time coordinate. Shown are the "
+        f"three directions in which the space coordinates spread most, with {_percent(share)} of their variance."
     )
     return SpaceView(found, _names("space", 3), text)
 
@@ -108,25 +82,27 @@ def _curved(time: Floats, space: Floats, p: int, q: int) -> SpaceView:
     along, beside, kept = _great_circle(time)
     angle = np.degrees(np.arctan2(beside, along))
     words = (
-        "The map ψ takes a point apart: its time part gives a direction, and its space part a place in ordinary space, "
-        "in units of √|β|. "
+        "Each point has a time part, which is a direction, and a space part, which is a place in ordinary space, in "
+        "units of √|β|. "
     )
     if q == 1:
-        words += "Two time dimensions make a circle, so that the direction is an angle, from the mean direction; "
+        words += "With two time coordinates the direction is an angle, measured from the mean direction; "
         words += "180° and -180° are the same. "
     else:
         words += (
-            f"The direction is a point of a sphere of dimension {q}; the angle is taken along its great circle through "
-            f"the mean and the widest spread, which holds {_percent(kept)} of it. "
+            f"The direction is a point on a sphere with {q} dimensions; shown is its angle along one great circle, "
+            f"through the mean and along the widest spread, which keeps {_percent(kept)} of it. "
         )
     if p == 1:
         # On a cylinder no angle is cut.
-        text = words + "The angle goes round, and the space part up and down."
+        text = words + "The angle goes around the cylinder, the space part up and down."
         return SpaceView(np.column_stack((along, beside, space[:, 0])), ("time 1", "time 2", "space"), text)
     found, share = _principal(space, 2)
-    words += "The angle goes up and down, and the space part lies level"
+    words += "Height is the angle; the floor is the space part"
     words += (
-        "." if p == 2 else f": the two directions of {p} in which it spreads most, {_percent(share)} of its variance."
+        "."
+        if p == 2
+        else f", in the two of its {p} directions with the widest spread ({_percent(share)} of its variance)."
     )
     return SpaceView(np.column_stack((found, angle)), ("space 1", "space 2", "time angle (°)"), words)
 

@@ -1,0 +1,234 @@
+"""A map of an embedding: places in the plane at which near nodes lie together."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from ..evaluation.components import components
+from ..geometry import Manifold
+from ..pairs import nearest
+
+if TYPE_CHECKING:
+    from ..embedding import Embedding
+    from ..graph import Graph
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+NEIGHBOURS = 12
+_ITERATIONS = 300
+_PUSHING = 300  # of more nodes, so many push all others away in an iteration, drawn anew each time
+_SOFTNESS = 0.1  # no push grows beyond 1 / _SOFTNESS, however close two nodes are
+_ROOM = 0.72  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
+_WIDER = 1.45  # how much wider than tall the map of several components is
+
+
+class Links(NamedTuple):
+    """Which nodes are near each other, and how near."""
+
+    ends: Ints
+    """[m, 2] with the smaller position first, each pair once."""
+    weights: Floats
+    """[m] from 0 to 1."""
+
+
+class Map(NamedTuple):
+    """Nodes in the plane."""
+
+    places: Floats
+    """[n, 2]"""
+    links: Links
+    """The near pairs that pulled them together."""
+
+
+def map_layout(
+    points: Floats,
+    manifold: Manifold,
+    *,
+    popularity: Floats | None = None,
+    component: Ints | None = None,
+    mass: Floats | None = None,
+) -> Map:
+    """A map of points [n, d], the same for the same points.
+
+    Each node is pulled towards its nearest nodes by D_γ and pushed away by all others, as in UMAP and force-directed
+    layouts. So what lies close together on the map is close in the embedding; a long way across it means little.
+
+    How far apart unrelated components lie says nothing, so with ``component`` [n] each is laid out alone, and they are
+    packed side by side, the largest in the middle. Nodes of a larger ``mass`` [n] push others farther away.
+    """
+    n = len(points)
+    label = np.zeros(n, np.int64) if component is None else np.unique(component, return_inverse=True)[1]
+    weight = np.ones(n) if mass is None else mass
+    order = np.argsort(label, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(label[order])) + 1) if n else []
+    parts.sort(key=len, reverse=True)
+    placed: list[Floats] = []
+    found = [Links(np.empty((0, 2), np.int64), np.empty(0))]
+    for size, alike in groupby(parts, key=len):
+        rows = np.array(list(alike))
+        links = [_links_of(row, points, manifold, popularity) for row in rows]
+        found += [Links(row[some.ends], some.weights) for row, some in zip(rows, links, strict=True)]
+        spread = _spread(_side_by_side(links, size), weight[rows])
+        placed.extend(size**_ROOM * _unit(places) for places in spread)
+    places = np.zeros((n, 2))
+    for part, inside, centre in zip(parts, placed, _packed(placed), strict=True):
+        places[part] = inside + centre
+    ends, weights = zip(*found, strict=True)
+    return Map(places, Links(np.concatenate(ends), np.concatenate(weights)))
+
+
+def _links_of(rows: Ints, points: Floats, manifold: Manifold, popularity: Floats | None) -> Links:
+    return near_links(points[rows], manifold, popularity=None if popularity is None else popularity[rows])
+
+
+def _side_by_side(links: list[Links], size: int) -> Links:
+    """The links of several components of one size, the nodes of each after those of the one before."""
+    ends = [some.ends + number * size for number, some in enumerate(links)]
+    return Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
+
+
+def near_links(points: Floats, manifold: Manifold, *, popularity: Floats | None = None, k: int = NEIGHBOURS) -> Links:
+    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less by a scale of the node's own.
+
+    A pair counts as near if either is near the other: w_ij + w_ji - w_ij · w_ji.
+    """
+    n = len(points)
+    k = min(k, n - 1)
+    if k < 1:
+        return Links(np.empty((0, 2), np.int64), np.empty(0))
+    found = nearest(torch.from_numpy(np.array(points)), manifold, k, popularity=popularity)
+    others, far = found.indices.numpy(), found.distances.numpy()
+    if popularity is not None:
+        far = far - popularity[others]
+    beyond = far - far.min(axis=1, keepdims=True)
+    one_way = np.exp(-beyond / _scales(beyond)[:, None]).ravel()
+    pairs = np.sort(np.column_stack((np.repeat(np.arange(n), k), others.ravel())), axis=1)
+    keys, where = np.unique(pairs[:, 0] * n + pairs[:, 1], return_inverse=True)
+    missing = np.ones(len(keys))
+    np.multiply.at(missing, where, 1.0 - one_way)
+    return Links(np.column_stack(np.divmod(keys, n)), 1.0 - missing)
+
+
+def _scales(beyond: Floats) -> Floats:
+    """For each node the scale [n] at which its nearest nodes together weigh log2(k + 1)."""
+    n, k = beyond.shape
+    typical = max(float(beyond.mean()), 1e-300)
+    wanted = max(1.0, 0.9 * np.log2(k + 1))
+    low, high, scale = np.zeros(n), np.full(n, np.inf), np.full(n, typical)
+    for _ in range(40):
+        too_wide = np.exp(-beyond / scale[:, None]).sum(1) > wanted
+        high, low = np.where(too_wide, scale, high), np.where(too_wide, low, scale)
+        scale = np.where(np.isinf(high), 2.0 * scale, 0.5 * (low + np.minimum(high, 1e300)))
+    found: Floats = np.clip(scale, 1e-6 * typical, 1e6 * typical)
+    return found
+
+
+def _spread(links: Links, mass: Floats) -> Floats:
+    """Places [c, m, 2] of c components of m nodes each, with masses [c, m], by pulls and pushes within each."""
+    many, n = mass.shape
+    if n <= 2:
+        return np.tile([[-0.5, 0.0], [0.5, 0.0]], (many, 1, 1)) if n == 2 else np.zeros((many, n, 2))
+    rng = np.random.default_rng(0)
+    size = np.sqrt(n)
+    places: Floats = size * (_slow_directions(links, many, n) + 0.05 * rng.normal(size=(n, 2)))
+    first, second = links.ends.T
+    iterations = _ITERATIONS if n > 30 else _ITERATIONS // 3
+    for iteration in range(iterations):
+        flat = places.reshape(-1, 2)
+        gap = flat[second] - flat[first]
+        pull = (links.weights / np.sqrt(1.0 + (gap**2).sum(1)))[:, None] * gap
+        force = (_sums(first, pull, len(flat)) - _sums(second, pull, len(flat))).reshape(places.shape)
+        force += _push(places, mass, rng)
+        force -= 0.007 * size * places  # keeps what hardly hangs together from drifting off
+        length = np.linalg.norm(force, axis=-1, keepdims=True)
+        longest = 0.12 * size * (1.0 - iteration / iterations) ** 1.5 + 1e-3
+        places = places + force * np.minimum(0.15, longest / np.maximum(length, 1e-12))
+    return places
+
+
+def _slow_directions(links: Links, many: int, n: int) -> Floats:
+    """Where to begin [c, m, 2], from -0.5 to 0.5: two eigenvectors of the links' Laplacian, by power iteration."""
+    first, second = links.ends.T
+    degree = np.bincount(first, links.weights, many * n) + np.bincount(second, links.weights, many * n)
+    root = np.sqrt(np.maximum(degree, 1e-12))
+    scaled = (links.weights / (root[first] * root[second]))[:, None]
+    basis = np.tile(np.random.default_rng(1).normal(size=(n, 3)), (many, 1, 1))
+    basis[..., 0] = root.reshape(many, n)
+    for _ in range(120):
+        flat = basis.reshape(-1, 3)
+        mixed = _sums(first, scaled * flat[second], len(flat)) + _sums(second, scaled * flat[first], len(flat))
+        basis = np.linalg.qr(0.5 * (basis + mixed.reshape(basis.shape))).Q
+    found = basis[..., 1:] / root.reshape(many, n, 1)
+    # Ranks even out what eigenvectors crowd together.
+    ranks = np.argsort(np.argsort(found, axis=1, kind="stable"), axis=1, kind="stable")
+    return ranks / (n - 1) - 0.5
+
+
+def _push(places: Floats, mass: Floats, rng: np.random.Generator) -> Floats:
+    """By how much all others of its component, or so many drawn from them, push each node away."""
+    n = mass.shape[1]
+    some = np.arange(n) if n <= _PUSHING else rng.choice(n, _PUSHING, replace=False)
+    # Single precision is enough for a push. Without products of matrices no threads wait for each other.
+    x, y = np.moveaxis(places.astype(np.float32), -1, 0)
+    across, up = x[:, :, None] - x[:, None, some], y[:, :, None] - y[:, None, some]
+    share = (mass[:, None, some] * (n / len(some))).astype(np.float32) / (across**2 + up**2 + np.float32(_SOFTNESS))
+    away: Floats = mass[..., None] * np.stack(((share * across).sum(-1), (share * up).sum(-1)), axis=-1)
+    return away
+
+
+def _sums(where: Ints, values: Floats, n: int) -> Floats:
+    return np.column_stack([np.bincount(where, column, n) for column in values.T])
+
+
+def _unit(places: Floats) -> Floats:
+    """The same, centred, the widest direction level, and all within a distance of 1."""
+    if len(places) < 2:
+        return places
+    places = places - places.mean(0)
+    directions = np.linalg.eigh(places.T @ places)[1][:, ::-1]
+    turned = places @ (directions * np.sign(directions[np.abs(directions).argmax(0), [0, 1]]))
+    turned -= 0.5 * (turned.max(0) + turned.min(0))
+    found: Floats = turned / max(float(np.linalg.norm(turned, axis=1).max()), 1e-12)
+    return found
+
+
+def _packed(parts: list[Floats]) -> Floats:
+    """Centres [c, 2] at which parts, the largest first, do not overlap: each as near to the middle as it can be."""
+    radius = np.array([np.linalg.norm(part, axis=1).max(initial=0.0) for part in parts]) + 0.8
+    centres = np.zeros((len(parts), 2))
+    if len(parts) < 2:
+        return centres
+    # A grid with room enough for all, from the middle outwards.
+    tall = 1.5 * np.sqrt((radius**2).sum() / _WIDER) + 2.0 * radius[0]
+    step = max(0.6 * radius[-1], tall / 120)
+    x, y = np.meshgrid(np.arange(-_WIDER * tall, _WIDER * tall, step), np.arange(-tall, tall, step))
+    grid = np.column_stack((x.ravel(), y.ravel()))
+    grid = grid[np.argsort(np.hypot(grid[:, 0] / _WIDER, grid[:, 1]), kind="stable")]
+    free = np.hypot(*grid.T) - radius[0]
+    for k in range(1, len(parts)):
+        fits = free >= radius[k]
+        centres[k] = grid[fits.argmax() if fits.any() else -1]
+        free = np.minimum(free, np.hypot(*(grid - centres[k]).T) - radius[k])
+    return centres
+
+
+def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
+    """The map of the nodes at ``rows``: their components apart, and more room for those of a larger strength."""
+    popularity = None if embedding.popularity is None else embedding.popularity[rows]
+    if graph is None:
+        return map_layout(embedding.points[rows], embedding.manifold, popularity=popularity)
+    strength = graph.strength[rows]
+    mass = 0.6 + np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300))
+    return map_layout(
+        embedding.points[rows],
+        embedding.manifold,
+        popularity=popularity,
+        component=components(graph)[rows],
+        mass=mass / mass.mean(),
+    )

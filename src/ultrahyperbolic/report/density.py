@@ -1,0 +1,54 @@
+"""Where the nodes lie that a page of a large graph does not show one by one."""
+
+from __future__ import annotations
+
+from typing import TypedDict
+
+import numpy as np
+import torch
+
+from ..embedding import Embedding
+from .choice import Floats, Ints, Shown
+
+_MOST = 6_000  # nodes that are placed, drawn evenly
+_CELLS = 72
+_BLOCK = 1 << 22  # distances that are held at once
+
+
+class Density(TypedDict):
+    """How many nodes lie in each cell of a grid over the map."""
+
+    x: list[float]
+    y: list[float]
+    counts: list[list[int]]
+    """By row, from the lowest y on."""
+
+
+def density(embedding: Embedding, shown: Shown, places: Floats) -> Density | None:
+    """Of all nodes, or so many drawn evenly, each beside the shown node that is nearest; None where all are shown."""
+    if shown.whole:
+        return None
+    others = np.setdiff1d(np.arange(shown.total), shown.nodes)
+    rng = np.random.default_rng(0)
+    if len(others) > _MOST:
+        others = np.sort(rng.choice(others, _MOST, replace=False))
+    beside = places[_nearest_shown(embedding, shown, others)]
+    around = 0.02 * np.ptp(places, axis=0) * rng.normal(size=beside.shape)
+    everywhere = np.concatenate((places, beside + around))
+    low, high = everywhere.min(0), everywhere.max(0)
+    grids = [np.linspace(low[k], high[k], _CELLS + 1) for k in range(2)]
+    counts = np.histogram2d(everywhere[:, 1], everywhere[:, 0], bins=[grids[1], grids[0]])[0].astype(np.int64)
+    middles = [np.round(0.5 * (grid[1:] + grid[:-1]), 3).tolist() for grid in grids]
+    return {"x": middles[0], "y": middles[1], "counts": counts.tolist()}
+
+
+def _nearest_shown(embedding: Embedding, shown: Shown, others: Ints) -> Ints:
+    """For each of the others the position on the page [o] of the shown node that is nearest to it."""
+    points = torch.from_numpy(np.array(embedding.points))
+    known = points[torch.from_numpy(shown.nodes)]
+    popular = None if embedding.popularity is None else torch.from_numpy(np.array(embedding.popularity[shown.nodes]))
+    found = []
+    for rows in np.array_split(others, max(1, len(others) * len(known) // _BLOCK)):
+        far = embedding.manifold.cdist(points[torch.from_numpy(rows)], known, dissimilarity="geodesic")
+        found.append((far if popular is None else far - popular).argmin(1).numpy())
+    return np.concatenate(found)

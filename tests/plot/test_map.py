@@ -1,0 +1,188 @@
+"""The map of an embedding: near nodes lie together, names do not overlap, colours tell kinds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, plot
+from ultrahyperbolic.plot import ties
+from ultrahyperbolic.plot.colours import Kinds, Numbers, columns
+from ultrahyperbolic.plot.layout import map_layout, map_of, near_links
+from ultrahyperbolic.plot.names import names_of
+from ultrahyperbolic.plot.ties import backbone
+
+BETAS = (-1.0, -0.25, -4.0)
+
+
+def clumps(count=4, each=15, far=20.0, seed=0):
+    """Points of the plane in clumps, and the clump of each."""
+    rng = np.random.default_rng(seed)
+    clump = np.repeat(np.arange(count), each)
+    centres = far * np.column_stack((np.cos(np.arange(count)), np.sin(np.arange(count))))
+    return centres[clump] + rng.normal(size=(len(clump), 2)), clump
+
+
+def embedded(beta=-1.0):
+    """Les Misérables at points of a curved space, by their places in the plane."""
+    graph, manifold = datasets.lesmis(), PseudoHyperboloid(2, 1, beta)
+    rng = np.random.default_rng(0)
+    space = rng.normal(size=(77, 2))
+    points = np.column_stack((np.sqrt(-beta + (space**2).sum(1)), np.zeros(77), space))
+    return Embedding(graph.ids, points, manifold, {}, graph)
+
+
+# --- the layout ------------------------------------------------------------------------------------------------------
+
+
+def test_near_nodes_lie_together():
+    points, clump = clumps()
+    places = map_layout(points, Euclidean(2)).places
+    far = np.linalg.norm(places[:, None] - places, axis=2) + np.diag(np.full(len(points), np.inf))
+    nearest = np.argsort(far, axis=1)[:, :5]
+    assert (clump[nearest] == clump[:, None]).mean() > 0.97
+
+
+@pytest.mark.parametrize("beta", BETAS)
+def test_a_map_is_finite_and_the_same_each_time(beta):
+    embedding = embedded(beta)
+    rows = np.arange(77)
+    first, again = (map_of(embedding, embedding.graph, rows).places for _ in range(2))
+    assert np.isfinite(first).all()
+    assert np.array_equal(first, again)
+    assert np.linalg.norm(first[:, None] - first, axis=2)[np.triu_indices(77, 1)].min() > 1e-3  # no two in one place
+
+
+def test_components_lie_side_by_side():
+    component = np.repeat([0, 1, 2, 3], [40, 12, 12, 2])
+    points = np.random.default_rng(0).normal(size=(66, 2))  # mixed: the points know nothing of the components
+    found = map_layout(points, Euclidean(2), component=component)
+    assert (component[found.links.ends[:, 0]] == component[found.links.ends[:, 1]]).all()
+    middles = np.array([found.places[component == k].mean(0) for k in range(4)])
+    radii = [np.linalg.norm(found.places[component == k] - middles[k], axis=1).max() for k in range(4)]
+    for a in range(4):
+        for b in range(a):
+            assert np.linalg.norm(middles[a] - middles[b]) > 0.8 * (radii[a] + radii[b])
+    assert np.linalg.norm(middles, axis=1).argmin() == 0  # the largest in the middle
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 4])
+def test_few_nodes_have_a_map_too(n):
+    points = np.random.default_rng(0).normal(size=(n, 2))
+    places = map_layout(points, Euclidean(2)).places
+    assert places.shape == (n, 2)
+    assert np.isfinite(places).all()
+
+
+def test_nodes_in_one_place_have_a_map():
+    assert np.isfinite(map_layout(np.zeros((20, 2)), Euclidean(2)).places).all()
+
+
+def test_popular_nodes_are_near_to_more():
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    popularity = np.zeros(40)
+    popularity[7] = 100.0
+    ends = near_links(points, Euclidean(2), popularity=popularity, k=3).ends
+    assert (ends == 7).any(axis=1).sum() == 39
+
+
+# --- ties, names, colours --------------------------------------------------------------------------------------------
+
+
+def test_of_many_ties_each_node_keeps_its_strongest(monkeypatch):
+    monkeypatch.setattr(ties, "MAP_TIES", 20)
+    rng = np.random.default_rng(0)
+    ends = np.array([(a, b) for a in range(30) for b in range(a)])
+    weights = rng.random(len(ends))
+    drawn = backbone(ends, weights, 30)
+    assert 20 <= drawn.sum() <= 60
+    for node in range(30):
+        own = np.flatnonzero((ends == node).any(axis=1))
+        assert drawn[own[weights[own].argmax()]]
+
+
+def test_labels_that_two_nodes_share_have_their_ids():
+    labels = {"a": "Ann", "b": "Bob", "c": "Bob", "d": "Dee", "e": "Eve", "f": None}
+    assert names_of("abcdef", labels) == ["Ann", "Bob (b)", "Bob (c)", "Dee", "Eve", "f"]
+    assert names_of([1, 2, 3], {}) == ["1", "2", "3"]
+
+
+def test_communities_are_found_where_they_are_plain():
+    points, clump = clumps()
+    embedding = Embedding(list(range(60)), points, Euclidean(2))
+    rows = np.arange(60)
+    (found,) = columns(embedding, None, rows, map_of(embedding, None, rows).links)
+    assert isinstance(found, Kinds)
+    for k in np.unique(clump):
+        assert len(set(found.codes[clump == k].tolist())) == 1
+    assert len(set(found.codes.tolist())) >= 3
+    sizes = np.bincount(found.codes)
+    assert (np.diff(sizes) <= 0).all()  # the largest first
+
+
+def test_whole_numbers_are_kinds_where_they_are_few():
+    points, _ = clumps()
+    embedding = Embedding(list(range(60)), points, Euclidean(2))
+    vars(embedding)["attributes"] = {"year": np.arange(60), "floor": np.arange(60) % 3}
+    rows = np.arange(60)
+    _, year, floor = columns(embedding, None, rows, map_of(embedding, None, rows).links)
+    assert isinstance(year, Numbers)
+    assert isinstance(floor, Kinds)
+    assert sorted(floor.kinds) == ["0", "1", "2"]
+
+
+# --- the picture -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_map_is_a_picture_with_names(theme, tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    figure = plot.plot_map(embedded(), title="Les $Misérables$", theme=theme)
+    (axis,) = figure.axes
+    shown = {text.get_text() for text in axis.texts}
+    top = [str(node) for node in embedded().hierarchy()["node"][:10]]
+    assert set(top) <= shown
+    with image.open(plot.save(figure, tmp_path / "map.png", dpi=50)) as drawn:
+        corner = drawn.convert("L").getpixel((1, 1))
+    assert (corner > 250) == (theme == "light")
+
+
+def test_names_stay_inside_and_apart():
+    pytest.importorskip("matplotlib")
+    from ultrahyperbolic.plot.atlas import place_names
+
+    rng = np.random.default_rng(0)
+    size = np.array([500.0, 300.0])
+    points = np.concatenate((rng.uniform(0, 1, (40, 2)) * size, np.tile([[498.0, 298.0]], (5, 1))))
+    order = np.concatenate((np.arange(40, 45), np.arange(40)))  # five at one place in a corner come first
+    placed = place_names([f"node number {k}" for k in range(45)], points, np.full(45, 5.0), size, order)
+    assert {name.node for name in placed} >= set(order[:10].tolist())
+    boxes = [(name.middle - name.size / 2, name.middle + name.size / 2) for name in placed]
+    for low, high in boxes:
+        assert (low >= 0).all()
+        assert (high <= size).all()
+    for k, (low, high) in enumerate(boxes):
+        for bottom, top in boxes[:k]:
+            assert not ((low < top).all() and (bottom < high).all())
+
+
+def test_a_map_without_ties_and_what_is_refused():
+    pytest.importorskip("matplotlib")
+    alone = Embedding([f"n{k}" for k in range(60)], clumps()[0], Euclidean(2))
+    assert plot.plot_map(alone, names=3).axes[0].texts
+    with pytest.raises(ValueError, match="colour must be one of 'community', got 'height'"):
+        plot.plot_map(alone, colour="height")
+    with pytest.raises(ValueError, match="theme must be 'light' or 'dark', got 'blue'"):
+        plot.plot_map(alone, theme="blue")
+
+
+def test_labels_are_on_the_picture_and_can_colour_it():
+    pytest.importorskip("matplotlib")
+    ids = list(range(12))
+    graph = Graph.from_edges([(k, (k + 1) % 12) for k in ids], nodes={k: f"Person {k}" for k in ids})
+    embedding = Embedding(ids, clumps(2, 6)[0], Euclidean(2), {}, graph)
+    shown = {text.get_text() for text in plot.plot_map(embedding).axes[0].texts}
+    assert shown
+    assert all(text.startswith("Person ") for text in shown)
+    sides = graph.with_nodes({k: "left" if k < 6 else "right" for k in ids})
+    assert plot.plot_map(Embedding(ids, embedding.points, Euclidean(2), {}, sides), colour="label").axes
