@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 BLUE, ORANGE, GREEN, GREY = "#3b6fb6", "#d9772b", "#3a8f5c", "#8a8a8a"
-PALETTE = ("#3b6fb6", "#d9772b", "#3a8f5c", "#b0493f", "#7a5ba6", "#8c6d46", "#c2679b", "#5b9aa0")
 
 
 def spaces(path: Path) -> None:
@@ -176,41 +175,8 @@ def central(path: Path) -> None:
 
 def lesmis(path: Path) -> None:
     """Les Misérables: characters who share scenes lie close together, and colours are communities."""
-    import networkx as nx
-    from matplotlib import patheffects, pyplot
-
-    graph = uh.datasets.load("lesmis")
-    book = uh.embed(graph, quiet=True)
-    network = book.to_networkx()
-    communities = nx.community.greedy_modularity_communities(network, weight="weight")
-    color = {node: PALETTE[min(k, len(PALETTE) - 1)] for k, group in enumerate(communities) for node in group}
-    places = _apart(np.asarray(uh.plot.plane(book)))
-    figure, axis = pyplot.subplots(figsize=(9.6, 6.4))
-    _draw_ties(axis, graph, places)
-    sizes = 14 + 4.2 * graph.strength
-    axis.scatter(places[:, 0], places[:, 1], s=sizes, c=[color[i] for i in book.ids], edgecolor="white", zorder=3)
-    outline = [patheffects.withStroke(linewidth=2.5, foreground="white")]
-    taken: list[tuple[float, float]] = []
-    wide, high = np.ptp(places, axis=0)
-    for i in np.argsort(-graph.strength):
-        near = any(abs(places[i, 0] - x) < 0.13 * wide and abs(places[i, 1] - y) < 0.035 * high for x, y in taken)
-        if near or len(taken) >= 22:
-            continue
-        taken.append((float(places[i, 0]), float(places[i, 1])))
-        axis.annotate(
-            str(book.ids[i]), places[i], xytext=(0, 9), textcoords="offset points", ha="center", fontsize=9,
-            path_effects=outline, zorder=5,
-        )  # fmt: skip
-    axis.axis("off")
-    _write(figure, path)
-
-
-def _apart(places: Floats) -> Floats:
-    """Coordinates spread evenly: halfway between where they are and their order, so that crowds open up."""
-    order = places.argsort(axis=0).argsort(axis=0) / (len(places) - 1)
-    span = (places - places.min(axis=0)) / np.ptp(places, axis=0)
-    spread: Floats = 0.35 * span + 0.65 * order
-    return spread
+    book = uh.embed("lesmis", quiet=True)
+    _write(book.plot(title="Les Misérables: characters who appear together"), path)
 
 
 def _draw_ties(axis: Axes, graph: uh.Graph, places: Floats) -> None:

@@ -188,7 +188,7 @@ def digest_of(about: Mapping[str, object], arrays: Sequence[NDArray[np.generic]]
 
 
 def texts_as_arrays(texts: Sequence[str]) -> list[NDArray[np.generic]]:
-    """The lengths and the bytes of texts, for :func:`digest_of`."""
+    """The lengths and the bytes of texts, for `digest_of`."""
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     lengths = np.array([len(text) for text in encoded], dtype=np.int64)
     return [lengths, np.frombuffer(b"".join(encoded), dtype=np.uint8)]
@@ -238,7 +238,7 @@ def sealed_json(record: Mapping[str, object]) -> bytes:
 
 
 def read_sealed_json(path: Path) -> dict[str, Any]:
-    """What :func:`sealed_json` made; ``ValueError`` where it is not as it was written.
+    """What `sealed_json` made; ``ValueError`` where it is not as it was written.
 
     A record without a seal is taken as it is, with a warning.
     """

@@ -47,11 +47,11 @@ class Interrupted(KeyboardInterrupt):
     """
 
     embedding: Kept | None
-    """Of :func:`embed`."""
+    """Of `embed`."""
     embeddings: list[Kept]
-    """Of :func:`embed_many`, one for each configuration."""
+    """Of `embed_many`, one for each configuration."""
     result: Minimum | None
-    """Of :func:`minimize`."""
+    """Of `minimize`."""
 
     def __init__(
         self,

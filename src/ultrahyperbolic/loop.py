@@ -1,6 +1,6 @@
 """The one outer loop: stopping, progress, callbacks, time limits and Ctrl-C, between chunks of iterations.
 
-It knows engines and states by the little it needs of them: a training is run by it, and so is :func:`minimize`.
+It knows engines and states by the little it needs of them: a training is run by it, and so is `minimize`.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ def run(
 ) -> Outcome:
     """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
 
-    Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a :class:`Checkpoint`,
+    Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a `Checkpoint`,
     whose state ``state`` then is; the time limit counts them.
     """
     started = time.monotonic() - seconds_so_far

@@ -54,7 +54,7 @@ def count_from_start() -> None:
 
 
 def waited() -> float | None:
-    """Seconds since the command was started; None unless :func:`count_from_start` was called."""
+    """Seconds since the command was started; None unless `count_from_start` was called."""
     return None if _clock_from is None else time.monotonic() - _clock_from
 
 

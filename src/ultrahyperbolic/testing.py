@@ -41,7 +41,7 @@ class _Skip(Exception):  # noqa: N818 - not an error
 
 @dataclass(frozen=True)
 class ManifoldReport:
-    """What :func:`check_manifold` found."""
+    """What `check_manifold` found."""
 
     passed: list[str]
     failed: dict[str, str] = field(default_factory=dict)
@@ -80,7 +80,7 @@ def check_manifold(
     seed : int
         Seed of the sample.
     only : list of str, optional
-        The properties to run, by name; see :func:`properties`.
+        The properties to run, by name; see `properties`.
     raises : bool
         Raise ``AssertionError`` listing the failures, or only report them.
     """

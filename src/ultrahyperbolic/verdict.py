@@ -24,7 +24,7 @@ def no_hierarchy(measures: Mapping[str, float]) -> str | None:
     rho = measures.get("spearman_all")
     if rho is None or rho >= HIERARCHY_FROM:
         return None
-    return f"this graph shows no such hierarchy in this geometry: rank hardly agrees with strength (ρ = {rho:.2f})"
+    return f"this graph shows no clear hierarchy in this geometry: rank hardly agrees with strength (ρ = {rho:.2f})"
 
 
 def no_tie_order(measures: Mapping[str, float]) -> str | None:

@@ -76,7 +76,7 @@ def test_rank_says_where_there_is_no_hierarchy(call, club):
     changed(club, {"spearman_all": 0.29}).save("bad")
     changed(club, {"spearman_all": 0.3}).save("good")
     result = call("rank bad --top 2")
-    assert result.stderr.startswith("note: this graph shows no such hierarchy in this geometry")
+    assert result.stderr.startswith("note: this graph shows no clear hierarchy in this geometry")
     assert result.stdout == call("rank good --top 2").stdout
     assert call("rank good").stderr == call("rank bad --json").stderr == ""
 

@@ -48,7 +48,7 @@ def test_a_hierarchy_is_named_only_where_there_is_one(printed):
     assert not any("note" in line for line in good)
     bad = printed(GOOD | {"spearman_all": 0.29})
     assert "the top of the hierarchy:" not in bad
-    said = "this graph shows no such hierarchy in this geometry: rank hardly agrees with strength (ρ = 0.29)"
+    said = "this graph shows no clear hierarchy in this geometry: rank hardly agrees with strength (ρ = 0.29)"
     assert f"  note: {said}" in bad
     start = bad.index("nodes by delta:")
     assert bad[start + 1 : start + 12] == good[start : start + 11], "the same nodes"

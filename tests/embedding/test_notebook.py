@@ -68,7 +68,7 @@ def test_a_hierarchy_is_named_only_where_there_is_one():
 
     assert captions(shown(spearman_all=0.3)) == ["Embedding", "The top of the hierarchy"]
     assert captions(shown(spearman_all=0.29)) == captions(shown()) == ["Embedding", "Nodes by δ"]
-    assert "no such hierarchy in this geometry" in " ".join(read(shown(spearman_all=0.29)))
+    assert "no clear hierarchy in this geometry" in " ".join(read(shown(spearman_all=0.29)))
     assert "hardly nearer than chance" in " ".join(read(shown(tie_order=0.5)))
     assert "note" not in read(shown(spearman_all=0.3, tie_order=0.6))
 

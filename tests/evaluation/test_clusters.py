@@ -60,7 +60,7 @@ def test_a_ring_of_cliques_is_taken_apart():
 
 def test_the_club_splits_as_it_did():
     club = uh.datasets.karate()
-    sides = [club.labels[member] for member in club.ids]
+    sides = club.attributes["club"].tolist()
     found = uh.embed(club, quiet=True).cluster()
     assert 2 <= found.max() + 1 <= 5
     assert agreement(found, sides) > 0.4  # four groups, each almost of one side; by chance about 0.1

@@ -68,7 +68,7 @@ def test_what_is_said_on_both_sides_of_the_thresholds():
     bad = {"spearman_all": HIERARCHY_FROM - 0.01, "tie_order": TIE_ORDER_FROM - 0.01}
     assert not shows_hierarchy(bad)
     none, chance = reservations(bad)
-    assert "no such hierarchy in this geometry" in none
+    assert "no clear hierarchy in this geometry" in none
     assert "0.29" in none
     assert "the stronger is hardly nearer than chance" in chance
     assert len(reservations(good | {"spearman_all": -0.4})) == len(reservations(good | {"tie_order": 0.2})) == 1

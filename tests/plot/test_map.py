@@ -111,7 +111,7 @@ def test_communities_are_found_where_they_are_plain():
     points, clump = clumps()
     embedding = Embedding(list(range(60)), points, Euclidean(2))
     rows = np.arange(60)
-    (found,) = columns(embedding, None, rows, map_of(embedding, None, rows).links)
+    (found,) = columns(embedding, None, rows)
     assert isinstance(found, Kinds)
     for k in np.unique(clump):
         assert len(set(found.codes[clump == k].tolist())) == 1
@@ -125,7 +125,7 @@ def test_whole_numbers_are_kinds_where_they_are_few():
     embedding = Embedding(list(range(60)), points, Euclidean(2))
     vars(embedding)["attributes"] = {"year": np.arange(60), "floor": np.arange(60) % 3}
     rows = np.arange(60)
-    _, year, floor = columns(embedding, None, rows, map_of(embedding, None, rows).links)
+    _, year, floor = columns(embedding, None, rows)
     assert isinstance(year, Numbers)
     assert isinstance(floor, Kinds)
     assert sorted(floor.kinds) == ["0", "1", "2"]

@@ -163,9 +163,8 @@ def test_the_data_are_those_of_the_embedding(club):
     assert nodes["rank"] == table["rank"].tolist()
     assert nodes["delta"] == pytest.approx(table["delta"].tolist(), rel=1e-7)
     assert nodes["strength"] == [club.graph.strength[club.index(node)] for node in nodes["name"]]
-    # The labels of the club are its two sides: no names, but colours.
-    (side,) = [column for column in data["colours"] if column["name"] == "label"]
-    assert [side["kinds"][code] for code in side["codes"]] == [club.graph.labels[node] for node in nodes["name"]]
+    (side,) = [column for column in data["colours"] if column["name"] == "club"]
+    assert [side["kinds"][code] for code in side["codes"]] == table["club"].tolist()
     near = np.array(data["near"]["nodes"]).reshape(34, data["near"]["k"])
     for k, node in enumerate(nodes["name"]):
         assert [nodes["name"][j] for j in near[k]] == club.neighbors(node, k=5)["node"].tolist()

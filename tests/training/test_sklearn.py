@@ -63,7 +63,7 @@ def test_a_real_pipeline():
     from sklearn.preprocessing import StandardScaler
 
     graph = uh.datasets.karate()
-    sides = np.array([graph.labels[node] for node in graph.ids])
+    sides = graph.attributes["club"]
     model = make_pipeline(
         uh.UltrahyperbolicEmbedding(p=3, q=1, iterations=200, seed=0), StandardScaler(), LogisticRegression()
     )

@@ -84,11 +84,7 @@ def _keep(
     """Write the column into the folder, and the report again where there is one."""
     from ..embedding.store import REPORT
 
-    with_attributes = getattr(embedding, "with_attributes", None)
-    if with_attributes is None:
-        note("this version keeps no columns of nodes: the communities are not written into the folder")
-        return
-    kept: Embedding = with_attributes(cluster=groups)
+    kept = embedding.with_attributes(cluster=groups)
     shown_before = (folder / REPORT).exists()
     with refusing(OSError, about="cannot write the column: "):
         kept.save(folder, overwrite=True)

@@ -298,7 +298,7 @@ def _resume(
 
 
 class _Where(TypedDict, total=False):
-    """The geometry as :func:`~ultrahyperbolic.training.plan.geometry_of` takes it."""
+    """The geometry as `ultrahyperbolic.training.plan.geometry_of` takes it."""
 
     p: int
     q: int

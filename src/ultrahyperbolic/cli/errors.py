@@ -17,7 +17,7 @@ class Refused(typer.TyperException):
 
 @contextmanager
 def refusing(*kinds: type[Exception], about: str = "") -> Iterator[None]:
-    """Turn the named exceptions, and no others, into :class:`Refused`, their message after ``about``."""
+    """Turn the named exceptions, and no others, into `Refused`, their message after ``about``."""
     try:
         yield
     except kinds as error:

@@ -1,4 +1,4 @@
-"""``report``: a page to look at."""
+"""``report``: the HTML report."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def report(
     *,
     reading: opt.Reading,
 ) -> None:
-    """Write report.html into the folder, to look at in a browser.
+    """Write the HTML report into the folder; open it in a browser.
 
-    It is one file that needs no network: how well the points fit, the
-    graph by height, the points in space, the ranking with search, the
-    distances, and how to do it again. A graph given by --graph is read as
-    embed reads it: a weight is the strength of a tie (docs/graphs.md).
+    It is one file and needs no network: a map with names, the ranking, how
+    well it fits, the points in space, the distances, and how to reproduce
+    the run. A graph given by --graph is read as embed reads it: a weight is
+    the strength of a tie (docs/graphs.md).
     """
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)

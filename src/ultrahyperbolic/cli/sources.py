@@ -55,7 +55,7 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
 
 
 def where_from(about: GraphRecord, name: str, options: Reading) -> GraphRecord:
-    """What :func:`find_again` finds a graph again by, from any folder, beside what the graph says of itself."""
+    """What `find_again` finds a graph again by, from any folder, beside what the graph says of itself."""
     file = str(Path(name).resolve()) if Path(name).is_file() else None
     reading = as_given(options)
     if "nodes" in options:
@@ -71,7 +71,7 @@ def as_given(options: Reading) -> dict[str, Json]:
 
 
 class Found(NamedTuple):
-    """What :func:`find_again` returns."""
+    """What `find_again` returns."""
 
     graph: Graph | None
     """The graph that was embedded; else what is in its place now, where that can be read."""

@@ -30,7 +30,7 @@ _NEEDS: dict[str, Callable[[], bool]] = {
 
 
 def names() -> dict[str, str]:
-    """The names that :func:`load` knows, each with a line that says what it is.
+    """The names that `load` knows, each with a line that says what it is.
 
     >>> list(names())
     ['karate', 'lesmis', 'davis', 'wordnet-mammals', 'nips']
@@ -49,7 +49,7 @@ def load(name: str) -> Graph:
 
 
 def available(name: str) -> bool:
-    """Whether :func:`load` can load a graph without a download or an installation.
+    """Whether `load` can load a graph without a download or an installation.
 
     >>> available("karate")
     True

@@ -114,7 +114,7 @@ def _closure(below: Ints, above: Ints, n: int) -> tuple[Ints, Ints]:
 
 
 def available() -> bool:
-    """Whether WordNet's file is found where :func:`wordnet` looks for it."""
+    """Whether WordNet's file is found where `wordnet` looks for it."""
     return any((folder / _FILE).is_file() for folder in _folders())
 
 

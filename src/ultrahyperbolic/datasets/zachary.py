@@ -65,7 +65,7 @@ def karate(weighted: bool = True) -> Graph:
     """Zachary's karate club: 34 members "1" to "34", 78 friendships.
 
     The column ``club`` of its nodes says which side each member took when the club split. The weights are
-    S = C + Cᵀ of :func:`karate_matrix`, as in the paper; with ``weighted=False`` they are 1.
+    S = C + Cᵀ of `karate_matrix`, as in the paper; with ``weighted=False`` they are 1.
 
     >>> print(karate().describe())
     karate: 34 nodes, 78 edges, 10 capacities from 2 to 14; directions dropped, asymmetric pairs summed: 7

@@ -43,7 +43,7 @@ class Space(NamedTuple):
         raise ValueError(f"unknown manifold {kind!r}")
 
     def holds(self, points: Floats) -> bool:
-        """Whether points [n, d] are on it, as :class:`Embedding` asks of them."""
+        """Whether points [n, d] are on it, as `Embedding` asks of them."""
         if not np.isfinite(points).all():
             return False
         if self.time == 0:

@@ -106,7 +106,7 @@ class Embedding:
 
     @property
     def run(self) -> dict[str, Any]:
-        """How it was made: :attr:`record` as plain data, the way ``run.json`` has it."""
+        """How it was made: `record` as plain data, the way ``run.json`` has it."""
         return self.record.to_json()
 
     @cached_property
@@ -145,7 +145,7 @@ class Embedding:
     def delta(self) -> Floats:
         """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes. Computed in blocks, exact for any n.
 
-        For a graph of several components see :func:`~ultrahyperbolic.evaluation.delta`.
+        For a graph of several components see `ultrahyperbolic.evaluation.delta`.
         """
         found = None if self.graph is None else component_delta(self.graph, self._tensor, self.manifold)
         if found is not None:
@@ -240,7 +240,7 @@ class Embedding:
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
     def cluster(self) -> NDArray[np.int64]:
-        """The community of each node [n], by D_γ: 0 is the largest; see :func:`~ultrahyperbolic.evaluation.clusters`.
+        """The community of each node [n], by D_γ: 0 is the largest; see `ultrahyperbolic.evaluation.clusters`.
 
         As many of the nearest pairs are joined as the graph has ties.
         """
@@ -253,7 +253,7 @@ class Embedding:
     ) -> pandas.DataFrame:
         """The k nearest pairs without a tie, of all nodes or of one, with the chance that each is a missing tie.
 
-        See :func:`~ultrahyperbolic.training.suggest.suggest`.
+        See `ultrahyperbolic.training.suggest.suggest`.
         """
         from ..training.suggest import suggest
 
@@ -262,7 +262,7 @@ class Embedding:
     def transform(self, ties: object, *, seed: int = 0, quiet: bool = True) -> Embedding:
         """Points for new nodes by their ties to these, which stay where they are: an embedding of the new ones alone.
 
-        See :func:`~ultrahyperbolic.training.place.place`.
+        See `ultrahyperbolic.training.place.place`.
         """
         from ..training.place import place
 
@@ -296,23 +296,23 @@ class Embedding:
     def evaluate(self, graph: object | None = None, *, progress: bool = False) -> dict[str, float]:
         """All measures of these points (``docs/measures.md``), by the graph they were trained on or another.
 
-        ``graph`` is anything that :func:`as_graph` takes; it is needed after loading.
+        ``graph`` is anything that `as_graph` takes; it is needed after loading.
         """
         return forms.evaluate(self, graph, progress=progress)
 
     def plot(self, **options: Any) -> Any:
-        """A map of the nodes: a figure of plotly, or of matplotlib with ``library="matplotlib"``.
+        """The map of the report as a still picture with names: a figure of matplotlib.
 
-        ``options`` are those of :func:`ultrahyperbolic.plot.map`.
+        ``options`` are those of `ultrahyperbolic.plot.plot_map`: after loading, pass ``graph=`` for the ties.
         """
-        from ..plot import map
+        from ..plot import plot_map
 
-        return map(self, **options)
+        return plot_map(self, **options)
 
     def report(self, file: str | os.PathLike[str], **options: Any) -> Path:
         """Write the HTML report to a file, or to ``report.html`` in a folder.
 
-        ``options`` are those of :func:`ultrahyperbolic.report.write_report`: after loading, pass ``graph=``.
+        ``options`` are those of `ultrahyperbolic.report.write_report`: after loading, pass ``graph=``.
         """
         from ..report import write_report
 
@@ -339,7 +339,7 @@ class Embedding:
 
         It writes both files or neither: if it fails, what was there stays as it was. If several processes save there at
         once, the last one wins. Each file carries the sha256 of its content, and ``run.json`` that of its table. A
-        ``report.html`` in the folder is removed, because it shows other points; :meth:`report` writes a new one.
+        ``report.html`` in the folder is removed, because it shows other points; `report` writes a new one.
         """
         path = store.prepare_folder(folder, overwrite=overwrite)
         store.save(path, self._table, self.rank, self.record)
@@ -365,7 +365,7 @@ class Embedding:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
-        """Read what :meth:`save` wrote. The graph itself is not in the folder, but which nodes are tied is.
+        """Read what `save` wrote. The graph itself is not in the folder, but which nodes are tied is.
 
         Raises ``ValueError`` where a file is not what was written.
         """

@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 
 
 class Placed(Protocol):
-    """Nodes as points of a manifold: the part of :class:`Embedding` that viewers use."""
+    """Nodes as points of a manifold: the part of `Embedding` that viewers use."""
 
     @property
     def ids(self) -> Sequence[Hashable]:

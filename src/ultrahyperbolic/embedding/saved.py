@@ -18,7 +18,7 @@ from .record import RunRecord
 
 @dataclass(frozen=True)
 class Saved:
-    """What :meth:`Embedding.load` reads, without the class that can train further."""
+    """What `Embedding.load` reads, without the class that can train further."""
 
     table: store.Table
     record: RunRecord

@@ -58,7 +58,7 @@ class Table(NamedTuple):
     attributes: Attributes = MappingProxyType({})
     """Further columns of the table of nodes."""
     ties: Sequence[str] | None = None
-    """[n] the rows of the nodes that each is tied to, as :func:`ties_of` writes them, where that is known."""
+    """[n] the rows of the nodes that each is tied to, as `ties_of` writes them, where that is known."""
 
 
 def ties_of(neighbor_lists: tuple[Ints, Ints]) -> list[str] | None:
@@ -162,7 +162,7 @@ def write_record(folder: Path, record: RunRecord) -> None:
 
 
 def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> tuple[Table, RunRecord]:
-    """What :func:`save` wrote; ``ValueError`` where a file is not that, or ``check`` finds something wrong.
+    """What `save` wrote; ``ValueError`` where a file is not that, or ``check`` finds something wrong.
 
     Without ``ties`` those are not read, which saves time.
     """

@@ -325,7 +325,7 @@ class OneProcess:
 
 
 def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
-    """The shapes of the arrays of an :class:`Evaluation`."""
+    """The shapes of the arrays of an `Evaluation`."""
     batch = (len(state.points),)
     return batch, state.points.shape, batch, batch, state.offsets.shape
 

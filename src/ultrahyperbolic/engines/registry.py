@@ -66,7 +66,7 @@ def samples(place: Place) -> bool:
 
 
 def kind_of(backend: Backend) -> EngineKind:
-    """The engine of a name, which is not ``"auto"``: :func:`settle` says what that comes to."""
+    """The engine of a name, which is not ``"auto"``: `settle` says what that comes to."""
     return _BY_NAME[backend]
 
 

@@ -15,7 +15,7 @@ _AT_ONCE = 1 << 20
 
 
 class TriadicClosure(NamedTuple):
-    """What :func:`triadic_closure` returns: shares of all wedges, which add up to 1; NaN where there is no wedge."""
+    """What `triadic_closure` returns: shares of all wedges, which add up to 1; NaN where there is no wedge."""
 
     transitivity: float
     """Wedges whose ends are joined, 3 · triangles / wedges: 0 in a tree, 1 where every component is a clique."""

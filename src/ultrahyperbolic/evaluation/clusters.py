@@ -17,7 +17,7 @@ from ..pairs.reference import popularity_of
 from .inputs import Floats, Ints
 
 # Where nobody says how many pairs are joined: so many for each node.
-_USUAL = 2
+_USUAL = 5
 # Of each node so many of the nearest are looked at for one that an average node is joined with, and no more than that
 # many: a pair that both ends have so many nearer ones than is deep inside a community.
 _SPARE, _FEWEST, _MOST = 4, 16, 64
@@ -65,9 +65,9 @@ def clusters(
     geometry
         Where the points are, as a geometry or as a manifold.
     pairs
-        How many pairs are joined: as many as the graph has ties is best; by default two for each node.
+        How many pairs are joined: as many as the graph has ties is best; by default five for each node.
     options
-        Those of :class:`~ultrahyperbolic.pairs.PassOptions`; with a popularity, nearest are the pairs of the least
+        Those of `ultrahyperbolic.pairs.PassOptions`; with a popularity, nearest are the pairs of the least
         distance less that of both ends.
 
     >>> spots = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 5.3])[:, None]

@@ -25,7 +25,7 @@ def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **opti
     With a ``graph`` of several components, each node of another component counts as far as the farthest pair of nodes
     within any component. Without one, every distance is taken as it is.
 
-    ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is
+    ``options`` are those of `ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is
     trained with: D_γ on curved manifolds, the squared distance on flat ones.
     """
     if graph is not None:
@@ -75,7 +75,7 @@ def hierarchy_spearman(graph: Graph, delta: ArrayLike | Tensor) -> float:
     """Spearman's ρ between strength and -δ among the nodes of a component: the mean over components by their sizes.
 
     Nodes that no path joins do not stand above or below each other. Components in which ρ is not defined are left out,
-    such as a pair of nodes; NaN where it is in none. In a connected graph this is :func:`strength_spearman`.
+    such as a pair of nodes; NaN where it is in none. In a connected graph this is `strength_spearman`.
 
     >>> graph = Graph.from_edges([("a", "b", 3), ("b", "c", 1), ("d", "e", 1), ("e", "f", 2), ("f", "g", 1)])
     >>> hierarchy_spearman(graph, [8.0, 7.0, 9.0, 2.0, 1.0, 1.5, 2.5]) == strength_spearman(graph, range(7))
@@ -102,7 +102,7 @@ def strength_spearman(
     graph
         Gives the strengths s_i, the sums of the weights at each node.
     delta
-        [n] δ, or any other score that is small for central nodes, such as :func:`norm_proxy`.
+        [n] δ, or any other score that is small for central nodes, such as `norm_proxy`.
     top
         Only the so many strongest nodes; where strengths are equal, those that come first.
     at_least

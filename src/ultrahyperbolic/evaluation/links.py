@@ -18,7 +18,7 @@ from .inputs import Ints, are_edges, check_points, edge_tensor
 
 
 class HeldOut(NamedTuple):
-    """What :func:`hold_out_edges` returns."""
+    """What `hold_out_edges` returns."""
 
     graph: Graph
     """The graph to train on: the same nodes in the same order, without the held-out edges."""
@@ -27,7 +27,7 @@ class HeldOut(NamedTuple):
 
 
 class LinkPrediction(NamedTuple):
-    """What :func:`link_prediction` returns."""
+    """What `link_prediction` returns."""
 
     auc: float
     """The chance that a held-out edge is closer than a non-edge; 1/2 is no better than guessing."""
@@ -74,14 +74,14 @@ def link_prediction(
     manifold
         Where the points are.
     held_out
-        [h, 2] edges of the graph, as from :func:`hold_out_edges`.
+        [h, 2] edges of the graph, as from `hold_out_edges`.
     negatives
         ``"all"`` non-edges, in one pass over the pairs, or so many drawn uniformly with replacement.
     seed
         Of that draw.
 
     Equal distances count one half in the AUC, and are retrieved together in the average precision. Both are NaN for a
-    complete graph. ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`.
+    complete graph. ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     check_points(graph, points)
     held_out = np.asarray(held_out)

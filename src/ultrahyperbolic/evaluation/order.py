@@ -16,7 +16,7 @@ from .inputs import Ints, check_points, edge_tensor
 
 
 class ViolatedOrders(NamedTuple):
-    """What :func:`violated_orders` returns: shares between 0, the best, and 1; NaN where there is nothing to order."""
+    """What `violated_orders` returns: shares between 0, the best, and 1; NaN where there is nothing to order."""
 
     edges_vs_nonedges: float
     """Of all (edge, non-edge): those where the edge is not the closer pair."""
@@ -33,7 +33,7 @@ def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options:
     none; pairs of one weight are not ordered. The order is violated unless d(stronger) < d(weaker): equal distances
     are a violation, so that points that coincide do not look perfect.
 
-    points are [n, d]; ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`. One pass over the pairs
+    points are [n, d]; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`. One pass over the pairs
     and O(m log m) for the m edges.
     """
     check_points(graph, points)

@@ -13,7 +13,7 @@ from .inputs import Floats, Ints
 
 
 class RankIntervals(NamedTuple):
-    """What :func:`rank_intervals` returns: for each node the ranks from ``low`` to ``high``."""
+    """What `rank_intervals` returns: for each node the ranks from ``low`` to ``high``."""
 
     low: Ints
     """[n]"""

@@ -16,7 +16,7 @@ from .inputs import Ints, are_edges, check_points, edge_tensor
 
 
 class Reconstruction(NamedTuple):
-    """What :func:`reconstruction` returns."""
+    """What `reconstruction` returns."""
 
     mean_rank: float
     """At least 1, the best."""
@@ -25,9 +25,9 @@ class Reconstruction(NamedTuple):
 
 
 def recall_at_1(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
-    """The share of nodes whose nearest node is a neighbour, as in the paper's supplement; see :func:`precision_at_k`.
+    """The share of nodes whose nearest node is a neighbour, as in the paper's supplement; see `precision_at_k`.
 
-    points are [n, d]; ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`.
+    points are [n, d]; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     return precision_at_k(graph, points, manifold, 1, **options)
 
@@ -39,7 +39,7 @@ def precision_at_k(graph: Graph, points: Tensor, manifold: Manifold, k: int, **o
     do anything for them. Nodes with fewer than k neighbours count, so that 1 may be out of reach for k > 1. NaN for a
     graph without edges.
 
-    points are [n, d], 1 <= k < n; ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`.
+    points are [n, d], 1 <= k < n; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     check_points(graph, points)
     return precision_of(graph, nearest(points, manifold, k, **options).indices.cpu().numpy())
@@ -66,19 +66,19 @@ def reconstruction(graph: Graph, points: Tensor, manifold: Manifold, **options: 
     the mean over the nodes of the mean of prec(u, v) over N(u). Nodes without an edge are left out; both are NaN for a
     graph without edges.
 
-    points are [n, d]; ``options`` are those of :class:`~ultrahyperbolic.pairs.PassOptions`.
+    points are [n, d]; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     check_points(graph, points)
     return reconstruction_of(neighbor_counts(points, manifold, edge_tensor(graph.edges), **options))
 
 
 def mean_rank(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
-    """The mean rank of :func:`reconstruction`."""
+    """The mean rank of `reconstruction`."""
     return reconstruction(graph, points, manifold, **options).mean_rank
 
 
 def mean_average_precision(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
-    """The mean average precision of :func:`reconstruction`."""
+    """The mean average precision of `reconstruction`."""
     return reconstruction(graph, points, manifold, **options).mean_average_precision
 
 

@@ -33,7 +33,7 @@ class OverPairs(NamedTuple):
     measures: dict[str, float]
     """Those of the pairs, by name."""
     delta: Floats
-    """[n] δ of the graph, as of :func:`~ultrahyperbolic.evaluation.delta`."""
+    """[n] δ of the graph, as of `ultrahyperbolic.evaluation.delta`."""
     nearest: Nearest
     """The nearest five of each node, or all others where there are fewer."""
 
@@ -53,7 +53,7 @@ def evaluate(
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
-    (:class:`~ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], what
+    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], what
     compares pairs does so by d_ij - a_i - a_j; δ and ρ are of distances alone. What is not defined for the graph is
     left out: no value is NaN. ``measure`` is a former name of ``dissimilarity``.
     """

@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def safe_cell(value: object) -> str:
-    """The text of a cell, after an apostrophe where a spreadsheet would run it; :func:`plain_cell` takes it off.
+    """The text of a cell, after an apostrophe where a spreadsheet would run it; `plain_cell` takes it off.
 
     >>> [safe_cell(value) for value in ("=1+1", "@x", "-3.5", "-x", "it's", "'x", 7)]
     ["'=1+1", "'@x", '-3.5', "'-x", "it's", "''x", '7']
@@ -26,7 +26,7 @@ def safe_cell(value: object) -> str:
 
 
 def plain_cell(cell: str) -> str:
-    """The text that :func:`safe_cell` made safe."""
+    """The text that `safe_cell` made safe."""
     return cell.removeprefix("'")
 
 
@@ -40,7 +40,7 @@ def write_table(path: Path, header: Sequence[str], rows: Iterable[Sequence[objec
 
 
 def read_table(path: Path) -> list[dict[str, str]]:
-    """The rows that :func:`write_table` wrote, as text, by the names of their columns."""
+    """The rows that `write_table` wrote, as text, by the names of their columns."""
     with open(path, encoding="utf-8", newline="") as file:
         header, *rows = ([plain_cell(cell) for cell in row] for row in csv.reader(file))
     return [dict(zip(header, row, strict=True)) for row in rows]

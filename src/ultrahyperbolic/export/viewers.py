@@ -36,7 +36,7 @@ _NOT_TSV = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class Exported(NamedTuple):
-    """What :func:`export` wrote."""
+    """What `export` wrote."""
 
     files: list[Path]
     notes: list[str]

@@ -21,7 +21,7 @@ class Distances(Primitives):
     """Distances and dissimilarities of points [..., d], by name and for all pairs."""
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
-        """Signed square of :meth:`dist`, ⟨log_x y, log_x y⟩: smooth across the light cone; NaN where no geodesic."""
+        """Signed square of `dist`, ⟨log_x y, log_x y⟩: smooth across the light cone; NaN where no geodesic."""
         vector = self.logmap(x, y).vector
         return self.inner(vector, vector)
 
@@ -49,9 +49,9 @@ class Distances(Primitives):
 
     @property
     def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points, so that :meth:`dist` is never NaN.
+        """Whether a geodesic joins every pair of points, so that `dist` is never NaN.
 
-        Where it does not, :meth:`dissimilarity` must be defined in another way than by default.
+        Where it does not, `dissimilarity` must be defined in another way than by default.
         """
         return True
 

@@ -14,7 +14,7 @@ from .manifold import Logarithm, Manifold, Quadric, default_tolerance, noise
 class Euclidean(Manifold):
     """R^d with the dot product. Tangent vectors are ambient vectors and every projection is the identity.
 
-    It has the methods of :class:`PseudoHyperboloid`, of which it is the limit β → -∞: code written for the one runs on
+    It has the methods of `PseudoHyperboloid`, of which it is the limit β → -∞: code written for the one runs on
     the other. What is returned is never an argument itself.
 
     ``dist`` is the Euclidean distance; ``dissimilarity`` is its **square**, which is what the paper's flat baseline

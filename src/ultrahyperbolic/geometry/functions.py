@@ -83,7 +83,7 @@ def angle(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
 
 
 def asinhc_sqrt(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
-    """asinh √w / √w for w > -1, half the angle over its sine, with w and w̄ as in :func:`angle`."""
+    """asinh √w / √w for w > -1, half the angle over its sine, with w and w̄ as in `angle`."""
     ratio = _horner(w.clamp(-_SERIES_RADIUS, _SERIES_RADIUS), _ASINHC)
     if sign >= 0:
         far = w > _SERIES_RADIUS

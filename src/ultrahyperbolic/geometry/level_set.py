@@ -92,7 +92,7 @@ class LevelSet(Manifold):
         return -x / self._scale(x).sqrt()
 
     def projn(self, x: Tensor, z: Tensor) -> Tensor:
-        """⟨z, x⟩ x / β, the part of z in the normal space {λx}; :meth:`proju` gives the rest."""
+        """⟨z, x⟩ x / β, the part of z in the normal space {λx}; `proju` gives the rest."""
         validate(self.ambient_dim, x=x, z=z)
         return (self._inner(z, x) / -self._scale(x)) * x
 
@@ -154,7 +154,7 @@ class LevelSet(Manifold):
         return membership.tangent(x, u, self._inner(x, u).squeeze(-1), tolerance) if check.ok else check
 
     def check_phi(self, z: Tensor) -> Check:
-        """Whether the time part of every row is nonzero, as :meth:`phi` needs for q >= 1."""
+        """Whether the time part of every row is nonzero, as `phi` needs for q >= 1."""
         validate(self.ambient_dim, z=z)
         check = membership.all_finite(z=z)
         if not check.ok or self.q == 0:
@@ -163,7 +163,7 @@ class LevelSet(Manifold):
         return membership.part_nonzero(z, z[..., : self.q + 1], which)
 
     def check_projectable(self, z: Tensor) -> Check:
-        """Whether every row is time-like, ⟨z, z⟩ < 0, as :meth:`projx` needs."""
+        """Whether every row is time-like, ⟨z, z⟩ < 0, as `projx` needs."""
         check = self.check_phi(z)
         return membership.rescalable(z, self._inner(z, z).squeeze(-1), self.beta.to(z)) if check.ok else check
 
@@ -206,7 +206,7 @@ class LevelSet(Manifold):
     def projx(self, z: Tensor) -> Tensor:
         """Radial rescaling z √(β/⟨z, z⟩) onto the manifold (for q = 0 its upper sheet); NaN unless ⟨z, z⟩ < 0.
 
-        Most vectors far from it are not time-like: :meth:`check_projectable` tells which, and :meth:`phi` maps them.
+        Most vectors far from it are not time-like: `check_projectable` tells which, and `phi` maps them.
         """
         validate(self.ambient_dim, z=z)
         scale = (-self._scale(z) / self._inner(z, z)).sqrt()

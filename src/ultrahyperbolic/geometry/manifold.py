@@ -41,11 +41,11 @@ class Manifold(Distances):
     results have shape [...]. Argument names tell what is expected: ``x`` and ``y`` are points, ``u`` and ``v`` tangent
     vectors at ``x``, ``z`` any ambient vector. No argument is ever modified.
 
-    Shapes and dtypes are always checked, values only where a method says so: see :func:`checked` for a wrapper that
+    Shapes and dtypes are always checked, values only where a method says so: see `checked` for a wrapper that
     checks the values at every call.
 
-    A manifold of your own sets ``dim`` and ``ambient_dim`` and defines :meth:`inner`, :meth:`proju`, :meth:`geodesic`,
-    :meth:`logmap`, :meth:`transp_follow_expmap`, :meth:`phi` and :meth:`origin`. Its metric is that of the ambient
+    A manifold of your own sets ``dim`` and ``ambient_dim`` and defines `inner`, `proju`, `geodesic`,
+    `logmap`, `transp_follow_expmap`, `phi` and `origin`. Its metric is that of the ambient
     space, so ``inner`` has no base point. Everything else follows from these; override what has a closed form.
     """
 
@@ -97,13 +97,13 @@ class Manifold(Distances):
         return membership.unprojected(x, u, self.proju(x, u), tolerance) if check.ok else check
 
     def check_phi(self, z: Tensor) -> Check:
-        """Whether :meth:`phi` is defined at every row of z, and the first row at which it is not."""
+        """Whether `phi` is defined at every row of z, and the first row at which it is not."""
         validate(self.ambient_dim, z=z)
         check = check_finite("z", z)
         return membership.mapped(z, self.phi(z)) if check.ok else check
 
     def check_projectable(self, z: Tensor) -> Check:
-        """Whether :meth:`projx` maps every row of z onto the manifold, and the first row that it does not."""
+        """Whether `projx` maps every row of z onto the manifold, and the first row that it does not."""
         return self.check_phi(z)
 
     def assert_point(self, x: Tensor, *, name: str = "x", tolerance: float | Tensor | None = None) -> None:
@@ -117,12 +117,12 @@ class Manifold(Distances):
         self._assert(self.check_tangent(x, u, tolerance=tolerance), "u", name)
 
     def assert_phi(self, z: Tensor, *, name: str = "z") -> None:
-        """Raise ``ValueError`` naming the first row of z at which :meth:`phi` is not defined."""
+        """Raise ``ValueError`` naming the first row of z at which `phi` is not defined."""
         validate(self.ambient_dim, **{name: z})
         self._assert(self.check_phi(z), "z", name)
 
     def assert_projectable(self, z: Tensor, *, name: str = "z") -> None:
-        """Raise ``ValueError`` naming the first row of z that :meth:`projx` does not map onto the manifold."""
+        """Raise ``ValueError`` naming the first row of z that `projx` does not map onto the manifold."""
         validate(self.ambient_dim, **{name: z})
         self._assert(self.check_projectable(z), "z", name)
 
@@ -156,9 +156,9 @@ class Manifold(Distances):
     # --- onto the manifold --------------------------------------------------------------------------------------
 
     def projx(self, z: Tensor) -> Tensor:
-        """Projection of ambient vectors near the manifold onto it; :meth:`check_projectable` says which.
+        """Projection of ambient vectors near the manifold onto it; `check_projectable` says which.
 
-        :meth:`phi` maps almost all ambient vectors, and is what this is by default.
+        `phi` maps almost all ambient vectors, and is what this is by default.
         """
         return self.phi(z)
 
@@ -174,7 +174,7 @@ class Manifold(Distances):
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """The gradient with respect to the manifold's metric, from the Euclidean gradient [..., d].
 
-        Where the metric is indefinite its negative is **not** a descent direction: see :meth:`descent_direction`.
+        Where the metric is indefinite its negative is **not** a descent direction: see `descent_direction`.
         """
         validate(self.ambient_dim, x=x, gradient=gradient)
         return self.proju(x, self.raise_index(gradient))
@@ -185,7 +185,7 @@ class Manifold(Distances):
         return self.proju(x, self.raise_index(z))
 
     def preconditioner(self, x: Tensor) -> Tensor:
-        """P_x as symmetric matrices [..., d, d]; :meth:`precondition` applies it without forming it."""
+        """P_x as symmetric matrices [..., d, d]; `precondition` applies it without forming it."""
         validate(self.ambient_dim, x=x)
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
         return self.precondition(x.unsqueeze(-2), identity)

@@ -125,7 +125,7 @@ class Geometry:
 
     @classmethod
     def from_json(cls, data: Mapping[str, object]) -> Geometry:
-        """The reverse of :meth:`to_json`; ``ValueError`` where it is not that."""
+        """The reverse of `to_json`; ``ValueError`` where it is not that."""
         kind = data.get("kind")
         if kind == "flat":
             return cls.of_flat(_integer(data, "dim"))

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 
 class Logarithm(NamedTuple):
-    """What :meth:`Manifold.logmap` returns."""
+    """What `Manifold.logmap` returns."""
 
     vector: Tensor
     """Tangent vectors [..., d]; NaN where no geodesic joins the points."""

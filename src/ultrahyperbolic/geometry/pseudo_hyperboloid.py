@@ -205,7 +205,7 @@ class PseudoHyperboloid(LevelSet):
         return self._proju(x, self._flip(z))
 
     def preconditioner(self, x: Tensor) -> Tensor:
-        """P_x = G - x xᵀ/β as matrices [..., d, d]; :meth:`precondition` applies it without forming it."""
+        """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
         validate(self.ambient_dim, x=x)
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
         return self._flip(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
@@ -267,7 +267,7 @@ class PseudoHyperboloid(LevelSet):
         return (abs(beta) / self._scale(x)).sqrt() * x
 
     def anti_isometry(self, x: Tensor) -> Tensor:
-        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a :class:`PseudoSphere`): the sign of ⟨·,·⟩ turns.
+        """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a `PseudoSphere`): the sign of ⟨·,·⟩ turns.
 
         For p = 0 that is the round sphere of radius √|β| in R^{q+1}, with its positive metric.
         """

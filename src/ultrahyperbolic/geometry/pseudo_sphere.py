@@ -99,7 +99,7 @@ class PseudoSphere(Manifold):
         return membership.tangent(x, u, self.inner(x, u), tolerance) if check.ok else check
 
     def check_phi(self, z: Tensor) -> Check:
-        """Whether the space part of every row is nonzero, as :meth:`phi` needs for p >= 2."""
+        """Whether the space part of every row is nonzero, as `phi` needs for p >= 2."""
         validate(self.ambient_dim, z=z)
         check = membership.all_finite(z=z)
         if not check.ok or self.p == 1:
@@ -107,7 +107,7 @@ class PseudoSphere(Manifold):
         return membership.part_nonzero(z, z[..., self.q + 1 :], f"space part (its last {self.p} coordinates)")
 
     def check_projectable(self, z: Tensor) -> Check:
-        """Whether every row is space-like, ⟨z, z⟩ > 0, as :meth:`projx` needs."""
+        """Whether every row is space-like, ⟨z, z⟩ > 0, as `projx` needs."""
         check = self.check_phi(z)
         return membership.rescalable(z, self.inner(z, z), self.beta.to(z)) if check.ok else check
 
@@ -172,7 +172,7 @@ class PseudoSphere(Manifold):
         return self.image.psi(*self._image_of(x=x)).flip(-1)
 
     def psi_inverse(self, z: Tensor) -> Tensor:
-        """The inverse of :meth:`psi`, √β (v, √(1 + ‖v‖²) u) for v ∈ R^{q+1} and u ∈ S^{p-1}."""
+        """The inverse of `psi`, √β (v, √(1 + ‖v‖²) u) for v ∈ R^{q+1} and u ∈ S^{p-1}."""
         return self.image.psi_inverse(*self._image_of(z=z)).flip(-1)
 
     def phi(self, z: Tensor) -> Tensor:
@@ -180,7 +180,7 @@ class PseudoSphere(Manifold):
         return self.image.phi(*self._image_of(z=z)).flip(-1)
 
     def projx(self, z: Tensor) -> Tensor:
-        """Radial rescaling; NaN unless ⟨z, z⟩ > 0, as :meth:`check_projectable` tells."""
+        """Radial rescaling; NaN unless ⟨z, z⟩ > 0, as `check_projectable` tells."""
         return self.image.projx(*self._image_of(z=z)).flip(-1)
 
     def homothety(self, x: Tensor, beta: float) -> Tensor:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Adapters(ABC):
-    """The constructors of :class:`Graph` that take other libraries' objects.
+    """The constructors of `Graph` that take other libraries' objects.
 
     A matrix that is symmetric is taken as it is; of an asymmetric one, and of a directed graph, the two directions are
     added, S = C + Cᵀ, as the paper does, or refused with ``asymmetric="error"``. With ``weights_are_distances=True``
@@ -205,7 +205,7 @@ class Adapters(ABC):
         weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a data frame with one row per edge; columns are found as :func:`read_graph` finds them."""
+        """From a data frame with one row per edge; columns are found as `read_graph` finds them."""
         pd = need("pandas", "Graph.from_pandas")
         where = name or "data frame"
         is_numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
@@ -253,7 +253,7 @@ class Adapters(ABC):
         weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a ``pyarrow.Table`` with one row per edge; columns are found as :func:`read_graph` finds them."""
+        """From a ``pyarrow.Table`` with one row per edge; columns are found as `read_graph` finds them."""
         where = name or "table"
         chosen = choose_arrow_columns(
             table.schema,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def choose_arrow_columns(
     schema: pyarrow.Schema, values: Callable[[int], Sequence[object]], wanted: Wanted, where: str
 ) -> tuple[int, int, int | None]:
-    """Positions of source, target and weight in an Arrow schema; ``values`` are those of :func:`choose_columns`."""
+    """Positions of source, target and weight in an Arrow schema; ``values`` are those of `choose_columns`."""
     types = need("pyarrow", "reading a table").types
 
     def is_numeric(k: int) -> bool:

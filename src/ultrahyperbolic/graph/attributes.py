@@ -16,7 +16,7 @@ Attributes = Mapping[str, NDArray[np.generic]]
 
 
 def as_attributes(columns: Mapping[str, ArrayLike], n_nodes: int) -> dict[str, NDArray[np.generic]]:
-    """The columns as arrays that cannot be changed; :class:`GraphError` unless each has one value per node.
+    """The columns as arrays that cannot be changed; `GraphError` unless each has one value per node.
 
     >>> found = as_attributes({"age": [31, None], "city": ["Rome", None]}, 2)
     >>> found["age"].tolist(), found["city"].tolist()

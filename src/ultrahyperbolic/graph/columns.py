@@ -87,7 +87,7 @@ def choose_columns(
 ) -> tuple[int, int, int | None]:
     """Positions of source, target and weight: as told, else by a known name, else by what the columns hold.
 
-    The ends are then those of :func:`find_ends`. The weight is the third column where it holds numbers; where the ends
+    The ends are then those of `find_ends`. The weight is the third column where it holds numbers; where the ends
     were found elsewhere, the column that follows the first of them, past the other. ``names`` is ``None`` for a table
     without a header, and ``values`` gives the distinct values of a column in the first rows.
     """

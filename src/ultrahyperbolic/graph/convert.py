@@ -23,7 +23,7 @@ _ADAPTERS: dict[str, Callable[..., Graph]] = {
 
 
 def as_graph(data: object, **options: object) -> Graph:
-    """A :class:`Graph` from a file, a networkx, igraph or PyG graph, a matrix, a table, or a list of pairs or triples.
+    """A `Graph` from a file, a networkx, igraph or PyG graph, a matrix, a table, or a list of pairs or triples.
 
     A table has one row per edge; a triple is (id, id, weight). ``options`` go to the reader or constructor that the
     object needs, for example ``weight="calls"``; a ``Graph`` is returned as it is and takes none.

@@ -42,7 +42,7 @@ def policy_words(policy: str) -> str:
 def fold(rows: Rows, kind: Kind, rules: Rules) -> tuple[Ints, Floats, dict[str, int]]:
     """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied.
 
-    ``rules.weights_are_distances`` is not looked at: :func:`invert_distances` comes before.
+    ``rules.weights_are_distances`` is not looked at: `invert_distances` comes before.
     """
     repeated, asymmetric, _ = rules
     check_option("repeated", repeated, Repeated)
@@ -197,7 +197,7 @@ def _symmetrise(
 def _fold_many(
     rows: Rows, kind: Kind, repeated: Repeated, asymmetric: Asymmetric
 ) -> tuple[Ints, Floats, dict[str, int]] | None:
-    """:func:`fold` of many rows by compiled loops; ``None`` without them, and where something must be refused."""
+    """`fold` of many rows by compiled loops; ``None`` without them, and where something must be refused."""
     loops = compiled_loops()
     if loops is None or (kind == "matrix" and repeated != "sum"):
         return None

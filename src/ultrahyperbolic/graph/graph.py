@@ -32,8 +32,8 @@ class Graph(Adapters):
     """An undirected weighted graph, immutable. Ids of every hashable type go in, and the same ids come out.
 
     A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite number above 0, and
-    1 where none is given. Graphs come from :func:`read_graph`, from :meth:`from_edges` and the other ``from_*``
-    constructors, or from :func:`as_graph`, which takes whatever it is given.
+    1 where none is given. Graphs come from `read_graph`, from `from_edges` and the other ``from_*``
+    constructors, or from `as_graph`, which takes whatever it is given.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Graph(Adapters):
         weights
             One number per edge.
         nodes
-            All nodes, in the order wanted, or a mapping from id to label: see :meth:`with_nodes`.
+            All nodes, in the order wanted, or a mapping from id to label: see `with_nodes`.
         repeated
             What repeated and reversed rows become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``. A list that
             gives every edge both ways with equal weight holds each edge once.
@@ -239,7 +239,7 @@ class Graph(Adapters):
         return len(self.edges)
 
     def index(self, node: Hashable) -> int:
-        """The position of a node id; :class:`GraphError` where there is no such node."""
+        """The position of a node id; `GraphError` where there is no such node."""
         try:
             return self.ids.index(node)
         except ValueError:
@@ -315,7 +315,7 @@ class Graph(Adapters):
         return graph
 
     def require_trainable(self) -> None:
-        """Raise :class:`GraphError` unless the graph orders some pair before another: what embedding needs."""
+        """Raise `GraphError` unless the graph orders some pair before another: what embedding needs."""
         pairs = self.n_nodes * (self.n_nodes - 1) // 2
         if self.n_nodes == 0:
             raise GraphError(f"{self._name} is empty: there is nothing to embed")

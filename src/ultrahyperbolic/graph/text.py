@@ -71,7 +71,7 @@ def read_encoded(
     """Positions of both ends, weights, distinct ids, and how many comment lines were skipped, of a large file.
 
     Blocks of lines are split and their ids numbered by compiled loops on all cores; a block that is not plain goes
-    through Arrow. Returns ``None`` for what needs :func:`read_columns`: a file with quotes, or without numba.
+    through Arrow. Returns ``None`` for what needs `read_columns`: a file with quotes, or without numba.
     """
     pa, loops = need("pyarrow", "reading a text file"), compiled_loops()
     if dialect.quoted or loops is None:

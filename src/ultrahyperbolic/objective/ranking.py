@@ -161,7 +161,7 @@ class RankingLoss:
         return found[0], found[1]
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
-        """The loss from the distances of :meth:`distances`; ``which`` of all non-edges they are, where it is some."""
+        """The loss from the distances of `distances`; ``which`` of all non-edges they are, where it is some."""
         if self.scope == "node":
             return self._of_nodes(edges, nonedges, which)
         _, weaker, _ = self._indices(edges.device)

@@ -14,7 +14,7 @@ def orthonormal_basis(manifold: Manifold, x: Tensor, start: Tensor | None = None
     Modified Gram–Schmidt on the projections of ambient vectors ``start`` [..., m, d]: each finished vector is taken out
     of all that remain, at every point at once. Nothing prevents ⟨v, v⟩ from coming near 0 when its turn comes to divide
     by it, for the metric is indefinite; the coordinate axes in the default order have no such vector, see
-    :func:`safe_axes`.
+    `safe_axes`.
     """
     basis = manifold.proju(x.unsqueeze(-2), safe_axes(manifold, x) if start is None else start)
     signs = _metric(manifold, x)
@@ -31,7 +31,7 @@ def orthonormal_basis(manifold: Manifold, x: Tensor, start: Tensor | None = None
 
 
 def gram_schmidt_direction(manifold: Manifold, x: Tensor, u: Tensor, start: Tensor | None = None) -> Tensor:
-    """ζ = Σ ⟨u, e_i⟩ e_i of a tangent vector u [..., d], the basis made by :func:`orthonormal_basis`.
+    """ζ = Σ ⟨u, e_i⟩ e_i of a tangent vector u [..., d], the basis made by `orthonormal_basis`.
 
     For u = Df it ascends, ⟨Df, ζ⟩ = Σ ⟨Df, e_i⟩², and costs O(d³). It depends on the basis only through the space that
     its space-like vectors span: the default's is that of the surrogate direction, which is ζ in closed form.

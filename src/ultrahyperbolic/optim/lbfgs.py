@@ -71,7 +71,7 @@ class PhiLBFGS:
             return found
 
     def asking(self, at: Found) -> Step:
-        """The same step, which asks for what :meth:`step` has ``evaluate`` for: several can be answered at once."""
+        """The same step, which asks for what `step` has ``evaluate`` for: several can be answered at once."""
         gradient = self._through_phi(at.points, at.gradient)
         if not self._pairs:
             yield from self._probe(at, gradient)

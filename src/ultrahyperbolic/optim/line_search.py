@@ -16,7 +16,7 @@ from .descent import DescentSettings, DescentState, Direction, descent_step, dir
 
 
 class LineSearch(NamedTuple):
-    """What :func:`armijo` found."""
+    """What `armijo` found."""
 
     points: Tensor
     """The new points, or the old ones if no step decreased the function."""

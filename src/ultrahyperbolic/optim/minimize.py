@@ -31,7 +31,7 @@ _NOT_FINITE = Ending(Stopped.STUCK, "the function or its gradient became non-fin
 
 @dataclass(frozen=True)
 class MinimizeResult:
-    """What :func:`minimize` found and why it stopped."""
+    """What `minimize` found and why it stopped."""
 
     point: Tensor
     """The best point seen [..., d]."""
@@ -80,7 +80,7 @@ def minimize(
         L-BFGS through φ, which learns the curvature, or an Armijo line search along ``direction``: both need no step
         size and decrease the function at every iteration. ``"sgd"`` and ``"adam"`` take steps of a given size.
     direction : str, optional
-        What the others move along, as :class:`DescentSettings` has it: ``"surrogate"`` by default, ``"descent"`` for χ.
+        What the others move along, as `DescentSettings` has it: ``"surrogate"`` by default, ``"descent"`` for χ.
     lr : float, optional
         Step size of ``"sgd"`` and ``"adam"`` (default 1e-2).
     momentum : float
@@ -98,7 +98,7 @@ def minimize(
     progress : bool
         Show a progress bar, on a terminal.
 
-    Ctrl-C raises :class:`Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is what was found so far.
+    Ctrl-C raises `Interrupted`, a ``KeyboardInterrupt`` whose ``result`` is what was found so far.
     """
     check_callable("function", function)
     if callback is not None:

@@ -95,7 +95,7 @@ class ManifoldOptimizer(Optimizer, ABC):
         return saved
 
     def load_state_dict(self, state_dict: StateDict) -> None:
-        """Load what :meth:`state_dict` gave; the geometries must be the same."""
+        """Load what `state_dict` gave; the geometries must be the same."""
         manifolds = [group["manifold"] for group in self.param_groups]
         # What Adam wrote before it had a choice was along χ.
         groups = [{"direction": "descent", **group} for group in state_dict["param_groups"]]
@@ -113,7 +113,7 @@ class ManifoldOptimizer(Optimizer, ABC):
 class PseudoRiemannianSGD(ManifoldOptimizer):
     """Algorithm 1: x ← exp_x(-η χ), with the options that make it practical.
 
-    Equal to ``torch.optim.SGD`` on :class:`~ultrahyperbolic.Euclidean`. Sparse gradients, as of
+    Equal to ``torch.optim.SGD`` on `ultrahyperbolic.Euclidean`. Sparse gradients, as of
     ``nn.Embedding(sparse=True)``, move their rows alone; the momentum of the others waits where it is.
 
     Parameters
@@ -130,7 +130,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         Longest move (Euclidean norm) of a point in one step.
     direction : str
         ``"descent"`` for χ, ``"surrogate"`` for |P_x| ∇f, which is stretched less far from the pole, or another of
-        :class:`DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is definite.
+        `DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is definite.
     """
 
     def __init__(
@@ -159,14 +159,14 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 class PseudoRiemannianAdam(ManifoldOptimizer):
     """Adam whose second moment is a mean of squared coordinates of Df: positive by construction, in any signature.
 
-    Equal to ``torch.optim.Adam`` on :class:`~ultrahyperbolic.Euclidean`. The running gradient is carried by parallel
+    Equal to ``torch.optim.Adam`` on `ultrahyperbolic.Euclidean`. The running gradient is carried by parallel
     transport; coordinates are scaled before the preconditioner, which keeps the direction a descent direction.
     Sparse gradients update their rows alone.
 
     Parameters
     ----------
     params, manifold, max_step
-        As for :class:`PseudoRiemannianSGD`.
+        As for `PseudoRiemannianSGD`.
     lr : float
         Step size, about the length of a move in each coordinate near the pole.
     betas : (float, float)

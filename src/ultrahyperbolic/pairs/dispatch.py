@@ -70,7 +70,7 @@ def row_statistics(
     thresholds: Tensor | None = None,
     **options: Unpack[PassOptions],
 ) -> RowStatistics:
-    """:func:`row_sums`, :func:`nearest`, :func:`neighbor_counts` and :func:`nonedge_counts` in one pass.
+    """`row_sums`, `nearest`, `neighbor_counts` and `nonedge_counts` in one pass.
 
     Distances are what costs. Without thresholds no non-edges are counted.
     """

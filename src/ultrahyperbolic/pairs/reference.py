@@ -49,7 +49,7 @@ class PassOptions(TypedDict, total=False):
 
 
 class PairDistances(Protocol):
-    """What :func:`pair_distances` is, of any backend."""
+    """What `pair_distances` is, of any backend."""
 
     def __call__(self, points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
         """The distances [m] of pairs [m, 2] of points [n, d]."""
@@ -57,7 +57,7 @@ class PairDistances(Protocol):
 
 
 class Nearest(NamedTuple):
-    """What :func:`nearest` returns."""
+    """What `nearest` returns."""
 
     indices: Tensor
     """int64 [n, k]: the nearest first; of equally near ones the lower index first."""
@@ -66,7 +66,7 @@ class Nearest(NamedTuple):
 
 
 class NeighborCounts(NamedTuple):
-    """What :func:`neighbor_counts` returns: an entry for each node u and each of its neighbours v, 2m in all.
+    """What `neighbor_counts` returns: an entry for each node u and each of its neighbours v, 2m in all.
 
     Entries are in the order of the nodes u, and for each node in ascending order of d(u, v).
     """
@@ -80,16 +80,16 @@ class NeighborCounts(NamedTuple):
 
 
 class RowStatistics(NamedTuple):
-    """What :func:`row_statistics` returns."""
+    """What `row_statistics` returns."""
 
     sums: Tensor
-    """float64 [n], as of :func:`row_sums`."""
+    """float64 [n], as of `row_sums`."""
     nearest: Nearest
-    """As of :func:`nearest`."""
+    """As of `nearest`."""
     counts: NeighborCounts
-    """As of :func:`neighbor_counts`."""
+    """As of `neighbor_counts`."""
     nonedges: Tensor
-    """int64 [t], as of :func:`nonedge_counts`; [0] without thresholds."""
+    """int64 [t], as of `nonedge_counts`; [0] without thresholds."""
 
 
 def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:
@@ -126,7 +126,7 @@ def row_statistics(
     thresholds: Tensor | None = None,
     **options: Unpack[PassOptions],
 ) -> RowStatistics:
-    """:func:`row_sums`, :func:`nearest`, :func:`neighbor_counts` and :func:`nonedge_counts` in one pass.
+    """`row_sums`, `nearest`, `neighbor_counts` and `nonedge_counts` in one pass.
 
     Distances are what costs. Without thresholds no non-edges are counted.
     """

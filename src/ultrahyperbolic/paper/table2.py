@@ -23,7 +23,7 @@ Batches = Iterator[tuple[Sequence[Job], Sequence[Embedding]]]
 
 
 class Options(TypedDict, total=False):
-    """What :func:`reproduce_table` takes beside the table."""
+    """What `reproduce_table` takes beside the table."""
 
     seeds: int | None
     output: Required[Path]
@@ -35,12 +35,12 @@ class Options(TypedDict, total=False):
 
 
 def table2(**options: Unpack[Options]) -> Figures:
-    """Four dimensions; see :func:`reproduce_table`."""
+    """Four dimensions; see `reproduce_table`."""
     return reproduce_table(TABLE2, **options)
 
 
 def table3(**options: Unpack[Options]) -> Figures:
-    """Six dimensions; see :func:`reproduce_table`."""
+    """Six dimensions; see `reproduce_table`."""
     return reproduce_table(TABLE3, **options)
 
 

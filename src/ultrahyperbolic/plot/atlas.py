@@ -56,13 +56,13 @@ def draw_map(
     title: str,
     theme: Theme,
 ) -> NotebookFigure:
-    """See :func:`ultrahyperbolic.plot.plot_map`."""
+    """See `ultrahyperbolic.plot.plot_map`."""
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         graph = graph.with_nodes(embedding.ids)
     rows = np.argsort(embedding.rank, kind="stable")[:_MOST_NODES]
     found = map_of(embedding, graph, rows)
-    column = _chosen(columns(embedding, graph, rows, found.links), colour)
+    column = _chosen(columns(embedding, graph, rows), colour)
     colours = _colours(column)
     dots = _dots(graph, rows)
     paper, ink, line = _THEMES[theme]

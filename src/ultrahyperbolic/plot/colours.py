@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import Floats, Ints, Links
-from .names import are_names, label_texts, labels_of
+from ..embedding.answers import label_texts
+from ..evaluation.clusters import clusters
+from .layout import Floats, Ints
+from .names import are_names, labels_of
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -48,25 +50,25 @@ class Numbers:
 Column = Kinds | Numbers
 
 
-def columns(embedding: Embedding, graph: Graph | None, rows: Ints, links: Links) -> list[Column]:
-    """What the nodes at ``rows`` can be coloured by, communities first; ``links`` are the map's."""
-    found: list[Column] = [_by_size(COMMUNITIES, communities(embedding, rows, links), numbered=True)]
-    attributes: Mapping[str, NDArray[np.generic]] = getattr(embedding, "attributes", {})
-    found += [_column(name, values[rows]) for name, values in attributes.items() if name != "cluster"]
+def columns(embedding: Embedding, graph: Graph | None, rows: Ints) -> list[Column]:
+    """What the nodes at ``rows`` can be coloured by, communities first."""
+    found: list[Column] = [_by_size(COMMUNITIES, communities(embedding, rows), numbered=True)]
+    found += [_column(name, values[rows]) for name, values in embedding.attributes.items() if name != "cluster"]
     texts = label_texts([embedding.ids[int(row)] for row in rows], labels_of(embedding, graph))
     if any(texts) and not are_names(texts):
         found.append(_by_size("label", np.array(texts, dtype=object)))
     return found
 
 
-def communities(embedding: Embedding, rows: Ints, links: Links) -> Ints:
-    """The community of each node at ``rows``: the embedding's own, else, as of a part, found on the map's links."""
-    known = getattr(embedding, "attributes", {}).get("cluster")
-    if known is None and len(rows) == len(embedding) and (find := getattr(embedding, "cluster", None)) is not None:
-        known = find()
-    if known is None:
-        return _grouped(len(rows), links)
-    return np.unique(known[rows], return_inverse=True)[1].astype(np.int64)
+def communities(embedding: Embedding, rows: Ints) -> Ints:
+    """The community of each node at ``rows``: by the column ``cluster`` where there is one, else by distance."""
+    known = embedding.attributes.get("cluster")
+    if known is not None:
+        return np.unique(known[rows], return_inverse=True)[1].astype(np.int64)
+    if len(rows) == len(embedding):
+        return embedding.cluster()
+    popularity = None if embedding.popularity is None else embedding.popularity[rows]
+    return clusters(embedding.points[rows], embedding.manifold, popularity=popularity)
 
 
 def _column(name: str, values: NDArray[np.generic]) -> Column:
@@ -84,41 +86,3 @@ def _by_size(name: str, values: NDArray[np.generic] | Ints, *, numbered: bool = 
     place[order] = np.arange(len(kinds))
     named = [str(k + 1) for k in range(len(kinds))] if numbered else [str(kinds[k]) for k in order]
     return Kinds(name, named, place[codes])
-
-
-def _grouped(n: int, links: Links) -> Ints:
-    """Communities of high modularity: nodes move to the group they are most linked to, then groups do (Louvain)."""
-    group = np.arange(n)
-    while True:
-        moved = _moved(len(np.unique(group)), Links(group[links.ends], links.weights))
-        if moved is None:
-            return group
-        group = moved[group]
-
-
-def _moved(n: int, links: Links) -> Ints | None:
-    """One round of moves among n groups: the new group of each, or None where none gains by a move."""
-    beside: list[dict[int, float]] = [{} for _ in range(n)]
-    mass = np.bincount(links.ends.ravel(), np.repeat(links.weights, 2), n).tolist()
-    for (a, b), weight in zip(links.ends.tolist(), links.weights.tolist(), strict=True):
-        if a != b:
-            beside[a][b] = beside[a].get(b, 0.0) + weight
-            beside[b][a] = beside[b].get(a, 0.0) + weight
-    group, total, twice = list(range(n)), list(mass), max(sum(mass), 1e-300)
-    changed = True
-    for _ in range(30):
-        if not changed:
-            break
-        changed = False
-        for node in range(n):
-            shares: dict[int, float] = {group[node]: 0.0}
-            for other, weight in beside[node].items():
-                shares[group[other]] = shares.get(group[other], 0.0) + weight
-            total[group[node]] -= mass[node]
-            gains = {to: share - total[to] * mass[node] / twice for to, share in shares.items()}
-            best = max(gains, key=lambda to: (gains[to], to == group[node], -to))
-            changed |= best != group[node]
-            group[node] = best
-            total[best] += mass[node]
-    found = np.unique(group, return_inverse=True)[1].astype(np.int64)
-    return found if found.max(initial=-1) + 1 < n else None

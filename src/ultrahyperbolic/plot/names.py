@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..embedding.answers import label_texts
+
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..graph import Graph
@@ -15,13 +17,7 @@ Labels = Mapping[Hashable, object]
 
 def labels_of(embedding: Embedding, graph: Graph | None) -> Labels:
     """The labels that are known: the embedding's own, else the graph's."""
-    own: Labels | None = getattr(embedding, "labels", None)
-    return own or (graph.labels if graph is not None and graph.labels else {})
-
-
-def label_texts(ids: Sequence[Hashable], labels: Labels) -> list[str]:
-    """The label of each node as text, empty where it has none."""
-    return ["" if labels.get(node) is None else str(labels[node]) for node in ids]
+    return embedding.labels or (graph.labels if graph is not None and graph.labels else {})
 
 
 def are_names(labels: Sequence[str]) -> bool:

@@ -38,7 +38,7 @@ class ShownEdges(NamedTuple):
     """The edges of a page, the weakest first."""
 
     ends: Ints
-    """[e, 2] positions in :attr:`Shown.nodes`."""
+    """[e, 2] positions in `Shown.nodes`."""
     weights: Floats
     """[e]"""
     between: int

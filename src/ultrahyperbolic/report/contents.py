@@ -84,7 +84,7 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     space = in_space(embedding.points, embedding.manifold)
     seen = distances(embedding.points, embedding.manifold, graph)
     flat = map_of(embedding, graph, shown.nodes)
-    found = columns(embedding, graph, shown.nodes, flat.links)
+    found = columns(embedding, graph, shown.nodes)
     called = names_of(list(embedding.ids), labels_of(embedding, graph))
     data: PageData = {
         "total": len(embedding),

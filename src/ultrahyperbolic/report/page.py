@@ -45,7 +45,7 @@ def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: G
 
 
 def render(embedding: Embedding, *, graph: Graph | None = None) -> str:
-    """The page of an embedding as text; see :func:`write_report`."""
+    """The page of an embedding as text; see `write_report`."""
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError("graph must have the nodes of the embedding, in their order: see Graph.with_nodes")

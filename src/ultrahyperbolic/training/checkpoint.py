@@ -87,7 +87,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
 
 
 def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
-    """What :func:`write_checkpoint` wrote: the training so far and its record; ``ValueError`` where it is not that."""
+    """What `write_checkpoint` wrote: the training so far and its record; ``ValueError`` where it is not that."""
     from safetensors import SafetensorError, safe_open
 
     path = folder / CHECKPOINT

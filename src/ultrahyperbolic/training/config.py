@@ -31,7 +31,7 @@ _HELD = 8
 
 
 class Settings(TypedDict, total=False):
-    """Settings of a training, those that are given: what they mean is said of :class:`TrainingConfig`."""
+    """Settings of a training, those that are given: what they mean is said of `TrainingConfig`."""
 
     p: int | None
     q: int | None
@@ -224,7 +224,7 @@ class TrainingConfig:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> TrainingConfig:
-        """The reverse of :meth:`to_json`."""
+        """The reverse of `to_json`."""
         unknown = set(data) - {f.name for f in dataclasses.fields(cls)}
         if unknown:
             raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")

@@ -64,14 +64,14 @@ def embed(
     Parameters
     ----------
     graph
-        A file, the name of a data set such as ``"lesmis"``, a list of pairs or triples, a :class:`Graph`, or anything
-        else :func:`as_graph` takes: networkx, scipy, numpy, pandas, …
+        A file, the name of a data set such as ``"lesmis"``, a list of pairs or triples, a `Graph`, or anything
+        else `as_graph` takes: networkx, scipy, numpy, pandas, …
     weight : str, int or False, optional
         The column or edge attribute that holds the weights; False: every weight is 1. Found where not given.
     p, q : int, optional
         The signature of Q^{p,q}_β.
     dim : int, optional
-        Dimension of the manifold instead: the signature is chosen as by :func:`select`, within the time of two
+        Dimension of the manifold instead: the signature is chosen as by `select`, within the time of two
         trainings, or with ``flat`` it is R^dim. Where nothing is given, Q^{3,3}. Flat space is among the choices
         unless it cannot be trained as told: through φ, for example.
     flat : bool
@@ -130,7 +130,7 @@ def embed(
     quiet : bool
         No progress bar and no notes.
     callback : callable or several, optional
-        Called with a :class:`Progress` after each chunk of iterations; returning True stops.
+        Called with a `Progress` after each chunk of iterations; returning True stops.
     tensorboard : path, optional
         A folder in which TensorBoard finds the training: every 100 iterations, also while it runs.
     continue_from : Embedding or path, optional

@@ -16,7 +16,7 @@ Signature = str | tuple[int, int]
 
 
 def find_graph(data: object, weight: Weight | None = None) -> Graph:
-    """The graph of a file, a data set of that name, or anything :func:`as_graph` takes; a file goes first.
+    """The graph of a file, a data set of that name, or anything `as_graph` takes; a file goes first.
 
     ``weight`` names the column or the attribute of the weights; False ignores them.
 
@@ -40,7 +40,7 @@ def find_graph(data: object, weight: Weight | None = None) -> Graph:
 
 
 class Where(TypedDict, total=False):
-    """A geometry, as :func:`~ultrahyperbolic.training.plan.geometry_of` takes it."""
+    """A geometry, as `ultrahyperbolic.training.plan.geometry_of` takes it."""
 
     p: int | None
     q: int | None

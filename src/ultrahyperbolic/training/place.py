@@ -37,7 +37,7 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
         Where the nodes go. Where its graph is at hand, ties of new nodes are also compared with the pairs of their
         old ends.
     ties
-        Pairs (id, id) or triples (id, id, weight), or anything :func:`as_graph` takes. Nodes that the embedding does
+        Pairs (id, id) or triples (id, id, weight), or anything `as_graph` takes. Nodes that the embedding does
         not have are the new ones; ties among them count, ties among old ones are left out.
     seed
         Same seed, same points.

@@ -182,8 +182,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
 class Execution:
     """A plan carried out for a graph, step by step: all that is wrong with it is told when it is made.
 
-    :meth:`choose` finds the geometry where that was left open, :meth:`prepare` says what will be trained, and
-    :meth:`train` trains. Between them a caller may make a folder, or write down what is about to happen.
+    `choose` finds the geometry where that was left open, `prepare` says what will be trained, and
+    `train` trains. Between them a caller may make a folder, or write down what is about to happen.
     """
 
     def __init__(self, plan: Plan, graph: Graph, *, quiet: bool = True) -> None:
@@ -213,7 +213,7 @@ class Execution:
 
     @classmethod
     def going_on(cls, record: RunRecord, graph: Graph, *, threads: int | None, quiet: bool) -> Execution:
-        """The training of a record, as :meth:`prepare` wrote it down, to go on with; ``ValueError`` where it cannot."""
+        """The training of a record, as `prepare` wrote it down, to go on with; ``ValueError`` where it cannot."""
         training = record.training
         if training is None or not training.configs:
             raise ValueError("the record does not say what is trained")
@@ -280,7 +280,7 @@ class Execution:
         measures: bool = True,
         checkpoint: Checkpoint[BatchState] | None = None,
     ) -> Embedding:
-        """The embedding; :class:`Interrupted` on Ctrl-C, with the best so far."""
+        """The embedding; `Interrupted` on Ctrl-C, with the best so far."""
         if checkpoint is None:
             self._fit()
             self._say_how_long()

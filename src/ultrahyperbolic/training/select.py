@@ -1,6 +1,6 @@
 """Which geometry a graph wants: flat space and every signature of a dimension trained and compared.
 
-``embed(dim=)`` and :func:`select` make the choice by the same procedure. All geometries are trained for a twelfth of
+``embed(dim=)`` and `select` make the choice by the same procedure. All geometries are trained for a twelfth of
 the iterations, the better half again for a sixth (successive halving). What decides is how well the goal is met on
 the graph itself, or on request how often a held-out edge is closer than a pair without one.
 """
@@ -91,7 +91,7 @@ _JUDGE = Judge()
 
 
 class EmbedOptions(TypedDict, total=False):
-    """The options of :func:`embed` that a comparison takes, too."""
+    """The options of `embed` that a comparison takes, too."""
 
     beta: float
     quiet: bool
@@ -122,12 +122,12 @@ def select(
     Parameters
     ----------
     graph
-        Anything :func:`embed` takes.
+        Anything `embed` takes.
     dim : int or several
         Dimension of the manifolds. On the graph itself more dimensions nearly always do better: to compare dimensions,
         hold out edges.
     goal : "balanced", "hierarchy", "neighbours" or "ties"
-        What the embedding is for: see :func:`~ultrahyperbolic.training.goals.score`.
+        What the embedding is for: see `ultrahyperbolic.training.goals.score`.
     by : "graph" or "links"
         Judge by how well the goal is met on the graph itself, or by how often an edge that was held out is closer than
         a pair without one.
@@ -135,16 +135,16 @@ def select(
         How many starts, of seeds ``seed``, ``seed + 1``, …: by default 1, or 5 for ``"links"``. With 2 or more,
         differences to the winner have a standard error.
     iterations : int, optional
-        Of the training to choose for, by default those of :func:`embed`. The first comparisons take a twelfth of them,
+        Of the training to choose for, by default those of `embed`. The first comparisons take a twelfth of them,
         the last a sixth.
     held_out : float
         Share of the edges held out for ``"links"``, others for each seed.
     popularity : bool, optional
-        Whether nodes have a popularity, as for :func:`embed`.
+        Whether nodes have a popularity, as for `embed`.
     seed : int
         The first seed.
     options
-        ``weight``, ``beta``, ``quiet``, ``device``, ``backend``, ``threads`` and ``precision``, as for :func:`embed`.
+        ``weight``, ``beta``, ``quiet``, ``device``, ``backend``, ``threads`` and ``precision``, as for `embed`.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def choose_geometry(
     flat: bool = True,
     quiet: bool = True,
 ) -> Selection:
-    """The geometry for a training of so many iterations, which ``embed(dim=)`` and :func:`select` both ask for here.
+    """The geometry for a training of so many iterations, which ``embed(dim=)`` and `select` both ask for here.
 
     With one seed and dimension 4 it takes the iterations of one training. Of a limit on the time, half is
     for this. Without ``flat`` the curved geometries alone are compared.
@@ -322,7 +322,7 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
     ``gromov_delta`` is the largest of the four-point δ of sampled quadruples of nodes, in hops; ``relative_delta`` is
     2δ over the diameter, 0 for a tree and at most 1; ``time_inertia`` the share of the spectrum of the spectral start,
     beyond its first eigenvalue, that asks for further time dimensions. ``transitivity`` and ``open_wedges`` are those
-    of :func:`triadic_closure`, and 0 in a graph without a wedge.
+    of `triadic_closure`, and 0 in a graph without a wedge.
     """
     spectral = SpectralStart(graph)
     hops, rows = spectral.hops

@@ -78,7 +78,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Selection:
-    """What :func:`select` returns."""
+    """What `select` returns."""
 
     rows: list[Row]
     """The best first; those dropped early after those that were not."""

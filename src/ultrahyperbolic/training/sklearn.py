@@ -32,7 +32,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     """Embed the nodes of a graph, given by its adjacency matrix of tie strengths or as a networkx graph.
 
     It works as a step of a pipeline: ``fit_transform`` gives the points of the nodes, ``transform`` those of the graph
-    it was fitted to, or of new nodes. All settings have the names they have in :func:`ultrahyperbolic.embed`, which
+    it was fitted to, or of new nodes. All settings have the names they have in `ultrahyperbolic.embed`, which
     explains them.
 
     Parameters
@@ -167,7 +167,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         ----------
         X
             The adjacency matrix [n, n], dense, sparse or a data frame, whose columns then name the nodes; or a networkx
-            graph, a :class:`Graph`, a file, or the name of a data set.
+            graph, a `Graph`, a file, or the name of a data set.
         y
             Ignored.
         """
@@ -193,7 +193,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Parameters
         ----------
         X
-            What :meth:`fit` was given; or the ties [m, n] of m new nodes to the n fitted ones, one row per new node; or
+            What `fit` was given; or the ties [m, n] of m new nodes to the n fitted ones, one row per new node; or
             a networkx graph, or pairs or triples, with the ties of new nodes to fitted ones.
         """
         check_is_fitted(self)

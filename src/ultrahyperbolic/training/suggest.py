@@ -120,9 +120,9 @@ def suggest(
     node
         Pairs of this node alone.
     graph
-        Its graph, where it is not at hand, as after loading: anything :func:`as_graph` takes.
+        Its graph, where it is not at hand, as after loading: anything `as_graph` takes.
     calibration
-        That of :func:`calibrate`; made anew where it is not given, which takes up to ten trainings.
+        That of `calibrate`; made anew where it is not given, which takes up to ten trainings.
     quiet
         No progress bar.
     """

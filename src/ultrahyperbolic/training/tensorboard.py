@@ -37,7 +37,7 @@ class TensorBoard:
     folder
         Where to write: ``tensorboard --logdir folder`` reads it, also while the training runs.
     graph, configs
-        What is trained, as :func:`embed_many` takes it.
+        What is trained, as `embed_many` takes it.
     """
 
     def __init__(self, folder: str | os.PathLike[str], graph: Graph, configs: Sequence[TrainingConfig]) -> None:

@@ -76,7 +76,7 @@ def embed_best(
 ) -> Embedding:
     """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
 
-    Raises :class:`Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
+    Raises `Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
     """
     interrupted = False
     try:
@@ -140,9 +140,9 @@ def embed_many(
 ) -> list[Embedding]:
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
-    ``checkpoint`` is what :meth:`Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
+    ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
     ``start`` is where those start that say so.
-    Raises :class:`Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
+    Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
     graph.require_trainable()
     if time_limit is not None:

@@ -1,4 +1,4 @@
-"""What compiled loops are given, as named tuples; of the space they are told by :class:`KernelSpace`."""
+"""What compiled loops are given, as named tuples; of the space they are told by `KernelSpace`."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Rules(NamedTuple):
 
 
 class NodeEdges(NamedTuple):
-    """The edges of every node, as :class:`Incidence` has them."""
+    """The edges of every node, as `Incidence` has them."""
 
     offsets: NDArray[np.int64]
     edges: NDArray[np.int64]

@@ -163,7 +163,7 @@ class Passes:
     ) -> None:  # fmt: skip
         """Put the pass on the current stream of the device: ``least``, ``sums`` and ``gradient`` hold what it finds.
 
-        Points are those of :meth:`pair_points`, and factors [runs, d], the metric's signs over 4|β|, in the precision
+        Points are those of `pair_points`, and factors [runs, d], the metric's signs over 4|β|, in the precision
         of pairs; radius is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs].
         """
         when = (schedule, schedule.shape[-1], iterations)

@@ -63,7 +63,7 @@ def bits(_, x):
 
 @intrinsic
 def from_bits(_, x):
-    """The reverse of :func:`bits`."""
+    """The reverse of `bits`."""
 
     def generate(context, builder, signature, arguments):
         return builder.bitcast(arguments[0], ir.DoubleType())

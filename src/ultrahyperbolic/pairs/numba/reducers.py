@@ -83,7 +83,7 @@ class Space(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """What :func:`reduce_rows` returns; nodes u have their neighbours v in ascending order of d(u, v)."""
+    """What `reduce_rows` returns; nodes u have their neighbours v in ascending order of d(u, v)."""
 
     sums: Floats
     """[n] Σ_v d(u, v)"""
@@ -140,7 +140,7 @@ def reduce_rows(
     block_rows: int | None = None,
     threads: int = 1,
 ) -> Rows:
-    """Sums, the k nearest and the counts of every row, and what :func:`count_nonedges` counts, in one pass.
+    """Sums, the k nearest and the counts of every row, and what `count_nonedges` counts, in one pass.
 
     (tails, heads) [2m] are neighbours, sorted by tail; thresholds [t] are ascending.
     """
