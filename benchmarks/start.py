@@ -6,8 +6,8 @@ Each is a process of its own, imports and compilation included. The second ``emb
 disk. Queries are compared with ``python -c "import pyarrow.parquet"``, measured in turn with them: the median of
 several runs, after one that is not counted.
 
-``--page docs/PAGE.md`` times the commands that a page shows, in order, in an empty folder: first with nothing compiled,
-then again.
+``--tasks`` times the ten tasks of ``docs/ten-tasks.md`` instead, each with nothing compiled and then again;
+``--docs docs/ten-tasks.md`` writes the table into the page.
 """
 
 from __future__ import annotations
@@ -15,8 +15,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -24,6 +22,8 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
+
+import tasks
 
 COMMAND = (sys.executable, "-m", "ultrahyperbolic")
 ARROW = (sys.executable, "-c", "import pyarrow.parquet")
@@ -65,28 +65,21 @@ def queries(saved: Path, runs: int) -> dict[str, float]:
     return figures | ratios
 
 
-def page_times(page: Path) -> dict[str, list[float]]:
-    """The seconds of each command in the ``console`` blocks of a page: cold, then warm.
-
-    Where the page shows a file (its name, then a block of text), the file is there.
-    """
-    text = page.read_text(encoding="utf-8")
-    blocks = "\n".join(re.findall(r"```console\n(.*?)```", text, re.S))
-    commands = re.findall(r"^\$ ultrahyperbolic (.+)$", blocks, re.M)
-    times: dict[str, list[float]] = {command: [] for command in commands}
+def ten_tasks(page: Path | None) -> dict[str, float]:
+    """The ten tasks of a newcomer, cold and warm; the table goes into the page."""
+    times = []
+    print("    cold     warm")
     with tempfile.TemporaryDirectory() as name:
-        environment = {**os.environ, "NUMBA_CACHE_DIR": f"{name}/cache"}
-        for temperature in ("cold", "warm"):
-            folder = Path(name) / temperature
-            folder.mkdir()
-            for file, content in re.findall(r"`([\w.]+)`:\n\n```text\n(.*?)```", text, re.S):
-                (folder / file).write_text(content, encoding="utf-8")
-            for command in commands:
-                start = time.perf_counter()
-                words = [*COMMAND, *shlex.split(command)]
-                subprocess.run(words, env=environment, cwd=folder, capture_output=True, check=False)
-                times[command].append(time.perf_counter() - start)
-    return times
+        for found in tasks.timings(Path(name)):
+            times.append(found)
+            print(f"{found.cold:7.1f}s {found.warm:7.1f}s  {found.task.words}", flush=True)
+    if page is not None:
+        tasks.write(page, times)
+    return {
+        f"task{number}_{kind}_seconds": getattr(found, kind)
+        for number, found in enumerate(times, start=1)
+        for kind in ("cold", "warm")
+    }
 
 
 def main() -> None:
@@ -96,14 +89,11 @@ def main() -> None:
     parser.add_argument(
         "--queries", metavar="FOLDER", type=Path, help="measure only queries, of this embedding of karate"
     )
-    parser.add_argument("--page", type=Path, help="time the commands that this page of the docs shows")
+    parser.add_argument("--tasks", action="store_true", help="time the ten tasks of docs/ten-tasks.md")
+    parser.add_argument("--docs", type=Path, metavar="PAGE", help="of --tasks: the page to write the table into")
     arguments = parser.parse_args()
-    if arguments.page:
-        times = page_times(arguments.page)
-        print("    cold     warm")
-        for command, (cold, warm) in times.items():
-            print(f"{cold:7.1f}s {warm:7.1f}s  ultrahyperbolic {command}")
-        write(arguments.json, times)
+    if arguments.tasks:
+        write(arguments.json, ten_tasks(arguments.docs))
         return
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
