@@ -54,6 +54,7 @@ def test_evaluate_is_each_measure(measure):
     points = space.random(34, generator=torch.Generator().manual_seed(0))
     options = {"dissimilarity": measure, "epsilon": 0.3} if measure == "smoothed" else {"dissimilarity": measure}
     found = evaluate(graph, points, space, **options)
+    assert evaluate(graph, points.numpy(), space, **options) == found
     assert set(found) == KEYS
     assert all(type(value) is float for value in found.values())
     violated, rebuilt = (

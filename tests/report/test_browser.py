@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -181,6 +183,24 @@ def test_the_top_ten_have_their_names_inside_and_apart(show, lesmis, width, them
     assert page.complaints == []
     page.keep(f"lesmis-{theme}-{width}")
     page.page.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["airports", "netscience"])
+def test_the_top_ten_of_larger_graphs_have_their_names_inside_and_apart(show, name):
+    file = Path(os.environ.get("ULTRAHYPERBOLIC_DATA", "")) / "graphs" / f"{name}.tsv.gz"
+    if not file.is_file():
+        pytest.skip(f"{file} is not there: set ULTRAHYPERBOLIC_DATA to the folder of data")
+    found = embed(file, iterations=300, quiet=True)
+    for width, theme in product((1400, 390), ("light", "dark")):
+        page = show(found, width, 900 if width > 1000 else 844, color_scheme=theme, has_touch=width < 1000)
+        names = page.names("map-plot")
+        assert are_inside_and_apart([each for each in names if each["node"] < 10])
+        assert set(range(10)) <= {each["node"] for each in names}
+        assert page.sticking_out() == []
+        assert page.complaints == []
+        page.keep(f"{name}-{theme}-{width}")
+        page.page.close()
 
 
 def test_the_selected_node_and_its_neighbours_are_named(show, lesmis):

@@ -40,7 +40,7 @@ class OverPairs(NamedTuple):
 
 def evaluate(
     graph: Graph,
-    points: Tensor,
+    points: Tensor | Floats,
     manifold: Manifold,
     *,
     dissimilarity: Dissimilarity = "geodesic",
@@ -59,6 +59,7 @@ def evaluate(
     """
     dissimilarity = dissimilarity if measure is None else former_measure(measure)
     options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend, popularity=popularity)
+    points = points if isinstance(points, Tensor) else torch.from_numpy(np.array(points))
     found = over_pairs(graph, points, manifold, progress=progress, **options).measures
     return found | over_nodes(graph, points, progress=progress)
 
