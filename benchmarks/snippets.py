@@ -9,6 +9,7 @@ folder with the files that the page shows: a text block is a file if a line with
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import shlex
@@ -58,7 +59,9 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("pages", type=Path, nargs="*", help="which pages; all if none is named")
+    parser.add_argument("--json", type=Path, help="write how many commands each page has, and whether it changed")
     arguments = parser.parse_args()
+    figures: dict[str, int] = {}
     for page in arguments.pages or pages():
         path = page.resolve()
         text = path.read_text(encoding="utf-8")
@@ -72,7 +75,11 @@ def main() -> None:
             new = refreshed(text, lambda words: CliRunner().invoke(app, shlex.split(words)[1:]).output)
             os.chdir(before)
         path.write_text(new, encoding="utf-8")
+        figures |= {f"{path.stem}_commands": len(examples(text)), f"{path.stem}_changed": int(new != text)}
         print(f"{path.name}: {len(examples(text))} commands, {'changed' if new != text else 'as it was'}")
+
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluation.py"
 
 
+@pytest.mark.slow
 def test_the_figures_are_printed_and_written(tmp_path: Path) -> None:
     path = tmp_path / "out" / "evaluation.json"
     sizes = ["--nodes", "80", "--both", "60", "--repeats", "1"]

@@ -175,6 +175,7 @@ def test_a_peer_that_fails_is_said_and_the_run_goes_on(compare, monkeypatch, cap
     assert "umap.karate.seed0: UMAP failed" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_ours_are_trained_by_the_public_call(club):
     from measuring import measured
     from ours_peer import train
@@ -189,6 +190,7 @@ def test_ours_are_trained_by_the_public_call(club):
     assert measures["map"] > 0.5
 
 
+@pytest.mark.slow
 def test_popularity_is_taken_from_what_is_measured(club):
     from measuring import auc, hypernyms, measured
     from ours_peer import train

@@ -44,13 +44,13 @@ def test_the_sums_are_not_taken_again(plain):
 
 
 def test_the_table_has_two_more_columns(plain, ranked):
-    assert list(plain.hierarchy()) == ["node", "label", "delta", "rank"]
+    assert list(plain.hierarchy()) == ["node", "delta", "rank", "club"]
     table = ranked.hierarchy()
-    assert list(table) == ["node", "label", "delta", "rank", "rank_low", "rank_high"]
+    assert list(table) == ["node", "delta", "rank", "rank_low", "rank_high", "club"]
     order = [ranked.index(node) for node in table["node"]]
     assert table["rank_low"].tolist() == ranked.rank_intervals.low[order].tolist()
     assert table["rank_high"].tolist() == ranked.rank_intervals.high[order].tolist()
-    assert list(ranked.to_pandas())[-3:] == ["rank", "rank_low", "rank_high"]
+    assert list(ranked.to_pandas())[-4:] == ["rank", "rank_low", "rank_high", "club"]
 
 
 def test_they_are_saved_and_read(ranked, tmp_path):

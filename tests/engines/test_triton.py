@@ -242,7 +242,9 @@ def test_offsets_of_nodes(manifold, tau, scope):
 
 
 @pytest.mark.parametrize("optimizer", ["descent", "phi", "signed-gradient"])
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2), Euclidean(3)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [PseudoHyperboloid(2, 2), pytest.param(Euclidean(3), marks=pytest.mark.slow)], ids=str
+)
 def test_points_move_with_their_offsets(manifold, optimizer):
     if isinstance(manifold, Euclidean) and optimizer != "descent":
         pytest.skip("flat space has no φ")

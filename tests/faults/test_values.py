@@ -115,7 +115,7 @@ def test_the_command_tells_and_writes_what_is_finite(call, poison):
     run = read_sealed_json(Path("club/run.json"))
     assert result.exit_code == 0
     assert run["nonfinite"] == 1
-    assert "  values that were not finite: taken back 1 times, each time with half the step\n" in result.stdout
+    assert "  the training diverged 1 times and went back, each time with half the step\n" in result.stdout
     assert np.isfinite(uh.load("club").points).all()
 
 

@@ -169,8 +169,14 @@ def lesmis() -> Embedding:
     return embed(datasets.lesmis(), p=3, q=1, iterations=150, quiet=True)
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1400, 390])
+@pytest.mark.parametrize(
+    ("width", "theme"),
+    [
+        (1400, "light"),
+        (390, "dark"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((1400, "dark"), (390, "light"))),
+    ],
+)
 def test_the_top_ten_have_their_names_inside_and_apart(show, lesmis, width, theme):
     page = show(lesmis, width, 900 if width > 1000 else 844, color_scheme=theme, has_touch=width < 1000)
     for view in ("map-plot", "space-plot"):
@@ -280,12 +286,12 @@ def test_pictures_are_saved_as_png_and_svg(tab):
 def test_colours_follow_the_column_that_is_chosen(tab, club):
     colours = "document.getElementById('map-plot').data[0].marker.color"
     before = tab.page.evaluate(colours)
-    tab.page.select_option("#colour", label="label")
+    tab.page.select_option("#colour", label="club")
     tab.page.wait_for_timeout(300)
     after = tab.page.evaluate(colours)
     assert len(set(after)) == 2
     assert after != before
-    sides = [club.graph.labels[node] for node in club.hierarchy()["node"]]
+    sides = club.hierarchy()["club"].tolist()
     assert len({(colour, side) for colour, side in zip(after, sides, strict=True)}) == 2
     assert "Officer" in tab.page.inner_text("#map-legend")
     assert tab.rows()[0][5] == sides[0]

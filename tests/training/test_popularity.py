@@ -125,7 +125,7 @@ def test_the_folder_keeps_it(popular, tmp_path):
     again = uh.load(popular.save(tmp_path / "club"))
     assert np.array_equal(again.popularity, popular.popularity)
     assert again.run["config"]["popularity"] is True
-    assert again.neighbors("34").equals(popular.neighbors("34").drop(columns="connected"))
+    assert again.neighbors("34").equals(popular.neighbors("34"))
     table = popular.to_pandas()
     assert np.array_equal(table["popularity"], popular.popularity)
     plain = replace(popular, popularity=None)
@@ -140,7 +140,7 @@ def test_a_folder_of_an_earlier_version_loads(tmp_path):
     again = uh.load(folder)
     assert again.popularity is None
     assert np.array_equal(again.points, made.points)
-    assert list(again.neighbors("34").columns) == ["node", "distance"]
+    assert list(again.neighbors("34").columns) == ["node", "distance", "connected", "club"]
 
 
 def test_other_forms_have_it_on_their_nodes(popular, tmp_path):
@@ -180,7 +180,7 @@ def test_a_record_of_an_earlier_version_has_none(popular):
 def test_neighbours_are_ordered_by_the_distance_less_the_popularity_of_the_other(popular):
     distances = popular.distances("34")
     table = popular.neighbors("34", k=33)
-    assert list(table.columns) == ["node", "distance", "popularity", "connected"]
+    assert list(table.columns) == ["node", "distance", "popularity", "connected", "club"]
     rows = [popular.index(node) for node in table["node"]]
     assert np.array_equal(table["distance"], distances[rows])
     assert np.array_equal(table["popularity"], popular.popularity[rows])

@@ -49,12 +49,13 @@ def test_they_are_the_nearest_pairs_without_a_tie(goal, monkeypatch):
 
 def test_the_table(club):
     table = club.suggest(6)
-    assert list(table.columns) == ["node", "label", "neighbor", "neighbor_label", "dissimilarity", "score"]
+    assert list(table.columns) == ["node", "neighbor", "dissimilarity", "score"]
     assert table["score"].between(0, 1).all()
     assert table["score"].is_monotonic_decreasing
     first = table.iloc[0]
     assert first["dissimilarity"] == pytest.approx(club.distance(first["node"], first["neighbor"]))
-    assert first["label"] == CLUB.labels[first["node"]]
+    named = replace(club, graph=CLUB.with_nodes({node: f"member {node}" for node in CLUB.ids})).suggest(1).iloc[0]
+    assert named["neighbor_label"] == f"member {named['neighbor']}"
     one = club.suggest(3, node="34")
     assert set(one["node"]) == {"34"}
     ties = {frozenset((CLUB.ids[i], CLUB.ids[j])) for i, j in CLUB.edges.tolist()}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from . import options as opt
@@ -15,6 +14,7 @@ from .sources import graph_of, open_embedding
 from .suggest import write_csv
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
 
     from ..embedding import Embedding
@@ -48,6 +48,7 @@ def cluster(
     found by Louvain's method. The column cluster of embedding.parquet keeps
     the result, 0 for the largest group; the report uses it for colours.
     """
+    import numpy as np
     import pandas as pd
 
     from ..progress import bar

@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import numpy as np
 import typer
 
 from . import options as opt
@@ -16,6 +15,8 @@ from .output import json_id, note, number, print_json, print_table, shown
 from .sources import find_graph, graph_name, graph_of, open_embedding
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..embedding import Embedding
 
 EXAMPLES = """
@@ -99,6 +100,7 @@ def place(
 
 def _nearest(embedding: Embedding, new: Embedding) -> tuple[np.ndarray, np.ndarray]:
     """The old nodes nearest to each new one [k, m], and how far they are [k, m]."""
+    import numpy as np
     import torch
 
     old, points = (torch.from_numpy(e.points.copy()) for e in (embedding, new))
