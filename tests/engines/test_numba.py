@@ -19,7 +19,7 @@ SINGLE = functools.partial(NumbaEngine, precision="float32")
 
 
 @pytest.mark.parametrize("capacities", ["tied", "distinct", "one"])
-@pytest.mark.parametrize("n", [9, 50, 400, 1000])
+@pytest.mark.parametrize("n", [9, 50, 400, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
 def test_smoothed_value_and_gradient(manifold, n, capacities):
     pairs, points = random_pairs(n, capacities, seed=n), spread_points(manifold, n)
@@ -56,6 +56,7 @@ def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
         assert max(value, gradient) <= bound, (n, capacities, scale)
 
 
+@pytest.mark.slow
 def test_three_thousand_nodes():
     manifold = PseudoHyperboloid(3, 1)
     pairs, points = random_pairs(3000, "tied"), spread_points(manifold, 3000)

@@ -29,6 +29,11 @@ SINGLE = functools.partial(TritonEngine, device=DEVICE, precision="float32")
 KARATE = RankedPairs.of(datasets.karate())
 
 
+def slow(*cases):
+    """Cases that `make test-all` looks at: the interpreter takes seconds for each."""
+    return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
+
+
 @pytest.mark.parametrize(("capacities", "tau"), [("tied", 0.01), ("distinct", 1.0), ("one", 0.1)])
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
 def test_smoothed_value_and_gradient(manifold, capacities, tau):
@@ -80,14 +85,14 @@ def test_points_that_coincide_have_no_slope(manifold, measure):
 
 
 @pytest.mark.parametrize(("capacities", "tau"), [("tied", 0.01), ("distinct", 1.0), ("one", 7e-4)])
-@pytest.mark.parametrize("manifold", [MANIFOLDS[0], MANIFOLDS[2], Euclidean(4)], ids=str)
+@pytest.mark.parametrize("manifold", [MANIFOLDS[2], *slow(MANIFOLDS[0], Euclidean(4))], ids=str)
 def test_edges_compared_with_the_pairs_of_their_ends(manifold, capacities, tau):
     pairs, points = random_pairs(70, capacities), spread_points(manifold, 70)
     assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-10
     assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-4
 
 
-@pytest.mark.parametrize("edges", ["complete", "complete, of one capacity", "star", "single"])
+@pytest.mark.parametrize("edges", ["star", "single", *slow("complete", "complete, of one capacity")])
 def test_ends_with_nothing_to_compare_with(edges):
     n, manifold = 70, PseudoHyperboloid(2, 2)
     i, j = np.triu_indices(n, 1)
@@ -234,7 +239,9 @@ def of_offsets(pairs, manifold, tau, scope, points, engine_of, size=0.3):
 
 @pytest.mark.parametrize("scope", ["graph", "node"])
 @pytest.mark.parametrize("tau", [1.0, 0.05, 7e-4])
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 0), Euclidean(3)], ids=str)
+@pytest.mark.parametrize(
+    "manifold", [PseudoHyperboloid(2, 2, -4.0), *slow(PseudoHyperboloid(3, 0), Euclidean(3))], ids=str
+)
 def test_offsets_of_nodes(manifold, tau, scope):
     pairs, points = random_pairs(70, "tied"), spread_points(manifold, 70)
     assert of_offsets(pairs, manifold, tau, scope, points, DOUBLE) <= 1e-10
@@ -242,9 +249,7 @@ def test_offsets_of_nodes(manifold, tau, scope):
 
 
 @pytest.mark.parametrize("optimizer", ["descent", "phi", "signed-gradient"])
-@pytest.mark.parametrize(
-    "manifold", [PseudoHyperboloid(2, 2), pytest.param(Euclidean(3), marks=pytest.mark.slow)], ids=str
-)
+@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2), *slow(Euclidean(3))], ids=str)
 def test_points_move_with_their_offsets(manifold, optimizer):
     if isinstance(manifold, Euclidean) and optimizer != "descent":
         pytest.skip("flat space has no φ")
