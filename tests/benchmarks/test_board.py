@@ -312,6 +312,7 @@ def test_longer_takes_the_median_of_a_run(board, tmp_path):
     assert found["longer:iterations"] == 8
 
 
+@pytest.mark.slow
 def test_depth_stands_beside_what_is_cheap(board):
     found = board("depth", "--graphs", "karate", "planted_tree", "--geometries", "Q2_2", "--seeds", "1", *SHORT)
     assert found["depth:karate/strength"] == 1.0  # the leaders have the most

@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "report.py"
 
 
+@pytest.mark.slow
 def test_the_figures_are_printed_and_written(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.delenv("ULTRAHYPERBOLIC_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

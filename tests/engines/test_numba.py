@@ -29,7 +29,7 @@ def test_smoothed_value_and_gradient(manifold, n, capacities):
         assert gradient <= 1e-10, tau
 
 
-@pytest.mark.parametrize("n", [50, 1000])
+@pytest.mark.parametrize("n", [50, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
 def test_single_precision_pairs(manifold, n):
     pairs, points = random_pairs(n, "tied"), spread_points(manifold, n)

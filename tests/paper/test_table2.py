@@ -64,6 +64,7 @@ def test_the_published_norm_proxy(small, tmp_path):
     assert "norm_proxy_rho_all_published" not in TARGETS["table3"].run(1, tmp_path, True, iterations=2)
 
 
+@pytest.mark.slow
 def test_several_seeds_have_a_spread(small, tmp_path):
     alone = TARGETS["table2"].run(1, tmp_path, True, iterations=20)
     figures = TARGETS["table2"].run(3, tmp_path, True, iterations=20)

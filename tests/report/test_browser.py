@@ -447,7 +447,7 @@ def test_the_keyboard_is_enough(tab, club):
     ) == 0  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [1280, 360])
+@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 360])
 def test_ranks_have_their_intervals_over_the_seeds(show, club, width):
     ends = RankIntervals(np.maximum(club.rank - 2, 1), np.minimum(club.rank + 3, 34), 19 / 21)
     ranked = show(club.with_ranks(ends, seeds=20, first_seed=0), width=width)
@@ -458,6 +458,7 @@ def test_ranks_have_their_intervals_over_the_seeds(show, club, width):
     assert ranked.complaints == []
 
 
+@pytest.mark.slow
 def test_light_and_dark(tab):
     page = tab.page
     paper = "getComputedStyle(document.body).backgroundColor"
