@@ -82,7 +82,11 @@ def test_loss_and_gradients_are_the_literal_ones(manifold, pairs, scope):
 
 
 @pytest.mark.parametrize("scope", SCOPES)
-@pytest.mark.parametrize(("manifold", "n"), [(MANIFOLDS[k], 130) for k in (0, 1, 4)] + [(MANIFOLDS[2], 900)], ids=str)
+@pytest.mark.parametrize(
+    ("manifold", "n"),
+    [(MANIFOLDS[k], 130) for k in (0, 1, 4)] + [pytest.param(MANIFOLDS[2], 900, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_large_graphs_equal_the_reference(manifold, n, scope):
     pairs, points = random_pairs(n, "tied"), spread_points(manifold, n)
     for tau, size in ((1.0, 0.3), (0.05, 2.0), (7e-4, 0.1), (7e-4, 2.0)):

@@ -76,7 +76,11 @@ def test_distances_of_ten_at_a_small_temperature():
         assert max(value, gradient) <= 1e-10
 
 
-@pytest.mark.parametrize(("manifold", "n"), [(m, 130) for m in MANIFOLDS] + [(MANIFOLDS[2], 900)], ids=str)
+@pytest.mark.parametrize(
+    ("manifold", "n"),
+    [(m, 130) for m in MANIFOLDS] + [pytest.param(MANIFOLDS[2], 900, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_large_graphs_equal_the_reference(manifold, n):
     pairs, points = random_pairs(n, "tied"), spread_points(manifold, n)
     for tau in TEMPERATURES:
