@@ -350,4 +350,4 @@ def test_bugs_keep_their_traceback(call, monkeypatch):
 def test_measuring_saving_and_the_report_share_one_pass_over_the_pairs(call, passes):
     assert call("embed karate -o club --iterations 60 --temperature 0.1").exit_code == 0
     assert Path("club/report.html").exists()
-    assert len(passes) == 3  # one to measure; the map and the communities of the report ask for more neighbours
+    assert len(passes) == 1

@@ -45,24 +45,6 @@ def run(*words: object, folder: Path, **options) -> subprocess.CompletedProcess[
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, **options)
 
 
-def on_terminal(*words: object, folder: Path) -> tuple[int, str]:
-    """The exit code, and what a terminal shows of stderr, without colours and movements."""
-    pty = pytest.importorskip("pty")
-    ours, theirs = pty.openpty()
-    shown, environment = b"", {**os.environ, "TERM": "xterm", "COLUMNS": "160"}
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, words)], cwd=folder, stdout=subprocess.DEVNULL, stderr=theirs, env=environment
-    )
-    os.close(theirs)
-    try:
-        while block := os.read(ours, 1 << 16):
-            shown += block
-    except OSError:  # on Linux, the end
-        pass
-    os.close(ours)
-    return process.wait(timeout=60), re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown.decode())
-
-
 def drawn_at(*words: object, folder: Path, cache: Path | None = None) -> tuple[int, list[float], str]:
     """The exit code, the seconds after the start at which a terminal was written to, and what it showed."""
     pty = pytest.importorskip("pty")
@@ -83,6 +65,12 @@ def drawn_at(*words: object, folder: Path, cache: Path | None = None) -> tuple[i
     os.close(ours)
     code = process.wait(timeout=60)
     return code, [*times, time.monotonic() - began], shown.decode()
+
+
+def on_terminal(*words: object, folder: Path) -> tuple[int, str]:
+    """The exit code, and what a terminal shows of stderr, without colours and movements."""
+    code, _times, shown = drawn_at(*words, folder=folder)
+    return code, re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown)
 
 
 @pytest.mark.parametrize("cold", [False, pytest.param(True, marks=pytest.mark.slow)])

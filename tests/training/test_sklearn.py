@@ -45,8 +45,6 @@ def test_parameters_and_errors():
 
 PART = "the fitted graph has points of its own; a part of it, or its nodes in another order, are new nodes"
 EXPECTED = {"check_methods_subset_invariance": PART, "check_methods_sample_order_invariance": PART}
-if not hasattr(uh.Embedding, "transform"):
-    EXPECTED["check_fit_idempotent"] = "Embedding.transform is not built yet"
 
 
 @parametrize_with_checks(
@@ -107,7 +105,6 @@ def test_a_dimension_is_chosen_and_a_device_taken():
         uh.UltrahyperbolicEmbedding(seed=0, random_state=0).fit(adjacency())
 
 
-@pytest.mark.skipif(not hasattr(uh.Embedding, "transform"), reason="Embedding.transform is not built yet")
 def test_new_nodes_are_placed_by_their_ties():
     graph, matrix = uh.datasets.karate(), adjacency().toarray()
     model = uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=50, seed=0).fit(matrix)

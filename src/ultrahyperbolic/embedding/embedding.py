@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from ..checks import check_count
-from ..evaluation.clusters import clusters
+from ..evaluation.clusters import clusters, width_of
 from ..evaluation.components import component_delta
 from ..evaluation.hierarchy import ranks_of
 from ..evaluation.ranks import RankIntervals
@@ -246,7 +246,8 @@ class Embedding:
         """
         ties = self.record.graph.edges if self.graph is None and self.record.graph is not None else None
         ties = ties if self.graph is None else self.graph.n_edges
-        return clusters(self._tensor, self.manifold, pairs=ties, popularity=self.popularity)
+        near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
+        return clusters(self._tensor, self.manifold, pairs=ties, near=near, popularity=self.popularity)
 
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True

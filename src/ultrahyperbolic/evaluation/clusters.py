@@ -50,6 +50,7 @@ def clusters(
     geometry: Geometry | Manifold,
     *,
     pairs: int | None = None,
+    near: tuple[Ints, Floats] | None = None,
     **options: Unpack[PassOptions],
 ) -> Ints:
     """The community of each of the points [n, d]: int64 [n], numbered from 0, the largest, on.
@@ -66,6 +67,8 @@ def clusters(
         Where the points are, as a geometry or as a manifold.
     pairs
         How many pairs are joined: as many as the graph has ties is best; by default five for each node.
+    near
+        The nearest of each point and how far they are, `width_of` columns each, where they are known: it saves a pass.
     options
         Those of `ultrahyperbolic.pairs.PassOptions`; with a popularity, nearest are the pairs of the least
         distance less that of both ends.
@@ -80,19 +83,23 @@ def clusters(
     if n < 2:
         return np.zeros(n, dtype=np.int64)
     count = _USUAL * n if pairs is None else check_count("pairs", pairs, 0)
-    first, second = _nearest_pairs(given, manifold, count, options)
+    if near is None:
+        found = nearest(given, manifold, width_of(n, count), **options)
+        near = found.indices.cpu().numpy(), found.distances.double().cpu().numpy()
+    popularity = popularity_of(options, given)
+    first, second = _nearest_pairs(*near, count, None if popularity is None else popularity.double().cpu().numpy())
     return _by_size(_best(_Links(n, first, second, np.ones(len(first)), np.zeros(n))))
 
 
-def _nearest_pairs(points: Tensor, manifold: Manifold, count: int, options: PassOptions) -> tuple[Ints, Ints]:
+def width_of(n: int, pairs: int) -> int:
+    """How many of the nearest of each of n points are looked at, to join so many pairs."""
+    return min(n - 1, max(_FEWEST, min(_MOST, _SPARE * math.ceil(2 * pairs / max(1, n)))))
+
+
+def _nearest_pairs(near: Ints, apart: Floats, count: int, offsets: Floats | None) -> tuple[Ints, Ints]:
     """The nearest pairs i < j of all, ``count`` of them, and beside these that of each node with its nearest."""
-    n = len(points)
-    width = min(n - 1, max(_FEWEST, min(_MOST, _SPARE * math.ceil(2 * count / n))))
-    found = nearest(points, manifold, width, **options)
-    near, apart = found.indices.cpu().numpy(), found.distances.double().cpu().numpy()
-    popularity = popularity_of(options, points)
-    if popularity is not None:
-        offsets = popularity.double().cpu().numpy()
+    n, width = near.shape
+    if offsets is not None:
         apart = apart - offsets[near] - offsets[:, None]
     tails = np.repeat(np.arange(n), width).reshape(n, width)
     codes, where = np.unique(np.minimum(tails, near) * n + np.maximum(tails, near), return_index=True)

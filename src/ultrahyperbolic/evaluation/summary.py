@@ -17,6 +17,7 @@ from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistic
 from ..progress import bar
 from .baselines import closeness, pagerank
 from .closure import triadic_closure
+from .clusters import width_of
 from .components import component_delta
 from .hierarchy import hierarchy_spearman, norm_proxy, strength_spearman
 from .inputs import Floats, check_points, edge_tensor
@@ -35,7 +36,7 @@ class OverPairs(NamedTuple):
     delta: Floats
     """[n] δ of the graph, as of `ultrahyperbolic.evaluation.delta`."""
     nearest: Nearest
-    """The nearest five of each node, or all others where there are fewer."""
+    """The nearest of each node: as many as communities are found by, or all others where there are fewer."""
 
 
 def evaluate(
@@ -72,7 +73,7 @@ def over_pairs(
     A graph of several components takes another over the pairs within each, for δ.
     """
     check_points(graph, points)
-    k = min(_NEAREST, graph.n_nodes - 1)
+    k = width_of(graph.n_nodes, graph.n_edges)
     if k < 1:
         none = torch.empty(graph.n_nodes, 0)
         return OverPairs({}, np.zeros(graph.n_nodes), Nearest(none.long(), none))
@@ -91,7 +92,7 @@ def over_pairs(
             "violated_orders": orders.edges_vs_nonedges,
             "tie_order": 1.0 - orders.ties,
             "violated_orders_all": orders.all_classes,
-            f"precision_at_{_NEAREST}": precision_of(graph, indices) if k == _NEAREST else math.nan,
+            f"precision_at_{_NEAREST}": precision_of(graph, indices[:, :_NEAREST]) if k >= _NEAREST else math.nan,
             "mean_rank": ranks.mean_rank,
         }
         return OverPairs(_defined(found | _correlations(graph, delta, "")), delta, statistics.nearest)

@@ -37,6 +37,10 @@ class Links(NamedTuple):
     """[m] from 0 to 1."""
 
 
+Near = tuple[Ints, Floats]
+"""The nearest of each node [n, k], and how far they are [n, k]."""
+
+
 class Map(NamedTuple):
     """Nodes in the plane."""
 
@@ -53,6 +57,7 @@ def map_layout(
     popularity: Floats | None = None,
     component: Ints | None = None,
     mass: Floats | None = None,
+    near: Near | None = None,
 ) -> Map:
     """A map of points [n, d], the same for the same points.
 
@@ -60,7 +65,8 @@ def map_layout(
     layouts. So what lies close together on the map is close in the embedding; a long way across it means little.
 
     How far apart unrelated components lie says nothing, so with ``component`` [n] each is laid out alone, and they are
-    packed side by side, the largest in the middle. Nodes of a larger ``mass`` [n] push others farther away.
+    packed side by side, the largest in the middle. Nodes of a larger ``mass`` [n] push others farther away. ``near``
+    are the nearest of each point, where they are known: it saves a pass where there is one component.
     """
     n = len(points)
     label = np.zeros(n, np.int64) if component is None else np.unique(component, return_inverse=True)[1]
@@ -72,7 +78,8 @@ def map_layout(
     found = [Links(np.empty((0, 2), np.int64), np.empty(0))]
     for size, alike in groupby(parts, key=len):
         rows = np.array(list(alike))
-        links = [_links_of(row, points, manifold, popularity) for row in rows]
+        known = near if size == n else None
+        links = [_links_of(row, points, manifold, popularity, known) for row in rows]
         found += [Links(row[some.ends], some.weights) for row, some in zip(rows, links, strict=True)]
         spread = _spread(_side_by_side(links, size), weight[rows])
         placed.extend(size**_ROOM * _unit(places) for places in spread)
@@ -83,8 +90,8 @@ def map_layout(
     return Map(places, Links(np.concatenate(ends), np.concatenate(weights)))
 
 
-def _links_of(rows: Ints, points: Floats, manifold: Manifold, popularity: Floats | None) -> Links:
-    return near_links(points[rows], manifold, popularity=None if popularity is None else popularity[rows])
+def _links_of(rows: Ints, points: Floats, manifold: Manifold, popularity: Floats | None, near: Near | None) -> Links:
+    return near_links(points[rows], manifold, popularity=None if popularity is None else popularity[rows], near=near)
 
 
 def _side_by_side(links: list[Links], size: int) -> Links:
@@ -93,7 +100,14 @@ def _side_by_side(links: list[Links], size: int) -> Links:
     return Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
 
 
-def near_links(points: Floats, manifold: Manifold, *, popularity: Floats | None = None, k: int = NEIGHBOURS) -> Links:
+def near_links(
+    points: Floats,
+    manifold: Manifold,
+    *,
+    popularity: Floats | None = None,
+    k: int = NEIGHBOURS,
+    near: Near | None = None,
+) -> Links:
     """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less by a scale of the node's own.
 
     A pair counts as near if either is near the other: w_ij + w_ji - w_ij · w_ji.
@@ -102,8 +116,10 @@ def near_links(points: Floats, manifold: Manifold, *, popularity: Floats | None 
     k = min(k, n - 1)
     if k < 1:
         return Links(np.empty((0, 2), np.int64), np.empty(0))
-    found = nearest(torch.from_numpy(np.array(points)), manifold, k, popularity=popularity)
-    others, far = found.indices.numpy(), found.distances.numpy()
+    if near is None:
+        found = nearest(torch.from_numpy(np.array(points)), manifold, k, popularity=popularity)
+        near = found.indices.numpy(), found.distances.numpy()
+    others, far = near[0][:, :k], near[1][:, :k]
     if popularity is not None:
         far = far - popularity[others]
     beyond = far - far.min(axis=1, keepdims=True)
@@ -221,8 +237,9 @@ def _packed(parts: list[Floats]) -> Floats:
 def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
     """The map of the nodes at ``rows``: their components apart, and more room for those of a larger strength."""
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
+    near = _all_near(embedding, rows) if len(rows) == len(embedding) > NEIGHBOURS else None
     if graph is None:
-        return map_layout(embedding.points[rows], embedding.manifold, popularity=popularity)
+        return map_layout(embedding.points[rows], embedding.manifold, popularity=popularity, near=near)
     strength = graph.strength[rows]
     mass = 0.6 + np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300))
     return map_layout(
@@ -231,4 +248,13 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
         popularity=popularity,
         component=components(graph)[rows],
         mass=mass / mass.mean(),
+        near=near,
     )
+
+
+def _all_near(embedding: Embedding, rows: Ints) -> Near:
+    """The nearest of all nodes, taken in the order of ``rows``."""
+    place = np.empty(len(rows), np.int64)
+    place[rows] = np.arange(len(rows))
+    others, far = embedding.nearest(NEIGHBOURS)
+    return place[others[rows]], far[rows]
