@@ -116,6 +116,10 @@ def test_communities_are_found_where_they_are_plain():
     for k in np.unique(clump):
         assert len(set(found.codes[clump == k].tolist())) == 1
     assert len(set(found.codes.tolist())) >= 3
+    # In whatever order the nodes are asked for, and of a part of them.
+    for some in (np.random.default_rng(0).permutation(60), np.random.default_rng(1).permutation(60)[:50]):
+        (mixed,) = columns(embedding, None, some)
+        assert all(len(set(mixed.codes[clump[some] == k].tolist())) == 1 for k in np.unique(clump))
     sizes = np.bincount(found.codes)
     assert (np.diff(sizes) <= 0).all()  # the largest first
 

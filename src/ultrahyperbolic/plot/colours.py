@@ -66,7 +66,7 @@ def communities(embedding: Embedding, rows: Ints) -> Ints:
     if known is not None:
         return np.unique(known[rows], return_inverse=True)[1].astype(np.int64)
     if len(rows) == len(embedding):
-        return embedding.cluster()
+        return embedding.cluster()[rows]
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
     return clusters(embedding.points[rows], embedding.manifold, popularity=popularity)
 
