@@ -151,8 +151,13 @@ def embed(
         _option(_TRAINING, "--device", help="cpu or cuda; cuda if not said where there is one and the graph is large."),
     ] = None,
     backend: Annotated[
-        Literal["auto", "numba", "triton", "reference"],
-        _option(_TRAINING, "--backend", help="Compiled: numba on the CPU, triton on CUDA; reference: torch."),
+        Literal["auto", "numba", "triton", "reference", "sampled"],
+        _option(
+            _TRAINING,
+            "--backend",
+            help="All pairs: numba on the CPU, triton on CUDA, or reference (torch). sampled: for graphs with too many "
+            "pairs; the default beyond 200,000 nodes on the CPU and 1,000,000 on CUDA.",
+        ),
     ] = "auto",
     threads: Annotated[
         int | None, _option(_TRAINING, "--threads", min=1, help="CPU threads; results do not depend on it.")
@@ -316,7 +321,7 @@ def _check_machine(device: str | None, backend: str, precision: str | None) -> N
 
 
 def _check_deterministic(place: Place) -> None:
-    if place.backend == "reference" and place.torch_device.type != "cpu":
+    if place.backend in ("reference", "sampled") and place.torch_device.type != "cpu":
         device = place.torch_device
         raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
 

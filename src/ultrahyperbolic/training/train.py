@@ -20,7 +20,7 @@ from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
 from ..engines.base import BatchState, Engine, Floats, Place, Problem
 from ..engines.guard import guard
-from ..engines.memory import require_memory
+from ..engines.memory import fits, require_memory
 from ..engines.registry import make_engine
 from ..engines.spread import follow_spread
 from ..evaluation import over_nodes, over_pairs, rank_intervals
@@ -53,13 +53,18 @@ def problem_of(graph: Graph, configs: Sequence[TrainingConfig]) -> Problem:
 
 def check_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place) -> None:
     """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is free."""
+    require_memory(problem, place, lambda count: _start_bytes(problem, configs[:count]))
 
-    def start(count: int) -> int:
-        some = [config.geometry for config in configs[:count] if config.start == "spectral"]
-        kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
-        return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges, len(kinds))
 
-    require_memory(problem, place, start)
+def has_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place) -> bool:
+    """Whether there is memory for the trainings at a place that is settled."""
+    return fits(problem, place, _start_bytes(problem, configs))
+
+
+def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
+    some = [config.geometry for config in configs if config.start == "spectral"]
+    kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
+    return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges, len(kinds))
 
 
 def embed_best(
@@ -146,7 +151,7 @@ def embed_many(
         check_positive("time_limit", time_limit)
     problem = problem_of(graph, configs)
     check_memory(problem, configs, place)
-    engine = make_engine(problem, place)
+    engine = make_engine(problem, place, exact_end=configs[0].finish > 0.0)
     try:
         return _train(graph, configs, engine, time_limit, measures, quiet, callbacks, checkpoint)
     finally:
