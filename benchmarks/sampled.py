@@ -57,11 +57,12 @@ def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> dic
                 for name, values in (("loss", losses), ("gradient", along))
             },
         })  # fmt: skip
-    sizes = np.log([row["others"] for row in rows])
-    slopes = {
-        name: float(np.polyfit(sizes, np.log([abs(row[name]["bias"]) for row in rows]), 1)[0])  # type: ignore[index]
-        for name in ("loss", "gradient")
-    }
+    slopes: dict[str, float | None] = {}
+    for name in ("loss", "gradient"):
+        # Only a bias that can be told from nothing falls with anything.
+        known = [(row["others"], row[name]) for row in rows]
+        told = [(count, abs(v["bias"])) for count, v in known if abs(v["bias"]) > v["interval"]]  # type: ignore[index]
+        slopes[name] = float(np.polyfit(*np.log(np.array(told, dtype=float)).T, 1)[0]) if len(told) > 1 else None
     return {"scope": scope, "draws": draws, "rows": rows, "exponent": slopes}
 
 

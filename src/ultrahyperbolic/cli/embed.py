@@ -18,6 +18,7 @@ from .output import print_json
 from .resume import reopen
 from .signals import leaving
 from .sources import as_given, find_graph, graph_name, open_embedding, where_from
+from .together import left_behind, together
 from .training import Keeping, Task, begin, claim, train_and_keep
 
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def _option(panel: str, *names: str, **settings: Any) -> Any:
     return typer.Option(*names, rich_help_panel=panel, show_default=False, **settings)
 
 
+@together
 @opt.reads_graph
 def embed(
     context: typer.Context,
@@ -217,6 +219,12 @@ def embed(
         return
     if graph is None:
         raise Refused("Missing argument 'GRAPH' (see ultrahyperbolic embed --help)")
+    place, command = output or Path("out") / graph_name(graph), shlex.join(context.obj)
+    left = left_behind(place, command)
+    if left == "a checkpoint":
+        _resume(context, place, None, threads, keeping, again=True)
+        return
+    overwrite = overwrite or left == "a beginning"
     where = _geometry(signature, dim, beta)
     ends = None if temperature is None else opt.parse_ends("--temperature", temperature)
     _check_machine(device, backend, precision)
@@ -230,7 +238,6 @@ def embed(
     with refusing(GraphError):
         data.require_trainable()
     _check_ids(data)
-    place = output or Path("out") / graph_name(graph)
     with refusing(ValueError, TypeError):
         wishes = Wishes(optimizer, iterations, ends, dissimilarity, stop=stop, scope=scope, popularity=popularity)
         machine = Place(device, backend, threads, precision)
@@ -250,17 +257,22 @@ def embed(
     if execution.selection is None:
         claim(context, place, overwrite=overwrite)
     about = None if record.graph is None else where_from(record.graph, graph, reading)
-    command = shlex.join(context.obj)
     task = Task(place, execution, replace(record, graph=about, command=command, reading=as_given(reading)))
     begin(task)
     train_and_keep(task, keeping)
 
 
 def _resume(
-    context: typer.Context, folder: Path, time_limit: float | None, threads: int | None, keeping: Keeping
+    context: typer.Context,
+    folder: Path,
+    time_limit: float | None,
+    threads: int | None,
+    keeping: Keeping,
+    *,
+    again: bool = False,
 ) -> None:
-    """Go on with the training of a folder, or say that it is finished."""
-    task = reopen(context, folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet)
+    """Go on with the training of a folder, or say that it is finished; ``again`` where the command was restarted."""
+    task = reopen(context, folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet, again=again)
     if isinstance(task, Task):
         keeping.check_board()
         train_and_keep(task, keeping)

@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import torch
 
 from ..checks import check_count
+from ..processes import ProcessesError, processes
 from . import reference, sampled
 from .base import BACKENDS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
 from .numba import kind as numba_kind
@@ -35,11 +36,22 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     With ``exact_end``, one that draws samples evaluates all pairs nevertheless, where there are not too many.
     """
     place = settle(place, problem.pairs.n_nodes, problem)
+    if processes() > 1:
+        return _distributed(problem, place)
     engine = kind_of(place.backend).make(problem, place)
     if place.backend != "sampled" or not exact_end or not ends_exactly(place, problem.pairs.n_nodes):
         return engine
     last = _of_all_pairs(place, problem)
     return StagedEngine(engine, kind_of(last.backend).make(problem, last))
+
+
+def _distributed(problem: Problem, place: Place) -> Engine:
+    """The engine of the first of several processes."""
+    if place.backend != "numba":
+        raise ProcessesError(f"backend {place.backend!r} computes in one process: start it without torchrun")
+    from .distributed import DistributedEngine
+
+    return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
 
 
 def ends_exactly(place: Place, n_nodes: int) -> bool:
