@@ -190,8 +190,8 @@ class Embedding:
             found = nearest(self._tensor, self.manifold, k, popularity=self.popularity)
         return found.indices[:, :k].numpy(), found.distances[:, :k].numpy()
 
-    def remember(self, delta: Floats, nearest: Nearest) -> None:
-        """Keep what a pass over all pairs found of these points, δ and the nearest nodes: they are not sought again."""
+    def remember(self, delta: Floats, nearest: Nearest | None) -> None:
+        """Keep what was found of these points, δ and the nearest nodes where they are known: they are not sought again."""
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
     def index(self, node: Hashable) -> int:

@@ -23,7 +23,7 @@ from ..engines.guard import guard
 from ..engines.memory import fits, require_memory
 from ..engines.registry import make_engine
 from ..engines.spread import follow_spread
-from ..evaluation import over_nodes, over_pairs, rank_intervals
+from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Outcome, Progress, Stopped, run
@@ -289,8 +289,20 @@ def measured(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
 
 
 def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
-    """The measures of one pass over all pairs; the embedding keeps what that found, δ among it."""
+    """The measures of one pass over all pairs; the embedding keeps what that found, δ among it.
+
+    Of a large graph they are estimated from some nodes.
+    """
     points = torch.from_numpy(embedding.points.copy())
+    if graph.n_nodes > SAMPLED_NODES:
+        estimated = from_samples(graph, points, embedding.manifold, popularity=embedding.popularity, progress=not quiet)
+        embedding.remember(estimated.delta, None)
+        if not quiet:
+            log.warning(
+                "measures and ranks are estimated from %d of %d nodes, and closeness from 256; run.json has standard "
+                "errors", estimated.measures["measured_nodes"], graph.n_nodes,
+            )  # fmt: skip
+        return embedding.with_record(replace(embedding.record, measures=estimated.measures))
     found = over_pairs(graph, points, embedding.manifold, progress=not quiet, popularity=embedding.popularity)
     embedding.remember(found.delta, found.nearest)
     return embedding.with_record(replace(embedding.record, measures=found.measures))
@@ -298,7 +310,8 @@ def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Em
 
 def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
     """Beside those it has, the measures that need no distances."""
-    found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet)
+    sample = graph.n_nodes > SAMPLED_NODES
+    found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet, sample=sample)
     return embedding.with_record(replace(embedding.record, measures={**embedding.record.measures, **found}))
 
 
