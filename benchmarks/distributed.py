@@ -1,8 +1,8 @@
 """What a second process brings: ``python benchmarks/distributed.py [--json]``.
 
 The same training by ``ultrahyperbolic embed --threads 1`` and by ``torchrun`` with 2 or more processes of one thread
-each, on this machine: seconds of the training itself, as ``run.json`` has them, and whether the losses are the same bits.
-Every iteration looks at all pairs (``--preset paper``).
+each, on this machine: seconds of the training itself, as ``run.json`` has them, and whether the losses are the same
+bits. Every iteration looks at all pairs (``--preset paper``).
 """
 
 from __future__ import annotations

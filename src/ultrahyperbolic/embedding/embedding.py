@@ -191,7 +191,7 @@ class Embedding:
         return found.indices[:, :k].numpy(), found.distances[:, :k].numpy()
 
     def remember(self, delta: Floats, nearest: Nearest | None) -> None:
-        """Keep what was found of these points, δ and the nearest nodes where they are known: they are not sought again."""
+        """Keep what was found of these points, δ and maybe the nearest nodes: they are not sought again."""
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
     def index(self, node: Hashable) -> int:
