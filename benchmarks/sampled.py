@@ -62,7 +62,8 @@ def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> dic
         # Only a bias that can be told from nothing falls with anything.
         known = [(row["others"], row[name]) for row in rows]
         told = [(count, abs(v["bias"])) for count, v in known if abs(v["bias"]) > v["interval"]]  # type: ignore[index]
-        slopes[name] = float(np.polyfit(*np.log(np.array(told, dtype=float)).T, 1)[0]) if len(told) > 1 else None
+        counts, sizes = (np.log([each[k] for each in told]) for k in (0, 1))
+        slopes[name] = float(np.polyfit(counts, sizes, 1)[0]) if len(told) > 1 else None
     return {"scope": scope, "draws": draws, "rows": rows, "exponent": slopes}
 
 
@@ -136,11 +137,11 @@ def main() -> None:
     graph = datasets.karate() if options.graph == "karate" else graph_of(options.nodes)
     pairs = RankedPairs.of(graph)
     scopes: tuple[Scope, ...] = ("graph", "node")
-    sizes = SampleSizes(options.batch, options.negatives)
+    sizes, device = SampleSizes(options.batch, options.negatives), torch.device(options.device)
     result = {
         "bias": [bias(pairs, scope, options.others, options.draws) for scope in scopes],
         "class_sums": class_sums(pairs, options.draws),
-        "speed": [speed(*options.speed, sizes, torch.device(options.device), scope) for scope in scopes],
+        "speed": [speed(options.speed[0], options.speed[1], sizes, device, scope) for scope in scopes],
     }
     if options.json:
         print(json.dumps(result))

@@ -15,11 +15,12 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.cli.torchrun import is_first, started_by_torchrun, was_restarted
 from ultrahyperbolic.engines import distributed, registry
 from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.streaming import workspace
+from ultrahyperbolic.engines.processes import ProcessesError, processes
 from ultrahyperbolic.objective import RankedPairs
-from ultrahyperbolic.processes import ProcessesError, is_first, processes, started_by_torchrun, was_restarted
 
 SOURCE = Path(uh.__file__).parent.parent
 SETTINGS = ["--iterations", "120", "--no-report", "--signature", "2,2", "--stop", "iterations"]
@@ -48,12 +49,16 @@ def started(arguments, processes=None, restarts=0):
         command += [f"--max-restarts={restarts}", "-m"]
     return subprocess.Popen(
         [*command, "ultrahyperbolic", "embed", *map(str, arguments)],
-        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
     )  # fmt: skip
 
 
 def ended(process, code=0):
-    out, error = process.communicate(timeout=300)
+    try:
+        out, error = process.communicate(timeout=300)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise AssertionError(process.communicate()[1]) from None
     assert process.returncode == code, error
     return out, error
 

@@ -40,7 +40,7 @@ def _helps() -> bool:
     """Whether this process computes for another, which torchrun has started as the first to run ``embed``."""
     import sys
 
-    from ..processes import is_first
+    from .torchrun import is_first
 
     return sys.argv[1:2] == ["embed"] and not is_first()
 

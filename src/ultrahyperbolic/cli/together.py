@@ -10,8 +10,8 @@ from typing import Literal, ParamSpec
 
 import typer
 
-from ..processes import ProcessesError, started_by_torchrun, was_restarted
 from .errors import refusing
+from .torchrun import started_by_torchrun, was_restarted
 
 P = ParamSpec("P")
 
@@ -25,6 +25,7 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
             command(*arguments, **options)
             return
         from ..engines.distributed import ConnectionLostError, joined
+        from ..engines.processes import ProcessesError
 
         try:
             with joined(), refusing(ProcessesError):

@@ -11,6 +11,7 @@ with their digest, and each of the others answers with what is wrong, or nothing
 from __future__ import annotations
 
 import hashlib
+import os
 import platform
 import signal
 from collections.abc import Iterator, Sequence
@@ -27,7 +28,6 @@ import torch.distributed as dist
 from numpy.typing import NDArray
 
 from ..objective import RankedPairs
-from ..processes import ProcessesError, processes
 from ..version import __version__
 from .base import BatchState, Evaluation, Floats, Precision, Problem, RunSpec, Schedule, evaluation_shapes
 from .numba import streaming
@@ -35,6 +35,7 @@ from .numba.arguments import Moment, Prepared
 from .numba.engine import CompiledRun, NumbaEngine
 from .numba.near import NearPairs
 from .numba.streaming import prepare, slabs_of
+from .processes import ProcessesError, processes, set_processes
 
 # A process waits for the first as long as that measures and writes; one that is gone is noticed at once.
 _PATIENCE = timedelta(days=2)
@@ -90,6 +91,7 @@ def joined() -> Iterator[None]:
     finally:
         with suppress(ConnectionLostError):  # who is gone needs no telling
             _say(_Say.LEAVE)
+        set_processes(1)
         dist.destroy_process_group()
 
 
@@ -104,7 +106,7 @@ def serve() -> int:
     try:
         _join()
         while True:
-            what, *numbers = _hear()
+            what, number, *moment = _hear()
             if what == _Say.LEAVE:
                 break
             if what == _Say.OPEN:
@@ -112,7 +114,7 @@ def serve() -> int:
             elif what == _Say.CLOSE or engine is None:
                 engine = None
             else:
-                engine.help(*numbers)
+                engine.help(number, moment)
     except RuntimeError:
         return 1  # the first process is gone, and whoever started us sees why
     dist.destroy_process_group()
@@ -120,7 +122,11 @@ def serve() -> int:
 
 
 def _join() -> None:
-    dist.init_process_group("gloo", timeout=_PATIENCE)
+    store, rank, world = next(dist.rendezvous("env://", timeout=_PATIENCE))
+    # The launcher's store outlives a restart: what processes that are gone have written there is not for us.
+    own = dist.PrefixStore(f"ultrahyperbolic/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    dist.init_process_group("gloo", store=own, rank=rank, world_size=world, timeout=_PATIENCE)
+    set_processes(dist.get_world_size())
 
 
 @contextmanager
@@ -211,11 +217,12 @@ def slabs_owned(count: int, rank: int, world: int) -> range:
 class _Helper(NumbaEngine):
     """The compiled engine of one of the others."""
 
-    def help(self, number: float, *moment: float) -> None:
+    def help(self, number: float, moment: Sequence[float]) -> None:
         """Compute the slabs of a pass that are ours, and send them."""
         run = self._runs[int(number)]
         _share_points(run)
-        now = Moment(*moment[:4], int(moment[4]), int(moment[5]))
+        tau, epsilon, step, max_step, parts, part = moment
+        now = Moment(tau, epsilon, step, max_step, int(parts), int(part))
         work = run.work_of(now.parts)
         prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         mine = slabs_owned(len(work.sums), dist.get_rank(), processes())

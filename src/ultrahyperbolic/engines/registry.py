@@ -9,10 +9,10 @@ from importlib.util import find_spec
 import torch
 
 from ..checks import check_count
-from ..processes import ProcessesError, processes
 from . import reference, sampled
 from .base import BACKENDS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
 from .numba import kind as numba_kind
+from .processes import ProcessesError, processes
 from .staged import StagedEngine
 from .triton import kind as triton_kind
 

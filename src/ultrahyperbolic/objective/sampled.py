@@ -121,7 +121,7 @@ class SampledLoss:
     def _per_end(self) -> int:
         return min(self.sizes.per_end, self._most)
 
-    def _here(self, array: np.ndarray) -> Tensor:  # type: ignore[type-arg]
+    def _here(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
     def _adjacency(self) -> tuple[Tensor, Tensor]:

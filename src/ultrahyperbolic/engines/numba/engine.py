@@ -146,7 +146,7 @@ class NumbaEngine(OneProcess):
         else:
             iterate.advance(*how, self._edges, run.work_of(run.rules.parts))
 
-    def _advance_together(self, run: CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor) -> None:
+    def _advance_together(self, run: CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor | None) -> None:
         """The slabs of each iteration on all threads."""
         for index in range(len(losses)):
             if run.arrays.record[DONE_AT] >= 0:

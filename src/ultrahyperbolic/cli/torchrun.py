@@ -5,10 +5,6 @@ from __future__ import annotations
 import os
 
 
-class ProcessesError(ValueError):
-    """Processes that cannot compute a training together."""
-
-
 def started_by_torchrun() -> bool:
     """Whether this is one of several processes of a training."""
     return "MASTER_ADDR" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
@@ -22,12 +18,3 @@ def is_first() -> bool:
 def was_restarted() -> bool:
     """Whether torchrun has started the processes again, because one of them was gone."""
     return started_by_torchrun() and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
-
-
-def processes() -> int:
-    """How many processes compute together: 1 unless this one has joined others."""
-    if not started_by_torchrun():
-        return 1
-    import torch.distributed as dist
-
-    return dist.get_world_size() if dist.is_initialized() else 1
