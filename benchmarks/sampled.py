@@ -60,7 +60,7 @@ def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> dic
     slopes: dict[str, float | None] = {}
     for name in ("loss", "gradient"):
         # Only a bias that can be told from nothing falls with anything.
-        known = [(row["others"], row[name]) for row in rows]
+        known = [(count, row[name]) for count, row in zip(others, rows, strict=True)]
         told = [(count, abs(v["bias"])) for count, v in known if abs(v["bias"]) > v["interval"]]  # type: ignore[index]
         counts, sizes = (np.log([each[k] for each in told]) for k in (0, 1))
         slopes[name] = float(np.polyfit(counts, sizes, 1)[0]) if len(told) > 1 else None

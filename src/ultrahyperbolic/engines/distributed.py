@@ -26,6 +26,7 @@ import numpy as np
 import torch
 import torch.distributed as dist
 from numpy.typing import NDArray
+from torch.distributed.rendezvous import rendezvous
 
 from ..objective import RankedPairs
 from ..version import __version__
@@ -122,9 +123,10 @@ def serve() -> int:
 
 
 def _join() -> None:
-    store, rank, world = next(dist.rendezvous("env://", timeout=_PATIENCE))
+    store, rank, world = next(rendezvous("env://", timeout=_PATIENCE))
     # The launcher's store outlives a restart: what processes that are gone have written there is not for us.
-    own = dist.PrefixStore(f"ultrahyperbolic/{os.environ.get('TORCHELASTIC_RESTART_COUNT', '0')}", store)
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    own = dist.PrefixStore(f"ultrahyperbolic/{attempt}", store)  # type: ignore[attr-defined]  # documented all the same
     dist.init_process_group("gloo", store=own, rank=rank, world_size=world, timeout=_PATIENCE)
     set_processes(dist.get_world_size())
 
