@@ -74,7 +74,7 @@ def test_devices_that_are_there_are_found():
     [
         (Place(threads=0), ValueError, "threads must be at least 1, got 0"),
         (Place(threads=1.5), TypeError, "threads must be an integer, got 1.5"),
-        (Place(backend="gpu"), ValueError, "backend must be one of auto, numba, triton, reference, got 'gpu'"),
+        (Place(backend="gpu"), ValueError, "backend must be one of auto, numba, triton, reference, sampled, got 'gpu'"),
         (Place(precision="float16"), ValueError, "precision must be one of float64, float32, got 'float16'"),
         (Place(backend="reference", precision="float32"), ValueError, "precision 'float32' is of the backends numba"),
         (Place("meta", "numba"), ValueError, "device meta: nothing is computed there"),
@@ -91,7 +91,8 @@ def test_wrong_places_are_refused(place, error, words):
 
 def test_what_was_left_open_is_settled():
     assert settle(Place(), 34) == Place(CPU, "numba")
-    assert settle(Place("cpu"), 10**6) == Place(CPU, "numba")
+    assert settle(Place("cpu"), 10**5) == Place(CPU, "numba")
+    assert settle(Place("cpu"), 10**6) == Place(CPU, "sampled")
     assert settle(Place(backend="reference", threads=2), 34) == Place(CPU, "reference", 2)
     assert settle(Place(precision="float32"), 34) == Place(CPU, "numba", precision="float32")
     assert settle(settle(Place(), 34), 34) == Place(CPU, "numba"), "what is settled stays so"

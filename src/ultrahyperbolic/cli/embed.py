@@ -19,6 +19,7 @@ from .output import print_json
 from .resume import reopen
 from .signals import leaving
 from .sources import as_given, find_graph, graph_name, open_embedding, where_from
+from .together import left_behind, together
 from .training import Keeping, Task, begin, claim, train_and_keep
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def _option(panel: str, *names: str, **settings: Any) -> Any:
     return typer.Option(*names, rich_help_panel=panel, show_default=False, **settings)
 
 
+@together
 @opt.reads_graph
 def embed(
     context: typer.Context,
@@ -165,8 +167,13 @@ def embed(
         _option(_TRAINING, "--device", help="cpu or cuda; cuda if not said where there is one and the graph is large."),
     ] = None,
     backend: Annotated[
-        Literal["auto", "numba", "triton", "reference"],
-        _option(_TRAINING, "--backend", help="Compiled: numba on the CPU, triton on CUDA; reference: torch."),
+        Literal["auto", "numba", "triton", "reference", "sampled"],
+        _option(
+            _TRAINING,
+            "--backend",
+            help="All pairs: numba on the CPU, triton on CUDA, or reference (torch). sampled: for graphs with too many "
+            "pairs; the default beyond 200,000 nodes on the CPU and 1,000,000 on CUDA.",
+        ),
     ] = "auto",
     threads: Annotated[
         int | None, _option(_TRAINING, "--threads", min=1, help="CPU threads; results do not depend on it.")
@@ -237,6 +244,12 @@ def embed(
     if graph is None:
         raise Refused("Missing argument 'GRAPH' (see ultrahyperbolic embed --help)")
     context.with_resource(bar(f"embedding {graph}", show=not quiet))  # between the bars of the steps, too
+    place, command = output or Path("out") / graph_name(graph), shlex.join(context.obj)
+    left = left_behind(place, command)
+    if left == "a checkpoint":
+        _resume(context, place, None, threads, keeping, again=True)
+        return
+    overwrite = overwrite or left == "a beginning"
     where = _geometry(_signature(signature, p, q, flat=flat), dim, beta)
     ends, smoothing, longest = (
         None if text is None else opt.parse_ends(name, text)
@@ -255,7 +268,6 @@ def embed(
         data.require_trainable()
     _check_ids(data)
     old = None if continue_from is None else open_embedding(continue_from)
-    place = output or Path("out") / graph_name(graph)
     with refusing(ValueError, TypeError):
         wishes = Wishes(optimizer, iterations, ends, dissimilarity, smoothing, step, longest, stop, scope, popularity)
         machine = Place(device, backend, threads, precision)
@@ -276,18 +288,23 @@ def embed(
     if execution.selection is None:
         claim(context, place, overwrite=overwrite)
     about = None if record.graph is None else where_from(record.graph, graph, reading)
-    command = shlex.join(context.obj)
     task = Task(place, execution, replace(record, graph=about, command=command, reading=as_given(reading)))
     begin(task)
     train_and_keep(task, keeping)
 
 
 def _resume(
-    context: typer.Context, folder: Path, time_limit: float | None, threads: int | None, keeping: Keeping
+    context: typer.Context,
+    folder: Path,
+    time_limit: float | None,
+    threads: int | None,
+    keeping: Keeping,
+    *,
+    again: bool = False,
 ) -> None:
-    """Go on with the training of a folder, or say that it is finished."""
+    """Go on with the training of a folder, or say that it is finished; ``again`` where the command was restarted."""
     context.with_resource(bar(f"continuing {folder}", show=not keeping.quiet))
-    task = reopen(context, folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet)
+    task = reopen(context, folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet, again=again)
     if isinstance(task, Task):
         keeping.check_board()
         train_and_keep(task, keeping)
@@ -360,7 +377,7 @@ def _check_machine(device: str | None, backend: str, precision: str | None) -> N
 
 
 def _check_deterministic(place: Place) -> None:
-    if place.backend == "reference" and place.torch_device.type != "cpu":
+    if place.backend in ("reference", "sampled") and place.torch_device.type != "cpu":
         device = place.torch_device
         raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
 

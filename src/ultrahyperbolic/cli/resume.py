@@ -22,11 +22,18 @@ _WITH_RESUME = ("resume", "time_limit", "checkpoint_every", "threads", "tensorbo
 
 
 def reopen(
-    context: typer.Context, folder: Path, *, time_limit: float | None, threads: int | None, quiet: bool
+    context: typer.Context,
+    folder: Path,
+    *,
+    time_limit: float | None,
+    threads: int | None,
+    quiet: bool,
+    again: bool = False,
 ) -> Task | str:
     """The training of a folder, or why it ended where it is finished.
 
-    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together.
+    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together. ``again`` is
+    the same command another time, which says all that it said before.
     """
     from ..embedding.record import RunRecord
     from ..embedding.store import RECORD
@@ -35,7 +42,8 @@ def reopen(
     from ..training.plan import Execution
     from ..training.train import versions
 
-    _refuse_others(context)
+    if not again:
+        _refuse_others(context)
     if not folder.is_dir():
         raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
     hold(context, folder)

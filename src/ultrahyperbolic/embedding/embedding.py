@@ -235,8 +235,8 @@ class Embedding:
             found = nearest(self._tensor, self.manifold, k, popularity=self.popularity)
         return found.indices[:, :k].numpy(), found.distances[:, :k].numpy()
 
-    def remember(self, delta: Floats, nearest: Nearest) -> None:
-        """Keep δ and the nearest nodes of these points, so that they are not computed again."""
+    def remember(self, delta: Floats, nearest: Nearest | None) -> None:
+        """Keep what was found of these points, δ and maybe the nearest nodes: they are not sought again."""
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
     def cluster(self) -> NDArray[np.int64]:

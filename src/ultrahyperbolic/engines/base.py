@@ -20,7 +20,7 @@ from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..loop import Ending, Stopped
-from ..objective import SCOPES, RankedPairs, Scope
+from ..objective import SCOPES, RankedPairs, SampleSizes, Scope
 from ..pairs.kinds import kernel_space
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ Optimizer = Literal["descent", "gradient", "phi", "signed-gradient"]
 Keep = Literal["best", "last"]
 Precision = Literal["float64", "float32"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-Backend = Literal["auto", "numba", "triton", "reference"]
+Backend = Literal["auto", "numba", "triton", "reference", "sampled"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 # Kernels are given the number of an optimizer.
@@ -112,6 +112,10 @@ class RunSpec:
     """An edge is compared with all weaker pairs of the graph, or with those of its two ends."""
     popularity: bool = False
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
+    seed: int = 0
+    """What is drawn at an iteration follows from this and its number."""
+    sample: SampleSizes | None = None
+    """How much an iteration looks at where it draws samples; None for what suits the graph and the device."""
 
     def __post_init__(self) -> None:
         require_manifold(self.manifold)
@@ -289,8 +293,15 @@ class EngineKind(Protocol):
 class Engine(Protocol):
     """Advances a batch."""
 
-    name: str
-    specs: Sequence[RunSpec]
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        ...
+
+    @property
+    def specs(self) -> Sequence[RunSpec]:
+        """The runs of the batch."""
+        ...
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective at the points of a batch, under the schedule of its iteration, without moving them."""

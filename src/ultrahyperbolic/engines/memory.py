@@ -62,6 +62,13 @@ def require_memory(problem: Problem, place: Place, start: Callable[[int], int]) 
     )
 
 
+def fits(problem: Problem, place: Place, start: int) -> bool:
+    """Whether there is memory for a training at a place that is settled; ``start`` as of :func:`estimate`."""
+    free = free_bytes(), _free_on(place.torch_device)
+    need = estimate(problem, place, start)
+    return all(room is None or size <= room for size, room in zip(need, free, strict=True))
+
+
 def _advice(place: Place, runs: int, fits: Callable[..., bool]) -> str:
     """The mode that would fit."""
     if place.backend == "reference" and fits(replace(place, backend="numba")):
@@ -75,6 +82,8 @@ def _advice(place: Place, runs: int, fits: Callable[..., bool]) -> str:
         return f"train {fewer} at a time"
     if place.backend == "triton" and fits(Place("cpu", "numba", place.threads)):
         return "use device 'cpu'"
+    if place.backend != "sampled" and fits(replace(place, backend="sampled")):
+        return "use backend 'sampled'"
     return "use fewer dimensions, a smaller graph or a machine with more memory"
 
 

@@ -58,7 +58,7 @@ class ReferenceEngine(OneProcess):
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
         losses = np.full((len(self.specs), iterations), np.nan)
-        with _threads(self.threads):
+        with torch_threads(self.threads):
             for run, spec in enumerate(self.specs):
                 for step in range(iterations):
                     if state.record["done_at"][run] >= 0:
@@ -78,7 +78,7 @@ class ReferenceEngine(OneProcess):
             points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
             points.requires_grad_()
             offsets = self._offsets(state, run, spec)
-            with _threads(self.threads):
+            with torch_threads(self.threads):
                 loss, edges, nonedges = self.objective(run, spec, points, state.iteration, offsets=offsets)
                 gradient, slopes = _gradients(loss, points, offsets)
             found.loss[run] = float(loss.detach())
@@ -177,7 +177,7 @@ def _gradients(
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
+def torch_threads(count: int) -> Iterator[None]:
     """So many threads of torch's on the CPU."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)

@@ -9,14 +9,18 @@ from importlib.util import find_spec
 import torch
 
 from ..checks import check_count
-from . import reference
+from . import reference, sampled
 from .base import BACKENDS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
 from .numba import kind as numba_kind
+from .processes import ProcessesError, processes
+from .staged import StagedEngine
 from .triton import kind as triton_kind
 
-# The fastest first.
+# Those that look at all pairs, the fastest first.
 KINDS: tuple[EngineKind, ...] = (triton_kind.KIND, numba_kind.KIND, reference.KIND)
-_BY_NAME = {kind.name: kind for kind in KINDS}
+_BY_NAME = {kind.name: kind for kind in (*KINDS, sampled.KIND)}
+# Up to so many nodes all pairs are looked at: a pass takes some tens of seconds on a CPU, and a second on a GPU.
+_EXACT_NODES, _EXACT_NODES_ON_CUDA = 200_000, 1_000_000
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
 _told: set[str] = set()
@@ -26,10 +30,34 @@ class SlowEngine(UserWarning):
     """Said once where torch computes a training, because nothing faster can."""
 
 
-def make_engine(problem: Problem, place: Place) -> Engine:
-    """The engine for a problem where it was asked for; ``ValueError``, with the reason, where there is none."""
+def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> Engine:
+    """The engine for a problem where it was asked for; ``ValueError``, with the reason, where there is none.
+
+    With ``exact_end``, one that draws samples evaluates all pairs nevertheless, where there are not too many.
+    """
     place = settle(place, problem.pairs.n_nodes, problem)
-    return kind_of(place.backend).make(problem, place)
+    if processes() > 1:
+        return _distributed(problem, place)
+    engine = kind_of(place.backend).make(problem, place)
+    if place.backend != "sampled" or not exact_end or not ends_exactly(place, problem.pairs.n_nodes):
+        return engine
+    last = _of_all_pairs(place, problem)
+    return StagedEngine(engine, kind_of(last.backend).make(problem, last))
+
+
+def _distributed(problem: Problem, place: Place) -> Engine:
+    """The engine of the first of several processes."""
+    if place.backend != "numba":
+        raise ProcessesError(f"backend {place.backend!r} computes in one process: start it without torchrun")
+    from .distributed import DistributedEngine
+
+    return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
+
+
+def ends_exactly(place: Place, n_nodes: int) -> bool:
+    """Whether a settled place can look at all pairs of so many nodes, many times, where a training ends."""
+    cuda = place.torch_device.type == "cuda"
+    return n_nodes <= (_EXACT_NODES_ON_CUDA if cuda else _EXACT_NODES)
 
 
 def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:
@@ -49,6 +77,13 @@ def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:
         if unfit is not None:
             raise ValueError(unfit)
         return place
+    if not ends_exactly(place, n_nodes) and sampled.KIND.unfit(problem, place) is None:
+        return replace(place, backend="sampled")
+    return _of_all_pairs(place, problem)
+
+
+def _of_all_pairs(place: Place, problem: Problem | None) -> Place:
+    """The place with the fastest engine there that looks at all pairs."""
     why: list[str] = []
     for kind in KINDS:
         unfit = kind.unfit(problem, place)
@@ -98,8 +133,9 @@ def find_device(device: str | torch.device) -> torch.device:
 def _device(place: Place, n_nodes: int) -> torch.device:
     if place.device is not None:
         return find_device(place.device)
-    large = place.backend == "auto" and n_nodes >= _CUDA_NODES
-    cuda = place.backend == "triton" or (large and find_spec("triton") is not None and torch.cuda.is_available())
+    large = place.backend in ("auto", "sampled") and n_nodes >= _CUDA_NODES
+    compiled = place.backend == "sampled" or find_spec("triton") is not None
+    cuda = place.backend == "triton" or (large and compiled and torch.cuda.is_available())
     return torch.device("cuda" if cuda else "cpu")
 
 

@@ -16,10 +16,13 @@ from .retrieval import (
     recall_at_1,
     reconstruction,
 )
+from .sampled import SAMPLED_NODES, FromSamples, from_samples
 from .summary import OverPairs, evaluate, over_nodes, over_pairs
 from .verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
 
 __all__ = [
+    "SAMPLED_NODES",
+    "FromSamples",
     "HeldOut",
     "LinkPrediction",
     "OverPairs",
@@ -34,6 +37,7 @@ __all__ = [
     "components",
     "delta",
     "evaluate",
+    "from_samples",
     "hierarchy_spearman",
     "hold_out_edges",
     "leader_ranks",

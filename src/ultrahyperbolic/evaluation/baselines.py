@@ -72,6 +72,23 @@ def closeness(graph: Graph) -> Floats:
     return near * reached / max(n - 1, 1)
 
 
+def sampled_closeness(graph: Graph, *, sources: int = 256, seed: int = 0) -> Floats:
+    """Closeness estimated from the hops to some nodes, drawn among those with an edge: float64 [n]."""
+    n = graph.n_nodes
+    offsets, heads = graph.neighbor_lists
+    joined = np.flatnonzero(graph.degree)
+    first = offsets[joined]
+    drawn = np.sort(np.random.default_rng(seed).choice(joined, min(sources, len(joined)), replace=False))
+    hops, reached = np.zeros(n), np.zeros(n)
+    for start in range(0, len(drawn), _WORD):
+        some = drawn[start : start + _WORD]
+        some_hops, some_reached = _search(n, some, joined, first, heads) or _search_each(graph, some)
+        hops += some_hops
+        reached += some_reached
+    near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
+    return near * reached * (len(joined) / max(len(drawn), 1)) / max(n - 1, 1)
+
+
 def _search(n: int, sources: Ints, joined: Ints, first: Ints, heads: Ints) -> tuple[Ints, Ints] | None:
     """Σ hops to at most 64 sources and how many of them are reached, [n] each; nothing where it has too many levels.
 

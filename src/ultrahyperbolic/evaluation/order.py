@@ -57,6 +57,12 @@ def orders_of(graph: Graph, distances: Tensor, nonedges: Tensor) -> ViolatedOrde
     )
 
 
+def violated_share(classes: Ints, distances: NDArray[np.floating]) -> float:
+    """Of ties of the given classes [m] and distances [m]: the share of pairs whose stronger tie is not the closer."""
+    m, sizes = len(classes), np.bincount(classes).tolist()
+    return _share(_violated_among_edges(classes, distances), (m * m - sum(size * size for size in sizes)) // 2)
+
+
 def _share(part: int, whole: int) -> float:
     return part / whole if whole else math.nan
 

@@ -15,7 +15,7 @@ from ..geometry.words import Dissimilarity, former_measure
 from ..graph import Graph
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
-from .baselines import closeness, pagerank
+from .baselines import closeness, pagerank, sampled_closeness
 from .closure import triadic_closure
 from .clusters import width_of
 from .components import component_delta
@@ -98,13 +98,18 @@ def over_pairs(
         return OverPairs(_defined(found | _correlations(graph, delta, "")), delta, statistics.nearest)
 
 
-def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False) -> dict[str, float]:
-    """The measures to compare these with, which need no distances: of the norms of the points, and of the graph."""
+def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: bool = False) -> dict[str, float]:
+    """The measures to compare these with, which need no distances: of the norms of the points, and of the graph.
+
+    With ``sample``, closeness is estimated from some nodes.
+    """
     check_points(graph, points)
     stages: dict[str, Callable[[], dict[str, float]]] = {
         "norm": lambda: _correlations(graph, norm_proxy(points), "_norm"),
         "PageRank": lambda: _correlations(graph, -pagerank(graph), "_pagerank"),
-        "closeness": lambda: _correlations(graph, -closeness(graph), "_closeness"),
+        "closeness": lambda: _correlations(
+            graph, -(sampled_closeness(graph) if sample else closeness(graph)), "_closeness"
+        ),
         "triangles": lambda: triadic_closure(graph)._asdict(),
     }
     found: dict[str, float] = {}

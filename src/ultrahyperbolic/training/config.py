@@ -197,8 +197,9 @@ class TrainingConfig:
         # What is to be finished is where the descent ends: losses of samples do not compare.
         keep: Keep = "last" if self.finish else self.keep
         return RunSpec(
-            self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity
-        )
+            self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity,
+            self.seed,
+        )  # fmt: skip
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:
         """[n, d] where the training starts; trainings of one graph may share what its hops were counted for."""

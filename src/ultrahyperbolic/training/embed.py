@@ -120,8 +120,10 @@ def embed(
         the goals ``"neighbours"`` and ``"ties"``.
     device : str, optional
         ``"cpu"`` or ``"cuda"``; by default the CPU, or CUDA where there is one and the graph is large.
-    backend : "auto", "numba", "triton" or "reference"
+    backend : "auto", "numba", "triton", "reference" or "sampled"
         By default the fastest that the device has: numba's loops on the CPU, Triton's kernels on CUDA, torch elsewhere.
+        ``"sampled"`` draws ties and pairs, for graphs with too many pairs to look at; it is the default beyond 200,000
+        nodes on the CPU and 1,000,000 on CUDA.
     threads : int, optional
         CPU threads; results do not depend on it.
     precision : "float64" or "float32", optional

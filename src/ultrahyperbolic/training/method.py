@@ -83,12 +83,14 @@ def recipe(
     sample: bool = True,
     everywhere: bool = False,
     popularity: bool | None = None,
+    moved: float = 1.0,
 ) -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations.
 
     Without ``sample`` every iteration looks at all pairs. So it does without a light cone, where samples cost quality;
     with ``everywhere`` they are taken nevertheless.
-    Where ``popularity`` is None, the goal decides whether nodes have one.
+    Where ``popularity`` is None, the goal decides whether nodes have one. ``moved`` is the share of the points that an
+    iteration moves.
     """
     check_choice("goal", goal, GOALS)
     popular = goal in _POPULAR if popularity is None else popularity
@@ -97,7 +99,7 @@ def recipe(
     dense = min(1.0, _mean_degree(graph) / _DEGREE)
     # Bounded moves wander as far as the root of their number: of fewer, each is longer, up to all of the spread. More
     # would wander further, and the hierarchy fade: what there is beyond the usual number is for the finish.
-    usual = default_iterations(graph) / config.iterations
+    usual = default_iterations(graph) / (config.iterations * moved)
     share = min(1.0, dense / parts ** (_POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
     if goal == "hierarchy":

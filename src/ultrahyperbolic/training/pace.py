@@ -30,7 +30,7 @@ class Pace:
     @classmethod
     def of(cls, graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> Pace:
         """Measured on points near the pole; what is compiled is compiled before the clock runs."""
-        engine = make_engine(problem_of(graph, configs), place)
+        engine = make_engine(problem_of(graph, configs), place, exact_end=configs[0].finish > 0.0)
         try:
             state = BatchState.start([replace(config, start="pole").starting_points(graph) for config in configs])
             engine.evaluate(state)

@@ -12,7 +12,7 @@ from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
-from ..engines.registry import samples, settle
+from ..engines.registry import kind_of, samples, settle
 from ..geometry import Geometry
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
@@ -24,16 +24,19 @@ from .continued import fewer, gently, start_from
 from .method import GOALS, Goal, default_iterations, in_units_of_radius, recipe
 from .pace import Pace, in_words
 from .presets import PRESETS, Preset, preset_settings
+from .sampling import sampled_iterations, sampled_recipe
 from .select import Judge, choose_geometry
 from .selection import BY, By, Selection
 from .start import Given
-from .train import check_memory, embed_best, graph_record, problem_of, versions
+from .train import check_memory, embed_best, graph_record, has_memory, problem_of, versions
 
 log = logging.getLogger("ultrahyperbolic")
 DEFAULT = Geometry(3, 3)
 FLAT_DIMENSION = 4
 # It is said how long a training will take from so many seconds on, and measured where it has so many pairs to look at.
 _LONG, _MANY = 10.0, 1e9
+# With time for no more than this share of the iterations, samples make more of it.
+_FEW = 0.25
 
 
 @dataclass(frozen=True)
@@ -155,22 +158,25 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
     """The trainings of a plan whose geometry is known."""
     if isinstance(plan.where, Choice):
         raise ValueError(f"dim = {plan.where.dim} names no signature: give p and q, or flat")
-    preset = Settings()
+    preset, place = Settings(), settle(plan.place, graph.n_nodes)
+    by_samples = place.backend == "sampled"
     if plan.preset is not None:
         preset = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
     else:
-        usual = default_iterations(graph)
+        usual = sampled_iterations(graph, place) if by_samples else default_iterations(graph)
         preset["iterations"] = usual if plan.old is None else fewer(usual)
     preset.update(plan.wishes.frame)
     where = plan.where
     config = configured(preset, p=where.p, q=where.q, flat=where.flat, beta=where.beta, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if plan.preset is None:
-        sample = samples(settle(plan.place, graph.n_nodes))
         popularity = plan.wishes.popularity
         if popularity is None and plan.old is not None:
             popularity = plan.old.popularity is not None
-        made = recipe(config, graph, plan.goal, sample=sample, popularity=popularity)
+        if by_samples:
+            made = sampled_recipe(config, graph, plan.goal, place, popularity=popularity)
+        else:
+            made = recipe(config, graph, plan.goal, sample=samples(place), popularity=popularity)
         made = made if plan.old is None else gently(made)
         config = replace(made, stop=plan.wishes.stop or "converged")
     else:
@@ -200,6 +206,8 @@ class Execution:
             self.configs: list[TrainingConfig] = []
         else:
             self.configs = configure(plan, graph)
+        # The engine is ours to choose, by memory and by time, where nobody has named one.
+        self._free = plan.place.backend == "auto" and plan.preset is None
         self.plan = replace(plan, place=settle(plan.place, graph.n_nodes))
         self.start: Given | None = None
         if plan.old is not None:
@@ -254,8 +262,8 @@ class Execution:
 
     def prepare(self) -> RunRecord:
         """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
-        check_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place)
         self._fit()
+        check_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place)
         place = self.plan.place
         return RunRecord(
             config=self.configs[0].to_json(),
@@ -303,12 +311,40 @@ class Execution:
         return self._with_selection(embedding)
 
     def _fit(self) -> None:
-        """Give the training as many iterations as there is time for; the recipes of the paper have theirs."""
-        limit = self.plan.time_limit
-        if limit is not None and self.plan.preset is None and not self._fitted:
-            self._fitted = True
-            pace = Pace.of(self.graph, self.configs, self.plan.place)
-            self.configs = [pace.fitted(config, limit) for config in self.configs]
+        """Take samples where all pairs do not fit into memory, and as many iterations as there is time for.
+
+        The recipes of the paper have theirs. With time for few iterations samples are taken, too.
+        """
+        if self._fitted:
+            return
+        self._fitted, limit = True, self.plan.time_limit
+        if not has_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place):
+            self._take_samples("all pairs do not fit into memory")
+        if limit is not None and self.plan.preset is None:
+            asked = self.configs[0].iterations
+            self._fit_time(limit)
+            if self.configs[0].iterations < _FEW * asked and self._take_samples(
+                f"there is time for {self.configs[0].iterations} of {asked} iterations that look at all pairs"
+            ):
+                self.configs = [replace(config, finish=0.0) for config in self.configs]
+                self._fit_time(limit)
+
+    def _fit_time(self, limit: float) -> None:
+        pace = Pace.of(self.graph, self.configs, self.plan.place)
+        self.configs = [pace.fitted(config, limit) for config in self.configs]
+
+    def _take_samples(self, why: str) -> bool:
+        """Go over to the engine that draws samples, and say why; whether that can be."""
+        place = replace(self.plan.place, backend="sampled")
+        problem = problem_of(self.graph, self.configs)
+        if not self._free or self.plan.place.backend == "sampled" or kind_of("sampled").unfit(problem, place):
+            return False
+        self._free = False
+        self.plan = replace(self.plan, place=place)
+        self.configs = configure(self.plan, self.graph)
+        if not self.quiet:
+            log.warning("%s: training by samples (backend sampled)", why)
+        return True
 
     def _say_how_long(self) -> None:
         """Where a training may take long, measure its pace and say so."""

@@ -20,10 +20,10 @@ from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
 from ..engines.base import BatchState, Engine, Floats, Place, Problem
 from ..engines.guard import guard
-from ..engines.memory import require_memory
+from ..engines.memory import fits, require_memory
 from ..engines.registry import make_engine
 from ..engines.spread import follow_spread
-from ..evaluation import over_nodes, over_pairs, rank_intervals
+from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Outcome, Progress, Stopped, run
@@ -53,13 +53,18 @@ def problem_of(graph: Graph, configs: Sequence[TrainingConfig]) -> Problem:
 
 def check_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place) -> None:
     """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is free."""
+    require_memory(problem, place, lambda count: _start_bytes(problem, configs[:count]))
 
-    def start(count: int) -> int:
-        some = [config.geometry for config in configs[:count] if config.start == "spectral"]
-        kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
-        return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges, len(kinds))
 
-    require_memory(problem, place, start)
+def has_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place) -> bool:
+    """Whether there is memory for the trainings at a place that is settled."""
+    return fits(problem, place, _start_bytes(problem, configs))
+
+
+def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
+    some = [config.geometry for config in configs if config.start == "spectral"]
+    kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
+    return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges, len(kinds))
 
 
 def embed_best(
@@ -149,7 +154,7 @@ def embed_many(
         check_positive("time_limit", time_limit)
     problem = problem_of(graph, configs)
     check_memory(problem, configs, place)
-    engine = make_engine(problem, place)
+    engine = make_engine(problem, place, exact_end=configs[0].finish > 0.0)
     try:
         return _train(graph, configs, engine, time_limit, measures, quiet, callbacks, checkpoint, start)
     finally:
@@ -311,8 +316,20 @@ def measured(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
 
 
 def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
-    """The measures of one pass over all pairs; the embedding keeps what that found, δ among it."""
+    """The measures of one pass over all pairs; the embedding keeps what that found, δ among it.
+
+    Of a large graph they are estimated from some nodes.
+    """
     points = torch.from_numpy(embedding.points.copy())
+    if graph.n_nodes > SAMPLED_NODES:
+        estimated = from_samples(graph, points, embedding.manifold, popularity=embedding.popularity, progress=not quiet)
+        embedding.remember(estimated.delta, None)
+        if not quiet:
+            log.warning(
+                "measures and ranks are estimated from %d of %d nodes, and closeness from 256; run.json has standard "
+                "errors", estimated.measures["measured_nodes"], graph.n_nodes,
+            )  # fmt: skip
+        return embedding.with_record(replace(embedding.record, measures=estimated.measures))
     found = over_pairs(graph, points, embedding.manifold, progress=not quiet, popularity=embedding.popularity)
     embedding.remember(found.delta, found.nearest)
     return embedding.with_record(replace(embedding.record, measures=found.measures))
@@ -320,7 +337,8 @@ def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Em
 
 def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
     """Beside those it has, the measures that need no distances."""
-    found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet)
+    sample = graph.n_nodes > SAMPLED_NODES
+    found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet, sample=sample)
     return embedding.with_record(replace(embedding.record, measures={**embedding.record.measures, **found}))
 
 

@@ -116,21 +116,28 @@ class NumbaEngine(OneProcess):
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
         with ThreadPoolExecutor(self._threads) as pool:
-
-            def look(number: int) -> None:
-                run = self._runs[number]
-                run.read_from(state, number)
-                now = run.moment(state.iteration)
-                values = self._loss(run, now, None if alone else pool, lists[number])
-                found.loss[number], found.longest[number], found.shortest[number] = values
-                found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
-                if run.arrays.offsets is not None:
-                    found.offsets[number] = run.arrays.gradient[run.width]
-
+            look = partial(self._look, state, found, lists, None if alone else pool)
             list((pool.map if alone and len(self._runs) > 1 else map)(look, range(len(self._runs))))
         return found
 
-    def _advance_alone(self, run: _CompiledRun, losses: Floats, first: int) -> None:
+    def _look(
+        self,
+        state: BatchState,
+        found: Evaluation,
+        lists: Sequence[NearPairs | None],
+        pool: ThreadPoolExecutor | None,
+        number: int,
+    ) -> None:
+        """Evaluate a run of a batch, and write down what was found."""
+        run = self._runs[number]
+        run.read_from(state, number)
+        values = self._loss(run, run.moment(state.iteration), pool, lists[number])
+        found.loss[number], found.longest[number], found.shortest[number] = values
+        found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
+        if run.arrays.offsets is not None:
+            found.offsets[number] = run.arrays.gradient[run.width]
+
+    def _advance_alone(self, run: CompiledRun, losses: Floats, first: int) -> None:
         """Every iteration in one compiled loop."""
         window = np.ascontiguousarray(run.schedule[:, first : first + len(losses)])
         how = (run.arrays, run.space, run.rules, window, first, losses)
@@ -139,7 +146,7 @@ class NumbaEngine(OneProcess):
         else:
             iterate.advance(*how, self._edges, run.work_of(run.rules.parts))
 
-    def _advance_together(self, run: _CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor) -> None:
+    def _advance_together(self, run: CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor | None) -> None:
         """The slabs of each iteration on all threads."""
         for index in range(len(losses)):
             if run.arrays.record[DONE_AT] >= 0:
@@ -150,7 +157,7 @@ class NumbaEngine(OneProcess):
             iterate.finish(run.arrays, run.space, run.rules, now, first + index, found)
 
     def _loss(
-        self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None, near: NearPairs | None = None
+        self, run: CompiledRun, now: Moment, pool: ThreadPoolExecutor | None, near: NearPairs | None = None
     ) -> tuple[float, float, float]:
         """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays."""
         if run.by_node:
@@ -164,13 +171,37 @@ class NumbaEngine(OneProcess):
             return found
         listed = near is not None and near.look(run.arrays, run.space, now, prepared, work)
         if not listed:
-            self._on_slabs(len(work.sums), partial(slab_of, run.arrays.offsets, *shared), pool)
+            self._pass(run, now, prepared, work, pool)
             if near is not None and not near.given_up:
                 near.collect(run.arrays, run.space, now, prepared, self._edges, work)
         found = loss_and_gradient(*shared)
         return found
 
-    def _node_loss(self, run: _CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
+    def _pass(
+        self,
+        run: CompiledRun,
+        now: Moment,
+        prepared: Prepared,
+        work: streaming.Workspace,
+        pool: ThreadPoolExecutor | None,
+    ) -> None:
+        """The slabs of a pass over the pairs without an edge, into the workspace."""
+        self.compute_slabs(run, now, prepared, work, pool, range(len(work.sums)))
+
+    def compute_slabs(
+        self,
+        run: CompiledRun,
+        now: Moment,
+        prepared: Prepared,
+        work: streaming.Workspace,
+        pool: ThreadPoolExecutor | None,
+        slabs: range,
+    ) -> None:
+        """Some slabs of a pass, on a pool's threads."""
+        one = partial(slab_of, run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work)
+        self._on_slabs(len(slabs), lambda k: one(slabs[k]), pool)
+
+    def _node_loss(self, run: CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
         """The same where edges are compared with the pairs of their ends."""
         arrays, space, work, edges = run.arrays, run.space, run.work, self._node_edges
         prepared: Prepared = prepare(arrays, space, now, self.stop_when_ordered, edges, work)
@@ -202,7 +233,7 @@ class NumbaEngine(OneProcess):
 
         list((map if pool is None else pool.map)(some, range(workers)))
 
-    def _compiled(self, spec: RunSpec, scratch: int, dtype: type) -> _CompiledRun:
+    def _compiled(self, spec: RunSpec, scratch: int, dtype: type) -> CompiledRun:
         rules = Rules(
             OPTIMIZERS.index(spec.optimizer),
             float(spec.schedule.drop_below),
@@ -212,10 +243,10 @@ class NumbaEngine(OneProcess):
             self.stop_when_ordered,
             spec.schedule.parts if self.pairs.n_nodes > SMALL_NODES else 1,
         )
-        return _CompiledRun(spec, rules, self.pairs, scratch, dtype)
+        return CompiledRun(spec, rules, self.pairs, scratch, dtype)
 
 
-class _CompiledRun:
+class CompiledRun:
     """One run of a batch as the compiled functions take it: points [d, n], and room to work in."""
 
     def __init__(self, spec: RunSpec, rules: Rules, pairs: RankedPairs, scratch: int, dtype: type) -> None:

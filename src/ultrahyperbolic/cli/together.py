@@ -1,0 +1,57 @@
+"""A command on several processes, which ``torchrun`` starts: the first runs it, the others compute for it."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Literal, ParamSpec
+
+import typer
+
+from .errors import refusing
+from .torchrun import started_by_torchrun, was_restarted
+
+P = ParamSpec("P")
+
+
+def together(command: Callable[P, None]) -> Callable[P, None]:
+    """A command that has the help of other processes, where there are some, and lets them go in the end."""
+
+    @functools.wraps(command)
+    def run(*arguments: P.args, **options: P.kwargs) -> None:
+        if not started_by_torchrun():
+            command(*arguments, **options)
+            return
+        from ..engines.distributed import ConnectionLostError, joined
+        from ..engines.processes import ProcessesError
+
+        try:
+            with joined(), refusing(ProcessesError):
+                command(*arguments, **options)
+        except ConnectionLostError as error:
+            print(f"error: {error}; torchrun --max-restarts starts again from the last checkpoint", file=sys.stderr)
+            raise typer.Exit(1) from None
+
+    return run
+
+
+def left_behind(folder: Path, command: str) -> Literal["nothing", "a beginning", "a checkpoint"]:
+    """What the same command has left in a folder, before torchrun started the processes again."""
+    from ..embedding.record import RunRecord
+    from ..embedding.store import RECORD
+    from ..files import read_sealed_json
+    from ..training.checkpoint import CHECKPOINT, read_checkpoint
+
+    if not was_restarted():
+        return "nothing"
+    try:
+        if (folder / CHECKPOINT).exists():
+            return "a checkpoint" if read_checkpoint(folder)[1].command == command else "nothing"
+        record = RunRecord.from_json(read_sealed_json(folder / RECORD))
+    except (OSError, ValueError):
+        return "nothing"
+    if record.command != command:
+        return "nothing"
+    return "a beginning" if record.stopped is None else "a checkpoint"

@@ -1,0 +1,21 @@
+"""Whether several processes compute together."""
+
+from __future__ import annotations
+
+
+class ProcessesError(ValueError):
+    """Processes that cannot compute a training together."""
+
+
+class _Group:
+    size = 1
+
+
+def processes() -> int:
+    """How many processes compute together: 1 unless this one has joined others, for trainings alone."""
+    return _Group.size
+
+
+def set_processes(count: int) -> None:
+    """Remember how many there are, from when they have joined until they part."""
+    _Group.size = count

@@ -1,0 +1,277 @@
+"""The engine for graphs whose pairs are too many: torch, on any device, in time and memory linear in the sample.
+
+An iteration draws ties and nodes (:mod:`ultrahyperbolic.objective.sampled`), estimates the loss and its gradient from
+them, and moves the points that it has looked at. Draws follow from the seed and the number of the iteration, so that a
+training that is gone on with draws what it would have drawn. The loss of a batch is noisy: the best points are those of
+the lowest loss of one sample that stays the same, looked at every so many iterations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..geometry import Euclidean
+from ..objective import RankedPairs, SampledLoss, SampleSizes, Scope
+from ..objective.sampled import Draw, Estimate, Measure
+from ..objective.tables import at_once
+from ..optim import DescentSettings, DescentState, descent_step
+from ..pairs import usable_threads
+from ..pairs.kinds import KernelSpace, kernel_space
+from .base import (
+    FARTHEST,
+    Backend,
+    BatchState,
+    Engine,
+    EngineKind,
+    Evaluation,
+    Floats,
+    Memory,
+    OneProcess,
+    Place,
+    Precision,
+    Problem,
+    RunSpec,
+    batch_bytes,
+    evaluation_shapes,
+    unknown_space,
+)
+from .reference import torch_threads
+
+# Ties of a batch: on a CPU an iteration then takes a fraction of a second, and a GPU has enough to do.
+_TIES, _TIES_ELSEWHERE = 1 << 14, 1 << 18
+# The sample by which the best points are told has so many times as many nodes for each end to meet.
+_EVALUATED = 4
+# The best points are looked for every so many iterations, for that costs as much as some of them.
+_LOOK_EVERY = 50
+# What is drawn, and what the best points are judged by, are streams of their own.
+_DESCENT, _JUDGEMENT = 0, 1
+# Bytes: of a tie for itself (ends, neighbours and keys while they are sorted), of a drawn tie with what is computed of
+# it, and of a pair of a table, times those evaluated at once.
+_TIE, _NODE_TIE, _DRAWN, _PAIR = 96, 64, 1600, 160
+
+
+def default_sizes(n_edges: int, device: torch.device) -> SampleSizes:
+    """How much an iteration looks at where nothing is said."""
+    return SampleSizes(max(1, min(n_edges, _TIES if device.type == "cpu" else _TIES_ELSEWHERE)))
+
+
+class _Run(NamedTuple):
+    """What is known of a run before its first iteration."""
+
+    spec: RunSpec
+    space: KernelSpace
+    loss: SampledLoss
+    judge: SampledLoss
+
+    def measure(self, iteration: int) -> Measure:
+        """How pairs are compared at an iteration."""
+        schedule = self.spec.schedule
+        return Measure(self.space, float(schedule.temperature[iteration]), float(schedule.epsilon[iteration]))
+
+    def drawn(self, iteration: int) -> Draw:
+        """What an iteration looks at."""
+        return self.loss.draw(self.spec.seed, _DESCENT, iteration)
+
+    def judged(self, points: Tensor, offsets: Tensor | None, iteration: int) -> Estimate:
+        """The objective of an iteration, by the sample that stays the same."""
+        return self.judge(points, offsets, self.judge.draw(self.spec.seed, _JUDGEMENT), self.measure(iteration))
+
+
+class _Held(NamedTuple):
+    """The arrays of a run on the device; on the CPU they are those of the batch."""
+
+    points: Tensor
+    free: Tensor
+    offsets: Tensor | None
+
+
+@dataclass
+class SampledEngine(OneProcess):
+    """Descends by samples. On the CPU results do not depend on the number of threads."""
+
+    pairs: RankedPairs
+    specs: Sequence[RunSpec]
+    best_every: int = 1
+    stop_when_ordered: bool = False
+    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    threads: int | None = None
+    """Of the CPU; as many as the machine has, unless given."""
+    precision: Precision = "float64"
+    """Of the pairs of a batch with the nodes that all of them meet."""
+    name: str = "sampled"
+
+    def __post_init__(self) -> None:
+        if self.stop_when_ordered:
+            raise ValueError("samples do not tell whether every tie is shorter: stop='ordered' needs all pairs")
+        self._pool: ThreadPoolExecutor | None = None
+        losses: dict[Scope, SampledLoss] = {}
+        self._runs: list[_Run] = []
+        for spec in self.specs:
+            sizes = spec.sample or default_sizes(self.pairs.n_edges, self.device)
+            if spec.scope not in losses:
+                dtype = torch.float32 if self.precision == "float32" else torch.float64
+                losses[spec.scope] = SampledLoss(
+                    self.pairs, sizes, spec.scope, device=self.device, dtype=dtype, mapper=self._map
+                )
+            loss = losses[spec.scope].resized(sizes)
+            judge = loss.resized(replace(sizes, others=_EVALUATED * sizes.others, per_end=_EVALUATED * sizes.per_end))
+            self._runs.append(_Run(spec, kernel_space(spec.manifold, spec.dissimilarity), loss, judge))
+
+    def advance(self, state: BatchState, iterations: int) -> Floats:
+        """Perform iterations, changing the state; the losses [B, iterations], each of its batch."""
+        losses = np.full((len(self.specs), iterations), np.nan)
+        with self._computing():
+            for number, run in enumerate(self._runs):
+                held = self._hold(state, number, run.spec)
+                for step in range(iterations):
+                    losses[number, step] = self._iterate(state, number, run, held, state.iteration + step)
+                self._let_go(state, number, run.spec, held)
+                if state.iteration + iterations <= run.spec.settled:
+                    self._keep(state, number, state.iteration + iterations - 1)
+        state.iteration += iterations
+        return losses
+
+    def evaluate(self, state: BatchState) -> Evaluation:
+        """The objective where the batch stands, by a sample that is always the same, without moving it."""
+        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        found.longest[:] = found.shortest[:] = np.nan
+        with self._computing():
+            for number, run in enumerate(self._runs):
+                held = self._hold(state, number, run.spec)
+                estimate = run.judged(held.points, held.offsets, state.iteration)
+                nodes = estimate.nodes.cpu().numpy()
+                found.loss[number] = float(estimate.loss)
+                found.gradient[number, nodes, : held.points.shape[1]] = estimate.gradient.cpu().numpy()
+                if estimate.offsets is not None:
+                    found.offsets[number, nodes] = estimate.offsets.cpu().numpy()
+        return found
+
+    def nearby(self) -> Callable[[BatchState], Evaluation]:
+        """The same, whatever the states."""
+        return self.evaluate
+
+    def _iterate(self, state: BatchState, number: int, run: _Run, held: _Held, iteration: int) -> float:
+        """One iteration of a run: estimate, look at the best, move what was touched."""
+        spec, record = run.spec, state.record[number]
+        schedule, manifold = spec.schedule, spec.manifold
+        record["longest"] = record["shortest"] = math.nan
+        due = iteration == spec.settled or iteration % max(self.best_every, _LOOK_EVERY) == 0
+        if iteration >= spec.settled and due:
+            loss = float(run.judged(held.points, held.offsets, iteration).loss)
+            if loss < record["best_loss"]:
+                self._let_go(state, number, spec, held)
+                self._keep(state, number, iteration)
+                record["best_loss"] = loss
+        found = run.loss(held.points, held.offsets, run.drawn(iteration), run.measure(iteration))
+        value, nodes = float(found.loss), found.nodes
+        if value < schedule.drop_below:
+            record["dropped"] = 1.0
+        step = float(schedule.step[iteration]) * (schedule.drop_factor if record["dropped"] else 1.0)
+        step *= float(record["step_scale"])
+        longest = float(schedule.max_step[iteration]) * float(record["reach"])
+        phi = spec.optimizer == "phi"
+        before, gradient = (held.free if phi else held.points)[nodes], found.gradient
+        if phi:
+            variable = before.clone().requires_grad_()
+            (gradient,) = torch.autograd.grad(manifold.phi(variable), variable, gradient)
+        settings = DescentSettings(
+            (Euclidean(before.shape[1]) if phi else manifold).to(self.device),
+            lr=step,
+            direction="descent" if spec.optimizer == "phi" else spec.optimizer,
+            max_step=longest if math.isfinite(longest) else None,
+        )
+        moved, _ = descent_step(before, gradient, DescentState(), settings)
+        radius = 1.0 if manifold.quadric is None else manifold.quadric.radius
+        near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
+        moved = torch.where(near, moved, before)
+        if phi:
+            held.free[nodes] = moved
+            moved = manifold.phi(moved)
+        held.points[nodes] = moved
+        if held.offsets is not None and found.offsets is not None:
+            # One factor for all of them, so that their mean stays what it was.
+            length = float(found.offsets.square().mean().sqrt()) * step
+            shift = (step if length <= longest else step * longest / length) * found.offsets
+            held.offsets[nodes] -= torch.where(near[:, 0] & shift.isfinite(), shift, 0.0)
+        return value
+
+    def _hold(self, state: BatchState, number: int, spec: RunSpec) -> _Held:
+        width = spec.manifold.ambient_dim
+        points, free = (torch.from_numpy(array[number, :, :width]) for array in (state.points, state.free))
+        offsets = torch.from_numpy(state.offsets[number]).to(self.device) if spec.popularity else None
+        return _Held(points.to(self.device), free.to(self.device) if spec.optimizer == "phi" else points, offsets)
+
+    def _let_go(self, state: BatchState, number: int, spec: RunSpec, held: _Held) -> None:
+        """Let the batch know where a run stands; on the CPU it does."""
+        if self.device.type == "cpu":
+            return
+        width = spec.manifold.ambient_dim
+        state.points[number, :, :width] = held.points.cpu().numpy()
+        if spec.optimizer == "phi":
+            state.free[number, :, :width] = held.free.cpu().numpy()
+        if held.offsets is not None:
+            state.offsets[number] = held.offsets.cpu().numpy()
+
+    def _keep(self, state: BatchState, number: int, iteration: int) -> None:
+        """Take the points of a run for its best."""
+        state.best[number], state.best_offsets[number] = state.points[number], state.offsets[number]
+        state.record["best_iteration"][number] = iteration
+
+    def _map(self, work: Callable[[int], tuple[Tensor, ...]], numbers: Iterable[int]) -> Iterable[tuple[Tensor, ...]]:
+        return map(work, numbers) if self._pool is None else self._pool.map(work, numbers)
+
+    @contextmanager
+    def _computing(self) -> Iterator[None]:
+        """Blocks of pairs on threads of ours, each computed by one: sums then do not depend on how many there are."""
+        threads = self.threads or usable_threads()
+        if self.device.type != "cpu" or threads == 1:
+            with torch_threads(1):
+                yield
+            return
+        with torch_threads(1), ThreadPoolExecutor(threads) as self._pool:
+            try:
+                yield
+            finally:
+                self._pool = None
+
+
+class SampledKind:
+    """The engine for the registry."""
+
+    name: Backend = "sampled"
+
+    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+        """It knows the spaces of compiled loops, and no pairs but those it draws."""
+        if problem is not None and problem.stop_when_ordered:
+            return "backend 'sampled' does not look at all pairs, as stop='ordered' needs"
+        return unknown_space(problem)
+
+    def memory(self, problem: Problem, place: Place) -> Memory:
+        """The ties and their neighbours, what is drawn, and a few blocks of pairs."""
+        device, m = place.torch_device, problem.pairs.n_edges
+        sizes = [spec.sample or default_sizes(m, device) for spec in problem.specs]
+        most = max((min(size.ties, m) for size in sizes), default=0)
+        nodes = any(spec.scope == "node" for spec in problem.specs)
+        blocks = (place.threads or usable_threads()) if device.type == "cpu" else 1
+        own = _TIE * m + _DRAWN * most * (1 + 4 * nodes) + _PAIR * at_once(device) * blocks + _NODE_TIE * m * nodes
+        if device.type == "cpu":
+            return Memory(batch_bytes(problem) + own)
+        return Memory(batch_bytes(problem), own + 8 * problem.pairs.n_nodes * 6 * max(problem.widths))
+
+    def make(self, problem: Problem, place: Place) -> Engine:
+        """The engine."""
+        device = place.torch_device
+        precision = place.precision or ("float64" if device.type == "cpu" else "float32")
+        return SampledEngine(*problem, device=device, threads=place.threads, precision=precision)
+
+
+KIND: EngineKind = SampledKind()

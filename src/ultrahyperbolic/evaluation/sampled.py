@@ -1,0 +1,199 @@
+"""The measures of a graph with too many pairs to look at: from some nodes, each against all, with standard errors.
+
+Time and memory are linear in nodes and ties. Neighbours and orders are means over the drawn nodes; δ of every node is
+the sum of its distances to these, for as many as there are.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..geometry import Manifold
+from ..geometry.words import Dissimilarity
+from ..graph import Graph
+from ..objective.chords import half_chord_table, value_and_slope
+from ..pairs.kinds import KernelSpace, kernel_space
+from ..progress import bar
+from .components import components
+from .hierarchy import hierarchy_spearman, strength_spearman
+from .inputs import Floats, Ints, check_points
+from .order import violated_share
+
+SAMPLED_NODES = 200_000
+"""Beyond so many nodes a training measures by samples."""
+
+# Distances that are evaluated in all, which decides how many nodes are drawn, within these bounds; and at once.
+_DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
+# Ties that are compared with pairs without one, and with each other.
+_TIES, _TIES_AMONG = 4096, 1_000_000
+_NEAREST, _TOPS = 5, (5, 10)
+
+
+class FromSamples(NamedTuple):
+    """What :func:`from_samples` returns."""
+
+    measures: dict[str, float]
+    """By name; ``NAME_error`` is the standard error of NAME, and ``measured_nodes`` how many nodes were drawn."""
+    delta: Floats
+    """[n] δ, estimated."""
+
+
+def drawn_nodes(n: int) -> int:
+    """How many of n nodes are drawn."""
+    return min(n, max(_FEWEST, min(_MOST, _DISTANCES // max(n, 1))))
+
+
+def from_samples(
+    graph: Graph,
+    points: Tensor,
+    manifold: Manifold,
+    *,
+    nodes: int | None = None,
+    dissimilarity: Dissimilarity = "geodesic",
+    popularity: Floats | None = None,
+    seed: int = 0,
+    progress: bool = False,
+) -> FromSamples:
+    """Estimates of the measures of :func:`~ultrahyperbolic.evaluation.over_pairs` for points [n, d] on the CPU.
+
+    ``nodes`` are drawn; unless given, as many as :func:`drawn_nodes` says. The manifold is one of the package's.
+    """
+    check_points(graph, points)
+    rng = np.random.default_rng(seed)
+    count = drawn_nodes(graph.n_nodes) if nodes is None else min(nodes, graph.n_nodes)
+    drawn = np.sort(rng.choice(graph.n_nodes, count, replace=False))
+    table = _Table(points.detach().double(), kernel_space(manifold, dissimilarity), popularity)
+    ties = graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))]
+    lengths = torch.from_numpy(np.sort(table.pairs(ties)))
+    found = _Found(graph, components(graph))
+    size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
+    with bar("measuring", count, show=progress) as update:
+        for start in range(0, count, size):
+            some = drawn[start : start + size]
+            distances = table.rows(some)
+            found.add_delta(some, distances)
+            if popularity is not None:
+                shift = torch.from_numpy(popularity)
+                distances = distances - (shift[some][:, None] + shift)
+            for row, node in enumerate(some.tolist()):
+                found.add_node(node, distances[row], lengths)
+            update(start + len(some), "")
+    among = np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES_AMONG), replace=False))
+    violated = violated_share(graph.classes[among], table.pairs(graph.edges[among]))
+    delta = found.delta()
+    measures = found.measures() | {"tie_order": 1.0 - violated, "spearman_all": hierarchy_spearman(graph, delta)}
+    for top in _TOPS:
+        if top <= graph.n_nodes:
+            measures[f"spearman_top{top}"] = strength_spearman(graph, delta, top=top)
+    measures["measured_nodes"] = float(count)
+    return FromSamples({name: value for name, value in measures.items() if not math.isnan(value)}, delta)
+
+
+class _Table:
+    """Distances of some nodes to all."""
+
+    def __init__(self, points: Tensor, space: KernelSpace, popularity: Floats | None) -> None:
+        self.points, self.space, self.popularity = points - points.mean(0), space, popularity
+
+    def rows(self, nodes: Ints) -> Tensor:
+        """[k, n] from each of some nodes; 0 to itself."""
+        w = half_chord_table(self.points[nodes], self.points, self.space)
+        distances, _ = value_and_slope(w, self.space, 1.0)
+        distances[torch.arange(len(nodes)), torch.from_numpy(nodes)] = 0.0
+        return distances
+
+    def pairs(self, pairs: Ints) -> Floats:
+        """[k] of pairs [k, 2], less their popularity."""
+        i, j = pairs.T
+        difference = (self.points[i] - self.points[j]).square()
+        signs = torch.ones(self.points.shape[1], dtype=torch.float64)
+        signs[: self.space.time] = -1.0
+        w = (difference @ signs) * (1.0 if self.space.flat else 0.25 / self.space.radius**2)
+        if self.space.time in (0, 1):
+            w = w.clamp_min(0.0)
+        distances: Floats = value_and_slope(w, self.space, 1.0)[0].numpy()
+        return distances if self.popularity is None else distances - (self.popularity[i] + self.popularity[j])
+
+
+class _Found:
+    """What drawn nodes have shown so far."""
+
+    def __init__(self, graph: Graph, component: Ints) -> None:
+        self.graph, self.component = graph, component
+        self.sizes = np.bincount(component)
+        self.sums, self.met, self.farthest = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes), 0.0
+        self.nodes: list[tuple[float, float, float, float, float]] = []
+        self.violated: list[tuple[float, float]] = []
+
+    def add_delta(self, nodes: Ints, distances: Tensor) -> None:
+        """Distances [k, n] from drawn nodes, which count within their components."""
+        values = distances.numpy()
+        for row, node in enumerate(nodes):
+            mine = self.component == self.component[node] if len(self.sizes) > 1 else np.ones(len(self.sums), bool)
+            self.sums[mine] += values[row][mine]
+            self.met[mine] += 1.0
+            self.farthest = max(self.farthest, float(values[row][mine].max()))
+            self.met[node] -= 1.0  # itself, of which nothing is learnt
+
+    def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
+        """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties."""
+        offsets, heads = self.graph.neighbor_lists
+        neighbors = torch.from_numpy(heads[offsets[node] : offsets[node + 1]].copy())
+        distances = distances.clone()
+        distances[node] = math.inf
+        others = distances.clone()
+        others[neighbors] = math.inf
+        others = others[others < math.inf]
+        farther = len(lengths) - torch.searchsorted(lengths, others)
+        self.violated.append((float(farther.sum()), float(len(others) * len(lengths))))
+        if not len(neighbors):
+            return
+        near = distances[neighbors].sort().values
+        closer = others[others <= near[-1]].sort().values
+        of_neighbors = torch.searchsorted(near, near, right=True).double()
+        of_others = torch.searchsorted(closer, near, right=True).double()
+        k = min(_NEAREST, len(distances) - 1)
+        nearest = torch.isin(distances.topk(k, largest=False).indices, neighbors).double()
+        precision = (of_neighbors / (of_neighbors + of_others)).mean()
+        enough = float(nearest.mean()) if k == _NEAREST else math.nan
+        ranks = float((1.0 + of_others).sum()), float(len(neighbors))
+        self.nodes.append((float(precision), float(nearest[0]), enough, *ranks))
+
+    def delta(self) -> Floats:
+        """[n] δ; as of :func:`~ultrahyperbolic.evaluation.delta` where there are several components."""
+        mean = np.divide(self.sums, self.met, out=np.full(len(self.sums), math.nan), where=self.met > 0)
+        # Where none of a component was drawn it is small, and its nodes count as its farthest.
+        mean = np.where(np.isnan(mean), self.farthest, mean)
+        own = self.sizes[self.component]
+        delta: Floats = mean * (own - 1) + (len(self.sums) - own) * self.farthest
+        return delta
+
+    def measures(self) -> dict[str, float]:
+        """Means and their standard errors."""
+        found: dict[str, float] = {}
+        if self.nodes:
+            precision, first, five, ranks, degrees = np.array(self.nodes).T
+            for name, values in (("map", precision), ("recall_at_1", first), (f"precision_at_{_NEAREST}", five)):
+                found[name] = float(values.mean())
+                found[f"{name}_error"] = _error(values)
+            found["mean_rank"], found["mean_rank_error"] = _ratio(ranks, degrees)
+        pairs = np.array(self.violated).T
+        found["violated_orders"], found["violated_orders_error"] = _ratio(*pairs)
+        return found
+
+
+def _error(values: Floats) -> float:
+    return float(values.std(ddof=1) / math.sqrt(len(values))) if len(values) > 1 else math.nan
+
+
+def _ratio(parts: Floats, wholes: Floats) -> tuple[float, float]:
+    """Σ parts / Σ wholes of drawn nodes, and its standard error."""
+    if not wholes.sum():
+        return math.nan, math.nan
+    share = float(parts.sum() / wholes.sum())
+    return share, _error((parts - share * wholes) / wholes.mean())

@@ -1,0 +1,258 @@
+"""The ranking loss (Eq. 17) estimated from samples: some ties, and their ends against nodes that all of them share.
+
+A batch is a draw of ties, whose losses count for those of all. What a tie is compared with is a sum over weaker pairs,
+class by class, and each class is drawn for itself: its sum is the sample's times class size / sample, which is without
+bias. Pairs without a tie are those of the batch's ends with nodes drawn for the whole batch, so that their half chords
+are one matrix product; pairs that do have a tie are left out. The logarithm of a sum is biased all the same, the less
+the larger the sample. Samples of everything give the loss itself.
+
+Draws are stratified: the k-th of s draws is uniform in the k-th of s equal parts. Every item is equally likely, few are
+drawn twice, and with s as large as the class every item is drawn once.
+"""
+
+from __future__ import annotations
+
+import math
+from copy import copy
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..checks import check_count
+from .ranking import RankedPairs, Scope
+from .tables import NOTHING, GraphTable, Local, Mapper, NodeTable, Pairs, Table
+from .tables import Measure as Measure
+
+
+@dataclass(frozen=True)
+class SampleSizes:
+    """How much an iteration looks at; never more than there is."""
+
+    ties: int
+    """In a batch. As many again, drawn for themselves, estimate the sums over weaker ties of the graph."""
+    others: int = 192
+    """Nodes drawn for the whole batch, which each end of its ties meets."""
+    per_end: int = 16
+    """Weaker ties of each end, where a tie is compared with the pairs of its ends."""
+    scaled: bool = True
+    """Whether a sum counts for its class. Unscaled, as the paper has it, a tie is compared with its sample alone."""
+
+    def __post_init__(self) -> None:
+        for name in ("ties", "others", "per_end"):
+            check_count(name, getattr(self, name), 1)
+
+
+class Draw(NamedTuple):
+    """What an iteration looks at."""
+
+    ties: Tensor
+    """[b] numbers of ties, ascending."""
+    weaker: Tensor
+    """[b] numbers of ties for the sums over weaker ones, ascending; [b, 2, s] of each end, where it is by node."""
+    logs: Tensor
+    """[b, 2, s] the logarithm of what each of them counts for; [0] where all count the same."""
+    rows: Tensor
+    """[r] nodes, ascending, each once: the ends of the ties, and of the nodes without a tie some."""
+    counts: Tensor
+    """[r] how many nodes each stands for."""
+    columns: Tensor
+    """[c] nodes, ascending."""
+
+
+class Estimate(NamedTuple):
+    """The loss and its gradient in what the sample has touched."""
+
+    loss: Tensor
+    """A scalar."""
+    nodes: Tensor
+    """[k] the nodes that were looked at, ascending; the gradient of all others is 0."""
+    gradient: Tensor
+    """[k, d] Euclidean."""
+    offsets: Tensor | None
+    """[k] in the offsets of nodes, where there are some."""
+
+
+class SampledLoss:
+    """The estimate for a graph on a device.
+
+    Parameters
+    ----------
+    pairs : RankedPairs
+        What to embed.
+    sizes : SampleSizes
+        How much of it an iteration looks at.
+    scope : "graph" or "node"
+        Compare a tie with all weaker pairs of the graph, or with those of its two ends.
+    device : torch.device
+        Where everything is drawn and computed.
+    dtype : torch.dtype
+        Of the pairs of a batch; half chords and sums are float64.
+    mapper : callable
+        Like ``map``, over the blocks of a batch's pairs; a thread pool's keeps all threads busy.
+    """
+
+    def __init__(
+        self,
+        pairs: RankedPairs,
+        sizes: SampleSizes,
+        scope: Scope = "graph",
+        *,
+        device: torch.device | None = None,
+        dtype: torch.dtype = torch.float64,
+        mapper: Mapper = map,
+    ) -> None:
+        self.n, self.m, self.scope, self.sizes = pairs.n_nodes, pairs.n_edges, scope, sizes
+        self.device, self.dtype, self.mapper = device or torch.device("cpu"), dtype, mapper
+        self._edges = self._here(pairs.edges)
+        self._starts = self._here(np.unique(pairs.weaker))
+        self._neighbors, self._begin = self._adjacency()
+        self._degrees = self._begin[1:] - self._begin[:-1]
+        self._alone = torch.nonzero(self._degrees == 0)[:, 0]
+        if scope == "node":
+            listed = pairs.incidence
+            self._places, self._listed = self._here(listed.places), self._here(listed.edges)
+            self._class_starts = self._here(listed.starts)
+            self._most = int(self._degrees.max())
+
+    @property
+    def _per_end(self) -> int:
+        return min(self.sizes.per_end, self._most)
+
+    def _here(self, array: np.ndarray) -> Tensor:
+        return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
+
+    def _adjacency(self) -> tuple[Tensor, Tensor]:
+        """The neighbours [2m] of every node, ascending, and where each node's begin [n + 1]."""
+        i, j = self._edges.unbind(1)
+        keys = torch.cat((i * self.n + j, j * self.n + i)).sort().values
+        begin = torch.searchsorted(keys, torch.arange(self.n + 1, device=self.device) * self.n)
+        return keys.remainder_(max(self.n, 1)), begin
+
+    def resized(self, sizes: SampleSizes) -> SampledLoss:
+        """The same estimate from other samples; both share what they know of the graph."""
+        other = copy(self)
+        other.sizes = sizes
+        return other
+
+    # --- drawing ------------------------------------------------------------------------------------------------
+
+    def draw(self, *seed: int) -> Draw:
+        """A sample; the numbers given, such as a seed and an iteration, decide it."""
+        state = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> 1)
+        generator = torch.Generator(self.device).manual_seed(state)
+
+        def some(count: int, size: int) -> Tensor:
+            """``count`` numbers below ``size``, stratified, ascending."""
+            count = min(count, size)
+            if count == size:
+                return torch.arange(size, device=self.device)
+            places = torch.rand(count, generator=generator, device=self.device, dtype=torch.float64)
+            places += torch.arange(count, device=self.device)
+            return places.mul_(size / count).long().clamp_max_(size - 1)
+
+        ties, columns = some(self.sizes.ties, self.m), some(self.sizes.others, self.n)
+        rows, times = torch.unique(self._edges[ties], return_counts=True)
+        counts = times.double() * (self.m / len(ties)) / self._degrees[rows]
+        if len(self._alone) and self.scope == "graph":
+            alone = self._alone[some(math.ceil(len(self._alone) * len(ties) / self.m), len(self._alone))]
+            # Two draws of one node stand for twice as many.
+            alone, times = torch.unique(alone, return_counts=True)
+            rows, order = torch.cat((rows, alone)).sort()
+            counts = torch.cat((counts, times.double() * (len(self._alone) / times.sum())))[order]
+        if self.scope == "node":
+            uniform = torch.rand(
+                (len(ties), 2, self._per_end), generator=generator, device=self.device, dtype=torch.float64
+            )
+            return Draw(ties, *self._at_ends(ties, uniform), rows, counts, columns)
+        weaker = some(self.sizes.ties, self.m)
+        return Draw(ties, weaker, torch.empty(0, device=self.device), rows, counts, columns)
+
+    def _at_ends(self, ties: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
+        """Of the weaker ties of both ends, some, and the logarithm of what each counts for."""
+        first = self._begin[self._edges[ties]]
+        there = self._class_starts[self._places[ties]] - first  # [b, 2] how many
+        taken = there.clamp_max(self._per_end)
+        place = torch.arange(self._per_end, device=self.device)
+        which = ((place + uniform) * (there.double() / taken.clamp_min(1))[..., None]).long()
+        which = torch.minimum(which, (there - 1).clamp_min(0)[..., None])
+        listed = self._listed[(first[..., None] + which).clamp_max_(len(self._listed) - 1)]
+        share = there.double() / taken.clamp_min(1)
+        logs = share.clamp_min(1.0).log() if self.sizes.scaled else torch.zeros_like(share)
+        return listed, torch.where(place < taken[..., None], logs[..., None], NOTHING)
+
+    # --- estimating ---------------------------------------------------------------------------------------------
+
+    def __call__(self, points: Tensor, offsets: Tensor | None, draw: Draw, measure: Measure) -> Estimate:
+        """The estimate at points [n, d], float64 on the device, with the offsets [n] of nodes or none."""
+        ends, weaker_ends = self._edges[draw.ties], self._edges[draw.weaker.reshape(-1)]
+        touched = torch.cat((ends.reshape(-1), weaker_ends.reshape(-1), draw.rows, draw.columns))
+        nodes, index = torch.unique(touched, return_inverse=True)
+        sizes = (2 * len(ends), 2 * len(weaker_ends), len(draw.rows), len(draw.columns))
+        at_ends, at_weaker, at_rows, at_columns = index.split(sizes)
+        local = Local(points[nodes], None if offsets is None else offsets[nodes], measure)
+        table = self._table(draw, local, at_rows, at_columns)
+        own, below = local.scores(at_ends.view(-1, 2)), local.scores(at_weaker.view(-1, 2))
+        leaves = [scores.values.requires_grad_() for scores in (own, below)] + [table.log_sums().requires_grad_()]
+        loss = self._loss(draw, *leaves)
+        pulls = torch.autograd.grad(loss, leaves)
+        for scores, pull in zip((own, below), pulls, strict=False):
+            local.add(scores, pull)
+        table.add(pulls[2])
+        return Estimate(loss.detach(), nodes, local.gradient, local.slopes)
+
+    def class_sums(self, points: Tensor, draw: Draw, measure: Measure) -> tuple[Tensor, Tensor]:
+        """The estimated Σ exp(-d/τ) over pairs without a tie, and over the ties weaker than each class [classes].
+
+        By node where that is the scope: the first for each of the draw's rows.
+        """
+        local = Local(points, None, measure)
+        rest = self._table(draw, local, draw.rows, draw.columns).log_sums().exp()
+        if self.scope == "node":
+            return rest, torch.empty(0, device=self.device)
+        scores = local.scores(self._edges[draw.weaker]).values.exp()
+        sums = torch.cat((scores.new_zeros(1), scores.cumsum(0))) * (self.m / len(draw.weaker))
+        return rest, sums[torch.searchsorted(draw.weaker, self._starts)]
+
+    def _loss(self, draw: Draw, own: Tensor, below: Tensor, rest: Tensor) -> Tensor:
+        """The loss of the scores -d/τ of the batch's ties and of weaker ones, and the log sums over other pairs."""
+        if self.scope == "graph":
+            share = math.log(self.m / len(draw.weaker)) if self.sizes.scaled else 0.0
+            cumulative = torch.logcumsumexp(torch.cat((rest - share, below)), 0) + share
+            first = self._starts[torch.searchsorted(self._starts, draw.ties, right=True) - 1]
+            compared = cumulative[torch.searchsorted(draw.weaker, first)]
+        else:
+            row = torch.searchsorted(draw.rows, self._edges[draw.ties])
+            ties = torch.logsumexp(below.view(draw.weaker.shape) + draw.logs, 2)
+            compared = torch.logsumexp(torch.logaddexp(rest[row], ties), 1)
+        excess = compared - own
+        return torch.logaddexp(torch.zeros_like(excess), excess).sum() * (self.m / len(draw.ties))
+
+    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> Table:
+        """The pairs of a draw's rows and columns, which are at these places of the touched points."""
+        share = self.n / len(columns)
+        counts = torch.full_like(draw.counts, share)
+        if self.scope == "graph":
+            counts = draw.counts * (0.5 * share)  # each pair without a tie is met from either end
+        logs = counts.log() if self.sizes.scaled else torch.zeros_like(counts)
+        pairs = Pairs(rows, columns, logs, *self.tied(draw.rows, draw.columns))
+        kind = GraphTable if self.scope == "graph" else NodeTable
+        return kind(local, pairs, self.dtype, self.mapper)
+
+    def tied(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
+        """Where in a table of rows, ascending and each once, and columns a node meets itself or a neighbour.
+
+        In the order of the rows.
+        """
+        degrees = self._degrees[columns]
+        column = torch.repeat_interleave(torch.arange(len(columns), device=self.device), degrees)
+        before = degrees.cumsum(0) - degrees
+        place = torch.arange(len(column), device=self.device) - before[column] + self._begin[columns][column]
+        nodes = torch.cat((self._neighbors[place], columns))
+        column = torch.cat((column, torch.arange(len(columns), device=self.device)))
+        row = torch.searchsorted(rows, nodes).clamp_max_(len(rows) - 1)
+        found = rows[row] == nodes
+        order = row[found].argsort(stable=True)
+        return row[found][order], column[found][order]

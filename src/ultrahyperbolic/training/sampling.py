@@ -1,0 +1,39 @@
+"""How a training by samples differs: how many iterations it has, how far it moves, and whether all pairs end it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..engines.base import Place
+from ..engines.registry import ends_exactly
+from ..engines.sampled import default_sizes
+from ..graph import Graph
+from .config import TrainingConfig
+from .method import Goal, default_iterations, recipe
+
+# Where a batch is a small part of the ties a node is moved less often: there are at most so many times as many
+# iterations, and what is missing then is made up for by longer moves.
+_MOST_TIMES = 4.0
+
+
+def moved_share(graph: Graph, place: Place) -> float:
+    """The share of the points that an iteration moves, about, at a place that is settled."""
+    ends = 2 * default_sizes(graph.n_edges, place.torch_device).ties
+    return min(1.0, ends / graph.n_nodes)
+
+
+def sampled_iterations(graph: Graph, place: Place) -> int:
+    """How many iterations there are at most, where nothing is said."""
+    return round(default_iterations(graph) * min(_MOST_TIMES, 1.0 / moved_share(graph, place)))
+
+
+def sampled_recipe(
+    config: TrainingConfig, graph: Graph, goal: Goal, place: Place, *, popularity: bool | None = None
+) -> TrainingConfig:
+    """The training of a graph by samples, in the geometry of ``config`` and with its iterations.
+
+    Where there are not too many nodes it ends by all pairs. The loss of a batch is too noisy to take steps back by.
+    """
+    moved = moved_share(graph, place)
+    made = recipe(config, graph, goal, sample=True, everywhere=True, popularity=popularity, moved=moved)
+    return replace(made, step_back=False, finish=made.finish if ends_exactly(place, graph.n_nodes) else 0.0)

@@ -1,0 +1,180 @@
+"""Several processes on one machine: the bits of one, and a killed one made good."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.cli.torchrun import is_first, started_by_torchrun, was_restarted
+from ultrahyperbolic.engines import distributed, registry
+from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.numba.streaming import workspace
+from ultrahyperbolic.engines.processes import ProcessesError, processes
+from ultrahyperbolic.objective import RankedPairs
+
+SOURCE = Path(uh.__file__).parent.parent
+SETTINGS = ["--iterations", "120", "--no-report", "--signature", "2,2", "--stop", "iterations"]
+
+
+@pytest.fixture(scope="module")
+def ties(tmp_path_factory):
+    """A file of 900 nodes, whose pairs are cut into 16 slabs."""
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 900, (2, 2700))
+    path = tmp_path_factory.mktemp("graph") / "ties.tsv"
+    rows = zip(i, j, rng.integers(1, 4, 2700), strict=True)
+    path.write_text("".join(f"{a}\t{b}\t{w}\n" for a, b, w in rows if a != b), encoding="ascii")
+    return path
+
+
+def environment():
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "MASTER"))}
+    return kept | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
+
+
+def started(arguments, processes=None, restarts=0):
+    command = [sys.executable, "-m"]
+    if processes:
+        command += ["torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+        command += [f"--max-restarts={restarts}", "-m"]
+    return subprocess.Popen(
+        [*command, "ultrahyperbolic", "embed", *map(str, arguments)],
+        env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def ended(process, code=0):
+    try:
+        out, error = process.communicate(timeout=300)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise AssertionError(process.communicate()[1]) from None
+    assert process.returncode == code, error
+    return out, error
+
+
+@pytest.fixture(scope="module")
+def alone(ties, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("alone") / "run"
+    ended(started([ties, "-o", folder, "--threads", "1", *SETTINGS]))
+    return folder
+
+
+def losses_of(folder):
+    return json.loads((folder / "run.json").read_text(encoding="utf-8"))["loss"]
+
+
+def test_two_processes_give_the_bits_of_one(ties, alone, tmp_path):
+    ended(started([ties, "-o", tmp_path / "run", *SETTINGS], processes=2))
+    assert losses_of(tmp_path / "run") == losses_of(alone)
+    found, expected = uh.load(tmp_path / "run"), uh.load(alone)
+    np.testing.assert_array_equal(found.points, expected.points)
+    assert found.record.timing.backend == "numba, 2 processes"
+
+
+def rank_one(launcher):
+    """The second process that a launcher has started."""
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parent = int((path / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
+            if parent == launcher.pid and b"\0RANK=1\0" in (path / "environ").read_bytes():
+                return int(path.name)
+        except (OSError, ValueError):
+            continue
+    raise AssertionError("there is no second process")
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
+def test_a_killed_process_is_started_again_and_the_training_goes_on(ties, alone, tmp_path):
+    folder = tmp_path / "run"
+    launcher = started([ties, "-o", folder, "--checkpoint-every", 0, *SETTINGS], processes=2, restarts=1)
+    until = time.monotonic() + 200
+    while not (folder / "checkpoint.safetensors").exists():
+        assert launcher.poll() is None, launcher.communicate()[1]
+        assert time.monotonic() < until
+        time.sleep(0.001)
+    os.kill(rank_one(launcher), signal.SIGKILL)
+    _, error = ended(launcher)
+    assert "exitcode: -9" in error, "the process was killed, and the launcher saw it"
+    assert losses_of(folder) == losses_of(alone)
+    np.testing.assert_array_equal(uh.load(folder).points, uh.load(alone).points)
+    assert not (folder / "checkpoint.safetensors").exists()
+
+
+def test_too_many_processes_are_one_line(tmp_path):
+    out, error = ended(started(["karate", "-o", tmp_path / "run", *SETTINGS], processes=2), code=1)
+    assert "error: 2 processes are too many: the pairs of 34 nodes are cut into 1 slab, so use at most 1" in error
+    assert "rank0" not in error
+    assert not out
+
+
+def test_slabs_are_shared_out_whole():
+    for count in (1, 4, 16, 64):
+        for world in range(1, 8):
+            owned = [list(distributed.slabs_owned(count, rank, world)) for rank in range(world)]
+            assert [s for mine in owned for s in mine] == list(range(count))
+            assert max(map(len, owned)) - min(map(len, owned)) <= 1
+
+
+def test_slabs_travel_unchanged():
+    rng = np.random.default_rng(0)
+    here, there = workspace(1000, 3), workspace(1000, 3)
+    for s in range(len(here.sums)):
+        here.sums[s] = rng.normal(size=2)
+        here.gradients[s][:, here.slabs[s] :] = rng.normal(size=(3, 1000 - here.slabs[s]))
+    for rank in range(3):
+        mine = distributed.slabs_owned(len(here.sums), rank, 3)
+        packed = distributed._packed(here, mine)
+        assert len(packed) == distributed._packed_size(here, mine)
+        distributed._unpack(there, mine, packed)
+    np.testing.assert_array_equal(here.sums, there.sums)
+    np.testing.assert_array_equal(here.gradients, there.gradients)
+
+
+def opening(seed=0, **changed):
+    rng = np.random.default_rng(seed)
+    pairs = RankedPairs(50, np.sort(rng.permutation(50).reshape(25, 2)), np.zeros(25, dtype=np.int64))
+    schedule = Schedule.constant(3, temperature=changed.pop("temperature", 0.1), step=0.1)
+    specs = [RunSpec(PseudoHyperboloid(2, 2), schedule, **changed)]
+    return distributed._Opening(50, pairs.edges, pairs.weaker, specs, 1, False, "float64", {"torch": "2"})
+
+
+def test_digests_tell_graphs_and_settings_apart():
+    same = {opening().digest, opening().digest}
+    others = [opening(1), opening(temperature=0.2), opening(popularity=True)]
+    assert len(same) == 1
+    assert len(same | {other.digest for other in others}) == 4
+
+
+def test_an_ordinary_process_is_alone(monkeypatch):
+    for name in ("WORLD_SIZE", "RANK", "MASTER_ADDR", "TORCHELASTIC_RESTART_COUNT"):
+        monkeypatch.delenv(name, raising=False)
+    assert (started_by_torchrun(), is_first(), was_restarted(), processes()) == (False, True, False, 1)
+    monkeypatch.setenv("MASTER_ADDR", "localhost")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert (started_by_torchrun(), is_first(), was_restarted(), processes()) == (True, False, True, 1)
+
+
+@pytest.mark.parametrize(("place", "scope", "words"), [
+    (Place("cpu", "sampled"), "graph", "backend 'sampled' computes in one process"),
+    (Place("cpu", "numba"), "node", "scope 'node' is computed by one process"),
+])  # fmt: skip
+def test_what_one_process_computes_is_refused_to_several(place, scope, words, monkeypatch):
+    monkeypatch.setattr(registry, "processes", lambda: 2)
+    monkeypatch.setattr(distributed, "processes", lambda: 2)
+    pairs = RankedPairs(1000, np.array([[0, 1]]), np.zeros(1, dtype=np.int64))
+    spec = RunSpec(PseudoHyperboloid(2, 2), Schedule.constant(3, temperature=0.1, step=0.1), scope=scope)
+    with pytest.raises(ProcessesError, match=words):
+        registry.make_engine(Problem(pairs, [spec]), place)

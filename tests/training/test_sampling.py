@@ -1,0 +1,126 @@
+"""Trainings by samples: as good as those of all pairs, and taken where these do not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import ultrahyperbolic as uh
+from ultrahyperbolic import datasets
+from ultrahyperbolic.engines import memory, registry, sampled
+from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.training import plan
+from ultrahyperbolic.training.pace import Pace
+from ultrahyperbolic.training.plan import Execution, Plan, Wishes, configure
+from ultrahyperbolic.training.sampling import moved_share, sampled_iterations
+
+KARATE = datasets.karate()
+SAMPLED = Place("cpu", "sampled")
+
+
+def tree_with_shortcuts(n=300):
+    rng = np.random.default_rng(0)
+    child = np.arange(1, n)
+    parent = (child - 1) // 3
+    i, j = rng.integers(0, n, (2, 60))
+    keep = i != j
+    return Graph.from_arrays(
+        np.concatenate((child, i[keep])), np.concatenate((parent, j[keep])),
+        np.concatenate((np.full(n - 1, 2.0), np.ones(keep.sum()))), ids=n,
+    )  # fmt: skip
+
+
+def few_others(monkeypatch, count):
+    """Samples of so few nodes that they are samples on a small graph, too."""
+    few = sampled.SampleSizes
+    monkeypatch.setattr(sampled, "default_sizes", lambda m, device: few(m, count))
+
+
+@pytest.mark.parametrize("exact_end", [True, False])
+def test_samples_find_the_neighbours_that_all_pairs_find(exact_end, monkeypatch):
+    few_others(monkeypatch, 48)
+    if not exact_end:
+        monkeypatch.setattr(registry, "_EXACT_NODES", 100)
+    graph = tree_with_shortcuts()
+    found = uh.embed(graph, p=2, q=2, iterations=400, backend="sampled", quiet=True)
+    exact = uh.embed(graph, p=2, q=2, iterations=400, backend="numba", quiet=True)
+    recall = [embedding.record.measures["recall_at_1"] for embedding in (found, exact)]
+    assert recall[0] > recall[1] - 0.1
+    assert found.record.timing.backend == ("sampled, then numba" if exact_end else "sampled")
+    assert found.record.result.final_loss < found.record.result.start_loss
+
+
+def test_seeds_decide_a_training_by_samples(monkeypatch):
+    few_others(monkeypatch, 8)
+    trained = [
+        uh.embed(KARATE, p=2, q=1, iterations=20, backend="sampled", seed=seed, quiet=True).points for seed in (0, 0, 1)
+    ]
+    np.testing.assert_array_equal(trained[0], trained[1])
+    assert not np.array_equal(trained[0], trained[2])
+
+
+def test_all_pairs_end_a_training_where_there_are_not_too_many(monkeypatch):
+    config = configure(Plan(place=SAMPLED), KARATE)[0]
+    assert 0.1 < config.finish < 0.2
+    assert not config.step_back
+    monkeypatch.setattr(registry, "_EXACT_NODES", 33)
+    assert configure(Plan(place=SAMPLED), KARATE)[0].finish == 0.0
+    assert configure(Plan(), KARATE)[0].finish == 0.0, "so many nodes are sampled unasked"
+
+
+def test_where_a_batch_moves_few_points_there_are_more_iterations_and_longer_moves(monkeypatch):
+    usual = configure(Plan(place=SAMPLED), KARATE)[0]
+    monkeypatch.setattr("ultrahyperbolic.training.sampling.default_sizes", lambda m, device: sampled.SampleSizes(2))
+    place = Place(torch.device("cpu"), "sampled")
+    assert moved_share(KARATE, place) == pytest.approx(4 / 34)
+    few = configure(Plan(place=SAMPLED), KARATE)[0]
+    assert few.iterations == sampled_iterations(KARATE, place) == 4 * usual.iterations
+    assert few.max_step[0] > usual.max_step[0]
+
+
+def test_samples_are_taken_where_all_pairs_do_not_fit_into_memory(monkeypatch, caplog):
+    rows = []
+
+    def fits(problem, place, start):
+        rows.append(place.backend)
+        return place.backend == "sampled"
+
+    monkeypatch.setattr("ultrahyperbolic.training.train.fits", fits)
+    execution = Execution(Plan(Geometry(2, 2)), KARATE, quiet=False)
+    assert execution.plan.place.backend == "numba"
+    execution.prepare()
+    assert execution.plan.place.backend == "sampled"
+    assert "all pairs do not fit into memory: training by samples" in caplog.text
+    named = Execution(Plan(Geometry(2, 2), place=Place(backend="numba")), KARATE)
+    named.prepare()
+    assert named.plan.place.backend == "numba", "what was named stays"
+
+
+@pytest.mark.parametrize(("seconds", "backend"), [(0.001, "numba"), (10.0, "sampled")])
+def test_samples_are_taken_where_there_is_no_time_for_all_pairs(seconds, backend, monkeypatch, caplog):
+    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: (
+        cls(0.001, 0.001) if place.backend == "sampled" else cls(seconds, seconds)
+    )))  # fmt: skip
+    wishes = Wishes(iterations=1000)
+    execution = Execution(Plan(Geometry(2, 2), wishes, time_limit=100.0), KARATE, quiet=False)
+    execution.prepare()
+    assert execution.plan.place.backend == backend
+    assert ("there is time for 20 of 1000 iterations" in caplog.text) == (backend == "sampled")
+    assert execution.configs[0].iterations == 1000
+
+
+def test_advice_where_nothing_else_fits_is_to_take_samples(monkeypatch):
+    rng = np.random.default_rng(0)
+    i, j = rng.integers(0, 150_000, (2, 200_000))
+    graph = Graph.from_arrays(i[i != j], j[i != j], ids=150_000)
+    problem, place = plan.problem_of(graph, configure(Plan(), graph)), Place(torch.device("cpu"), "sampled", 2)
+    room = memory.estimate(problem, place).host
+    monkeypatch.setattr(memory, "free_bytes", lambda: room)
+    memory.require_memory(problem, place, lambda count: 0)
+    with pytest.raises(MemoryError, match="use backend 'sampled'"):
+        memory.require_memory(problem, replace(place, backend="numba"), lambda count: 0)
