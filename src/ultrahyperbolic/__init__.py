@@ -12,7 +12,18 @@ if TYPE_CHECKING:
 
     from . import datasets, evaluation, optim, plot, report
     from .embedding import Embedding
-    from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
+    from .geometry import (
+        Check,
+        Euclidean,
+        Logarithm,
+        Manifold,
+        ManifoldParameter,
+        ManifoldTensor,
+        Product,
+        PseudoHyperboloid,
+        PseudoSphere,
+        checked,
+    )
     from .graph import Graph, GraphError, as_graph, read_graph
     from .interrupted import Interrupted
     from .optim.minimize import MinimizeResult, minimize
@@ -33,7 +44,10 @@ __all__ = [
     "Interrupted",
     "Logarithm",
     "Manifold",
+    "ManifoldParameter",
+    "ManifoldTensor",
     "MinimizeResult",
+    "Product",
     "PseudoHyperboloid",
     "PseudoSphere",
     "Selection",
@@ -57,7 +71,8 @@ __all__ = [
 _HOMES = {
     ".embedding": ("Embedding",),
     ".geometry": (
-        "Check", "Euclidean", "Logarithm", "Manifold", "PseudoHyperboloid", "PseudoSphere", "checked",
+        "Check", "Euclidean", "Logarithm", "Manifold", "ManifoldParameter", "ManifoldTensor", "Product",
+        "PseudoHyperboloid", "PseudoSphere", "checked",
     ),
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".interrupted": ("Interrupted",),
