@@ -37,7 +37,7 @@ METHODS = [
     for name, method in inspect.getmembers(PseudoHyperboloid, inspect.isfunction)
     if not name.startswith("_") and TENSORS & set(inspect.signature(method).parameters)
 ]
-OTHERS = {"t": 0.5, "radius": 1.0, "beta": -1.0}
+OTHERS = {"t": 0.5, "radius": 1.0, "beta": -1.0, "before": []}
 WRONG = [
     ([1.0] * 5, TypeError, "got list"),
     (torch.ones(4, 5, dtype=torch.int64), TypeError, "got torch.int64"),

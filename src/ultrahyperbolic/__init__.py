@@ -23,6 +23,8 @@ if TYPE_CHECKING:
         PseudoHyperboloid,
         PseudoSphere,
         checked,
+        lorentz_to_poincare,
+        poincare_to_lorentz,
     )
     from .graph import Graph, GraphError, as_graph, read_graph
     from .interrupted import Interrupted
@@ -59,9 +61,11 @@ __all__ = [
     "embed",
     "evaluation",
     "load",
+    "lorentz_to_poincare",
     "minimize",
     "optim",
     "plot",
+    "poincare_to_lorentz",
     "read_graph",
     "report",
     "select",
@@ -72,7 +76,7 @@ _HOMES = {
     ".embedding": ("Embedding",),
     ".geometry": (
         "Check", "Euclidean", "Logarithm", "Manifold", "ManifoldParameter", "ManifoldTensor", "Product",
-        "PseudoHyperboloid", "PseudoSphere", "checked",
+        "PseudoHyperboloid", "PseudoSphere", "checked", "lorentz_to_poincare", "poincare_to_lorentz",
     ),
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".interrupted": ("Interrupted",),
@@ -81,8 +85,8 @@ _HOMES = {
     ".training.sklearn": ("UltrahyperbolicEmbedding",),
 }  # fmt: skip
 _ROOMS = (
-    "datasets", "embedding", "engines", "evaluation", "export", "geometry", "graph", "objective", "optim", "pairs",
-    "paper", "plot", "report", "testing", "training",
+    "contrib", "datasets", "embedding", "engines", "evaluation", "export", "geometry", "graph", "objective", "optim",
+    "pairs", "paper", "plot", "report", "testing", "training",
 )  # fmt: skip
 
 

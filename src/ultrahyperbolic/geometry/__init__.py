@@ -8,6 +8,7 @@ from .flat import Euclidean
 from .manifold import Logarithm, Manifold
 from .named import Geometry
 from .parameter import ManifoldParameter, ManifoldTensor, rebuild
+from .poincare import lorentz_to_poincare, poincare_to_lorentz
 from .product import Product
 from .pseudo_hyperboloid import PseudoHyperboloid
 from .pseudo_sphere import PseudoSphere
@@ -24,6 +25,8 @@ __all__ = [
     "PseudoHyperboloid",
     "PseudoSphere",
     "checked",
+    "lorentz_to_poincare",
+    "poincare_to_lorentz",
 ]
 
 # What torch.load(weights_only=True) may build: our manifolds, and tensors on them.

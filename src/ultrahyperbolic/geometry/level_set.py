@@ -65,12 +65,14 @@ class LevelSet(Manifold):
 
     def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
         """½ Σ x · ∇f, for x grows like √|β|."""
+        validate(self.ambient_dim, x=x, gradient=gradient)
         return [0.5 * (x.double() * gradient.double()).sum()] if self.learnable else []
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """x from where log |β| was ``before[0]``, brought onto the manifold as it is."""
+        validate(self.ambient_dim, x=x)
         if not self.learnable:
-            return x
+            return x.clone()
         return self.phi((0.5 * (self.log_abs_beta - before[0])).exp().to(x) * x)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:

@@ -220,12 +220,18 @@ class Manifold(Distances):
 
     # --- a learned curvature ------------------------------------------------------------------------------------
 
+    @property
+    def learnable(self) -> bool:
+        """Whether the manifold itself depends on learned parameters."""
+        return bool(self.curvature_parameters())
+
     def curvature_parameters(self) -> list[nn.Parameter]:
         """The learned parameters on which the manifold itself depends; none by default."""
         return []
 
     def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
         """For each of these, by how much f changes because points x follow it, from the Euclidean gradient."""
+        validate(self.ambient_dim, x=x, gradient=gradient)
         return []
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
@@ -233,7 +239,8 @@ class Manifold(Distances):
 
         A homothety: all lengths grow alike, and directions stay.
         """
-        return x
+        validate(self.ambient_dim, x=x)
+        return x.clone()
 
     # --- points -------------------------------------------------------------------------------------------------
 

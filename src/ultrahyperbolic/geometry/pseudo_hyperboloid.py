@@ -278,26 +278,6 @@ class PseudoHyperboloid(LevelSet):
         validate(self.ambient_dim, x=x)
         return x.flip(-1)
 
-    def lorentz_to_poincare(self, x: Tensor) -> Tensor:
-        """Points of hyperbolic space (q = 0) in the Poincaré ball of radius √|β|: √|β| s/(√|β| + x_0) [..., p]."""
-        self._require_hyperbolic("lorentz_to_poincare")
-        validate(self.ambient_dim, x=x)
-        radius = self._scale(x).sqrt()
-        return x[..., 1:] * (radius / (radius + x[..., :1]))
-
-    def poincare_to_lorentz(self, ball: Tensor) -> Tensor:
-        """Points [..., p] of the open Poincaré ball of radius √|β| on the hyperboloid; the inverse of the above."""
-        self._require_hyperbolic("poincare_to_lorentz")
-        validate(self.p, ball=ball)
-        scale = self._scale(ball)
-        square = ball.square().sum(-1, keepdim=True)
-        room = scale - square
-        return torch.cat((scale.sqrt() * (scale + square) / room, ball * (2.0 * scale / room)), dim=-1)
-
-    def _require_hyperbolic(self, method: str) -> None:
-        if self.q != 0:
-            raise ValueError(f"{method} is of hyperbolic space, q = 0, got q = {self.q}")
-
     def include_hyperbolic(self, point: Tensor) -> Tensor:
         """Points [..., p + 1] of hyperbolic space H^p_β = Q^{p,0}_β, with time coordinates x_1, …, x_q = 0.
 

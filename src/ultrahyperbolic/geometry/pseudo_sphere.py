@@ -43,22 +43,17 @@ class PseudoSphere(Manifold):
         """The value of ⟨x, x⟩, positive."""
         return -self.image.beta
 
-    @property
-    def learnable(self) -> bool:
-        """Whether β is learned, through the image's."""
-        return self.image.learnable
-
     def curvature_parameters(self) -> list[nn.Parameter]:
         """log β where it is learned."""
         return self.image.curvature_parameters()
 
     def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
         """½ Σ x · ∇f, for x grows like √β."""
-        return self.image.homothety_slopes(x, gradient)
+        return self.image.homothety_slopes(*self._image_of(x=x, gradient=gradient))
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """x from where log β was ``before[0]``, brought onto the manifold as it is."""
-        return self.image.follow_curvature(x.flip(-1), before).flip(-1)
+        return self.image.follow_curvature(*self._image_of(x=x), before).flip(-1)
 
     @property
     def sectional_curvature(self) -> Tensor:
