@@ -124,10 +124,11 @@ def as_size(size: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:
     """Size as integers: given one by one, or as one tuple; raise unless they are non-negative."""
     if len(size) == 1 and isinstance(size[0], tuple | list):
         size = tuple(size[0])
-    for n in size:
+    counts = cast("tuple[int, ...]", size)
+    for n in counts:
         if isinstance(n, bool) or not hasattr(n, "__index__") or n < 0:
-            raise ValueError(f"size must be non-negative integers, got {size}")
-    return cast("tuple[int, ...]", size)
+            raise ValueError(f"size must be non-negative integers, got {counts}")
+    return counts
 
 
 def as_generator(generator: torch.Generator | int | None) -> torch.Generator | None:

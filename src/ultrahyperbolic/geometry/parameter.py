@@ -27,7 +27,7 @@ class ManifoldTensor(Tensor):
     """
 
     manifold: Manifold
-    __torch_function__ = torch._C._disabled_torch_function_impl
+    __torch_function__ = torch._C._disabled_torch_function_impl  # type: ignore[assignment]
 
     def __new__(cls, data: Tensor, manifold: Manifold | None = None, *, requires_grad: bool = False) -> Self:
         """The points ``data``, whose memory is shared; ``manifold`` may be left out where ``data`` has one."""
@@ -41,11 +41,11 @@ class ManifoldTensor(Tensor):
         place.assert_point(data.detach(), name="data")
         return _on(cls, data.detach(), place, requires_grad)
 
-    def to(self, *args: object, **kwargs: object) -> ManifoldTensor:  # type: ignore[override]
+    def to(self, *args: object, **kwargs: object) -> ManifoldTensor:
         """As ``Tensor.to``, on the same manifold."""
         return _follow(self, super().to(*args, **kwargs))  # type: ignore[call-overload]
 
-    def clone(self, *, memory_format: torch.memory_format | None = None) -> ManifoldTensor:  # type: ignore[override]
+    def clone(self, *, memory_format: torch.memory_format | None = None) -> ManifoldTensor:
         """As ``Tensor.clone``, on the same manifold."""
         return _follow(self, super().clone(memory_format=memory_format))
 
@@ -94,7 +94,7 @@ def manifold_of(tensor: Tensor) -> Manifold | None:
 
 
 def _on(kind: type[T], data: Tensor, manifold: Manifold, requires_grad: bool) -> T:
-    instance = cast("T", Tensor._make_subclass(kind, data, requires_grad))
+    instance = Tensor._make_subclass(kind, data, requires_grad)
     instance.manifold = manifold
     return instance
 

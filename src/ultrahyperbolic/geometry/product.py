@@ -70,7 +70,7 @@ class Product(Manifold):
     def split(self, x: Tensor) -> tuple[Tensor, ...]:
         """The coordinates of each factor, as views."""
         validate(self.ambient_dim, x=x)
-        return x.split(self.sizes, dim=-1)
+        return torch.split(x, self.sizes, dim=-1)
 
     def join(self, *parts: Tensor) -> Tensor:
         """Points or vectors of the factors, side by side; leading dimensions broadcast."""
@@ -82,7 +82,7 @@ class Product(Manifold):
     def _parts(self, **tensors: Tensor) -> Iterator[tuple[Manifold, list[Tensor]]]:
         """Each factor with its coordinates of every tensor."""
         validate(self.ambient_dim, **tensors)
-        pieces = [tensor.split(self.sizes, dim=-1) for tensor in tensors.values()]
+        pieces = [torch.split(tensor, self.sizes, dim=-1) for tensor in tensors.values()]
         return ((factor, list(own)) for factor, *own in zip(self._factors(), *pieces, strict=True))
 
     def _each(self, method: str, **tensors: Tensor) -> Tensor:
@@ -138,7 +138,7 @@ class Product(Manifold):
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
         """The factors' geodesics at the same time t [...]."""
         validate_scalars("t", t, x=x, u=u)
-        return self.join(*(factor.geodesic(*own, t) for factor, own in self._parts(x=x, u=u)))
+        return self.join(*(factor.geodesic(a, b, t) for factor, (a, b) in self._parts(x=x, u=u)))
 
     def expmap(self, x: Tensor, u: Tensor) -> Tensor:
         """The factors' exponential maps."""
@@ -242,9 +242,9 @@ class Product(Manifold):
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """Each factor's points follow its own curvature."""
         left, moved = list(before), []
-        for factor, own in self._parts(x=x):
+        for factor, (own,) in self._parts(x=x):
             count = len(factor.curvature_parameters())
-            moved.append(factor.follow_curvature(*own, left[:count]))
+            moved.append(factor.follow_curvature(own, left[:count]))
             left = left[count:]
         return self.join(*moved)
 

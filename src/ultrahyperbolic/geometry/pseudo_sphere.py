@@ -53,7 +53,7 @@ class PseudoSphere(Manifold):
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """x from where log β was ``before[0]``, brought onto the manifold as it is."""
-        return self.image.follow_curvature(*self._image_of(x=x), before).flip(-1)
+        return self.image.follow_curvature(self._image_of(x=x)[0], before).flip(-1)
 
     @property
     def sectional_curvature(self) -> Tensor:

@@ -66,7 +66,7 @@ def _step_joined(params: list[Tensor], states: States, settings: DescentSettings
     moved, state = descent_step(joined(params), joined(gradients), state, settings)
 
     def shared_out(table: Tensor) -> list[Tensor]:
-        return [part.reshape(param.shape) for part, param in zip(table.split(counts), params, strict=True)]
+        return [part.reshape(param.shape) for part, param in zip(torch.split(table, counts), params, strict=True)]
 
     torch._foreach_copy_(params, shared_out(moved))
     for param in params:
