@@ -62,9 +62,9 @@ def trained(graph: uh.Graph, manifold: uh.Manifold, seed: int, iterations: int, 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--depth", type=int, default=4, help="of the tree")
-    parser.add_argument("--cycle", type=int, default=10, help="nodes of the cycle")
+    parser.add_argument("--cycle", type=int, default=6, help="nodes of the cycle")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--iterations", type=int, default=400)
+    parser.add_argument("--iterations", type=int, default=150)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     tree, cycle = nx.balanced_tree(2, arguments.depth), nx.cycle_graph(arguments.cycle)
