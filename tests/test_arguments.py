@@ -37,7 +37,7 @@ METHODS = [
     for name, method in inspect.getmembers(PseudoHyperboloid, inspect.isfunction)
     if not name.startswith("_") and TENSORS & set(inspect.signature(method).parameters)
 ]
-OTHERS = {"t": 0.5, "radius": 1.0, "beta": -1.0}
+OTHERS = {"t": 0.5, "radius": 1.0, "beta": -1.0, "before": []}
 WRONG = [
     ([1.0] * 5, TypeError, "got list"),
     (torch.ones(4, 5, dtype=torch.int64), TypeError, "got torch.int64"),
@@ -154,7 +154,7 @@ NUMBERS = [
             (lambda N=N: N.random(-1), ValueError, "size must be non-negative integers, got (-1,)"),
             (lambda N=N: N.random(2, scale="x"), TypeError, "scale must be a finite non-negative number, got 'x'"),
             (lambda N=N: N.random(2, scale=NAN), ValueError, "scale must be a finite non-negative number, got nan"),
-            (lambda N=N: N.random(2, generator=0), TypeError, "generator must be a torch.Generator, got 0"),
+            (lambda N=N: N.random(2, generator="x"), TypeError, "generator must be a torch.Generator or a seed, got 'x'"),
             (lambda N=N: N.random(2, dtype=torch.int64), TypeError, "dtype must be torch.float32 or torch.float64, got torch.int64"),
             (lambda N=N: N.origin(2, dtype="float32"), TypeError, "dtype must be torch.float32 or torch.float64, got float32"),
             (lambda N=N: N.random_near_pole(2, epsilon=None), TypeError, "epsilon must be a finite positive number, got None"),

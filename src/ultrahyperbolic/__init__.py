@@ -12,7 +12,20 @@ if TYPE_CHECKING:
 
     from . import datasets, evaluation, optim, plot, report
     from .embedding import Embedding
-    from .geometry import Check, Euclidean, Logarithm, Manifold, PseudoHyperboloid, PseudoSphere, checked
+    from .geometry import (
+        Check,
+        Euclidean,
+        Logarithm,
+        Manifold,
+        ManifoldParameter,
+        ManifoldTensor,
+        Product,
+        PseudoHyperboloid,
+        PseudoSphere,
+        checked,
+        lorentz_to_poincare,
+        poincare_to_lorentz,
+    )
     from .graph import Graph, GraphError, as_graph, read_graph
     from .interrupted import Interrupted
     from .optim.minimize import MinimizeResult, minimize
@@ -33,7 +46,10 @@ __all__ = [
     "Interrupted",
     "Logarithm",
     "Manifold",
+    "ManifoldParameter",
+    "ManifoldTensor",
     "MinimizeResult",
+    "Product",
     "PseudoHyperboloid",
     "PseudoSphere",
     "Selection",
@@ -45,9 +61,11 @@ __all__ = [
     "embed",
     "evaluation",
     "load",
+    "lorentz_to_poincare",
     "minimize",
     "optim",
     "plot",
+    "poincare_to_lorentz",
     "read_graph",
     "report",
     "select",
@@ -57,7 +75,8 @@ __all__ = [
 _HOMES = {
     ".embedding": ("Embedding",),
     ".geometry": (
-        "Check", "Euclidean", "Logarithm", "Manifold", "PseudoHyperboloid", "PseudoSphere", "checked",
+        "Check", "Euclidean", "Logarithm", "Manifold", "ManifoldParameter", "ManifoldTensor", "Product",
+        "PseudoHyperboloid", "PseudoSphere", "checked", "lorentz_to_poincare", "poincare_to_lorentz",
     ),
     ".graph": ("Graph", "GraphError", "as_graph", "read_graph"),
     ".interrupted": ("Interrupted",),
@@ -66,8 +85,8 @@ _HOMES = {
     ".training.sklearn": ("UltrahyperbolicEmbedding",),
 }  # fmt: skip
 _ROOMS = (
-    "datasets", "embedding", "engines", "evaluation", "export", "geometry", "graph", "objective", "optim", "pairs",
-    "paper", "plot", "report", "testing", "training",
+    "contrib", "datasets", "embedding", "engines", "evaluation", "export", "geometry", "graph", "objective", "optim",
+    "pairs", "paper", "plot", "report", "testing", "training",
 )  # fmt: skip
 
 

@@ -163,6 +163,10 @@ def random_isometry(manifold: Manifold, *, generator: torch.Generator | None = N
     return isometry
 
 
+def _number(value: Tensor) -> float:
+    return float(torch.as_tensor(value).detach())
+
+
 def _metric(manifold: Manifold) -> Tensor:
     """The diagonal of the metric, ±1, read off the manifold's scalar product."""
     basis = torch.eye(manifold.ambient_dim, dtype=torch.float64)
@@ -176,14 +180,14 @@ class _Sample:
         self.manifold, self.dtype, self.device, self.n = manifold, dtype, device, n
         self.generator = torch.Generator().manual_seed(seed)
         beta = getattr(manifold, "beta", None)
-        self.beta = None if beta is None else float(beta)
+        self.beta = None if beta is None else _number(beta)
         self.flat = beta is None and manifold.dim == manifold.ambient_dim
         self.metric = _metric(manifold)
         # A pseudo-sphere is judged as the pseudo-hyperboloid it is anti-isometric to. Without a β p and q say nothing.
         negative = int((self.metric < 0).sum())
         positive = manifold.ambient_dim - negative
         self.p, self.q = (positive, negative - 1) if (self.beta or -1.0) < 0 else (negative, positive - 1)
-        self.radius = float(manifold.origin().norm()) or 1.0 if self.beta is None else math.sqrt(abs(self.beta))
+        self.radius = _number(manifold.origin().norm()) or 1.0 if self.beta is None else math.sqrt(abs(self.beta))
 
     @property
     def signature_sign(self) -> float:
@@ -697,11 +701,11 @@ def normals(s: _Sample) -> None:
         lambda t: M.unit_normal(M.geodesic(x, u, t)), (0.0 * x[..., 0],), (0.0 * x[..., 0] + 1.0,)
     )[1]
     s.close(M.shape_operator(x, u), -turning, "S(u) is not -D_u 𝒩", s.condition(x).unsqueeze(-1), 16.0)
-    s.close(M.shape_operator(x, u), float(M.mean_curvature) * u, "S is not umbilic of the mean curvature")
+    s.close(M.shape_operator(x, u), _number(M.mean_curvature) * u, "S is not umbilic of the mean curvature")
     su, sv = M.shape_operator(x, u), M.shape_operator(x, v)
     bent = M.inner(su, u) * M.inner(sv, v) - M.inner(su, v) * M.inner(sv, u)
     area = M.sqnorm(u) * M.sqnorm(v) - M.inner(u, v).square()
-    s.close(sign * bent, float(M.sectional_curvature) * area, "the Gauss equation fails", s.radius**2, 16.0)
+    s.close(sign * bent, _number(M.sectional_curvature) * area, "the Gauss equation fails", s.radius**2, 16.0)
 
 
 @_property

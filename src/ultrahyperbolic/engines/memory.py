@@ -63,7 +63,7 @@ def require_memory(problem: Problem, place: Place, start: Callable[[int], int]) 
 
 
 def fits(problem: Problem, place: Place, start: int) -> bool:
-    """Whether there is memory for a training at a place that is settled; ``start`` as of :func:`estimate`."""
+    """Whether there is memory for a training at a place that is settled; ``start`` as of `estimate`."""
     free = free_bytes(), _free_on(place.torch_device)
     need = estimate(problem, place, start)
     return all(room is None or size <= room for size, room in zip(need, free, strict=True))

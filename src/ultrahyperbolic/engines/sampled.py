@@ -1,6 +1,6 @@
 """The engine for graphs whose pairs are too many: torch, on any device, in time and memory linear in the sample.
 
-An iteration draws ties and nodes (:mod:`ultrahyperbolic.objective.sampled`), estimates the loss and its gradient from
+An iteration draws ties and nodes (`ultrahyperbolic.objective.sampled`), estimates the loss and its gradient from
 them, and moves the points that it has looked at. Draws follow from the seed and the number of the iteration, so that a
 training that is gone on with draws what it would have drawn. The loss of a batch is noisy: the best points are those of
 the lowest loss of one sample that stays the same, looked at every so many iterations.

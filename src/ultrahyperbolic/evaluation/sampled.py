@@ -35,7 +35,7 @@ _NEAREST, _TOPS = 5, (5, 10)
 
 
 class FromSamples(NamedTuple):
-    """What :func:`from_samples` returns."""
+    """What `from_samples` returns."""
 
     measures: dict[str, float]
     """By name; ``NAME_error`` is the standard error of NAME, and ``measured_nodes`` how many nodes were drawn."""
@@ -59,9 +59,9 @@ def from_samples(
     seed: int = 0,
     progress: bool = False,
 ) -> FromSamples:
-    """Estimates of the measures of :func:`~ultrahyperbolic.evaluation.over_pairs` for points [n, d] on the CPU.
+    """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on the CPU.
 
-    ``nodes`` are drawn; unless given, as many as :func:`drawn_nodes` says. The manifold is one of the package's.
+    ``nodes`` are drawn; unless given, as many as `drawn_nodes` says. The manifold is one of the package's.
     """
     check_points(graph, points)
     rng = np.random.default_rng(seed)
@@ -165,7 +165,7 @@ class _Found:
         self.nodes.append((float(precision), float(nearest[0]), enough, *ranks))
 
     def delta(self) -> Floats:
-        """[n] δ; as of :func:`~ultrahyperbolic.evaluation.delta` where there are several components."""
+        """[n] δ; as of `ultrahyperbolic.evaluation.delta` where there are several components."""
         mean = np.divide(self.sums, self.met, out=np.full(len(self.sums), math.nan), where=self.met > 0)
         # Where none of a component was drawn it is small, and its nodes count as its farthest.
         mean = np.where(np.isnan(mean), self.farthest, mean)

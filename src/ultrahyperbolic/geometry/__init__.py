@@ -1,11 +1,33 @@
-"""The manifolds: pseudo-hyperboloids, pseudo-spheres and flat space, with one interface."""
+"""The manifolds: pseudo-hyperboloids, pseudo-spheres, flat space and their products, with one interface."""
+
+from torch import nn, serialization
 
 from .arguments import Check
 from .checked import checked
 from .flat import Euclidean
 from .manifold import Logarithm, Manifold
 from .named import Geometry
+from .parameter import ManifoldParameter, ManifoldTensor, rebuild
+from .poincare import lorentz_to_poincare, poincare_to_lorentz
+from .product import Product
 from .pseudo_hyperboloid import PseudoHyperboloid
 from .pseudo_sphere import PseudoSphere
 
-__all__ = ["Check", "Euclidean", "Geometry", "Logarithm", "Manifold", "PseudoHyperboloid", "PseudoSphere", "checked"]
+__all__ = [
+    "Check",
+    "Euclidean",
+    "Geometry",
+    "Logarithm",
+    "Manifold",
+    "ManifoldParameter",
+    "ManifoldTensor",
+    "Product",
+    "PseudoHyperboloid",
+    "PseudoSphere",
+    "checked",
+    "lorentz_to_poincare",
+    "poincare_to_lorentz",
+]
+
+# What torch.load(weights_only=True) may build: our manifolds, and tensors on them.
+serialization.add_safe_globals([rebuild, Euclidean, Product, PseudoHyperboloid, PseudoSphere, nn.ModuleList])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, cast
 
 import torch
 from torch import Tensor
@@ -103,7 +104,7 @@ def format_row(row: Tensor) -> str:
 def as_number(name: str, value: object) -> float:
     """Value as a float; raise unless it is a real number or a tensor that holds one."""
     if isinstance(value, Tensor) and value.numel() == 1 and not value.is_complex():
-        return float(value)
+        return float(value.detach())
     if not is_number(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     return float(value)  # type: ignore[arg-type]
@@ -113,17 +114,30 @@ def as_constant(name: str, value: object) -> float:
     """Value as a float; raise unless it is a real number or a tensor that holds one and carries no gradient."""
     if isinstance(value, Tensor) and value.requires_grad:
         raise TypeError(
-            f"{name} is a fixed number and cannot be learned, got a tensor whose gradient would be lost; "
-            f"pass {name}.item()"
+            f"{name} is a tensor whose gradient would be lost: pass {name}.item(), "
+            f"with learnable=True if {name} is to be learned"
         )
     return as_number(name, value)
 
 
-def check_size(size: tuple[int, ...]) -> None:
-    """Raise unless size is a tuple of non-negative integers."""
-    for n in size:
+def as_size(size: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:
+    """Size as integers: given one by one, or as one tuple; raise unless they are non-negative."""
+    if len(size) == 1 and isinstance(size[0], tuple | list):
+        size = tuple(size[0])
+    counts = cast("tuple[int, ...]", size)
+    for n in counts:
         if isinstance(n, bool) or not hasattr(n, "__index__") or n < 0:
-            raise ValueError(f"size must be non-negative integers, got {size}")
+            raise ValueError(f"size must be non-negative integers, got {counts}")
+    return counts
+
+
+def as_generator(generator: torch.Generator | int | None) -> torch.Generator | None:
+    """The generator itself, or a new one with that seed."""
+    if generator is None or isinstance(generator, torch.Generator):
+        return generator
+    if isinstance(generator, bool) or not hasattr(generator, "__index__"):
+        raise TypeError(f"generator must be a torch.Generator or a seed, got {generator!r}")
+    return torch.Generator().manual_seed(generator)
 
 
 def check_dtype(dtype: torch.dtype) -> None:

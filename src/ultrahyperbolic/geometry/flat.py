@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
 from ..checks import check_count, check_positive
-from .arguments import Check, as_constant, check_dtype, check_finite, check_size, validate, validate_scalars
+from .arguments import Check, as_number, as_size, check_dtype, check_finite, validate, validate_scalars
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, Quadric, default_tolerance, noise
 
@@ -140,10 +142,10 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, z=z)
         return z.clone()
 
-    def homothety(self, x: Tensor, beta: float) -> Tensor:
+    def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """x: flat space has no β to change."""
         validate(self.ambient_dim, x=x)
-        as_constant("beta", beta)
+        as_number("beta", beta)
         return x.clone()
 
     def anti_isometry(self, x: Tensor) -> Tensor:
@@ -184,17 +186,22 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, x=x, z=z)
         return _fresh(z, x)
 
-    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+    def origin(
+        self,
+        *size: int | Sequence[int],
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
         """0, repeated to [*size, d]."""
-        check_size(size)
+        size = as_size(size)
         check_dtype(dtype)
         return torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device)
 
     def random(
         self,
-        *size: int,
+        *size: int | Sequence[int],
         scale: float = 1.0,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
     ) -> Tensor:
@@ -205,15 +212,15 @@ class Euclidean(Manifold):
 
     def random_near_pole(
         self,
-        *size: int,
+        *size: int | Sequence[int],
         epsilon: float = 0.1,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
         perturb_first: bool = True,
     ) -> Tensor:
         """Points uniform in [-ε, ε]^d around 0; ``perturb_first=False`` keeps the first coordinate at 0."""
-        check_size(size)
+        size = as_size(size)
         check_positive("epsilon", epsilon)
         x = epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
         if not perturb_first:

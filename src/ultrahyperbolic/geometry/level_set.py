@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, cast
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..checks import check_count, check_positive, format_number
 from . import membership
-from .arguments import Check, as_constant, check_dtype, check_size, validate
+from .arguments import Check, as_constant, as_generator, as_number, as_size, check_dtype, validate
 from .manifold import Manifold, default_tolerance, noise
 
 _REDRAWS = 100
@@ -20,34 +20,76 @@ _REDRAWS = 100
 class LevelSet(Manifold):
     """{x ∈ R^{p,q+1} : ⟨x, x⟩_q = β} with β < 0, time coordinates first; of two sheets (q = 0) the upper one."""
 
-    beta: Tensor
-
-    def __init__(self, p: int, q: int, beta: float = -1.0) -> None:
+    def __init__(self, p: int, q: int, beta: float | Tensor = -1.0, *, learnable: bool = False) -> None:
         super().__init__()
         p, q = check_count("p", p, 0), check_count("q", q, 0)
         if p + q == 0:
             raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
-        beta = as_constant("beta", beta)
+        learnable = learnable or (isinstance(beta, nn.Parameter) and beta.requires_grad)
+        beta = as_number("beta", beta) if isinstance(beta, nn.Parameter) else as_constant("beta", beta)
         if not -math.inf < beta < 0:
             raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")
         self.p, self.q = p, q
         self.dim, self.ambient_dim = p + q, p + q + 1
         # What is known of the sign of ⟨u, u⟩ on tangent vectors: the metric is definite for q = 0 and for p = 0 only.
         self._sign = 1 if q == 0 else -1 if p == 0 else 0
-        self.register_buffer("beta", torch.tensor(beta, dtype=torch.float64))
+        if learnable:
+            self.log_abs_beta = nn.Parameter(torch.tensor(math.log(-beta), dtype=torch.float64))
+        else:
+            self._buffers["beta"] = torch.tensor(beta, dtype=torch.float64)
 
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
-        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}"
+        learnable = ", learnable=True" if self.learnable else ""
+        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}{learnable}"
 
-    # --- β as a buffer ------------------------------------------------------------------------------------------
+    def _label(self) -> str:
+        """With β unless it is learned: then it is not what tells manifolds apart."""
+        return f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)" if self.learnable else super()._label()
+
+    # --- β as a buffer, or learned ------------------------------------------------------------------------------
+
+    @property
+    def learnable(self) -> bool:
+        """Whether β is a function of the parameter ``log_abs_beta``."""
+        return "log_abs_beta" in self._parameters
+
+    @property
+    def beta(self) -> Tensor:
+        """The value of ⟨x, x⟩, negative: a buffer, or -exp of the parameter ``log_abs_beta``."""
+        return -self.log_abs_beta.exp() if self.learnable else cast("Tensor", self._buffers["beta"])
+
+    def curvature_parameters(self) -> list[nn.Parameter]:
+        """log |β| where it is learned."""
+        return [self.log_abs_beta] if self.learnable else []
+
+    def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
+        """½ Σ x · ∇f, for x grows like √|β|."""
+        validate(self.ambient_dim, x=x, gradient=gradient)
+        return [0.5 * (x.double() * gradient.double()).sum()] if self.learnable else []
+
+    def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
+        """x from where log |β| was ``before[0]``, brought onto the manifold as it is."""
+        validate(self.ambient_dim, x=x)
+        if not self.learnable:
+            return x.clone()
+        return self.phi((0.5 * (self.log_abs_beta - before[0])).exp().to(x) * x)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Self:
         """β follows the device and keeps its digits: ``.float()`` is about the points, whose dtype results have."""
-        beta = self.beta
+        held = self.log_abs_beta if self.learnable else self.beta
+        value, slope = held.detach(), None if held.grad is None else held.grad.detach()
         super()._apply(fn, recurse)  # type: ignore[no-untyped-call]
-        if not beta.is_meta:
-            self.beta = beta.to(self.beta.device)
+        if value.is_meta:
+            return self
+        if self.learnable:
+            moved = self.log_abs_beta
+            if moved.dtype != torch.float64:
+                moved.grad = None
+                moved.data = value.to(moved.device)
+                moved.grad = None if slope is None else slope.to(moved.device)
+        else:
+            self._buffers["beta"] = value.to(self.beta.device)
         return self
 
     def _save_to_state_dict(self, destination: dict[str, object], prefix: str, keep_vars: bool) -> None:
@@ -64,7 +106,8 @@ class LevelSet(Manifold):
         unexpected: list[str],
         errors: list[str],
     ) -> None:
-        """Refuse β >= 0 and, where the state says which it was of, another signature."""
+        """Refuse β >= 0 and, where the state says which it was of, another signature; β may have been learned."""
+        self._translate(state_dict, prefix)
         found, beta = metadata.get("signature", (self.p, self.q)), state_dict.get(f"{prefix}beta", self.beta)
         if tuple(found) != (self.p, self.q):
             errors.append(f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, {found[1]}")
@@ -72,7 +115,16 @@ class LevelSet(Manifold):
             errors.append(f"{prefix}beta must be finite and negative, got {beta.item()}")
         else:
             super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
-            self.beta = self.beta.double()
+            if not self.learnable:
+                self._buffers["beta"] = self.beta.double()
+
+    def _translate(self, state_dict: dict[str, object], prefix: str) -> None:
+        """A state with a fixed β as one with a learned one, or the reverse."""
+        fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
+        if self.learnable and learned is None and isinstance(fixed, Tensor) and bool((fixed < 0).all()):
+            state_dict[f"{prefix}log_abs_beta"] = state_dict.pop(f"{prefix}beta").double().neg().log()  # type: ignore[attr-defined]
+        elif not self.learnable and fixed is None and isinstance(learned, Tensor):
+            state_dict[f"{prefix}beta"] = -state_dict.pop(f"{prefix}log_abs_beta").double().exp()  # type: ignore[attr-defined]
 
     # --- curvature ----------------------------------------------------------------------------------------------
 
@@ -107,7 +159,7 @@ class LevelSet(Manifold):
 
     def _scale(self, like: Tensor) -> Tensor:
         """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and where it is."""
-        return self.beta.to(like).abs()
+        return self.beta.to(like.device, like.dtype).abs()
 
     # --- the metric ---------------------------------------------------------------------------------------------
 
@@ -216,9 +268,14 @@ class LevelSet(Manifold):
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+    def origin(
+        self,
+        *size: int | Sequence[int],
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
         """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""
-        check_size(size)
+        size = as_size(size)
         check_dtype(dtype)
         pole = torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device or self.beta.device)
         pole[..., 0] = self._scale(pole).sqrt()
@@ -226,14 +283,14 @@ class LevelSet(Manifold):
 
     def random(
         self,
-        *size: int,
+        *size: int | Sequence[int],
         scale: float = 1.0,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
     ) -> Tensor:
         """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
-        check_size(size)
+        size = as_size(size)
         check_positive("scale", scale, zero=True)
         z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device or self.beta.device)
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
@@ -242,9 +299,9 @@ class LevelSet(Manifold):
 
     def random_near_pole(
         self,
-        *size: int,
+        *size: int | Sequence[int],
         epsilon: float = 0.1,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
         perturb_first: bool = True,
@@ -255,13 +312,14 @@ class LevelSet(Manifold):
         x_0 at √|β| before rescaling, as the authors' scripts do. Draws with ⟨z, z⟩ >= 0, which nothing rescales onto
         the manifold, are drawn again; ε must be small enough that few are.
         """
-        check_size(size)
+        size = as_size(size)
         check_positive("epsilon", epsilon)
         device = device or self.beta.device
-        reach = epsilon * math.sqrt(-self.beta.item())
+        generator = as_generator(generator)
 
         def draw(*shape: int) -> Tensor:
-            z = reach * noise(*shape, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+            z = noise(*shape, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+            z = epsilon * self._scale(z).sqrt() * z
             if not perturb_first:
                 z[..., 0] = 0.0
             z[..., 0] += self._scale(z).sqrt()

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..checks import check_positive
 from . import membership
-from .arguments import Check, check_dtype, check_finite, check_size, validate
+from .arguments import Check, as_generator, as_size, check_dtype, check_finite, validate
 from .distances import Distances
 from .functions import safe_sqrt
 from .primitives import Logarithm as Logarithm
@@ -140,6 +141,13 @@ class Manifold(Distances):
         """Exponential map: where the geodesic that leaves x with velocity u is at time 1."""
         return self.geodesic(x, u, 1.0)
 
+    def interpolate(self, x: Tensor, y: Tensor, t: Tensor | float) -> Tensor:
+        """The point at the fraction t [...] of the geodesic from x to y; NaN where there is none."""
+        vector, exists = self.logmap(x, y)
+        there = exists.unsqueeze(-1)
+        # Added, so that no NaN enters the gradient.
+        return self.geodesic(x, torch.where(there, vector, 0.0), t) + torch.where(there, 0.0, math.nan).to(x.dtype)
+
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to y along the geodesic that joins them; NaN where there is none."""
         return self.transp_follow_expmap(x, self.logmap(x, y).vector, v)
@@ -168,8 +176,7 @@ class Manifold(Distances):
         """G⁻¹ z, G the matrix of the scalar product: ⟨G⁻¹ z, u⟩ is the dot product z · u for every u."""
         validate(self.ambient_dim, z=z)
         axes = torch.eye(self.ambient_dim, dtype=z.dtype, device=z.device)
-        raised: Tensor = z @ torch.linalg.inv(self.inner(axes.unsqueeze(1), axes))
-        return raised
+        return _apply(torch.linalg.inv(self.inner(axes.unsqueeze(1), axes)), z)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """The gradient with respect to the manifold's metric, from the Euclidean gradient [..., d].
@@ -211,28 +218,53 @@ class Manifold(Distances):
         """|P_x| ∇f = sgn(P_x) Df, whose negative descends like -χ: the absolute value of P_x in place of its square."""
         return self.wick_rotation(x, self.egrad2rgrad(x, gradient))
 
+    # --- a learned curvature ------------------------------------------------------------------------------------
+
+    @property
+    def learnable(self) -> bool:
+        """Whether the manifold itself depends on learned parameters."""
+        return bool(self.curvature_parameters())
+
+    def curvature_parameters(self) -> list[nn.Parameter]:
+        """The learned parameters on which the manifold itself depends; none by default."""
+        return []
+
+    def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
+        """For each of these, by how much f changes because points x follow it, from the Euclidean gradient."""
+        validate(self.ambient_dim, x=x, gradient=gradient)
+        return []
+
+    def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
+        """Points of the manifold as it was when the curvature's parameters were ``before``, on it as it is now.
+
+        A homothety: all lengths grow alike, and directions stay.
+        """
+        validate(self.ambient_dim, x=x)
+        return x.clone()
+
     # --- points -------------------------------------------------------------------------------------------------
 
     def random(
         self,
-        *size: int,
+        *size: int | Sequence[int],
         scale: float = 1.0,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
     ) -> Tensor:
         """Random points [*size, d] spread over the manifold; ``scale`` is the spread of the unbounded coordinates.
 
+        ``size`` is given as integers or as one tuple, ``generator`` as a generator or as a seed.
         By default the exponential map of normal tangent vectors at the origin, ``scale`` their standard deviation.
         """
-        origin = self.origin(*size, dtype=dtype, device=device)
+        origin = self.origin(*as_size(size), dtype=dtype, device=device)
         return self.expmap(origin, self.random_tangent(origin, scale=scale, generator=generator))
 
     def random_near_pole(
         self,
-        *size: int,
+        *size: int | Sequence[int],
         epsilon: float = 0.1,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
         perturb_first: bool = True,
@@ -242,6 +274,7 @@ class Manifold(Distances):
         ε is relative to the radius √|β|, the norm of the origin, or to 1 where the origin is 0.
         ``perturb_first=False`` leaves the origin's own coordinate, its largest, alone before that.
         """
+        size = as_size(size)
         check_positive("epsilon", epsilon)
         pole = self.origin(dtype=dtype, device=device)
         z = noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=pole.device)
@@ -249,7 +282,9 @@ class Manifold(Distances):
             z[..., int(pole.abs().argmax())] = 0.0
         return self.phi(pole + epsilon * (pole.norm().item() or 1.0) * z)
 
-    def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | None = None) -> Tensor:
+    def random_tangent(
+        self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | int | None = None
+    ) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
         validate(self.ambient_dim, x=x)
         check_positive("scale", scale, zero=True)
@@ -258,8 +293,8 @@ class Manifold(Distances):
 
 
 def _apply(matrix: Tensor, z: Tensor) -> Tensor:
-    applied: Tensor = (matrix @ z.unsqueeze(-1)).squeeze(-1)
-    return applied
+    """matrix · z, elementwise: autocast would round a product of matrices to half precision."""
+    return (matrix * z.unsqueeze(-2)).sum(-1)
 
 
 def default_tolerance(dtype: torch.dtype, tolerance: float | Tensor | None) -> float | Tensor:
@@ -280,15 +315,14 @@ def require_manifold(value: object, name: str = "manifold") -> None:
 def noise(
     *size: int,
     uniform: bool = False,
-    generator: torch.Generator | None = None,
+    generator: torch.Generator | int | None = None,
     dtype: torch.dtype = torch.float64,
     device: torch.device | None = None,
 ) -> Tensor:
     """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and moved to the device."""
-    check_size(size)
+    size = as_size(size)
     check_dtype(dtype)
-    if generator is not None and not isinstance(generator, torch.Generator):
-        raise TypeError(f"generator must be a torch.Generator, got {generator!r}")
+    generator = as_generator(generator)
     source = device if generator is None else generator.device
     draw = torch.rand if uniform else torch.randn
     drawn = draw(*size, dtype=dtype, device=source, generator=generator).to(device or source)

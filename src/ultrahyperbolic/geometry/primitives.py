@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -50,5 +51,10 @@ class Primitives(nn.Module, ABC):
         """A differentiable map of ambient vectors onto the manifold that leaves its points where they are."""
 
     @abstractmethod
-    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+    def origin(
+        self,
+        *size: int | Sequence[int],
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
         """The distinguished point, repeated to [*size, d]."""

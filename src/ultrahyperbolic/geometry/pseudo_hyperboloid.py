@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..checks import check_positive
 from . import dissimilarity as _dissimilarity
-from .arguments import as_constant, validate, validate_scalars
+from .arguments import as_number, validate, validate_scalars
 from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
 from .level_set import LevelSet
 from .manifold import Logarithm, Quadric
@@ -26,9 +26,13 @@ class PseudoHyperboloid(LevelSet):
     ----------
     p, q : int
         Non-negative, not both 0.
-    beta : float
+    beta : float or nn.Parameter
         Negative; the sectional curvature is 1/β. Kept as a float64 buffer: ``state_dict`` holds it, ``.to`` moves it to
         devices, and no change of dtype rounds it.
+    learnable : bool
+        Learn β, from the value given; a ``nn.Parameter`` given as β means the same. What is optimised is the
+        parameter ``log_abs_beta`` of the manifold, so |β| stays positive. Gradients pass through every map, and the
+        optimisers of this package take points along when β moves: see `follow_curvature`.
 
     Examples
     --------
@@ -120,28 +124,28 @@ class PseudoHyperboloid(LevelSet):
         validate(self.ambient_dim, x=x, y=y)
         if self._sign > 0:
             w = hyperbolic_w(x, y, self._scale(x))
-            square = _dissimilarity.signed_square(w, w, sign=self._sign)
+            square = _dissimilarity.signed_square(w, w, sign=self._sign) * self._scale(x)
         else:
             pair = separation(x, y, self._scale(x), self.q + 1)
             w_bar = pair.w_bar
             exists = w_bar > 0
             w, w_bar = torch.where(exists, pair.w, 0.0), torch.where(exists, w_bar, 1.0)
-            square = _dissimilarity.signed_square(w, w_bar, sign=self._sign)
-            square = with_antipode(x, self.q + 1, pair, square, -(math.pi**2))
-        return square.squeeze(-1) * self._scale(x)
+            square = _dissimilarity.signed_square(w, w_bar, sign=self._sign) * self._scale(x)
+            square = with_antipode(x, self.q + 1, pair, square, -(math.pi**2) * self._scale(x))
+        return square.squeeze(-1)
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode (where x + y vanishes to rounding), NaN elsewhere."""
         validate(self.ambient_dim, x=x, y=y)
         if self._sign > 0:
             w = hyperbolic_w(x, y, self._scale(x))
-            length = angle(w, w, sign=self._sign)
+            length = angle(w, w, sign=self._sign) * self._scale(x).sqrt()
         else:
             pair = separation(x, y, self._scale(x), self.q + 1)
             w_bar = pair.w_bar
-            length = angle(pair.w, w_bar, sign=self._sign)
-            length = with_antipode(x, self.q + 1, pair, length, math.pi)
-        return length.squeeze(-1) * self._scale(x).sqrt()
+            length = angle(pair.w, w_bar, sign=self._sign) * self._scale(x).sqrt()
+            length = with_antipode(x, self.q + 1, pair, length, math.pi * self._scale(x).sqrt())
+        return length.squeeze(-1)
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no metric."""
@@ -172,7 +176,7 @@ class PseudoHyperboloid(LevelSet):
         """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""
         validate(self.ambient_dim, x=x, y=y)
         excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
-        return torch.where(excess < 1e-5, 2.0 * excess * math.sqrt(-self.beta.item()), self.dissimilarity(x, y))
+        return torch.where(excess < 1e-5, 2.0 * excess * self._scale(x).sqrt(), self.dissimilarity(x, y))
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
@@ -258,13 +262,13 @@ class PseudoHyperboloid(LevelSet):
 
     # --- other geometries ---------------------------------------------------------------------------------------
 
-    def homothety(self, x: Tensor, beta: float) -> Tensor:
+    def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""
         validate(self.ambient_dim, x=x)
-        beta = as_constant("beta", beta)
-        if not -math.inf < beta < 0:
-            raise ValueError(f"beta must be finite and negative, got {beta}")
-        return (abs(beta) / self._scale(x)).sqrt() * x
+        if not -math.inf < as_number("beta", beta) < 0:
+            raise ValueError(f"beta must be finite and negative, got {as_number('beta', beta)}")
+        scale = abs(beta.to(x.device, x.dtype)) if isinstance(beta, Tensor) else abs(beta)
+        return (scale / self._scale(x)).sqrt() * x
 
     def anti_isometry(self, x: Tensor) -> Tensor:
         """σ(x) = (x_{p+q}, …, x_0), onto Q^{q+1,p-1}_{-β} (a `PseudoSphere`): the sign of ⟨·,·⟩ turns.

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ..checks import check_count, format_number
 from . import membership
-from .arguments import Check, as_constant, validate
+from .arguments import Check, as_constant, as_number, validate
 from .manifold import Logarithm, Manifold, default_tolerance
 from .pseudo_hyperboloid import PseudoHyperboloid
 
@@ -24,22 +25,35 @@ class PseudoSphere(Manifold):
     it is the sheet whose last coordinate is positive.
     """
 
-    def __init__(self, p: int, q: int, beta: float = 1.0) -> None:
+    def __init__(self, p: int, q: int, beta: float | Tensor = 1.0, *, learnable: bool = False) -> None:
         super().__init__()
         p, q = check_count("p", p, 1), check_count("q", q, -1)  # ⟨x, x⟩ > 0 needs a space dimension
         if p + q == 0:
             raise ValueError("p + q must be at least 1, got p = 1 and q = -1: the manifold would be isolated points")
-        beta = as_constant("beta", beta)
+        learnable = learnable or (isinstance(beta, nn.Parameter) and beta.requires_grad)
+        beta = as_number("beta", beta) if isinstance(beta, nn.Parameter) else as_constant("beta", beta)
         if not 0 < beta < math.inf:
             raise ValueError(f"beta must be finite and positive, got {beta}; see PseudoHyperboloid for beta < 0")
         self.p, self.q = p, q
-        self.image = PseudoHyperboloid(q + 1, p - 1, -beta)
+        self.image = PseudoHyperboloid(q + 1, p - 1, -beta, learnable=learnable)
         self.dim, self.ambient_dim = self.image.dim, self.image.ambient_dim
 
     @property
     def beta(self) -> Tensor:
         """The value of ⟨x, x⟩, positive."""
         return -self.image.beta
+
+    def curvature_parameters(self) -> list[nn.Parameter]:
+        """log β where it is learned."""
+        return self.image.curvature_parameters()
+
+    def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
+        """½ Σ x · ∇f, for x grows like √β."""
+        return self.image.homothety_slopes(*self._image_of(x=x, gradient=gradient))
+
+    def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
+        """x from where log β was ``before[0]``, brought onto the manifold as it is."""
+        return self.image.follow_curvature(self._image_of(x=x)[0], before).flip(-1)
 
     @property
     def sectional_curvature(self) -> Tensor:
@@ -65,7 +79,12 @@ class PseudoSphere(Manifold):
 
     def extra_repr(self) -> str:
         """The parameters, for ``repr``."""
-        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}"
+        learnable = ", learnable=True" if self.learnable else ""
+        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}{learnable}"
+
+    def _label(self) -> str:
+        """With β unless it is learned: then it is not what tells manifolds apart."""
+        return f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)" if self.learnable else super()._label()
 
     def anti_isometry(self, x: Tensor) -> Tensor:
         """σ(x), on the pseudo-hyperboloid ``self.image``."""
@@ -183,12 +202,11 @@ class PseudoSphere(Manifold):
         """Radial rescaling; NaN unless ⟨z, z⟩ > 0, as `check_projectable` tells."""
         return self.image.projx(*self._image_of(z=z)).flip(-1)
 
-    def homothety(self, x: Tensor, beta: float) -> Tensor:
+    def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the pseudo-sphere of the same signature with ``beta``; lengths scale alike."""
         validate(self.ambient_dim, x=x)
-        beta = as_constant("beta", beta)
-        if not 0 < beta < math.inf:
-            raise ValueError(f"beta must be finite and positive, got {beta}")
+        if not 0 < as_number("beta", beta) < math.inf:
+            raise ValueError(f"beta must be finite and positive, got {as_number('beta', beta)}")
         return self.image.homothety(x, -beta)
 
     def include_hyperbolic(self, point: Tensor) -> Tensor:
@@ -225,15 +243,20 @@ class PseudoSphere(Manifold):
         """|P_x|^½ z."""
         return self.image.precondition_root(*self._image_of(x=x, z=z)).flip(-1)
 
-    def origin(self, *size: int, dtype: torch.dtype = torch.float64, device: torch.device | None = None) -> Tensor:
+    def origin(
+        self,
+        *size: int | Sequence[int],
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+    ) -> Tensor:
         """The positive pole (0, …, 0, √β), repeated to [*size, d]."""
         return self.image.origin(*size, dtype=dtype, device=device).flip(-1)
 
     def random(
         self,
-        *size: int,
+        *size: int | Sequence[int],
         scale: float = 1.0,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
     ) -> Tensor:
@@ -242,9 +265,9 @@ class PseudoSphere(Manifold):
 
     def random_near_pole(
         self,
-        *size: int,
+        *size: int | Sequence[int],
         epsilon: float = 0.1,
-        generator: torch.Generator | None = None,
+        generator: torch.Generator | int | None = None,
         dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
         perturb_first: bool = True,

@@ -88,9 +88,9 @@ def hyperbolic_w(x: Tensor, y: Tensor, scale: Tensor) -> Tensor:
     return torch.addcmul(angular, (1.0 - ratio).square(), scale) / (4.0 * scale * ratio)
 
 
-def with_antipode(x: Tensor, time: int, pair: Separation, value: Tensor, antipodal: float) -> Tensor:
+def with_antipode(x: Tensor, time: int, pair: Separation, value: Tensor, antipodal: Tensor) -> Tensor:
     """The value where a geodesic exists, the antipodal value where y = -x, NaN elsewhere."""
-    otherwise = torch.full_like(value, antipodal)
+    otherwise = antipodal.expand_as(value)
     if x.shape[-1] > time:
         # Points that light rays from -x reach have no geodesic from x either: only -x itself is its antipode.
         height = x.detach().square()[..., :time].sum(-1, keepdim=True)

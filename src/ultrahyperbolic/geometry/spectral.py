@@ -38,7 +38,8 @@ class _Spectral(torch.autograd.Function):
         images = torch.where(kept, values.abs().sqrt(), 0.0) if root else signs
         slopes = torch.where(kept, 0.5 * signs / torch.where(kept, images, 1.0), 0.0) if root else 0.0 * signs
         ctx.save_for_backward(values, vectors, images, slopes)
-        applied: Tensor = (vectors * images.unsqueeze(-2)) @ vectors.mT
+        with torch.autocast(matrix.device.type, enabled=False):  # which would round the product to half precision
+            applied: Tensor = (vectors * images.unsqueeze(-2)) @ vectors.mT
         return applied
 
     @staticmethod

@@ -3,6 +3,7 @@
 from .descent import DescentSettings, DescentState, Direction, descent_step
 from .gram_schmidt import gram_schmidt_direction, orthonormal_basis
 from .line_search import LineSearch, armijo
+from .mean import mean
 from .minimize import MinimizeResult, minimize
 from .optimizers import PseudoRiemannianAdam, PseudoRiemannianSGD
 from .parametrization import OntoManifold, optimize_through_phi
@@ -19,6 +20,7 @@ __all__ = [
     "armijo",
     "descent_step",
     "gram_schmidt_direction",
+    "mean",
     "minimize",
     "optimize_through_phi",
     "orthonormal_basis",

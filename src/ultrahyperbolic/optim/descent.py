@@ -100,17 +100,18 @@ def descent_step(
     else:
         direction = _as_direction(points, tangent, followed, settings)
     move = _shorten(-settings.lr * direction, settings.max_step)
-    finite = move.isfinite().all(-1, keepdim=True)
-    if new.second_moment is not None:
-        finite = finite & new.second_moment.isfinite().all(-1, keepdim=True)
-        new = new._replace(second_moment=_where(finite, new.second_moment, state.second_moment))
-    move = _where(finite, move, None)
+    # φ removes the drift that rounding leaves, with a relative change of the order of the roundoff.
     if average is None:
-        # φ removes the drift that rounding leaves, with a relative change of the order of the roundoff.
-        return manifold.phi(manifold.expmap(points, move)), new
-    moved, carried = manifold.expmap_transp(points, move, _where(finite, average, state.momentum))
+        moved = manifold.phi(manifold.expmap(points, move))
+        return torch.where(_finite(moved), moved, points), new
+    moved, carried = manifold.expmap_transp(points, move, average)
     moved = manifold.phi(moved)
-    return moved, new._replace(momentum=manifold.proju(moved, carried))
+    carried = manifold.proju(moved, carried)
+    finite = _finite(moved) & _finite(carried)
+    if new.second_moment is not None:
+        finite = finite & _finite(new.second_moment)
+        new = new._replace(second_moment=_where(finite, new.second_moment, state.second_moment))
+    return torch.where(finite, moved, points), new._replace(momentum=_where(finite, carried, state.momentum))
 
 
 def direction_of(points: Tensor, gradient: Tensor, settings: DescentSettings) -> tuple[Tensor, float]:
@@ -143,6 +144,11 @@ def _check_step(points: Tensor, gradient: Tensor, state: DescentState, settings:
     tensors = {"points": points, "gradient": gradient}
     tensors |= {name: moment for name, moment in zip(state._fields[1:], state[1:], strict=True) if moment is not None}
     validate(settings.manifold.ambient_dim, **tensors)
+
+
+def _finite(rows: Tensor) -> Tensor:
+    """Whether all coordinates of a row are finite [..., 1]: what is infinite or NaN makes 0 times it NaN."""
+    return (0.0 * rows).sum(-1, keepdim=True) == 0.0
 
 
 def _where(condition: Tensor, value: Tensor, otherwise: Tensor | None) -> Tensor:

@@ -4,124 +4,168 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from types import EllipsisType
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
 from torch.optim.optimizer import ParamsT, StateDict
 
-from ..checks import check_fraction
-from ..geometry import Manifold
+from ..checks import check_fraction, check_positive
+from ..geometry import Euclidean, Manifold
 from ..geometry.manifold import require_manifold
-from .descent import DescentSettings, DescentState, Direction, descent_step
+from ..geometry.parameter import manifold_of
+from .descent import DescentSettings, Direction
+from .groups import Curvatures, adam_step, check_lr, sgd_step, step_points
 
 Group = dict[str, Any]  # a parameter group as torch has it
+_ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
 
 class ManifoldOptimizer(Optimizer, ABC):
-    """What the optimisers share: parameters [..., d] whose rows are points of a manifold.
+    """What the optimisers share: a step along -χ for points of a manifold, torch's own for all other parameters.
 
-    A parameter group may name its own ``manifold``. Points are checked when they are added. ``state_dict`` holds plain
-    data; loading one made on another geometry is refused.
+    A `ultrahyperbolic.ManifoldParameter` lives on the manifold it carries. Plain parameters live on their
+    group's ``manifold``; where it is None, as by default, they are no points and move as in ``torch.optim``. Points are
+    checked when they are added. ``state_dict`` holds plain data; loading one made on another geometry is refused.
+
+    A learned β that is among the parameters takes its points along: its gradient counts that they follow.
     """
 
-    def __init__(self, params: ParamsT, manifold: Manifold, defaults: Mapping[str, object]) -> None:
-        require_manifold(manifold)
+    def __init__(self, params: ParamsT, manifold: Manifold | None, defaults: Mapping[str, object]) -> None:
+        if manifold is not None:
+            require_manifold(manifold)
         super().__init__(params, {"manifold": manifold, **defaults})
 
     @abstractmethod
-    def _settings(self, group: Group) -> DescentSettings:
-        """What a parameter group asks of the descent step."""
+    def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
+        """What a parameter group asks of the descent step on a manifold."""
+
+    @abstractmethod
+    def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
+        """One step of ``torch.optim`` for parameters that are no points."""
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters, checking that every row is a point of the group's manifold; all of them or none."""
+        """Add parameters, checking that every row of points is one of their manifold; all of them or none."""
         super().add_param_group(param_group)
         group, number = self.param_groups[-1], len(self.param_groups) - 1
         try:
-            require_manifold(group["manifold"], f"manifold of group {number}")
-            self._settings(group)
-            _check_lr(group["lr"])
+            if group["manifold"] is not None:
+                require_manifold(group["manifold"], f"manifold of group {number}")
+            self._settings(group, group["manifold"] or _ANY)
+            check_lr(group["lr"])
             names = group.get("param_names") or [
                 f"param_groups[{number}]['params'][{i}]" for i in range(len(group["params"]))
             ]
             for name, param in zip(names, group["params"], strict=True):
-                group["manifold"].assert_point(param.detach(), name=name)
+                manifold = _manifold(param, group)
+                if manifold is not None:
+                    manifold.assert_point(param.detach(), name=name)
         except BaseException:
             self.param_groups.pop()
             raise
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One descent step for every parameter that has a gradient; the closure, if any, re-evaluates the loss."""
+        """One step for every parameter that has a gradient; the closure, if any, re-evaluates the loss."""
         loss = None
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
+        curvatures = Curvatures(
+            (param, manifold)
+            for group in self.param_groups
+            for param in group["params"]
+            if (manifold := _manifold(param, group)) is not None
+        )
+        learned = {param for group in self.param_groups for param in group["params"]} & curvatures.parameters
+        slopes = curvatures.slopes(learned)
         for group in self.param_groups:
-            settings = self._settings(group)
+            points: dict[int, tuple[Manifold, list[Tensor]]] = {}
+            plain: dict[Tensor, Tensor] = {}
             for param in group["params"]:
-                if param.grad is not None:
-                    self._update(param, param.grad, settings)
+                manifold = _manifold(param, group)
+                if manifold is None and (param.grad is not None or param in slopes):
+                    plain[param] = _sum(param.grad, slopes.get(param))
+                elif manifold is not None and param.grad is not None:
+                    points.setdefault(id(manifold), (manifold, []))[1].append(param)
+            for manifold, params in points.values():
+                step_points(params, self.state, self._settings(group, manifold))
+            if plain:
+                self._step_plain(list(plain), list(plain.values()), group)
+        if learned:
+            curvatures.follow()
         return loss
 
-    def _update(self, param: Tensor, gradient: Tensor, settings: DescentSettings) -> None:
-        stored = self.state[param]
-        rows: EllipsisType | Tensor = ...
-        if gradient.is_sparse:
-            gradient = gradient.coalesce()
-            if gradient.sparse_dim() != 1:
-                raise ValueError(
-                    f"sparse gradients must be sparse in their rows alone (1 sparse dimension), "
-                    f"got {gradient.sparse_dim()} for a parameter of shape {tuple(param.shape)}"
-                )
-            rows, gradient = gradient.indices()[0], gradient.values()
-        moments = {name: stored[name][rows] if name in stored else None for name in ("momentum", "second_moment")}
-        state = DescentState(stored.get("step", 0), **moments)
-        moved, state = descent_step(param[rows], gradient, state, settings)
-        param[rows] = moved
-        stored["step"] = state.iteration
-        for name in ("momentum", "second_moment"):
-            moment = getattr(state, name)
-            if moment is not None:
-                stored.setdefault(name, torch.zeros_like(param))[rows] = moment
-
     def state_dict(self) -> StateDict:
-        """The state as plain data, with the name of each group's geometry."""
+        """The state as plain data, with the names of the geometries."""
         saved = super().state_dict()
-        for group in saved["param_groups"]:
-            group["geometry"] = group.pop("manifold")._label()
+        for group, own in zip(saved["param_groups"], self.param_groups, strict=True):
+            manifold = group.pop("manifold")
+            group["geometry"] = None if manifold is None else manifold._label()
+            group["geometries"] = _labels(own)
         return saved
 
     def load_state_dict(self, state_dict: StateDict) -> None:
         """Load what `state_dict` gave; the geometries must be the same."""
         manifolds = [group["manifold"] for group in self.param_groups]
-        # What Adam wrote before it had a choice was along χ.
-        groups = [{"direction": "descent", **group} for group in state_dict["param_groups"]]
-        for index, (group, manifold) in enumerate(zip(groups, manifolds, strict=False)):
-            geometry = group.pop("geometry", None)
-            if geometry != manifold._label():
-                raise ValueError(
-                    f"the saved state of group {index} belongs to {geometry}, this optimiser's to {manifold._label()}"
-                )
+        # What Adam wrote before it had a choice was along χ, and nothing decayed.
+        groups = [{"direction": "descent", "weight_decay": 0.0, **group} for group in state_dict["param_groups"]]
+        for index, (group, own) in enumerate(zip(groups, self.param_groups, strict=False)):
+            here = None if own["manifold"] is None else own["manifold"]._label()
+            for saved, found in (
+                (group.pop("geometry", None), here),
+                *zip(group.pop("geometries", []), _labels(own), strict=False),
+            ):
+                if saved != found:
+                    raise ValueError(
+                        f"the saved state of group {index} belongs to {saved or 'no manifold'}, "
+                        f"this optimiser's to {found or 'no manifold'}"
+                    )
         super().load_state_dict({**state_dict, "param_groups": groups})
         for group, manifold in zip(self.param_groups, manifolds, strict=True):
             group["manifold"] = manifold
 
 
-class PseudoRiemannianSGD(ManifoldOptimizer):
-    """Algorithm 1: x ← exp_x(-η χ), with the options that make it practical.
+def _manifold(param: Tensor, group: Group) -> Manifold | None:
+    """Where the rows of a parameter live: on its own manifold, or else on its group's."""
+    manifold: Manifold | None = manifold_of(param) or group["manifold"]
+    return manifold
 
-    Equal to ``torch.optim.SGD`` on `ultrahyperbolic.Euclidean`. Sparse gradients, as of
+
+def _labels(group: Group) -> list[str | None]:
+    """The geometry that each parameter of a group carries itself."""
+    carried = [manifold_of(param) for param in group["params"]]
+    return [None if manifold is None else manifold._label() for manifold in carried]
+
+
+def _sum(gradient: Tensor | None, slope: Tensor | None) -> Tensor:
+    if gradient is None or slope is None:
+        return cast("Tensor", slope if gradient is None else gradient)
+    return gradient + slope.to(gradient)
+
+
+class PseudoRiemannianSGD(ManifoldOptimizer):
+    """Algorithm 1: x ← exp_x(-η χ), with the options that make it practical; ``torch.optim.SGD`` for what is no point.
+
+    >>> import torch, ultrahyperbolic as uh
+    >>> class Model(torch.nn.Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.manifold = uh.PseudoHyperboloid(3, 1)
+    ...         self.nodes = uh.ManifoldParameter(self.manifold.random_near_pole(34), self.manifold)
+    ...         self.head = torch.nn.Linear(5, 2)
+    >>> optimizer = uh.optim.PseudoRiemannianSGD(Model().parameters(), lr=1e-2)
+
+    Equal to ``torch.optim.SGD`` on `ultrahyperbolic.Euclidean`, too. Sparse gradients, as of
     ``nn.Embedding(sparse=True)``, move their rows alone; the momentum of the others waits where it is.
 
     Parameters
     ----------
     params : iterable
-        Parameters [..., d] or groups of them.
-    manifold : Manifold
-        Where the rows of the parameters live.
+        Parameters or groups of them, such as ``model.parameters()``.
+    manifold : Manifold, optional
+        Where the rows of plain parameters live. Without it they are no points: only a ``ManifoldParameter`` is.
     lr : float
         η. |χ| grows like ‖x‖⁴/β² times the gradient: without ``max_step`` keep it small, as the paper does (1e-6).
     momentum : float
@@ -131,41 +175,49 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
     direction : str
         ``"descent"`` for χ, ``"surrogate"`` for |P_x| ∇f, which is stretched less far from the pole, or another of
         `DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is definite.
+    weight_decay : float
+        As in ``torch.optim``, for what is no point: points have no 0 to decay to.
     """
 
     def __init__(
         self,
         params: ParamsT,
-        manifold: Manifold,
+        manifold: Manifold | None = None,
         lr: float = 1e-3,
         *,
         momentum: float = 0.0,
         max_step: float | None = None,
         direction: Direction = "descent",
+        weight_decay: float = 0.0,
     ) -> None:
-        defaults = {"lr": lr, "momentum": momentum, "max_step": max_step, "direction": direction}
+        check_positive("weight_decay", weight_decay, zero=True)
+        defaults = {"lr": lr, "momentum": momentum, "max_step": max_step, "direction": direction,
+                    "weight_decay": weight_decay}  # fmt: skip
         super().__init__(params, manifold, defaults)
 
-    def _settings(self, group: Group) -> DescentSettings:
+    def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
         return DescentSettings(
-            manifold=group["manifold"],
+            manifold=manifold,
             lr=group["lr"],
             direction=group["direction"],
             momentum=group["momentum"],
             max_step=group["max_step"],
         )
 
+    def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
+        sgd_step(params, gradients, self.state, group["lr"], group["momentum"], group["weight_decay"])
+
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
     """Adam whose second moment is a mean of squared coordinates of Df: positive by construction, in any signature.
 
-    Equal to ``torch.optim.Adam`` on `ultrahyperbolic.Euclidean`. The running gradient is carried by parallel
-    transport; coordinates are scaled before the preconditioner, which keeps the direction a descent direction.
-    Sparse gradients update their rows alone.
+    What is no point moves as by ``torch.optim.Adam``, to which it is equal on `ultrahyperbolic.Euclidean`. The
+    running gradient is carried by parallel transport; coordinates are scaled before the preconditioner, which keeps
+    the direction a descent direction. Sparse gradients update their rows alone.
 
     Parameters
     ----------
-    params, manifold, max_step
+    params, manifold, max_step, weight_decay
         As for `PseudoRiemannianSGD`.
     lr : float
         Step size, about the length of a move in each coordinate near the pole.
@@ -180,21 +232,24 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
     def __init__(
         self,
         params: ParamsT,
-        manifold: Manifold,
+        manifold: Manifold | None = None,
         lr: float = 1e-3,
         *,
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         max_step: float | None = None,
         direction: Direction = "descent",
+        weight_decay: float = 0.0,
     ) -> None:
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step, "direction": direction}
+        check_positive("weight_decay", weight_decay, zero=True)
+        defaults = {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step, "direction": direction,
+                    "weight_decay": weight_decay}  # fmt: skip
         super().__init__(params, manifold, defaults)
 
-    def _settings(self, group: Group) -> DescentSettings:
+    def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
         mean, square = _check_betas(group["betas"])
         return DescentSettings(
-            manifold=group["manifold"],
+            manifold=manifold,
             lr=group["lr"],
             direction=group["direction"],
             momentum=mean,
@@ -203,11 +258,8 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
             max_step=group["max_step"],
         )
 
-
-def _check_lr(lr: float | Tensor) -> None:
-    """Raise for a tensor with negative, infinite or NaN values; numbers are checked with the other settings."""
-    if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):
-        raise ValueError(f"lr must be finite and non-negative, got {lr}")
+    def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
+        adam_step(params, gradients, self.state, group["lr"], group["betas"], group["eps"], group["weight_decay"])
 
 
 def _check_betas(betas: object) -> tuple[float, float]:

@@ -1,0 +1,165 @@
+"""Our manifolds for geoopt's optimisers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from ..geometry import Manifold
+from ..geometry.manifold import require_manifold
+
+try:
+    import geoopt
+except ImportError as error:
+    raise ImportError("as_geoopt needs geoopt: pip install 'ultrahyperbolic[geoopt]'") from error
+
+
+class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
+    """A manifold of this package with geoopt's interface, made by `as_geoopt`.
+
+    Two methods are not what their names say elsewhere in geoopt, so that its optimisers descend where the metric is
+    indefinite: `egrad2rgrad` gives the descent direction χ, and `component_inner`, by which its Adam
+    scales, the positive ‖u‖². `inner` is the metric's own, signed.
+
+    Moves follow the retraction φ(x + u), which is defined for moves of any length; momentum is projected onto the new
+    tangent space.
+    """
+
+    ndim = 1
+    reversible = False
+    name = "ultrahyperbolic"
+    __scaling__ = geoopt.Manifold.__scaling__.copy()
+
+    def __init__(self, manifold: Manifold) -> None:
+        super().__init__()
+        require_manifold(manifold)
+        self.manifold = manifold
+
+    def extra_repr(self) -> str:
+        """The manifold, for ``repr``."""
+        return self.manifold._label()
+
+    # --- the metric ---------------------------------------------------------------------------------------------
+
+    def inner(self, x: Tensor, u: Tensor, v: Tensor | None = None, *, keepdim: bool = False) -> Tensor:
+        """⟨u, v⟩, signed."""
+        return self.manifold.inner(u, u if v is None else v, keepdim=keepdim)
+
+    def component_inner(self, x: Tensor, u: Tensor, v: Tensor | None = None) -> Tensor:
+        """u · v for each point [..., 1]: positive for v = u, and one number for all coordinates, so that a tangent
+        vector divided by it stays tangent.
+        """
+        return (u * (u if v is None else v)).sum(-1, keepdim=True)
+
+    def norm(self, x: Tensor, u: Tensor, *, keepdim: bool = False) -> Tensor:
+        """√|⟨u, u⟩|."""
+        return self.manifold.norm(u, keepdim=keepdim)
+
+    def dist(self, x: Tensor, y: Tensor, *, keepdim: bool = False) -> Tensor:
+        """Length of the geodesic; NaN where there is none."""
+        length = self.manifold.dist(x, y)
+        return length.unsqueeze(-1) if keepdim else length
+
+    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """D_γ, which is defined for all pairs."""
+        return self.manifold.dissimilarity(x, y)
+
+    # --- moves --------------------------------------------------------------------------------------------------
+
+    def egrad2rgrad(self, x: Tensor, u: Tensor) -> Tensor:
+        """χ, the vector whose negative descends; of a manifold with a positive metric, too."""
+        return self.manifold.descent_direction(x, u)
+
+    def proju(self, x: Tensor, u: Tensor) -> Tensor:
+        """Projection onto the tangent space."""
+        return self.manifold.proju(x, u)
+
+    def projx(self, x: Tensor) -> Tensor:
+        """φ, which maps almost all vectors onto the manifold."""
+        return self.manifold.phi(x)
+
+    def retr(self, x: Tensor, u: Tensor) -> Tensor:
+        """φ(x + u)."""
+        return self.manifold.retr(x, u)
+
+    def expmap(self, x: Tensor, u: Tensor) -> Tensor:
+        """Exponential map."""
+        return self.manifold.expmap(x, u)
+
+    def logmap(self, x: Tensor, y: Tensor) -> Tensor:
+        """Logarithm; NaN where there is none."""
+        return self.manifold.logmap(x, y).vector
+
+    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
+        """Parallel transport along the geodesic; NaN where there is none."""
+        return self.manifold.transp(x, y, v)
+
+    def retr_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """φ(x + u), and v projected onto its tangent space."""
+        y = self.manifold.retr(x, u)
+        return y, self.manifold.proju(y, v)
+
+    def transp_follow_retr(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
+        """v projected onto the tangent space at φ(x + u)."""
+        return self.retr_transp(x, u, v)[1]
+
+    def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        """The exponential map, and v carried along by parallel transport."""
+        return self.manifold.expmap_transp(x, u, v)
+
+    def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
+        """v carried along by parallel transport."""
+        return self.manifold.transp_follow_expmap(x, u, v)
+
+    # --- points -------------------------------------------------------------------------------------------------
+
+    def random(
+        self,
+        *size: int | Sequence[int],
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+        scale: float = 1.0,
+        generator: torch.Generator | int | None = None,
+    ) -> Tensor:
+        """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the coordinates."""
+        points = self.manifold.random(*size, scale=scale, generator=generator, dtype=dtype, device=device)
+        tensor: Tensor = geoopt.ManifoldTensor(points, manifold=self)
+        return tensor
+
+    def origin(
+        self,
+        *size: int | Sequence[int],
+        dtype: torch.dtype = torch.float64,
+        device: torch.device | None = None,
+        seed: int | None = None,
+    ) -> Tensor:
+        """The pole, repeated to [*size, d]; there is nothing for a seed to choose."""
+        tensor: Tensor = geoopt.ManifoldTensor(self.manifold.origin(*size, dtype=dtype, device=device), manifold=self)
+        return tensor
+
+    def _check_shape(self, shape: Sequence[int], name: str) -> tuple[bool, str | None]:
+        ok = len(shape) > 0 and shape[-1] == self.manifold.ambient_dim
+        return ok, None if ok else f"{name} must have {self.manifold.ambient_dim} coordinates, got shape {tuple(shape)}"
+
+    def _check_point_on_manifold(self, x: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5) -> tuple[bool, str | None]:
+        check = self.manifold.check_point(x.detach(), tolerance=rtol)
+        return check.ok, check.reason or None
+
+    def _check_vector_on_tangent(
+        self, x: Tensor, u: Tensor, *, atol: float = 1e-5, rtol: float = 1e-5
+    ) -> tuple[bool, str | None]:
+        check = self.manifold.check_tangent(x.detach(), u.detach(), tolerance=rtol)
+        return check.ok, check.reason or None
+
+
+def as_geoopt(manifold: Manifold) -> GeooptManifold:
+    """The manifold for geoopt: its parameters, its optimisers and their sparse variants.
+
+    >>> import geoopt, ultrahyperbolic as uh
+    >>> M = as_geoopt(uh.PseudoHyperboloid(3, 1))
+    >>> nodes = geoopt.ManifoldParameter(M.random(34, generator=0), manifold=M)
+    >>> optimizer = geoopt.optim.RiemannianAdam([nodes], lr=1e-2)
+    """
+    return GeooptManifold(manifold)

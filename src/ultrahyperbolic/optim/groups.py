@@ -1,0 +1,194 @@
+"""One step of many parameters: small ones together, learned curvatures with their points, torch's own steps."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, MutableMapping, Sequence
+from types import EllipsisType
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.optim.adam import adam
+from torch.optim.sgd import sgd
+
+from ..geometry import Manifold
+from .descent import DescentSettings, DescentState, descent_step
+
+States = MutableMapping[Tensor, dict[str, Any]]  # what torch keeps for each parameter
+# Parameters of at most so many numbers are joined: copying them costs less than a step of its own.
+_SMALL = 1 << 16
+_MOMENTS = ("momentum", "second_moment")
+
+
+def step_points(params: Sequence[Tensor], states: States, settings: DescentSettings) -> None:
+    """One descent step for parameters [..., d] of one manifold and settings; small ones are moved together."""
+    together: dict[tuple[object, ...], list[Tensor]] = defaultdict(list)
+    for param in params:
+        gradient, stored = param.grad, states[param]
+        assert gradient is not None
+        apart = gradient.is_sparse or param.numel() > _SMALL or isinstance(settings.lr, Tensor)
+        carries = tuple(name in stored for name in _MOMENTS)
+        key = (param,) if apart else (param.dtype, param.device, stored.get("step", 0), *carries)
+        together[key].append(param)
+    for bucket in together.values():
+        if len(bucket) == 1:
+            _step_one(bucket[0], states[bucket[0]], settings)
+        else:
+            _step_joined(bucket, states, settings)
+
+
+def _step_one(param: Tensor, stored: dict[str, Any], settings: DescentSettings) -> None:
+    gradient, rows = _rows(param)
+    moments = {name: stored[name][rows] if name in stored else None for name in _MOMENTS}
+    state = DescentState(stored.get("step", 0), **moments)
+    moved, state = descent_step(param[rows], gradient, state, settings)
+    param[rows] = moved
+    stored["step"] = state.iteration
+    for name in _MOMENTS:
+        moment = getattr(state, name)
+        if moment is not None:
+            stored.setdefault(name, torch.zeros_like(param.detach()))[rows] = moment
+
+
+def _step_joined(params: list[Tensor], states: States, settings: DescentSettings) -> None:
+    """The rows of all as one table: every row moves by itself, so the result is that of single steps."""
+    d = settings.manifold.ambient_dim
+    counts = [param.numel() // d for param in params]
+
+    def joined(tensors: Iterable[Tensor]) -> Tensor:
+        return torch.cat([tensor.reshape(-1, d) for tensor in tensors])
+
+    first = states[params[0]]
+    moments = {name: joined(states[param][name] for param in params) if name in first else None for name in _MOMENTS}
+    gradients = (param.grad for param in params if param.grad is not None)
+    state = DescentState(first.get("step", 0), **moments)
+    moved, state = descent_step(joined(params), joined(gradients), state, settings)
+
+    def shared_out(table: Tensor) -> list[Tensor]:
+        return [part.reshape(param.shape) for part, param in zip(torch.split(table, counts), params, strict=True)]
+
+    torch._foreach_copy_(params, shared_out(moved))
+    for param in params:
+        states[param]["step"] = state.iteration
+    for name in _MOMENTS:
+        moment = getattr(state, name)
+        if moment is not None:
+            for param, part in zip(params, shared_out(moment), strict=True):
+                states[param][name] = part.clone()
+
+
+def _rows(param: Tensor) -> tuple[Tensor, EllipsisType | Tensor]:
+    """The gradient and the rows that it is of: all of them, unless it is sparse."""
+    gradient = param.grad
+    assert gradient is not None
+    if not gradient.is_sparse:
+        return gradient, ...
+    gradient = gradient.coalesce()
+    if gradient.sparse_dim() != 1:
+        raise ValueError(
+            f"sparse gradients must be sparse in their rows alone (1 sparse dimension), "
+            f"got {gradient.sparse_dim()} for a parameter of shape {tuple(param.shape)}"
+        )
+    return gradient.values(), gradient.indices()[0]
+
+
+# --- learned curvatures -----------------------------------------------------------------------------------------
+
+
+class Curvatures:
+    """Points whose manifold depends on learned parameters, as they are before a step."""
+
+    def __init__(self, points: Iterable[tuple[Tensor, Manifold]]) -> None:
+        self._points = [(param, manifold) for param, manifold in points if manifold.curvature_parameters()]
+        self._before = [[c.detach().clone() for c in manifold.curvature_parameters()] for _, manifold in self._points]
+        self.parameters = {c for _, manifold in self._points for c in manifold.curvature_parameters()}
+
+    def slopes(self, learned: set[Tensor]) -> dict[Tensor, Tensor]:
+        """For each learned curvature what its gradient lacks: by how much the loss changes as points follow."""
+        found: dict[Tensor, Tensor] = {}
+        for param, manifold in self._points:
+            if param.grad is None:
+                continue
+            gradient, rows = _rows(param)
+            changes = manifold.homothety_slopes(param[rows], gradient)
+            for curvature, change in zip(manifold.curvature_parameters(), changes, strict=True):
+                if curvature in learned and curvature.requires_grad:
+                    change = change.to(curvature)
+                    found[curvature] = found[curvature] + change if curvature in found else change
+        return found
+
+    def follow(self) -> None:
+        """Bring the points onto their manifolds as they are now."""
+        for (param, manifold), before in zip(self._points, self._before, strict=True):
+            param.copy_(manifold.follow_curvature(param.detach(), before))
+
+
+# --- what is no point -------------------------------------------------------------------------------------------
+
+
+def sgd_step(
+    params: list[Tensor],
+    gradients: list[Tensor],
+    states: States,
+    lr: float | Tensor,
+    momentum: float,
+    weight_decay: float,
+) -> None:
+    """A step of ``torch.optim.SGD``, with its state."""
+    buffers = [states[param].get("momentum_buffer") for param in params]
+    sgd(
+        params,
+        gradients,
+        buffers,
+        has_sparse_grad=any(gradient.is_sparse for gradient in gradients),
+        weight_decay=weight_decay,
+        momentum=momentum,
+        lr=lr,  # type: ignore[arg-type]
+        dampening=0.0,
+        nesterov=False,
+        maximize=False,
+    )
+    if momentum:
+        for param, buffer in zip(params, buffers, strict=True):
+            states[param]["momentum_buffer"] = buffer
+
+
+def adam_step(
+    params: list[Tensor],
+    gradients: list[Tensor],
+    states: States,
+    lr: float | Tensor,
+    betas: tuple[float, float],
+    eps: float,
+    weight_decay: float,
+) -> None:
+    """A step of ``torch.optim.Adam``, with its state."""
+    if any(gradient.is_sparse for gradient in gradients):
+        raise RuntimeError("Adam takes no sparse gradients, as in torch.optim, but for points of a manifold")
+    for param in params:
+        if not states[param]:
+            states[param]["step"] = torch.tensor(0.0)
+            for name in ("exp_avg", "exp_avg_sq"):
+                states[param][name] = torch.zeros_like(param, memory_format=torch.preserve_format)
+    adam(
+        params,
+        gradients,
+        [states[param]["exp_avg"] for param in params],
+        [states[param]["exp_avg_sq"] for param in params],
+        [],
+        [states[param]["step"] for param in params],
+        amsgrad=False,
+        beta1=betas[0],
+        beta2=betas[1],
+        lr=lr,
+        weight_decay=weight_decay,
+        eps=eps,
+        maximize=False,
+    )
+
+
+def check_lr(lr: float | Tensor) -> None:
+    """Raise for a tensor with negative, infinite or NaN values; numbers are checked with the other settings."""
+    if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):
+        raise ValueError(f"lr must be finite and non-negative, got {lr}")

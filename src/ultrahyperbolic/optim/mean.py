@@ -1,0 +1,71 @@
+"""The centroid of points on a manifold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from ..geometry import Manifold, Product
+from ..geometry.arguments import validate
+from ..geometry.manifold import require_manifold
+from .minimize import minimize
+
+PairFunction = Callable[[Tensor, Tensor], Tensor]
+
+
+def mean(
+    points: Tensor,
+    manifold: Manifold,
+    *,
+    weights: Tensor | None = None,
+    epsilon: float = 1e-3,
+    max_iterations: int = 200,
+) -> Tensor:
+    """A point [..., d] that is near to points [..., n, d]: the least Σ w_i D(x, x_i)², found by ``minimize``.
+
+    Where geodesics join all pairs and the metric is definite (hyperbolic space, the sphere, flat space), D is the
+    distance and this is the Fréchet mean. On a sphere it is unique for points within a half sphere.
+
+    Where the metric is indefinite there is no Fréchet mean: the sum of *signed* squares has no minimum, and the sum of
+    squared distances counts every point on the light cone of x_i as no distance away. What is minimised instead is the
+    sum of squared dissimilarities D_γ, smoothed on the cone with ``epsilon``. Isometries take the result along, but it
+    need not be unique, it may lie on light cones of the points, and other starts may find other minima. The search
+    starts from φ(Σ w_i x_i), the centroid of the ambient space, so that points that lie close together, where all of
+    this makes no difference, have their centroid among them.
+
+    A product has the sum over its factors, also smoothed. Gradients do not pass through the result.
+
+    >>> import ultrahyperbolic as uh
+    >>> M = uh.PseudoHyperboloid(2, 1)
+    >>> x = M.random_near_pole(20, epsilon=0.1, generator=0)
+    >>> M.check_point(mean(x, M)).ok
+    True
+    """
+    require_manifold(manifold)
+    validate(manifold.ambient_dim, points=points)
+    if points.dim() < 2 or points.shape[-2] == 0:
+        raise ValueError(f"points must be [..., n, d] with n >= 1, got shape {tuple(points.shape)}")
+    points = points.detach()
+    share = _share(points, weights)
+    centre = (share.unsqueeze(-1) * points).sum(-2)
+    if not manifold.check_phi(centre).ok:  # opposite points: their sum vanishes
+        centre = points[..., 0, :]
+    length: PairFunction = manifold.dist
+    if not manifold.joins_all_pairs or isinstance(manifold, Product):  # whose factors may differ in sign
+        length = manifold.pair_function("smoothed", epsilon)
+
+    def spread(x: Tensor) -> Tensor:
+        return (share * length(x.unsqueeze(-2), points).square()).sum()
+
+    return minimize(spread, manifold.phi(centre), manifold, max_iterations=max_iterations).point
+
+
+def _share(points: Tensor, weights: Tensor | None) -> Tensor:
+    if weights is None:
+        return torch.full_like(points[..., 0], 1.0 / points.shape[-2])
+    if weights.shape[-1:] != points.shape[-2:-1] or not bool((weights >= 0).all()) or not bool(weights.sum(-1).all()):
+        raise ValueError(f"weights must be [..., {points.shape[-2]}], not negative and not all 0")
+    weights = weights.detach().to(points).expand(points.shape[:-1])
+    return weights / weights.sum(-1, keepdim=True)

@@ -1,0 +1,159 @@
+"""Sizes and seeds, the Poincaré ball, interpolation, the mean, second derivatives and mixed precision."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from ultrahyperbolic import (
+    Euclidean,
+    Product,
+    PseudoHyperboloid,
+    PseudoSphere,
+    lorentz_to_poincare,
+    poincare_to_lorentz,
+)
+from ultrahyperbolic.optim import mean
+
+geoopt = pytest.importorskip("geoopt")
+KINDS = [PseudoHyperboloid(2, 1), PseudoSphere(2, 1, 4.0), Euclidean(3), Product(PseudoHyperboloid(2, 0), Euclidean(2))]
+
+
+@pytest.mark.parametrize("M", KINDS, ids=lambda M: M._label())
+def test_sizes_may_be_tuples_and_generators_seeds(M):
+    for draw in (M.random, M.random_near_pole):
+        assert torch.equal(draw((2, 3), generator=5), draw(2, 3, generator=torch.Generator().manual_seed(5)))
+        assert torch.equal(draw([4], generator=5), draw(4, generator=5))
+        assert not torch.equal(draw(4, generator=5), draw(4, generator=6))
+        assert draw((), generator=5).shape == (M.ambient_dim,)
+    assert M.origin((2, 3)).shape == (2, 3, M.ambient_dim)
+    x = M.random(4, generator=0)
+    assert torch.equal(M.random_tangent(x, generator=1), M.random_tangent(x, generator=1))
+    with pytest.raises(ValueError, match="size must be non-negative integers"):
+        M.random((2, -1))
+    with pytest.raises(TypeError, match=r"generator must be a torch\.Generator or a seed, got True"):
+        M.random(2, generator=True)
+
+
+@pytest.mark.parametrize("beta", [-0.25, -1.0, -4.0])
+def test_the_poincare_ball_is_geoopt_s(beta):
+    M = PseudoHyperboloid(3, 0, beta)
+    ball = geoopt.PoincareBall(c=torch.tensor(-1.0 / beta, dtype=torch.float64))
+    x, y = M.random(50, generator=0), M.random(50, generator=1)
+    a, b = lorentz_to_poincare(x, M), lorentz_to_poincare(y, M)
+    torch.testing.assert_close(ball.dist(a, b), M.dist(x, y), rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(poincare_to_lorentz(a, M), x, rtol=1e-12, atol=1e-12)
+    assert M.check_point(poincare_to_lorentz(0.99 * (-beta) ** 0.5 * torch.nn.functional.normalize(a), M)).ok
+    with pytest.raises(ValueError, match=r"manifold must be hyperbolic, PseudoHyperboloid\(p, 0\), got .*q=1"):
+        lorentz_to_poincare(M.origin(), PseudoHyperboloid(2, 1))
+
+
+def test_interpolation_is_along_the_geodesic(manifold):
+    x, y = manifold.random(40, generator=0), manifold.random(40, generator=1)
+    exists = manifold.logmap(x, y).exists
+    x, y = x[exists], y[exists]
+    close = manifold.inner(x, y) / manifold.beta > -0.9
+    x, y = x[close], y[close]
+    torch.testing.assert_close(manifold.interpolate(x, y, 0.0), x)
+    torch.testing.assert_close(manifold.interpolate(x, y, 1.0), y, rtol=1e-6, atol=1e-6)
+    t = torch.linspace(0, 1, len(x), dtype=x.dtype)
+    halfway = manifold.interpolate(x, y, t)
+    assert manifold.check_point(halfway, tolerance=1e-8).ok
+    torch.testing.assert_close(manifold.sqdist(x, halfway), t**2 * manifold.sqdist(x, y), rtol=1e-5, atol=1e-6)
+
+
+def test_interpolation_says_where_there_is_no_geodesic():
+    M = PseudoHyperboloid(2, 1)
+    x, y = M.random(40, scale=2.0, generator=0).requires_grad_(), M.random(40, scale=2.0, generator=1)
+    made, exists = M.interpolate(x, y, 0.5), M.logmap(x, y).exists
+    assert made.isnan().all(-1).tolist() == (~exists).tolist()
+    made[exists].sum().backward()
+    assert x.grad.isfinite().all()
+
+
+def test_the_mean_is_the_frechet_mean_where_there_is_one():
+    flat = Euclidean(3)
+    x = flat.random(20, generator=0)
+    torch.testing.assert_close(mean(x, flat), x.mean(0), rtol=1e-7, atol=1e-7)
+    for M in (PseudoHyperboloid(3, 0, -4.0), PseudoHyperboloid(0, 3, -0.25)):
+        x = M.expmap(M.origin(20), M.random_tangent(M.origin(20), scale=0.2, generator=1))
+        centre = mean(x, M)
+        assert M.check_point(centre).ok
+        # At the Fréchet mean the logarithms cancel.
+        torch.testing.assert_close(M.logmap(centre, x).vector.mean(0), torch.zeros(4).double(), rtol=0, atol=1e-6)
+    weights = torch.tensor([1.0, 0.0, 3.0])
+    points = M.random_near_pole(3, generator=2)
+    expected = M.interpolate(points[0], points[2], 0.75)
+    torch.testing.assert_close(mean(points, M, weights=weights), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("M", [PseudoHyperboloid(2, 2, -4.0), KINDS[3]], ids=lambda M: M._label())
+def test_the_mean_of_near_points_is_among_them(M):
+    x = M.random_near_pole(4, 30, epsilon=0.05, generator=0)
+    centres = mean(x, M)
+    assert centres.shape == (4, M.ambient_dim)
+    assert M.check_point(centres).ok
+    assert (centres - x.mean(1)).norm(dim=-1).max() < 0.05 * 2.0
+    total = M.smoothed_dissimilarity(centres[:, None], x, 1e-3).square().sum(1)
+    for other in (x[:, 0], M.phi(x.mean(1))):
+        assert (total <= M.smoothed_dissimilarity(other[:, None], x, 1e-3).square().sum(1) + 1e-12).all()
+    with pytest.raises(ValueError, match=r"points must be \[..., n, d\]"):
+        mean(x[0, 0], M)
+    with pytest.raises(ValueError, match="not negative and not all 0"):
+        mean(x, M, weights=torch.zeros(30))
+
+
+SECOND = ("expmap", "logmap", "transp", "dist", "sqdist", "dissimilarity", "broken", "smoothed", "extrinsic", "phi",
+          "projx", "interpolate")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SECOND)
+@pytest.mark.parametrize("beta", [-0.25, -4.0])
+def test_second_derivatives_are_right(name, signature, beta):
+    """Of points that stay on the manifold, x = φ(z); away from the cone and the antipode, as the first ones."""
+    M = PseudoHyperboloid(*signature, beta)
+    x, y = M.random(40, generator=0), M.random(40, generator=1)
+    cosine = M.inner(x, y) / beta
+    clear = ((cosine.abs() - 1).abs() > 0.1) & (cosine > -0.8)
+    x, y = x[clear][:2].requires_grad_(), y[clear][:2].requires_grad_()
+    functions = {
+        "expmap": lambda x, y: M.expmap(x, M.proju(x, 0.3 * y)),
+        "logmap": lambda x, y: M.logmap(x, y).vector,
+        "transp": lambda x, y: M.transp(x, y, M.proju(x, y)),
+        "dist": M.dist, "sqdist": M.sqdist, "dissimilarity": M.dissimilarity, "broken": M.broken_dissimilarity,
+        "smoothed": M.smoothed_dissimilarity, "extrinsic": M.extrinsic_dist,
+        "phi": lambda x, y: M.phi(x + 0.1 * y), "projx": lambda x, y: M.projx(1.2 * x),
+        "interpolate": lambda x, y: M.interpolate(x, y, 0.4),
+    }  # fmt: skip
+    on = functions[name]
+    assert torch.autograd.gradgradcheck(lambda x, y: on(M.phi(x), M.phi(y)), (x, y), atol=1e-4, rtol=1e-3)
+
+
+class Stranger(PseudoHyperboloid):
+    """One without closed forms."""
+
+    raise_index = PseudoHyperboloid.__mro__[2].raise_index
+    wick_rotation = PseudoHyperboloid.__mro__[2].wick_rotation
+    precondition_root = PseudoHyperboloid.__mro__[2].precondition_root
+
+
+@pytest.mark.parametrize("kind", [PseudoHyperboloid, Stranger])
+def test_autocast_keeps_the_geometry_in_single_precision(kind):
+    M = kind(2, 1, -4.0)
+    x, y = M.random(20, generator=0, dtype=torch.float32), M.random(20, generator=1, dtype=torch.float32)
+
+    def work():
+        u = M.proju(x, y)
+        return [M.expmap(x, 0.1 * u), M.logmap(x, y).vector, M.dissimilarity(x, y), M.descent_direction(x, y),
+                M.surrogate_direction(x, y), M.precondition_root(x, y), M.phi(y), M.cdist(x, y)]  # fmt: skip
+
+    plain = work()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        mixed = work()
+        half = torch.nn.Linear(4, 4)(x)
+        assert half.dtype == torch.bfloat16
+        with pytest.raises(TypeError, match=r"z must be float32 or float64, got torch\.bfloat16"):
+            M.phi(half)
+    for a, b in zip(plain, mixed, strict=True):
+        assert b.dtype == torch.float32
+        torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)

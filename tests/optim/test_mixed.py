@@ -1,0 +1,120 @@
+"""One optimiser for a model of points and of ordinary parameters."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+import torch
+from torch import nn
+
+from ultrahyperbolic import Euclidean, ManifoldParameter, PseudoHyperboloid
+from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, groups
+
+OPTIMIZERS = [
+    (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2}),
+    (PseudoRiemannianSGD, torch.optim.SGD, {"lr": 1e-2, "momentum": 0.9, "weight_decay": 1e-2}),
+    (PseudoRiemannianAdam, torch.optim.Adam, {"lr": 1e-2}),
+    (PseudoRiemannianAdam, torch.optim.Adam, {"lr": 3e-3, "betas": (0.8, 0.95), "eps": 1e-4, "weight_decay": 1e-2}),
+]
+IDS = ["sgd", "momentum", "adam", "adam-options"]
+
+
+def network():
+    torch.manual_seed(3)
+    return nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Tanh(), nn.Linear(8, 1))
+
+
+@pytest.mark.parametrize(("ours", "theirs", "options"), OPTIMIZERS, ids=IDS)
+def test_what_is_no_point_moves_as_in_torch_to_the_last_digit(ours, theirs, options):
+    M, models = PseudoHyperboloid(2, 1, -4.0), [network(), network()]
+    points = ManifoldParameter(M.random(5, generator=1), M)
+    optimizers = [ours([*models[0].parameters(), points], **options), theirs(models[1].parameters(), **options)]
+    inputs = torch.randn(20, 4, generator=torch.Generator().manual_seed(0))
+    for _ in range(20):
+        for model, optimizer in zip(models, optimizers, strict=True):
+            optimizer.zero_grad()
+            (model(inputs).square().mean() + points.square().sum().float() * 1e-3).backward()
+            optimizer.step()
+    for a, b in zip(models[0].parameters(), models[1].parameters(), strict=True):
+        assert torch.equal(a, b)
+    assert M.check_point(points.detach()).ok
+
+
+@pytest.mark.parametrize(("kind", "options"), [(o[0], o[2]) for o in OPTIMIZERS], ids=IDS)
+def test_many_small_parameters_move_as_each_alone(kind, options, monkeypatch):
+    results = []
+    for small in (groups._SMALL, 0):
+        monkeypatch.setattr(groups, "_SMALL", small)
+        M, steps = PseudoHyperboloid(2, 1, -0.25), []
+        params = [ManifoldParameter(M.random(*size, generator=k), M) for k, size in enumerate([(), (3,), (2, 4), (1,)])]
+        real = groups.descent_step
+        monkeypatch.setattr(groups, "descent_step", lambda *a, real=real, steps=steps: (steps.append(1), real(*a))[1])
+        optimizer = kind(params, **{**options, "lr": 1e-3})
+        for round_ in range(4):
+            optimizer.zero_grad()
+            used = params[:2] if round_ == 1 else params  # some wait
+            sum((p * p.flip(-1)).sin().sum() for p in used).backward()
+            optimizer.step()
+        monkeypatch.setattr(groups, "descent_step", real)
+        results.append(([p.detach() for p in params], len(steps)))
+    for a, b in zip(results[0][0], results[1][0], strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-14, atol=1e-14)
+    assert results[0][1] < results[1][1] == 14
+
+
+def test_each_parameter_lives_where_it_says(generator):
+    Q, H, E = PseudoHyperboloid(2, 2), PseudoHyperboloid(4, 0, -4.0), Euclidean(5)
+    params = [ManifoldParameter(M.random(4, generator=generator), M) for M in (Q, H, E)]
+    params.append(nn.Parameter(Q.random(4, generator=generator)))
+    optimizer = PseudoRiemannianAdam([{"params": params[:3]}, {"params": params[3:], "manifold": Q}], lr=1e-2)
+    values = []
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = sum((p - 1.0).square().sum() for p in params)
+        loss.backward()
+        optimizer.step()
+        values.append(loss.item())
+    assert values[-1] < 0.9 * values[0]
+    for M, param in zip((Q, H, E, Q), params, strict=True):
+        M.assert_point(param.detach())
+
+
+def test_states_are_plain_and_belong_to_their_geometry(generator):
+    def made(beta):
+        M = PseudoHyperboloid(2, 1, beta)
+        return PseudoRiemannianAdam([ManifoldParameter(M.random(4, generator=generator), M), network()[0].weight])
+
+    optimizer = made(-4.0)
+    for param in optimizer.param_groups[0]["params"]:
+        param.grad = torch.ones_like(param.detach())
+    optimizer.step()
+    buffer = io.BytesIO()
+    torch.save(optimizer.state_dict(), buffer)
+    buffer.seek(0)
+    saved = torch.load(buffer, weights_only=True)
+    same = made(-4.0)
+    same.load_state_dict(saved)
+    assert [state["step"] for state in same.state.values()] == [1, 1]
+    with pytest.raises(ValueError, match=r"group 0 belongs to .*beta=-4\), this optimiser's to .*beta=-1\)"):
+        made(-1.0).load_state_dict(saved)
+    plain = PseudoRiemannianAdam([nn.Parameter(torch.ones(4, 4)), network()[0].weight])
+    with pytest.raises(ValueError, match=r"beta=-4\), this optimiser's to no manifold"):
+        plain.load_state_dict(saved)
+
+
+def test_sparse_points_beside_dense_layers(generator):
+    M = PseudoHyperboloid(2, 1)
+    table = nn.Embedding(10, 4, sparse=True, dtype=torch.float64)
+    table.weight = ManifoldParameter(M.random(10, generator=generator), M)
+    head = nn.Linear(4, 1, dtype=torch.float64)
+    start = table.weight.detach().clone()
+    optimizer = PseudoRiemannianAdam([*table.parameters(), *head.parameters()], lr=1e-2)
+    head(table(torch.tensor([2, 5, 2]))).square().sum().backward()
+    optimizer.step()
+    assert (table.weight.detach() != start).any(-1).nonzero().flatten().tolist() == [2, 5]
+    flat = nn.Embedding(10, 4, sparse=True)
+    flat(torch.tensor([1])).sum().backward()
+    with pytest.raises(RuntimeError, match="sparse gradients"):
+        PseudoRiemannianAdam(flat.parameters()).step()
+    PseudoRiemannianSGD(flat.parameters()).step()
