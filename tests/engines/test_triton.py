@@ -13,6 +13,7 @@ from backends import MANIFOLDS, compare, conditioning, random_pairs, spec_of, sp
 from machines import ON_TWO_CUDA
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
+from ultrahyperbolic.engines import reference
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.objective import RankedPairs
@@ -31,7 +32,7 @@ KARATE = RankedPairs.of(datasets.karate())
 
 def slow(*cases):
     """Cases that `make test-all` looks at: the interpreter takes seconds for each."""
-    return [pytest.param(case, marks=pytest.mark.slow) for case in cases]
+    return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]
 
 
 @pytest.mark.parametrize(("capacities", "tau"), [("tied", 0.01), ("distinct", 1.0), ("one", 0.1)])
@@ -340,3 +341,31 @@ def test_the_second_device_trains_like_the_first():
     ]
     np.testing.assert_allclose(*losses, rtol=1e-12)
     assert torch.cuda.current_device() == 0
+
+
+@pytest.mark.parametrize(
+    ("scope", "popular", "bitmap"),
+    [("graph", False, False), *slow(("graph", True, True), ("graph", True, False), ("node", True, True)),
+     *slow(("graph", False, True), ("node", False, False))],
+)  # fmt: skip
+def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, scope, popular, bitmap):
+    """Cells are as large as the interpreter's tiles: a part in three is some of them."""
+    monkeypatch.setattr(cuda, "ALL_PAIRS_NODES", 0)
+    monkeypatch.setattr(passes, "BITMAP_NODES", 1 << 20 if bitmap else 0)
+    edge = passes.Shape.of(5, torch.float64).columns if DEVICE.type == "cuda" else 64
+    monkeypatch.setattr(reference, "CELL", (edge, edge))
+    manifold, n, iterations = PseudoHyperboloid(2, 2), 200, 2
+    pairs, points = random_pairs(n, "tied"), spread_points(manifold, n, scale=0.3)
+    ones = np.ones(iterations)
+    losses, ends = [], []
+    for parts in (3, 1):
+        schedule = Schedule(0.05 * ones, 0.01 * ones, 1e-3 * ones, 0.01 * ones, parts=parts)
+        spec = RunSpec(manifold, schedule, "smoothed", keep="last", scope=scope, popularity=popular)
+        for make in (DOUBLE, ReferenceEngine):
+            state = BatchState.start([points])
+            losses.append(make(pairs, [spec]).advance(state, iterations))
+            ends.append(state.points)
+    np.testing.assert_allclose(losses[0], losses[1], rtol=1e-9)
+    np.testing.assert_allclose(ends[0], ends[1], rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(losses[2], losses[3], rtol=1e-9)
+    assert not np.allclose(losses[0], losses[2], rtol=1e-6), "another sum is another loss"

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)
+# Up to this many nodes a GPU looks at all pairs in every iteration: that takes it less time than the rest.
+ALL_PAIRS_NODES = 8192
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
 FARTHEST = 1e16
 
@@ -69,7 +71,8 @@ class Schedule:
     parts: int = 1
     """Of the pairs without an edge, an iteration looks at one part of so many, and counts each pair for as many: part
     (i // ``CELL[0]`` + j // ``CELL[1]``) mod parts of the pairs i < j is that of every iteration of the same remainder.
-    Engines for which all pairs are no effort look at them all."""
+    On a GPU cells have as many rows as columns, those of a tile. Engines for which all pairs are no effort look at them
+    all."""
 
     def __post_init__(self) -> None:
         lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.max_step)}

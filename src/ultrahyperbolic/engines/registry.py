@@ -10,7 +10,7 @@ import torch
 
 from ..checks import check_count
 from . import reference, sampled
-from .base import BACKENDS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
+from .base import ALL_PAIRS_NODES, BACKENDS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
 from .numba import kind as numba_kind
 from .processes import ProcessesError, processes
 from .staged import StagedEngine
@@ -95,9 +95,12 @@ def _of_all_pairs(place: Place, problem: Problem | None) -> Place:
     raise ValueError(why[-1])
 
 
-def samples(place: Place) -> bool:
-    """Whether the engine of a place saves time by looking at parts of the pairs; a GPU looks at all of them anyway."""
-    return place.backend != "triton"
+def samples(place: Place, n_nodes: int) -> bool:
+    """Whether the engine of a settled place saves time by looking at parts of the pairs of so many nodes.
+
+    To a GPU all pairs of a small graph are no effort.
+    """
+    return place.backend != "triton" or n_nodes > ALL_PAIRS_NODES
 
 
 def kind_of(backend: Backend) -> EngineKind:

@@ -176,7 +176,7 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
         if by_samples:
             made = sampled_recipe(config, graph, plan.goal, place, popularity=popularity)
         else:
-            made = recipe(config, graph, plan.goal, sample=samples(place), popularity=popularity)
+            made = recipe(config, graph, plan.goal, sample=samples(place, graph.n_nodes), popularity=popularity)
         made = made if plan.old is None else gently(made)
         config = replace(made, stop=plan.wishes.stop or "converged")
     else:

@@ -247,7 +247,7 @@ class _Comparison:
         """Train each geometry, all as one batch, and write down how it did."""
         graph = self.graph if split is None else split.graph
         # All are compared by the sample that the quickest of them has.
-        sample = samples(settle(self.place, graph.n_nodes))
+        sample = samples(settle(self.place, graph.n_nodes), graph.n_nodes)
         goal, popularity = self.judge.goal, self.judge.popularity
         made = [
             recipe(_config(g, length, seed), graph, goal, sample=sample, everywhere=True, popularity=popularity)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
 from ..base import (
+    ALL_PAIRS_NODES,
     FARTHEST,
     FIELDS,
     OPTIMIZERS,
@@ -107,13 +108,14 @@ class _Shared(NamedTuple):
     time: int
     by_node: bool
     popular: bool
+    parts: int
 
     @classmethod
     def of(cls, spec: RunSpec) -> _Shared:
         space = kernel_space(spec.manifold, spec.dissimilarity)
         return cls(
             space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time,
-            spec.scope == "node", spec.popularity,
+            spec.scope == "node", spec.popularity, spec.schedule.parts,
         )  # fmt: skip
 
 
@@ -123,7 +125,8 @@ class _Group:
     def __init__(self, engine: TritonEngine, numbers: list[int], shared: _Shared, device: torch.device) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.numbers, self.device = numbers, device
-        kind, self.optimizer, self.width, self.time, by_node, self.popular = shared
+        kind, self.optimizer, self.width, self.time, by_node, self.popular, parts = shared
+        self.parts = parts if pairs.n_nodes > ALL_PAIRS_NODES else 1
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
@@ -258,20 +261,23 @@ class _Group:
         return *moving, self.record, self.iterations, self.losses
 
     def _iterate(self) -> None:
-        self._objective(record=True)
+        self._objective(self.parts, record=True)
         self._gradient()
         self._move()
         self.iterations += 1
 
-    def _objective(self, *, record: bool) -> None:
-        """The loss, the longest edge and the pulls of the edges; the same sums over the classes as the reference's."""
+    def _objective(self, parts: int, *, record: bool) -> None:
+        """The loss, the longest edge and the pulls of the edges; the same sums over the classes as the reference's.
+
+        Of the other pairs it looks at one part of so many.
+        """
         runs, m, chunks = len(self.numbers), self.m, self.chunks
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
         where = (self.pair_points, self.pair_factors, self.radius)
         if self.nodes is None:
-            self.passes.launch(*where, self.schedule, self.iterations)
+            self.passes.launch(*where, self.schedule, self.iterations, parts)
         else:
-            self._sum_by_node()
+            self._sum_by_node(parts)
         edges_kernel[(chunks, runs)](
             self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, chunks, *when,
             self.shifts, self.values, self.slopes, self.running, self.chunk_sums, self.chunk_longest, D=self.width,
@@ -280,7 +286,7 @@ class _Group:
         scan = min(_SCAN, triton.next_power_of_2(chunks))
         if self.nodes is None:
             forward_kernel[(runs,)](
-                self.passes.sums, self.passes.sums[0].numel(), self.passes.least, self.chunk_sums, chunks, *when,
+                self.passes.sums, self.passes.sums[0].numel(), parts, self.passes.least, self.chunk_sums, chunks, *when,
                 self.below, SIZE=scan,
             )  # fmt: skip
             denominators_kernel[(chunks, runs)](
@@ -288,10 +294,10 @@ class _Group:
                 self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
             )  # fmt: skip
         else:
-            self.nodes.rank(self.values, self.log_z, self.chunk_loss, when)
+            self.nodes.rank(self.values, self.log_z, self.chunk_loss, when, parts)
         backward_kernel[(runs,)](
-            self.passes.least, self.chunk_inverse, self.chunk_loss, self.chunk_longest, chunks, *when, self.above,
-            self.rest, self.loss, self.longest, self.record, self.losses, self.rules, self.best_every,
+            self.passes.least, parts, self.chunk_inverse, self.chunk_loss, self.chunk_longest, chunks, *when,
+            self.above, self.rest, self.loss, self.longest, self.record, self.losses, self.rules, self.best_every,
             SIZE=scan, STOP_WHEN_ORDERED=self.stop_when_ordered, RECORD=record,
         )  # fmt: skip
         if self.nodes is None:
@@ -300,18 +306,18 @@ class _Group:
                 self.weaker, self.stops, chunks, *when, self.pulls, self.bare, SIZE=_CHUNK, POPULAR=self.popular,
             )  # fmt: skip
         else:
-            self.nodes.pull(*where, when, (self.values, self.slopes, self.pulls, self.bare))
+            self.nodes.pull(*where, when, (self.values, self.slopes, self.pulls, self.bare), parts)
 
-    def _sum_by_node(self) -> None:
+    def _sum_by_node(self, parts: int) -> None:
         """The first pass by node; the nearest pair is looked for only where that decides when a run is done."""
         assert self.nodes is not None
         where = (self.pair_points, self.pair_factors, self.radius)
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
         if self.stop_when_ordered:
-            self.passes.find_nearest(*where, when)
+            self.passes.find_nearest(*where, when, parts)
         else:
             self.passes.least.fill_(torch.nan)
-        self.nodes.sum_up(*where, when)
+        self.nodes.sum_up(*where, when, parts)
 
     def _gradient(self) -> None:
         """The Euclidean gradient of every node."""
@@ -341,7 +347,7 @@ class _Group:
     def evaluate(self, found: Evaluation) -> None:
         """Write the objective where the runs stand into their places."""
         with on_device(self.device):
-            self._objective(record=False)
+            self._objective(1, record=False)
             self._gradient()
         found.loss[self.numbers] = self.loss.cpu().numpy()
         found.longest[self.numbers] = self.longest.cpu().numpy()

@@ -28,7 +28,7 @@ RECORD_WIDTH = tl.constexpr(len(base.FIELDS) + 2)
 
 @triton.jit
 def forward_kernel(
-    sums, count, least, chunk_sums, chunks, schedule, total_iterations, iterations, below, SIZE: tl.constexpr
+    sums, count, parts, least, chunk_sums, chunks, schedule, total_iterations, iterations, below, SIZE: tl.constexpr
 ):
     """Running log-sum-exp over the chunks, the non-edges first: below [B, chunks + 1]."""
     run = tl.program_id(0)
@@ -37,8 +37,8 @@ def forward_kernel(
     for start in range(0, count, SIZE):
         total += tl.load(sums + run * count + start + at, mask=start + at < count, other=0.0)
     tau = tl.load(schedule + run * 4 * total_iterations + tl.load(iterations + run))
-    # The pass meets every pair twice.
-    nonedges = tl.sum(total, 0) / 2.0
+    # The pass meets every pair twice, and one part of so many.
+    nonedges = tl.sum(total, 0) / 2.0 * parts
     some = nonedges > 0.0
     carry = tl.where(some, tl.log(tl.where(some, nonedges, 1.0)) - tl.load(least + run) / tau, float("-inf"))
     below += run * (chunks + 1)
@@ -88,8 +88,8 @@ def denominators_kernel(
 
 @triton.jit
 def backward_kernel(
-    least, chunk_inverse, chunk_loss, chunk_longest, chunks, schedule, total_iterations, iterations, above, rest, loss,
-    longest, record, losses, rules, best_every,
+    least, parts, chunk_inverse, chunk_loss, chunk_longest, chunks, schedule, total_iterations, iterations, above, rest,
+    loss, longest, record, losses, rules, best_every,
     SIZE: tl.constexpr, STOP_WHEN_ORDERED: tl.constexpr, RECORD: tl.constexpr,
 ):  # fmt: skip
     """Running log-sum-exp of 1/Z from the last chunk down: above [B, chunks + 1]; the loss; with RECORD, the record."""
@@ -114,7 +114,7 @@ def backward_kernel(
         total += tl.load(chunk_loss + where, mask=there, other=0.0)
         most = tl.maximum(most, tl.load(chunk_longest + where, mask=there, other=float("-inf")))
     value, far = tl.sum(total, 0), tl.max(most, 0)
-    tl.store(rest + run, tl.exp(carry - near / tau))
+    tl.store(rest + run, tl.exp(carry - near / tau) * parts)
     tl.store(loss + run, value)
     tl.store(longest + run, far)
     if RECORD:

@@ -5,7 +5,18 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from .pair_kernels import LOG2_E, coordinates, dissimilarity, exp2, half_chords, is_edge, less, log_add
+from .pair_kernels import (
+    LOG2_E,
+    coordinates,
+    dissimilarity,
+    exp2,
+    first_tile,
+    half_chords,
+    is_edge,
+    less,
+    log_add,
+    seek,
+)
 
 # Farther than any pair, and a number.
 _BEYOND = tl.constexpr(1e30)
@@ -14,9 +25,10 @@ _BEYOND = tl.constexpr(1e30)
 @triton.jit
 def row_sums_kernel(
     points, factors, radius, n, schedule, total_iterations, iterations, offsets, bitmap, words, list_columns,
-    list_rows, list_starts, list_stops, nearest, sums, splits, tiles,
+    list_rows, list_starts, list_stops, nearest, sums, splits, tiles, parts,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
+    BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    POPULAR: tl.constexpr,
 ):  # fmt: skip
     """Of each of a program's rows the least dissimilarity and Σ exp(-(d - least)/τ) over its columns: [B, splits, n].
 
@@ -40,13 +52,16 @@ def row_sums_kernel(
     if not BITMAP:
         at = tl.load(list_starts + block * splits + split)
         stop = tl.load(list_stops + block * splits + split)
-    for tile in range(split * tiles, min((split + 1) * tiles, tl.cdiv(n, BN))):
+    begin = first_tile(split * tiles, block, parts, step, BM, BN)
+    for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
         w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out = (columns >= n)[None, :] | (rows >= n)[:, None]
+            if SAMPLED:
+                at = seek(list_columns, at, stop, tile * BN)
             while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
                 hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
                 out = out | hit
@@ -68,8 +83,8 @@ def row_sums_kernel(
 
 @triton.jit
 def weaker_kernel(
-    nearest, sums, splits, values, offsets, incident, n, m, schedule, total_iterations, iterations, relative, log_sums,
-    running, SPLITS: tl.constexpr, SIZE: tl.constexpr,
+    nearest, sums, splits, parts, values, offsets, incident, n, m, schedule, total_iterations, iterations, relative,
+    log_sums, running, SPLITS: tl.constexpr, SIZE: tl.constexpr,
 ):  # fmt: skip
     """Of a node: what its sum is relative to, log Σ exp(-d/τ) over its other pairs, and from there a running
     log-sum-exp over its edges, weakest first: [B, 2m].
@@ -84,7 +99,7 @@ def weaker_kernel(
     least = tl.min(near, 0)
     some = least < float("inf")
     least = tl.where(some, least, 0.0)
-    total = tl.sum(tl.where(total > 0.0, total * tl.exp((least - near) / tau), 0.0), 0)
+    total = tl.sum(tl.where(total > 0.0, total * tl.exp((least - near) / tau), 0.0), 0) * parts
     carry = tl.where(some, tl.log(tl.where(some, total, 1.0)) - least / tau, float("-inf"))
     tl.store(relative + run * n + node, least.to(relative.dtype.element_ty))
     tl.store(log_sums + run * n + node, carry)
@@ -129,8 +144,8 @@ def node_denominators_kernel(
 
 @triton.jit
 def stronger_kernel(
-    log_z, offsets, incident, n, m, schedule, total_iterations, iterations, relative, log_sums, running, coefficients,
-    SIZE: tl.constexpr,
+    log_z, offsets, incident, n, m, parts, schedule, total_iterations, iterations, relative, log_sums, running,
+    coefficients, SIZE: tl.constexpr,
 ):  # fmt: skip
     """Of a node a running log-sum-exp of 1/Z over its edges, strongest first: [B, 2m]; and the coefficient of its
     pairs, Σ 1/Z in units of what its sum is relative to: [B, n].
@@ -151,7 +166,7 @@ def stronger_kernel(
     # A node without other pairs has no use for one, and it may be too large for a number.
     some = tl.load(log_sums + run * n + node) > float("-inf")
     least = tl.load(relative + run * n + node).to(tl.float64)
-    coefficient = tl.exp(tl.where(some, carry - least / tau, float("-inf")))
+    coefficient = tl.exp(tl.where(some, carry - least / tau, float("-inf"))) * parts
     tl.store(coefficients + run * n + node, coefficient.to(coefficients.dtype.element_ty))
 
 
@@ -178,9 +193,10 @@ def node_pulls_kernel(
 @triton.jit
 def node_pass_kernel(
     points, factors, radius, n, schedule, total_iterations, iterations, relative, coefficients, offsets, bitmap, words,
-    list_columns, list_rows, list_starts, list_stops, gradient, splits, tiles,
+    list_columns, list_rows, list_starts, list_stops, gradient, splits, tiles, parts,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
+    BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    POPULAR: tl.constexpr,
 ):  # fmt: skip
     """Σ exp(-d/τ) (C_i + C_j) (∂d/∂w) (x_i - x_j) over its columns for each of a program's rows: [B, splits, D, n].
 
@@ -210,13 +226,16 @@ def node_pass_kernel(
     if not BITMAP:
         at = tl.load(list_starts + block * splits + split)
         stop = tl.load(list_stops + block * splits + split)
-    for tile in range(split * tiles, min((split + 1) * tiles, tl.cdiv(n, BN))):
+    begin = first_tile(split * tiles, block, parts, step, BM, BN)
+    for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
         w, t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out = (columns >= n)[None, :] | (rows >= n)[:, None]
+            if SAMPLED:
+                at = seek(list_columns, at, stop, tile * BN)
             while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
                 hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
                 out = out | hit

@@ -61,35 +61,35 @@ class NodeSums:
         self.below, self.above = (double(runs, 2 * m) for _ in range(2))
         self.shares = double(runs, m)
 
-    def sum_up(self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, when: When) -> None:
-        """The first pass: of every node the nearest other pair and the sum of all."""
+    def sum_up(self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, when: When, parts: int) -> None:
+        """The first pass: of every node the nearest other pair and the sum of all, or of one part in so many."""
         passes = self.passes
         row_sums_kernel[passes.grid](
             points, factors, radius, self.n, when[0], when[1], when[2], passes.offsets, *passes.excluded, self.nearest,
-            self.sums, passes.splits, passes.tiles, **passes.cut, **passes.measure, POPULAR=passes.popular,
-            num_warps=passes.shape.warps,
+            self.sums, passes.splits, passes.tiles, parts, **passes.cut(parts), **passes.measure,
+            POPULAR=passes.popular, num_warps=passes.shape.warps,
         )  # fmt: skip
 
-    def rank(self, values: torch.Tensor, log_z: torch.Tensor, chunk_loss: torch.Tensor, when: When) -> None:
+    def rank(self, values: torch.Tensor, log_z: torch.Tensor, chunk_loss: torch.Tensor, when: When, parts: int) -> None:
         """The denominators of the edges, their loss, and the coefficients of the second pass."""
         runs = self.passes.runs
         weaker_kernel[(self.n, runs)](
-            self.nearest, self.sums, self.passes.splits, values, self.offsets, self.incident, self.n, self.m, *when,
-            self.relative, self.log_sums, self.below, SPLITS=triton.next_power_of_2(self.passes.splits), SIZE=_ENTRIES,
-            num_warps=1,
+            self.nearest, self.sums, self.passes.splits, parts, values, self.offsets, self.incident, self.n, self.m,
+            *when, self.relative, self.log_sums, self.below, SPLITS=triton.next_power_of_2(self.passes.splits),
+            SIZE=_ENTRIES, num_warps=1,
         )  # fmt: skip
         node_denominators_kernel[(self.chunks, runs)](
             values, self.m, self.below, self.log_sums, self.edges, self.before, self.n, self.chunks, *when, log_z,
             self.shares, chunk_loss, SIZE=_CHUNK,
         )  # fmt: skip
         stronger_kernel[(self.n, runs)](
-            log_z, self.offsets, self.incident, self.n, self.m, *when, self.relative, self.log_sums, self.above,
+            log_z, self.offsets, self.incident, self.n, self.m, parts, *when, self.relative, self.log_sums, self.above,
             self.coefficients, SIZE=_ENTRIES, num_warps=1,
         )  # fmt: skip
 
     def pull(
         self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, when: When,
-        of_edges: tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor],
+        of_edges: tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], parts: int,
     ) -> None:  # fmt: skip
         """The second pass, into the gradient of the passes; ``of_edges`` are values, slopes, and where pulls go.
 
@@ -98,8 +98,8 @@ class NodeSums:
         passes = self.passes
         node_pass_kernel[passes.grid](
             points, factors, radius, self.n, *when, self.relative, self.coefficients, passes.offsets, *passes.excluded,
-            passes.gradient, passes.splits, passes.tiles, **passes.cut, **passes.measure, POPULAR=passes.popular,
-            num_warps=passes.shape.warps,
+            passes.gradient, passes.splits, passes.tiles, parts, **passes.cut(parts), **passes.measure,
+            POPULAR=passes.popular, num_warps=passes.shape.warps,
         )  # fmt: skip
         values, slopes, pulls, bare = of_edges
         node_pulls_kernel[(self.chunks, passes.runs)](

@@ -203,11 +203,32 @@ def less(value, offsets, own, n, columns):
 
 
 @triton.jit
+def first_tile(begin, block, parts, iteration, BM: tl.constexpr, BN: tl.constexpr):
+    """The first tile of columns, from ``begin`` on, whose cell with a block of rows is in the part of an iteration.
+
+    Cells have BN rows and BN columns: which part one is in does not depend on which of its nodes are rows.
+    """
+    part = iteration % parts
+    return begin + (part + parts - (block * BM // BN + begin) % parts) % parts
+
+
+@triton.jit
+def seek(list_columns, at, stop, column):
+    """Where in a block's list of columns, from ``at`` on, those from ``column`` on begin."""
+    while at < stop:
+        middle = (at + stop) // 2
+        before = tl.load(list_columns + middle) < column
+        at = tl.where(before, middle + 1, at)
+        stop = tl.where(before, stop, middle)
+    return at
+
+
+@triton.jit
 def nearest_offset_kernel(
     points, factors, radius, n, schedule, total_iterations, iterations, offsets, bitmap, words, list_columns, list_rows,
-    list_starts, list_stops, found, splits, tiles,
+    list_starts, list_stops, found, splits, tiles, parts,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
 ):  # fmt: skip
     """The least d_ij - a_i - a_j among a program's pairs, into the first of found [B, blocks, splits, 2]."""
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
@@ -216,7 +237,8 @@ def nearest_offset_kernel(
     points += run * (2 * D if SPLIT else D) * n
     factors += run * D
     offsets += run * n
-    epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + tl.load(iterations + run)).to(real)
+    step = tl.load(iterations + run)
+    epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
     r = tl.load(radius + run).to(real)
     x = coordinates(points, n, rows, D, SPLIT)
     own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
@@ -224,13 +246,16 @@ def nearest_offset_kernel(
     if not BITMAP:
         at = tl.load(list_starts + block * splits + split)
         stop = tl.load(list_stops + block * splits + split)
-    for tile in range(split * tiles, min((split + 1) * tiles, tl.cdiv(n, BN))):
+    begin = first_tile(split * tiles, block, parts, step, BM, BN)
+    for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
         w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out = (columns >= n)[None, :] | (rows >= n)[:, None]
+            if SAMPLED:
+                at = seek(list_columns, at, stop, tile * BN)
             while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
                 hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
                 out = out | hit
@@ -243,9 +268,10 @@ def nearest_offset_kernel(
 
 @triton.jit
 def nearest_kernel(
-    points, factors, n, bitmap, words, list_columns, list_rows, list_starts, list_stops, found, splits, tiles,
+    points, factors, n, iterations, bitmap, words, list_columns, list_rows, list_starts, list_stops, found, splits,
+    tiles, parts,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr,
+    BITMAP: tl.constexpr, SAMPLED: tl.constexpr,
 ):  # fmt: skip
     """The least w >= 0 and the greatest w < 0 among a program's pairs, into found [B, blocks, splits, 2]."""
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
@@ -260,13 +286,16 @@ def nearest_kernel(
         stop = tl.load(list_stops + block * splits + split)
     # A pair is met once, or twice near the diagonal: tiles left of it are skipped.
     begin = tl.maximum(split * tiles, block * BM // BN)
-    for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN))):
+    begin = first_tile(begin, block, parts, tl.load(iterations + run), BM, BN)
+    for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
         w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out = (columns >= n)[None, :] | (rows >= n)[:, None]
+            if SAMPLED:
+                at = seek(list_columns, at, stop, tile * BN)
             while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
                 hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
                 out = out | hit
@@ -305,9 +334,10 @@ def least_kernel(
 @triton.jit
 def pass_kernel(
     points, factors, radius, n, schedule, total_iterations, iterations, least, offsets, bitmap, words, list_columns,
-    list_rows, list_starts, list_stops, sums, gradient, splits, tiles,
+    list_rows, list_starts, list_stops, sums, gradient, splits, tiles, parts,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr, POPULAR: tl.constexpr,
+    BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    POPULAR: tl.constexpr,
 ):  # fmt: skip
     """Σ exp(-(d - least)/τ) over a program's pairs, into sums [B, blocks, splits], and Σ exp(…) (∂d/∂w) (x_i - x_j)
     over its columns for each of its rows, into gradient [B, splits, D, n]; with offsets, Σ exp(…) is one row more.
@@ -333,13 +363,16 @@ def pass_kernel(
     if not BITMAP:
         at = tl.load(list_starts + block * splits + split)
         stop = tl.load(list_stops + block * splits + split)
-    for tile in range(split * tiles, min((split + 1) * tiles, tl.cdiv(n, BN))):
+    begin = first_tile(split * tiles, block, parts, step, BM, BN)
+    for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
         w, t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
             out = (columns >= n)[None, :] | (rows >= n)[:, None]
+            if SAMPLED:
+                at = seek(list_columns, at, stop, tile * BN)
             while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
                 hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
                 out = out | hit

@@ -159,38 +159,39 @@ class Passes:
 
     def launch(
         self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, schedule: torch.Tensor,
-        iterations: torch.Tensor,
+        iterations: torch.Tensor, parts: int = 1,
     ) -> None:  # fmt: skip
         """Put the pass on the current stream of the device: ``least``, ``sums`` and ``gradient`` hold what it finds.
 
         Points are those of `pair_points`, and factors [runs, d], the metric's signs over 4|β|, in the precision
-        of pairs; radius is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs].
+        of pairs; radius is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs]. Of ``parts``
+        of the pairs, it looks at that of the iteration.
         """
         when = (schedule, schedule.shape[-1], iterations)
-        self.find_nearest(points, factors, radius, when)
+        self.find_nearest(points, factors, radius, when, parts)
         with on_device(self.device):
             pass_kernel[self.grid](
                 points, factors, radius, self.n, *when, self.least, self.offsets, *self.excluded, self.sums,
-                self.gradient, self.splits, self.tiles, **self.cut, **self.measure, POPULAR=self.popular,
+                self.gradient, self.splits, self.tiles, parts, **self.cut(parts), **self.measure, POPULAR=self.popular,
                 num_warps=self.shape.warps,
             )  # fmt: skip
 
     def find_nearest(
         self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor,
-        when: tuple[torch.Tensor, int, torch.Tensor],
+        when: tuple[torch.Tensor, int, torch.Tensor], parts: int = 1,
     ) -> None:  # fmt: skip
         """The dissimilarity of the nearest pair without an edge, into ``least``."""
         with on_device(self.device):
             if self.popular:
                 nearest_offset_kernel[self.grid](
                     points, factors, radius, self.n, *when, self.offsets, *self.excluded, self.found, self.splits,
-                    self.tiles, **self.cut, **self.measure, num_warps=self.shape.warps,
+                    self.tiles, parts, **self.cut(parts), **self.measure, num_warps=self.shape.warps,
                 )  # fmt: skip
                 torch.amin(self.found[..., 0], dim=(1, 2), out=self.least)
                 return
             nearest_kernel[self.grid](
-                points, factors, self.n, *self.excluded, self.found, self.splits, self.tiles, **self.cut,
-                num_warps=self.shape.warps,
+                points, factors, self.n, when[2], *self.excluded, self.found, self.splits, self.tiles, parts,
+                **self.cut(parts), num_warps=self.shape.warps,
             )  # fmt: skip
             least_kernel[(self.runs,)](
                 self.found, self.blocks * self.splits, *when, radius, self.least, KIND=self.kind,
@@ -207,12 +208,11 @@ class Passes:
         """What tells edges, as kernels take it."""
         return self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops
 
-    @property
-    def cut(self) -> dict[str, int | bool]:
-        """How pairs are cut, as kernels take it."""
+    def cut(self, parts: int) -> dict[str, int | bool]:
+        """How pairs are cut, and whether one part of so many is looked at, as kernels take it."""
         return {
             "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
-            "BITMAP": self.use_bitmap,
+            "BITMAP": self.use_bitmap, "SAMPLED": parts > 1,
         }  # fmt: skip
 
     @property
