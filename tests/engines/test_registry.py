@@ -92,7 +92,7 @@ def test_wrong_places_are_refused(place, error, words):
 def test_what_was_left_open_is_settled():
     assert settle(Place(), 34) == Place(CPU, "numba")
     assert settle(Place("cpu"), 10**5) == Place(CPU, "numba")
-    assert settle(Place("cpu"), 10**6) == Place(CPU, "sampled")
+    assert settle(Place("cpu"), 10**6) == Place(CPU, "numba")
     assert settle(Place(backend="reference", threads=2), 34) == Place(CPU, "reference", 2)
     assert settle(Place(precision="float32"), 34) == Place(CPU, "numba", precision="float32")
     assert settle(settle(Place(), 34), 34) == Place(CPU, "numba"), "what is settled stays so"

@@ -8,7 +8,7 @@ import torch
 from backends import random_pairs, spec_of, spread_points
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
-from ultrahyperbolic.engines import registry
+from ultrahyperbolic.engines import reference, registry
 from ultrahyperbolic.engines.base import BatchState, Place, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.engines.registry import kind_of, make_engine, settle
@@ -135,10 +135,12 @@ def test_all_pairs_end_a_training_by_samples_where_they_can(monkeypatch):
     assert both.advance(state, 2).shape == (1, 2)
     assert both.nearby()(state).loss.shape == (1,)
     both.close()
-    monkeypatch.setattr(registry, "_EXACT_NODES", 33)
+    monkeypatch.setattr(registry, "EXACT_NODES", 33)
     assert isinstance(make_engine(problem, place, exact_end=True), SampledEngine)
+    assert settle(Place(), 34) == Place(CPU, "numba"), "compiled loops look at parts of the pairs"
+    monkeypatch.setattr(registry, "KINDS", (reference.KIND,))
     assert settle(Place(), 34) == Place(CPU, "sampled")
-    assert settle(Place(), 34, problem._replace(stop_when_ordered=True)).backend == "numba"
+    assert settle(Place(), 34, problem._replace(stop_when_ordered=True)).backend == "reference"
 
 
 def test_memory_is_linear_in_ties_and_does_not_grow_with_pairs():

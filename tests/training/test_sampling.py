@@ -45,7 +45,7 @@ def few_others(monkeypatch, count):
 def test_samples_find_the_neighbours_that_all_pairs_find(exact_end, monkeypatch):
     few_others(monkeypatch, 48)
     if not exact_end:
-        monkeypatch.setattr(registry, "_EXACT_NODES", 100)
+        monkeypatch.setattr(registry, "EXACT_NODES", 100)
     graph = tree_with_shortcuts()
     found = uh.embed(graph, p=2, q=2, iterations=400, backend="sampled", quiet=True)
     exact = uh.embed(graph, p=2, q=2, iterations=400, backend="numba", quiet=True)
@@ -68,7 +68,7 @@ def test_all_pairs_end_a_training_where_there_are_not_too_many(monkeypatch):
     config = configure(Plan(place=SAMPLED), KARATE)[0]
     assert 0.1 < config.finish < 0.2
     assert not config.step_back
-    monkeypatch.setattr(registry, "_EXACT_NODES", 33)
+    monkeypatch.setattr(registry, "EXACT_NODES", 33)
     assert configure(Plan(place=SAMPLED), KARATE)[0].finish == 0.0
     assert configure(Plan(), KARATE)[0].finish == 0.0, "so many nodes are sampled unasked"
 

@@ -112,7 +112,9 @@ def train_and_keep(task: Task, keeping: Keeping) -> None:
     with on_interrupt(partial(asked, 130)), on_interrupt(partial(asked, 143), signal.SIGTERM):
         embedding, checkpoints = _train(task, asked, keeping)
         # The pass over all pairs that measures gives δ too, which saving needs.
-        embedding = with_pair_measures(graph, embedding, quiet=keeping.quiet)
+        embedding = with_pair_measures(
+            graph, embedding, quiet=keeping.quiet, device=task.execution.plan.place.torch_device
+        )
         with refusing(OSError, about="cannot save the embedding: "):
             embedding.save(task.folder, overwrite=True)
     ending, result = embedding.record.stopped, embedding.record.result

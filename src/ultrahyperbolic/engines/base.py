@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)
+# Up to so many nodes a training looks at all pairs many times where it ends; beyond, at parts of them alone.
+EXACT_NODES = 200_000
 # Up to this many nodes a GPU looks at all pairs in every iteration: that takes it less time than the rest.
 ALL_PAIRS_NODES = 8192
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.

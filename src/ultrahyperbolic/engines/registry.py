@@ -10,7 +10,7 @@ import torch
 
 from ..checks import check_count
 from . import reference, sampled
-from .base import ALL_PAIRS_NODES, BACKENDS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
+from .base import ALL_PAIRS_NODES, BACKENDS, EXACT_NODES, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
 from .numba import kind as numba_kind
 from .processes import ProcessesError, processes
 from .staged import StagedEngine
@@ -19,8 +19,6 @@ from .triton import kind as triton_kind
 # Those that look at all pairs, the fastest first.
 KINDS: tuple[EngineKind, ...] = (triton_kind.KIND, numba_kind.KIND, reference.KIND)
 _BY_NAME = {kind.name: kind for kind in (*KINDS, sampled.KIND)}
-# Up to so many nodes all pairs are looked at: a pass takes some tens of seconds on a CPU, and a second on a GPU.
-_EXACT_NODES, _EXACT_NODES_ON_CUDA = 200_000, 1_000_000
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
 _told: set[str] = set()
@@ -39,7 +37,7 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     if processes() > 1:
         return _distributed(problem, place)
     engine = kind_of(place.backend).make(problem, place)
-    if place.backend != "sampled" or not exact_end or not ends_exactly(place, problem.pairs.n_nodes):
+    if place.backend != "sampled" or not exact_end or not ends_exactly(problem.pairs.n_nodes):
         return engine
     last = _of_all_pairs(place, problem)
     return StagedEngine(engine, kind_of(last.backend).make(problem, last))
@@ -54,10 +52,9 @@ def _distributed(problem: Problem, place: Place) -> Engine:
     return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
 
 
-def ends_exactly(place: Place, n_nodes: int) -> bool:
-    """Whether a settled place can look at all pairs of so many nodes, many times, where a training ends."""
-    cuda = place.torch_device.type == "cuda"
-    return n_nodes <= (_EXACT_NODES_ON_CUDA if cuda else _EXACT_NODES)
+def ends_exactly(n_nodes: int) -> bool:
+    """Whether a training of so many nodes looks at all pairs, many times, where it ends."""
+    return n_nodes <= EXACT_NODES
 
 
 def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:
@@ -77,18 +74,20 @@ def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:
         if unfit is not None:
             raise ValueError(unfit)
         return place
-    if not ends_exactly(place, n_nodes) and sampled.KIND.unfit(problem, place) is None:
+    found = _of_all_pairs(place, problem, tell=n_nodes <= EXACT_NODES)
+    # Parts of the pairs are for compiled loops: torch draws ties, too.
+    if found.backend == "reference" and n_nodes > EXACT_NODES and sampled.KIND.unfit(problem, place) is None:
         return replace(place, backend="sampled")
-    return _of_all_pairs(place, problem)
+    return found
 
 
-def _of_all_pairs(place: Place, problem: Problem | None) -> Place:
-    """The place with the fastest engine there that looks at all pairs."""
+def _of_all_pairs(place: Place, problem: Problem | None, *, tell: bool = True) -> Place:
+    """The place with the fastest engine there that looks at all pairs, or at parts of them."""
     why: list[str] = []
     for kind in KINDS:
         unfit = kind.unfit(problem, place)
         if unfit is None:
-            if kind.name == "reference":
+            if kind.name == "reference" and tell:
                 _tell(place, why)
             return replace(place, backend=kind.name)
         why.append(unfit)

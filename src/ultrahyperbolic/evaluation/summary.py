@@ -95,7 +95,8 @@ def over_pairs(
             f"precision_at_{_NEAREST}": precision_of(graph, indices[:, :_NEAREST]) if k >= _NEAREST else math.nan,
             "mean_rank": ranks.mean_rank,
         }
-        return OverPairs(_defined(found | _correlations(graph, delta, "")), delta, statistics.nearest)
+        near = Nearest(*(part.cpu() for part in statistics.nearest))
+        return OverPairs(_defined(found | _correlations(graph, delta, "")), delta, near)
 
 
 def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: bool = False) -> dict[str, float]:

@@ -12,7 +12,7 @@ from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
-from ..engines.registry import kind_of, samples, settle
+from ..engines.registry import ends_exactly, kind_of, samples, settle
 from ..geometry import Geometry
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
@@ -176,7 +176,9 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
         if by_samples:
             made = sampled_recipe(config, graph, plan.goal, place, popularity=popularity)
         else:
-            made = recipe(config, graph, plan.goal, sample=samples(place, graph.n_nodes), popularity=popularity)
+            whole, sample = ends_exactly(graph.n_nodes), samples(place, graph.n_nodes)
+            made = recipe(config, graph, plan.goal, sample=sample, everywhere=not whole, popularity=popularity)
+            made = made if whole else replace(made, finish=0.0)
         made = made if plan.old is None else gently(made)
         config = replace(made, stop=plan.wishes.stop or "converged")
     else:

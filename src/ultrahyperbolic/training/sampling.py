@@ -36,4 +36,4 @@ def sampled_recipe(
     """
     moved = moved_share(graph, place)
     made = recipe(config, graph, goal, sample=True, everywhere=True, popularity=popularity, moved=moved)
-    return replace(made, step_back=False, finish=made.finish if ends_exactly(place, graph.n_nodes) else 0.0)
+    return replace(made, step_back=False, finish=made.finish if ends_exactly(graph.n_nodes) else 0.0)

@@ -7,6 +7,7 @@ import math
 import platform
 import time
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 from importlib.util import find_spec
@@ -21,7 +22,7 @@ from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
 from ..engines.base import BatchState, Engine, Floats, Place, Problem
 from ..engines.guard import guard
 from ..engines.memory import fits, require_memory
-from ..engines.registry import make_engine
+from ..engines.registry import make_engine, settle
 from ..engines.spread import follow_spread
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
@@ -40,6 +41,7 @@ log = logging.getLogger("ultrahyperbolic")
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
 _HERE = Place()
+_CPU = torch.device("cpu")
 
 
 def problem_of(graph: Graph, configs: Sequence[TrainingConfig]) -> Problem:
@@ -101,7 +103,7 @@ def embed_best(
         if len(embeddings) > 1 and not interrupted:
             best = _with_ranks(graph, best, embeddings, quiet=quiet)
         if measures and not interrupted:
-            best = measured(graph, best, quiet=quiet)
+            best = measured(graph, best, quiet=quiet, device=settle(place, graph.n_nodes).torch_device)
     except KeyboardInterrupt:
         interrupted = True
     if interrupted:
@@ -156,9 +158,11 @@ def embed_many(
     check_memory(problem, configs, place)
     engine = make_engine(problem, place, exact_end=configs[0].finish > 0.0)
     try:
-        return _train(graph, configs, engine, time_limit, measures, quiet, callbacks, checkpoint, start)
+        found = _train(graph, configs, engine, time_limit, quiet, callbacks, checkpoint, start)
     finally:
         engine.close()
+    device = settle(place, graph.n_nodes).torch_device
+    return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
 
 
 def _train(
@@ -166,7 +170,6 @@ def _train(
     configs: Sequence[TrainingConfig],
     engine: Engine,
     time_limit: float | None,
-    measures: bool,
     quiet: bool,
     callbacks: Sequence[Callback[BatchState]],
     checkpoint: Checkpoint[BatchState] | None,
@@ -221,7 +224,7 @@ def _train(
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
         embedding = Embedding(graph.ids, points, manifold, record, graph, popularity=popularity)
-        embeddings.append(measured(graph, embedding, quiet=quiet) if measures and not interrupted else embedding)
+        embeddings.append(embedding)
     if interrupted:
         performed = outcome.losses.shape[1]
         raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
@@ -310,13 +313,13 @@ def _best(best: float, losses: NDArray[np.float64]) -> float | None:
     return float(losses[-1]) if len(losses) else None
 
 
-def measured(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
+def measured(graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU) -> Embedding:
     """The embedding with all measures in its record; it keeps what that found of all pairs."""
-    return with_node_measures(graph, with_pair_measures(graph, embedding, quiet=quiet), quiet=quiet)
+    return with_node_measures(graph, with_pair_measures(graph, embedding, quiet=quiet, device=device), quiet=quiet)
 
 
-def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
-    """The measures of one pass over all pairs; the embedding keeps what that found, δ among it.
+def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU) -> Embedding:
+    """The measures of one pass over all pairs, on a device; the embedding keeps what that found, δ among it.
 
     Of a large graph they are estimated from some nodes.
     """
@@ -330,7 +333,8 @@ def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Em
                 "errors", estimated.measures["measured_nodes"], graph.n_nodes,
             )  # fmt: skip
         return embedding.with_record(replace(embedding.record, measures=estimated.measures))
-    found = over_pairs(graph, points, embedding.manifold, progress=not quiet, popularity=embedding.popularity)
+    manifold = embedding.manifold if device.type == "cpu" else deepcopy(embedding.manifold).to(device)
+    found = over_pairs(graph, points.to(device), manifold, progress=not quiet, popularity=embedding.popularity)
     embedding.remember(found.delta, found.nearest)
     return embedding.with_record(replace(embedding.record, measures=found.measures))
 

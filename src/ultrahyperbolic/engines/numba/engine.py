@@ -15,6 +15,7 @@ from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
 from ..base import (
     DONE_AT,
+    EXACT_NODES,
     FIELDS,
     OPTIMIZERS,
     BatchState,
@@ -102,7 +103,7 @@ class NumbaEngine(OneProcess):
                     self._advance_together(run, losses[k], first, pool)
 
     def evaluate(self, state: BatchState) -> Evaluation:
-        """The objective where the batch stands, without moving it."""
+        """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
         return self._evaluate(state, [None] * len(self._runs))
 
     def nearby(self) -> Callable[[BatchState], Evaluation]:
@@ -131,7 +132,7 @@ class NumbaEngine(OneProcess):
         """Evaluate a run of a batch, and write down what was found."""
         run = self._runs[number]
         run.read_from(state, number)
-        values = self._loss(run, run.moment(state.iteration), pool, lists[number])
+        values = self._loss(run, run.moment(state.iteration, run.looks), pool, lists[number])
         found.loss[number], found.longest[number], found.shortest[number] = values
         found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
         if run.arrays.offsets is not None:
@@ -253,6 +254,8 @@ class CompiledRun:
         n = pairs.n_nodes
         self.space, self.rules = kernel_space(spec.manifold, spec.dissimilarity), rules
         self.schedule = spec.schedule.rows
+        # What an evaluation looks at.
+        self.looks = rules.parts if n > EXACT_NODES else 1
         # A run of fewer coordinates than the batch is computed in its own, so that it is the same run alone.
         self.width = spec.manifold.ambient_dim
         # An offset is one coordinate more of what gradients are in.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from ..base import Backend, Engine, EngineKind, Memory, Place, Problem, batch_bytes, unknown_space
+from ..base import EXACT_NODES, Backend, Engine, EngineKind, Memory, Place, Problem, batch_bytes, unknown_space
 from .arguments import SMALL_NODES
 
 
@@ -29,11 +29,12 @@ class NumbaKind:
         from .streaming import ROWS, TILE, slabs_of
 
         item = 4 if place.precision == "float32" else 8
-        slabs = len(slabs_of(n)) - 1
+        parts = n > EXACT_NODES and all(spec.schedule.parts > 1 for spec in problem.specs)
+        slabs = len(slabs_of(n, sample=parts)) - 1
         passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * item
         passes += 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, SMALL_NODES) ** 2 // 2)
         nodes = sum(spec.scope == "node" for spec in problem.specs)
-        if n > SMALL_NODES:
+        if n > SMALL_NODES and not parts:
             from .near import ENTRY_BYTES, most_entries
 
             # What the finish lists, and where the points were when it did.

@@ -21,6 +21,7 @@ from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
 from ..base import (
     ALL_PAIRS_NODES,
+    EXACT_NODES,
     FARTHEST,
     FIELDS,
     OPTIMIZERS,
@@ -87,7 +88,7 @@ class TritonEngine(OneProcess):
         return self.evaluate
 
     def evaluate(self, state: BatchState) -> Evaluation:
-        """The objective where the batch stands, without moving it."""
+        """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         for group in self._groups:
             group.read_from(state)
@@ -127,6 +128,8 @@ class _Group:
         self.numbers, self.device = numbers, device
         kind, self.optimizer, self.width, self.time, by_node, self.popular, parts = shared
         self.parts = parts if pairs.n_nodes > ALL_PAIRS_NODES else 1
+        # What an evaluation looks at.
+        self.looks = self.parts if pairs.n_nodes > EXACT_NODES else 1
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
@@ -186,12 +189,11 @@ class _Group:
         m = pairs.n_edges
         self.chunks = triton.cdiv(m, _CHUNK)
         self.edges, self.weaker = integers(pairs.edges), integers(pairs.weaker)
-        self.stops = integers(np.searchsorted(pairs.weaker, pairs.weaker, side="right"))
-        nodes = pairs.edges.T.reshape(-1)
-        order = np.argsort(nodes, kind="stable")
-        self.offsets = integers(np.searchsorted(nodes[order], np.arange(pairs.n_nodes + 1)))
-        self.incident = integers(order % m if m else order)
-        self.others = integers(pairs.edges[:, ::-1].T.reshape(-1)[order])
+        self.stops = torch.searchsorted(self.weaker, self.weaker, right=True)
+        nodes, order = self.edges.T.reshape(-1).sort(stable=True)
+        self.offsets = torch.searchsorted(nodes, torch.arange(pairs.n_nodes + 1, device=self.device))
+        self.others = self.edges.flip(1).T.reshape(-1)[order]
+        self.incident = order.remainder_(m) if m else order
 
     def read_from(self, state: BatchState) -> None:
         """Take the runs' points and record from a batch."""
@@ -275,7 +277,7 @@ class _Group:
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
         where = (self.pair_points, self.pair_factors, self.radius)
         if self.nodes is None:
-            self.passes.launch(*where, self.schedule, self.iterations, parts)
+            self.passes.launch(*where, self.schedule, self.iterations, parts=parts)
         else:
             self._sum_by_node(parts)
         edges_kernel[(chunks, runs)](
@@ -347,7 +349,7 @@ class _Group:
     def evaluate(self, found: Evaluation) -> None:
         """Write the objective where the runs stand into their places."""
         with on_device(self.device):
-            self._objective(1, record=False)
+            self._objective(self.looks, record=False)
             self._gradient()
         found.loss[self.numbers] = self.loss.cpu().numpy()
         found.longest[self.numbers] = self.longest.cpu().numpy()

@@ -117,7 +117,6 @@ class Passes:
 
     def _exclude(self, edges: NDArray[np.int64]) -> None:
         n, device = self.n, self.device
-        both = np.concatenate((edges, edges[:, ::-1], np.repeat(np.arange(n)[:, None], 2, 1)))
         nothing = torch.zeros(1, dtype=torch.int32, device=device)
         self.words = 0
         self.bitmap = self.list_columns = self.list_rows = self.list_starts = self.list_stops = nothing
@@ -126,6 +125,7 @@ class Passes:
             height = self.blocks * self.shape.rows
             self.words = triton.cdiv(triton.cdiv(n, self.shape.columns) * self.shape.columns, 32)
             bits = np.zeros((height, self.words), dtype=np.uint32)
+            both = np.concatenate((edges, edges[:, ::-1], np.repeat(np.arange(n)[:, None], 2, 1)))
             np.bitwise_or.at(bits, (both[:, 0], both[:, 1] // 32), np.uint32(1) << (both[:, 1] % 32).astype(np.uint32))
             beyond = np.arange(n, self.words * 32)
             for j in beyond:
@@ -133,17 +133,19 @@ class Passes:
             bits[n:] = 0xFFFFFFFF
             self.bitmap = torch.from_numpy(bits.view(np.int32)).to(device)
             return
-        block = both[:, 0] // self.shape.rows
-        order = np.lexsort((both[:, 1], block))
-        block, columns = block[order], both[order, 1]
+        size, every = self.shape.rows, torch.arange(n, device=device)
+        first, second = torch.from_numpy(np.ascontiguousarray(edges)).to(device).unbind(1)
+        rows, columns = torch.cat((first, second, every)), torch.cat((second, first, every))
+        # By block, then by column: one number for each, to be sorted there.
+        key = ((rows // size * (n + 1) + columns) * size + rows % size).sort().values
+        place = key // size
+        self.list_columns = (place % (n + 1)).int()
+        self.list_rows = (place // (n + 1) * size + key % size).int()
         # Where the columns of each split begin and end in the list of each block.
-        key = block * (n + 1) + columns
-        edges_of = np.arange(self.splits + 1) * self.tiles * self.shape.columns
-        limits = np.searchsorted(key, np.arange(self.blocks)[:, None] * (n + 1) + np.minimum(edges_of, n)[None, :])
-        self.list_columns = torch.from_numpy(columns.astype(np.int32)).to(device)
-        self.list_rows = torch.from_numpy(both[order, 0].astype(np.int32)).to(device)
-        self.list_starts = torch.from_numpy(np.ascontiguousarray(limits[:, :-1])).to(device)
-        self.list_stops = torch.from_numpy(np.ascontiguousarray(limits[:, 1:])).to(device)
+        edges_of = torch.arange(self.splits + 1, device=device) * (self.tiles * self.shape.columns)
+        wanted = torch.arange(self.blocks, device=device)[:, None] * (n + 1) + edges_of.clamp_max(n)
+        limits = torch.searchsorted(place, wanted)
+        self.list_starts, self.list_stops = limits[:, :-1].contiguous(), limits[:, 1:].contiguous()
 
     def spacing(self, radius: torch.Tensor) -> torch.Tensor:
         """The spacing of each run's grid, a power of two: [runs], on the device."""
@@ -159,7 +161,7 @@ class Passes:
 
     def launch(
         self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor, schedule: torch.Tensor,
-        iterations: torch.Tensor, parts: int = 1,
+        iterations: torch.Tensor, *, parts: int = 1,
     ) -> None:  # fmt: skip
         """Put the pass on the current stream of the device: ``least``, ``sums`` and ``gradient`` hold what it finds.
 
