@@ -1,0 +1,135 @@
+"""Linear layers and activations between manifolds, through the diffeomorphism ψ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..checks import check_callable
+from ..geometry import Manifold
+from ..geometry.manifold import require_manifold
+from .chart import coordinates, from_coordinates, width
+from .quotient import representative
+
+
+class PseudoLinear(nn.Module):
+    """A linear layer from one manifold to another, through ψ: Q^{p,q} → S^q × R^p.
+
+    For x = (t, s) with ψ(x) = (t/‖t‖, s/√|β|) = (u, v) ∈ S^q × R^p ⊂ R^d it is
+
+        (a, v') = W (u, v) + b,   y = ψ'⁻¹(a/‖a‖, v'),
+
+    one matrix W and one vector b: directions in time mix with space. Every result is a point. Nothing is undefined on
+    a light cone, for ψ knows none. Only where a = 0, at isolated points or on a set of dimension p + q - q' - 1, must
+    a direction be chosen: it is the pole's. In particular:
+
+    - from hyperbolic to hyperbolic space (q = q' = 0) it is v' = W v + b in the chart v = s/√|β|, defined everywhere;
+    - from sphere to sphere (p = p' = 0) it is W u + b made as long as the radius, and rotations are among these maps;
+    - flat space has no time: ``PseudoLinear(Euclidean(n), M)`` puts features on a manifold,
+      ``PseudoLinear(M, Euclidean(n))`` is a head, and between flat spaces it is ``nn.Linear``.
+
+    The way through ψ is that of Xiong et al. (2022), who take the logarithm at the pole of S^q to have a vector space,
+    which fails at the antipode. This layer multiplies u itself, as in hyperbolic networks without tangent spaces
+    (Chen et al. 2022), so that it needs no logarithm.
+
+    Parameters
+    ----------
+    in_manifold, out_manifold : Manifold
+        `PseudoHyperboloid`, `PseudoSphere`, `Euclidean` or a `Product` of these. Points [..., d] become points
+        [..., d'].
+    bias : bool
+        Learn b. It starts as ψ(origin), so that outputs start around the pole.
+    quotient : bool
+        Take x and -x for the same point, as Law (2021) does, by way of `representative`.
+    device, dtype
+        Of W and b, as in ``nn.Linear``; the dtype must be that of the points.
+
+    Examples
+    --------
+    >>> from ultrahyperbolic import PseudoHyperboloid
+    >>> Q, H = PseudoHyperboloid(2, 2), PseudoHyperboloid(3, 0)
+    >>> layer = PseudoLinear(Q, H, dtype=torch.float64)
+    >>> H.check_point(layer(Q.random(10))).ok
+    True
+    """
+
+    def __init__(
+        self,
+        in_manifold: Manifold,
+        out_manifold: Manifold,
+        bias: bool = True,
+        *,
+        quotient: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_manifold(in_manifold, "in_manifold")
+        require_manifold(out_manifold, "out_manifold")
+        self.in_manifold, self.out_manifold, self.quotient = in_manifold, out_manifold, quotient
+        if quotient:
+            representative(in_manifold, in_manifold.origin())  # raises where there is none
+        rows = width(out_manifold)
+        self.weight = nn.Parameter(torch.empty(rows, width(in_manifold), device=device, dtype=dtype))
+        self.bias = nn.Parameter(torch.empty(rows, device=device, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """W uniform in ±1/√width, as in ``nn.Linear``, and b = ψ(origin)."""
+        bound = 1.0 / math.sqrt(self.weight.shape[1])
+        nn.init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            with torch.no_grad():
+                origin = self.out_manifold.origin(dtype=torch.float64)
+                self.bias.copy_(coordinates(self.out_manifold, origin))
+
+    def extra_repr(self) -> str:
+        """The options, for ``repr``."""
+        return f"bias={self.bias is not None}, quotient={self.quotient}"
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Points [..., d'] of ``out_manifold`` from points [..., d] of ``in_manifold``."""
+        z = functional.linear(self._read(x), self.weight, self.bias)
+        return from_coordinates(self.out_manifold, z.to(x.dtype))
+
+    def _read(self, x: Tensor) -> Tensor:
+        """The coordinates that W multiplies."""
+        if x.dtype != self.weight.dtype:
+            raise TypeError(
+                f"x is {x.dtype} and the layer's weight {self.weight.dtype}: pass dtype={x.dtype} to the layer, "
+                "or convert one of them"
+            )
+        if self.quotient:
+            x = representative(self.in_manifold, x)
+        return coordinates(self.in_manifold, x)
+
+
+class PseudoActivation(nn.Module):
+    """A function of the coordinates ψ(x), one by one: y = ψ⁻¹(f(u)/‖f(u)‖, f(v)).
+
+    It is continuous where f(u) is not 0 for a unit vector u, as for every f that vanishes at 0 alone: ``leaky_relu``,
+    ``tanh``, ``elu``. ``relu`` sends every u without positive coordinates to the pole, and jumps around them. In
+    hyperbolic and flat space there is no u, and any f will do.
+
+    Parameters
+    ----------
+    manifold : Manifold
+        Of the points.
+    function : callable
+        From tensors to tensors, elementwise.
+    """
+
+    def __init__(self, manifold: Manifold, function: Callable[[Tensor], Tensor] = functional.leaky_relu) -> None:
+        super().__init__()
+        require_manifold(manifold)
+        check_callable("function", function)
+        width(manifold)
+        self.manifold, self.function = manifold, function
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Points [..., d] from points [..., d]."""
+        return from_coordinates(self.manifold, self.function(coordinates(self.manifold, x)))
