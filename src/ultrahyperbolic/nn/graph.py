@@ -1,4 +1,4 @@
-"""Graph convolutions between manifolds, through the diffeomorphism ψ."""
+"""Graph convolutions between manifolds: sums over neighbours, of which ψ⁻¹ makes points."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ def normalized_edges(
 ) -> tuple[Tensor, Tensor]:
     """The edges of D^-½ (A + I) D^-½ (Kipf & Welling 2017): indices [2, m + n] and weights [m + n].
 
-    ``edge_index`` [2, m] holds sources and targets, both directions of every undirected edge. A self-loop of weight 1 is
-    added at every node, so ``edge_index`` should have none. D is the sum of weights that reach a node.
+    ``edge_index`` [2, m] holds sources and targets, both directions of every undirected edge. A self-loop of weight 1
+    is added at every node, so ``edge_index`` should have none. D is the sum of weights that reach a node.
     """
     n_nodes = check_count("n_nodes", n_nodes, 1)
     _check_edges(edge_index, edge_weight)
@@ -36,12 +36,11 @@ def normalized_edges(
 class PseudoGraphConv(PseudoLinear):
     """A graph convolution from one manifold to another: `PseudoLinear` with a sum over neighbours before the bias.
 
-    With ψ(x_j) = (u_j, v_j) as there, and Â = D^-½ (A + I) D^-½ (Kipf & Welling 2017),
+    With coordinates (t_j, s_j) of the nodes as there, and Â = D^-½ (A + I) D^-½ (Kipf & Welling 2017),
 
-        (a_i, v'_i) = Σ_j Â_ij W (u_j, v_j) + b,   y_i = ψ'⁻¹(a_i/‖a_i‖, v'_i).
+        (a_i, v_i) = Σ_j Â_ij W (t_j, s_j) + b,   y_i = ψ⁻¹(a_i/‖a_i‖, v_i).
 
-    Between flat spaces this is the graph convolution of Kipf & Welling. In hyperbolic space neighbours are averaged in
-    the chart v; on a sphere their directions are, and the average is put back on the sphere.
+    Between flat spaces this is the graph convolution of Kipf & Welling; on a sphere it is the mean direction.
 
     It is called as PyTorch Geometric calls its layers, ``conv(x, edge_index, edge_weight)``, with the same meaning, so
     it can take the place of ``GCNConv`` in a model; PyTorch Geometric itself is not needed.

@@ -1,4 +1,4 @@
-"""Linear layers and activations between manifolds, through the diffeomorphism ψ."""
+"""Linear layers and activations between manifolds: ψ⁻¹ makes points of what comes out."""
 
 from __future__ import annotations
 
@@ -12,29 +12,31 @@ from torch.nn import functional
 from ..checks import check_callable
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
-from .chart import coordinates, from_coordinates, width
+from .chart import coordinates, from_coordinates, in_width, out_width, psi
 from .quotient import representative
 
 
 class PseudoLinear(nn.Module):
-    """A linear layer from one manifold to another, through ψ: Q^{p,q} → S^q × R^p.
+    """A linear layer from one manifold to another: a matrix, and φ = ψ⁻¹∘ψ to the manifold.
 
-    For x = (t, s) with ψ(x) = (t/‖t‖, s/√|β|) = (u, v) ∈ S^q × R^p ⊂ R^d it is
+    For a point x with coordinates x/√|β| = (t, s) ∈ R^{q+1} × R^p it is
 
-        (a, v') = W (u, v) + b,   y = ψ'⁻¹(a/‖a‖, v'),
+        (a, v) = W (t, s) + b,   y = ψ⁻¹(a/‖a‖, v) = √|β'| (√(1 + ‖v‖²) a/‖a‖, v),
 
-    one matrix W and one vector b: directions in time mix with space. Every result is a point. Nothing is undefined on
-    a light cone, for ψ knows none. Only where a = 0, at isolated points or on a set of dimension p + q - q' - 1, must
-    a direction be chosen: it is the pole's. In particular:
+    with ψ: Q^{p',q'} → S^{q'} × R^{p'} (Theorem 4.1). Every result is a point, and no light cone plays a part. Only
+    where a = 0 must a direction be chosen: it is the pole's. These x have codimension q' + 1; in hyperbolic space
+    (q' = 0) there are none. Among the maps are the identity and all isometries of the manifold, x ↦ Wx with W in
+    O(q+1, p). In particular:
 
-    - from hyperbolic to hyperbolic space (q = q' = 0) it is v' = W v + b in the chart v = s/√|β|, defined everywhere;
-    - from sphere to sphere (p = p' = 0) it is W u + b made as long as the radius, and rotations are among these maps;
+    - from hyperbolic to hyperbolic space (q = q' = 0) there is no a: W has p' rows, and the time coordinate follows
+      from v. This is the Lorentz linear layer of Chen et al. (2022);
+    - from sphere to sphere (p = p' = 0) it is Wt + b, made as long as the radius;
     - flat space has no time: ``PseudoLinear(Euclidean(n), M)`` puts features on a manifold,
       ``PseudoLinear(M, Euclidean(n))`` is a head, and between flat spaces it is ``nn.Linear``.
 
-    The way through ψ is that of Xiong et al. (2022), who take the logarithm at the pole of S^q to have a vector space,
-    which fails at the antipode. This layer multiplies u itself, as in hyperbolic networks without tangent spaces
-    (Chen et al. 2022), so that it needs no logarithm.
+    Xiong et al. (2022) come back from the same S^q × R^p, and multiply tangent vectors at the pole, for which they
+    need a logarithm: on S^q it is not defined at the antipode. Law (2021) multiplies tangent vectors of the quotient.
+    Multiplying the points needs no logarithm.
 
     Parameters
     ----------
@@ -42,7 +44,7 @@ class PseudoLinear(nn.Module):
         `PseudoHyperboloid`, `PseudoSphere`, `Euclidean` or a `Product` of these. Points [..., d] become points
         [..., d'].
     bias : bool
-        Learn b. It starts as ψ(origin), so that outputs start around the pole.
+        Learn b. It starts as ψ(pole), so that a new layer maps 0 to the pole.
     quotient : bool
         Take x and -x for the same point, as Law (2021) does, by way of `representative`.
     device, dtype
@@ -73,19 +75,19 @@ class PseudoLinear(nn.Module):
         self.in_manifold, self.out_manifold, self.quotient = in_manifold, out_manifold, quotient
         if quotient:
             representative(in_manifold, in_manifold.origin())  # raises where there is none
-        rows = width(out_manifold)
-        self.weight = nn.Parameter(torch.empty(rows, width(in_manifold), device=device, dtype=dtype))
+        rows, columns = out_width(out_manifold), in_width(in_manifold)
+        self.weight = nn.Parameter(torch.empty(rows, columns, device=device, dtype=dtype))
         self.bias = nn.Parameter(torch.empty(rows, device=device, dtype=dtype)) if bias else None
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """W uniform in ±1/√width, as in ``nn.Linear``, and b = ψ(origin)."""
+        """W uniform in ±1/√d, as in ``nn.Linear``, and b = ψ(pole)."""
         bound = 1.0 / math.sqrt(self.weight.shape[1])
         nn.init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             with torch.no_grad():
                 origin = self.out_manifold.origin(dtype=torch.float64)
-                self.bias.copy_(coordinates(self.out_manifold, origin))
+                self.bias.copy_(psi(self.out_manifold, origin))
 
     def extra_repr(self) -> str:
         """The options, for ``repr``."""
@@ -109,7 +111,7 @@ class PseudoLinear(nn.Module):
 
 
 class PseudoActivation(nn.Module):
-    """A function of the coordinates ψ(x), one by one: y = ψ⁻¹(f(u)/‖f(u)‖, f(v)).
+    """A function of the coordinates ψ(x) = (u, v), one by one: y = ψ⁻¹(f(u)/‖f(u)‖, f(v)).
 
     It is continuous where f(u) is not 0 for a unit vector u, as for every f that vanishes at 0 alone: ``leaky_relu``,
     ``tanh``, ``elu``. ``relu`` sends every u without positive coordinates to the pole, and jumps around them. In
@@ -127,9 +129,9 @@ class PseudoActivation(nn.Module):
         super().__init__()
         require_manifold(manifold)
         check_callable("function", function)
-        width(manifold)
+        in_width(manifold)  # raises where there are no layers
         self.manifold, self.function = manifold, function
 
     def forward(self, x: Tensor) -> Tensor:
         """Points [..., d] from points [..., d]."""
-        return from_coordinates(self.manifold, self.function(coordinates(self.manifold, x)))
+        return from_coordinates(self.manifold, self.function(psi(self.manifold, x)))

@@ -20,8 +20,7 @@ def representative(manifold: Manifold, x: Tensor, y: Tensor | None = None) -> Te
     """
     if not isinstance(manifold, PseudoHyperboloid | PseudoSphere):
         raise TypeError(
-            "the quotient by ±1 is defined on PseudoHyperboloid and PseudoSphere, "
-            f"got {type(manifold).__name__}"
+            f"the quotient by ±1 is defined on PseudoHyperboloid and PseudoSphere, got {type(manifold).__name__}"
         )
     if y is None:
         y = manifold.origin(dtype=x.dtype, device=x.device)
