@@ -5,10 +5,10 @@
 The network is two graph convolutions, each followed by tanh (or ``--activation``), and a linear head: features -> M
 -> M -> 7 classes, with M flat, hyperbolic, ultrahyperbolic or a sphere of dimension 4. Everything else is the same: the
 public split (140 papers to train, 500 to validate, 1,000 to test), features with rows of sum 1 of which half are
-dropped in training, Adam, the epochs, and the grid of learning rates and weight decays. A run counts with its epoch of highest validation accuracy,
-the first of equals. The setting of a geometry is the one of highest mean validation accuracy over the first three
-seeds; all seeds are then trained with it. ``cora.npz`` comes from the folder that ``ULTRAHYPERBOLIC_DATA`` names, or
-its ``graphs``. One thread, float32.
+dropped in training, Adam, the epochs, and the grid of learning rates and weight decays. A run counts with its epoch of
+highest validation accuracy, the first of equals. The setting of a geometry is the one of highest mean validation
+accuracy over the first three seeds; all seeds are then trained with it. ``cora.npz`` comes from the folder that
+``ULTRAHYPERBOLIC_DATA`` names, or its ``graphs``. One thread, float32.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import json
 import os
 import statistics
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ import ultrahyperbolic as uh
 RATES = (0.01, 0.03, 0.1)
 DECAYS = (5e-4, 5e-3)
 DROPOUT = 0.5
-ACTIVATIONS = {"tanh": torch.tanh, "leaky_relu": functional.leaky_relu}
+ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {"tanh": torch.tanh, "leaky_relu": functional.leaky_relu}
 EVERY = 4  # epochs between looks at validation
 TUNED = 3  # seeds by which a setting is chosen
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+import importlib.util
 from pathlib import Path
 
 import pytest
 import torch
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
-import cora
-
 import ultrahyperbolic as uh
+
+spec = importlib.util.spec_from_file_location("cora", Path(__file__).parents[2] / "benchmarks" / "cora.py")
+cora = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(cora)
 
 
 def small():
