@@ -35,8 +35,8 @@ class PseudoLinear(nn.Module):
       ``PseudoLinear(M, Euclidean(n))`` is a head, and between flat spaces it is ``nn.Linear``.
 
     Xiong et al. (2022) come back from the same S^q × R^p, and multiply tangent vectors at the pole, for which they
-    need a logarithm: on S^q it is not defined at the antipode. Law (2021) multiplies tangent vectors of the quotient.
-    Multiplying the points needs no logarithm.
+    need a logarithm: on S^q it is not defined at the antipode. Law (2021) has geodesics to all points by the quotient
+    by ±1, an option here. Multiplying the points needs neither.
 
     Parameters
     ----------
