@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
-# A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once.
-_CHUNK_SECONDS = 0.2
+# A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once; or where each costs
+# something for itself, so many times that.
+_CHUNK_SECONDS, _OVERHEADS = 0.2, 5.0
 
 
 class Stopped(Enum):
@@ -82,6 +83,11 @@ class Advances(Protocol[S_contra]):
 
         Fewer only where the state has come to an ending.
         """
+        ...
+
+    @property
+    def overhead(self) -> float:
+        """Seconds that a chunk takes beside its iterations, such as for moving its state to a device and back."""
         ...
 
     def agree(self, word: str) -> str:
@@ -182,7 +188,8 @@ def run(
                 continue
             chunks.append(chunk)
             # The first chunks may hold compilation: grow from what was measured, at most fourfold.
-            room = _CHUNK_SECONDS if time_limit is None else min(_CHUNK_SECONDS, started + time_limit - now)
+            room = max(_CHUNK_SECONDS, _OVERHEADS * engine.overhead)
+            room = room if time_limit is None else min(room, started + time_limit - now)
             size = max(1, min(4 * performed, int(performed * room / max(now - before, 1e-6))))
             progress = Progress(state.iteration, iterations, _last(chunk), now - started, state, chunks)
             answers = [callback(progress) for callback in callbacks]  # all are called, whatever the first says

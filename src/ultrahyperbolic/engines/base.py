@@ -320,6 +320,11 @@ class Engine(Protocol):
         """Perform iterations, changing the state; the losses [B, iterations], NaN where a run was done before."""
         ...
 
+    @property
+    def overhead(self) -> float:
+        """Seconds that a chunk of iterations takes beside them."""
+        ...
+
     def agree(self, word: str) -> str:
         """The word itself; where several processes must decide as one, the word of the first of them."""
         ...
@@ -331,6 +336,11 @@ class Engine(Protocol):
 
 class OneProcess:
     """What engines that compute in one process have in common."""
+
+    @property
+    def overhead(self) -> float:
+        """Nothing: the state is where they compute."""
+        return 0.0
 
     def agree(self, word: str) -> str:
         """The word itself."""

@@ -37,6 +37,11 @@ class StagedEngine:
         """By the last."""
         return self.last.nearby()
 
+    @property
+    def overhead(self) -> float:
+        """Of the first."""
+        return self.first.overhead
+
     def agree(self, word: str) -> str:
         """As the first does."""
         return self.first.agree(word)

@@ -59,7 +59,7 @@ def from_samples(
     seed: int = 0,
     progress: bool = False,
 ) -> FromSamples:
-    """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on the CPU.
+    """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on any device.
 
     ``nodes`` are drawn; unless given, as many as `drawn_nodes` says. The manifold is one of the package's.
     """
@@ -69,7 +69,8 @@ def from_samples(
     drawn = np.sort(rng.choice(graph.n_nodes, count, replace=False))
     table = _Table(points.detach().double(), kernel_space(manifold, dissimilarity), popularity)
     ties = graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))]
-    lengths = torch.from_numpy(np.sort(table.pairs(ties)))
+    lengths = torch.from_numpy(np.sort(table.pairs(ties))).to(points.device)
+    shift = None if popularity is None else torch.from_numpy(popularity).to(points.device)
     found = _Found(graph, components(graph))
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
     with bar("measuring", count, show=progress) as update:
@@ -77,8 +78,7 @@ def from_samples(
             some = drawn[start : start + size]
             distances = table.rows(some)
             found.add_delta(some, distances)
-            if popularity is not None:
-                shift = torch.from_numpy(popularity)
+            if shift is not None:
                 distances = distances - (shift[some][:, None] + shift)
             for row, node in enumerate(some.tolist()):
                 found.add_node(node, distances[row], lengths)
@@ -111,12 +111,12 @@ class _Table:
         """[k] of pairs [k, 2], less their popularity."""
         i, j = pairs.T
         difference = (self.points[i] - self.points[j]).square()
-        signs = torch.ones(self.points.shape[1], dtype=torch.float64)
+        signs = torch.ones(self.points.shape[1], dtype=torch.float64, device=self.points.device)
         signs[: self.space.time] = -1.0
         w = (difference @ signs) * (1.0 if self.space.flat else 0.25 / self.space.radius**2)
         if self.space.time in (0, 1):
             w = w.clamp_min(0.0)
-        distances: Floats = value_and_slope(w, self.space, 1.0)[0].numpy()
+        distances: Floats = value_and_slope(w, self.space, 1.0)[0].cpu().numpy()
         return distances if self.popularity is None else distances - (self.popularity[i] + self.popularity[j])
 
 
@@ -132,7 +132,7 @@ class _Found:
 
     def add_delta(self, nodes: Ints, distances: Tensor) -> None:
         """Distances [k, n] from drawn nodes, which count within their components."""
-        values = distances.numpy()
+        values = distances.cpu().numpy()
         for row, node in enumerate(nodes):
             mine = self.component == self.component[node] if len(self.sizes) > 1 else np.ones(len(self.sums), bool)
             self.sums[mine] += values[row][mine]
@@ -143,7 +143,7 @@ class _Found:
     def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
         """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties."""
         offsets, heads = self.graph.neighbor_lists
-        neighbors = torch.from_numpy(heads[offsets[node] : offsets[node + 1]].copy())
+        neighbors = torch.from_numpy(heads[offsets[node] : offsets[node + 1]].copy()).to(distances.device)
         distances = distances.clone()
         distances[node] = math.inf
         others = distances.clone()

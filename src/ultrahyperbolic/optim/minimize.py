@@ -219,6 +219,11 @@ class _Autograd:
                 values.append(state.at.value)
         return np.array([values], dtype=np.float64)
 
+    @property
+    def overhead(self) -> float:
+        """Nothing."""
+        return 0.0
+
     def agree(self, word: str) -> str:
         """One process decides for itself."""
         return word

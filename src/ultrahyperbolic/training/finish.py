@@ -43,6 +43,11 @@ class Finishing:
         self.engine, self.descents, self.converge = engine, descents, converge
         self._runs: list[_Run] = []
 
+    @property
+    def overhead(self) -> float:
+        """The engine's."""
+        return self.engine.overhead
+
     def agree(self, word: str) -> str:
         """As the engine does."""
         return self.engine.agree(word)

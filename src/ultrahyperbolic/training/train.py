@@ -325,7 +325,9 @@ def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool, devic
     """
     points = torch.from_numpy(embedding.points.copy())
     if graph.n_nodes > SAMPLED_NODES:
-        estimated = from_samples(graph, points, embedding.manifold, popularity=embedding.popularity, progress=not quiet)
+        estimated = from_samples(
+            graph, points.to(device), embedding.manifold, popularity=embedding.popularity, progress=not quiet
+        )
         embedding.remember(estimated.delta, None)
         if not quiet:
             log.warning(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import math
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,6 +26,7 @@ from ..base import (
     FARTHEST,
     FIELDS,
     OPTIMIZERS,
+    PHI,
     BatchState,
     Evaluation,
     Floats,
@@ -68,6 +70,7 @@ class TritonEngine(OneProcess):
 
     def __post_init__(self) -> None:
         device = self.device or torch.device("cuda")
+        self._overhead = 0.0
         groups: dict[_Shared, list[int]] = {}
         for number, spec in enumerate(self.specs):
             groups.setdefault(_Shared.of(spec), []).append(number)
@@ -76,12 +79,22 @@ class TritonEngine(OneProcess):
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
         losses = np.full((len(self.specs), iterations), np.nan)
+        self._overhead = 0.0
         for group in self._groups:
+            began = time.monotonic()
             group.read_from(state)
+            there = time.monotonic()
             losses[group.numbers] = group.advance(iterations)
+            done = time.monotonic()
             group.write_to(state)
+            self._overhead += there - began + time.monotonic() - done
         state.iteration += iterations
         return losses
+
+    @property
+    def overhead(self) -> float:
+        """Seconds that it took to move the state of the last chunk to the device and back."""
+        return self._overhead
 
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same, whatever the states."""
@@ -195,11 +208,16 @@ class _Group:
         self.others = self.edges.flip(1).T.reshape(-1)[order]
         self.incident = order.remainder_(m) if m else order
 
+    def _arrays(self, state: BatchState) -> list[tuple[torch.Tensor, Floats]]:
+        """What moves, here and in a batch."""
+        free = [(self.free, state.free)] if self.optimizer == PHI else []
+        return [(self.points, state.points), (self.best, state.best), *free]
+
     def read_from(self, state: BatchState) -> None:
         """Take the runs' points and record from a batch."""
-        for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
-            array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width].swapaxes(1, 2))
-            mine.copy_(torch.from_numpy(array))
+        for mine, theirs in self._arrays(state):
+            array = np.ascontiguousarray(theirs[self.numbers][:, :, : self.width])
+            mine.copy_(torch.from_numpy(array).to(self.device).swapaxes(1, 2))
         self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
         self.record[:, : len(FIELDS)] = torch.from_numpy(state.rows[self.numbers]).to(self.device)
         self.iterations.fill_(state.iteration)
@@ -209,8 +227,8 @@ class _Group:
 
     def write_to(self, state: BatchState) -> None:
         """Put them back."""
-        for mine, theirs in ((self.points, state.points), (self.free, state.free), (self.best, state.best)):
-            theirs[self.numbers, :, : self.width] = mine.cpu().numpy().swapaxes(1, 2)
+        for mine, theirs in self._arrays(state):
+            theirs[self.numbers, :, : self.width] = mine.swapaxes(1, 2).contiguous().cpu().numpy()
         state.rows[self.numbers] = self.record[:, : len(FIELDS)].cpu().numpy()
         if self.popular:
             state.offsets[self.numbers] = self.shifts.cpu().numpy()

@@ -1,0 +1,87 @@
+"""Points as plain vectors, which matrices can multiply, and back to the manifold by φ."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..geometry import Euclidean, Manifold, Product, PseudoHyperboloid, PseudoSphere
+from ..geometry.arguments import validate
+
+
+def in_width(manifold: Manifold) -> int:
+    """How many numbers `coordinates` gives a point."""
+    _known(manifold)
+    return manifold.ambient_dim
+
+
+def out_width(manifold: Manifold) -> int:
+    """How many numbers `from_coordinates` makes a point of: d, or p in hyperbolic space, whose S^0 is one point."""
+    _known(manifold)
+    if isinstance(manifold, PseudoHyperboloid):
+        return manifold.p if manifold.q == 0 else manifold.ambient_dim
+    if isinstance(manifold, PseudoSphere):
+        return out_width(manifold.image)
+    return sum(map(out_width, manifold._factors())) if isinstance(manifold, Product) else manifold.ambient_dim
+
+
+def _known(manifold: Manifold) -> None:
+    if not isinstance(manifold, PseudoHyperboloid | PseudoSphere | Euclidean | Product):
+        kinds = "PseudoHyperboloid, PseudoSphere, Euclidean and Product"
+        raise TypeError(f"layers are defined on {kinds}, got {type(manifold).__name__}")
+
+
+def coordinates(manifold: Manifold, x: Tensor) -> Tensor:
+    """x/√|β|, and x itself in flat space: [..., d] to [..., d]. Those of a `PseudoSphere` come in reverse order."""
+    if isinstance(manifold, PseudoSphere):
+        return coordinates(manifold.image, manifold.anti_isometry(x))
+    if isinstance(manifold, Product):
+        parts = zip(manifold._factors(), manifold.split(x), strict=True)
+        return torch.cat([coordinates(factor, part) for factor, part in parts], dim=-1)
+    validate(manifold.ambient_dim, x=x)
+    return x / manifold._scale(x).sqrt() if isinstance(manifold, PseudoHyperboloid) else x
+
+
+def psi(manifold: Manifold, x: Tensor) -> Tensor:
+    """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p, in hyperbolic space s/√|β| alone: [..., d] to [..., out_width].
+
+    `from_coordinates` is the inverse.
+    """
+    if isinstance(manifold, PseudoSphere):
+        return psi(manifold.image, manifold.anti_isometry(x))
+    if isinstance(manifold, Product):
+        parts = zip(manifold._factors(), manifold.split(x), strict=True)
+        return torch.cat([psi(factor, part) for factor, part in parts], dim=-1)
+    if isinstance(manifold, PseudoHyperboloid):
+        z = manifold.psi(x)
+        return z[..., 1:] if manifold.q == 0 else z
+    return coordinates(manifold, x)
+
+
+def from_coordinates(manifold: Manifold, z: Tensor) -> Tensor:
+    """φ(√|β| z) = ψ⁻¹(a/‖a‖, v) of any vectors z = (a, v) [..., out_width]: onto the manifold.
+
+    Where a vanishes, the point has the direction of the pole, and no gradient with respect to a. In hyperbolic space
+    there is no a: its direction is always that of the pole.
+    """
+    if isinstance(manifold, Euclidean):
+        validate(manifold.ambient_dim, z=z)
+        return z
+    if isinstance(manifold, PseudoSphere):
+        return manifold.image.anti_isometry(from_coordinates(manifold.image, z))
+    if isinstance(manifold, Product):
+        factors = list(manifold._factors())
+        parts = zip(factors, torch.split(z, [out_width(factor) for factor in factors], dim=-1), strict=True)
+        return torch.cat([from_coordinates(factor, part) for factor, part in parts], dim=-1)
+    assert isinstance(manifold, PseudoHyperboloid)
+    time = 0 if manifold.q == 0 else manifold.q + 1
+    unit = _unit(z[..., :time]) if time else torch.ones_like(z[..., :1])
+    return manifold.psi_inverse(torch.cat((unit, z[..., time:]), dim=-1))
+
+
+def _unit(a: Tensor) -> Tensor:
+    """a/‖a‖, or the first axis where a vanishes."""
+    square = a.square().sum(-1, keepdim=True)
+    vanishes = square <= torch.finfo(a.dtype).tiny  # not so for NaN, which must stay NaN
+    pole = torch.cat((torch.ones_like(a[..., :1]), torch.zeros_like(a[..., 1:])), dim=-1)
+    return torch.where(vanishes, pole, a * torch.where(vanishes, 1.0, square).rsqrt())

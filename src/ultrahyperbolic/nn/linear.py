@@ -1,0 +1,137 @@
+"""Linear layers and activations between manifolds: ψ⁻¹ makes points of what comes out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from ..checks import check_callable
+from ..geometry import Manifold
+from ..geometry.manifold import require_manifold
+from .chart import coordinates, from_coordinates, in_width, out_width, psi
+from .quotient import representative
+
+
+class PseudoLinear(nn.Module):
+    """A linear layer from one manifold to another: a matrix, and φ = ψ⁻¹∘ψ to the manifold.
+
+    For a point x with coordinates x/√|β| = (t, s) ∈ R^{q+1} × R^p it is
+
+        (a, v) = W (t, s) + b,   y = ψ⁻¹(a/‖a‖, v) = √|β'| (√(1 + ‖v‖²) a/‖a‖, v),
+
+    with ψ: Q^{p',q'} → S^{q'} × R^{p'} (Theorem 4.1). Every result is a point, and no light cone plays a part. Only
+    where a = 0 must a direction be chosen: it is the pole's. These x have codimension q' + 1; in hyperbolic space
+    (q' = 0) there are none. Among the maps are the identity and all isometries of the manifold, x ↦ Wx with W in
+    O(q+1, p). In particular:
+
+    - from hyperbolic to hyperbolic space (q = q' = 0) there is no a: W has p' rows, and the time coordinate follows
+      from v. This is the Lorentz linear layer of Chen et al. (2022);
+    - from sphere to sphere (p = p' = 0) it is Wt + b, made as long as the radius;
+    - flat space has no time: ``PseudoLinear(Euclidean(n), M)`` puts features on a manifold,
+      ``PseudoLinear(M, Euclidean(n))`` is a head, and between flat spaces it is ``nn.Linear``.
+
+    Xiong et al. (2022) come back from the same S^q × R^p, and multiply tangent vectors at the pole, for which they
+    need a logarithm: on S^q it is not defined at the antipode. Law (2021) has geodesics to all points by the quotient
+    by ±1, an option here. Multiplying the points needs neither.
+
+    Parameters
+    ----------
+    in_manifold, out_manifold : Manifold
+        `PseudoHyperboloid`, `PseudoSphere`, `Euclidean` or a `Product` of these. Points [..., d] become points
+        [..., d'].
+    bias : bool
+        Learn b. It starts as ψ(pole), so that a new layer maps 0 to the pole.
+    quotient : bool
+        Take x and -x for the same point, as Law (2021) does, by way of `representative`.
+    device, dtype
+        Of W and b, as in ``nn.Linear``; the dtype must be that of the points.
+
+    Examples
+    --------
+    >>> from ultrahyperbolic import PseudoHyperboloid
+    >>> Q, H = PseudoHyperboloid(2, 2), PseudoHyperboloid(3, 0)
+    >>> layer = PseudoLinear(Q, H, dtype=torch.float64)
+    >>> H.check_point(layer(Q.random(10))).ok
+    True
+    """
+
+    def __init__(
+        self,
+        in_manifold: Manifold,
+        out_manifold: Manifold,
+        bias: bool = True,
+        *,
+        quotient: bool = False,
+        device: torch.device | str | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        require_manifold(in_manifold, "in_manifold")
+        require_manifold(out_manifold, "out_manifold")
+        self.in_manifold, self.out_manifold, self.quotient = in_manifold, out_manifold, quotient
+        if quotient:
+            representative(in_manifold, in_manifold.origin())  # raises where there is none
+        rows, columns = out_width(out_manifold), in_width(in_manifold)
+        self.weight = nn.Parameter(torch.empty(rows, columns, device=device, dtype=dtype))
+        self.bias = nn.Parameter(torch.empty(rows, device=device, dtype=dtype)) if bias else None
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """W uniform in ±1/√d, as in ``nn.Linear``, and b = ψ(pole)."""
+        bound = 1.0 / math.sqrt(self.weight.shape[1])
+        nn.init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            with torch.no_grad():
+                origin = self.out_manifold.origin(dtype=torch.float64)
+                self.bias.copy_(psi(self.out_manifold, origin))
+
+    def extra_repr(self) -> str:
+        """The options, for ``repr``."""
+        return f"bias={self.bias is not None}, quotient={self.quotient}"
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Points [..., d'] of ``out_manifold`` from points [..., d] of ``in_manifold``."""
+        z = functional.linear(self._read(x), self.weight, self.bias)
+        return from_coordinates(self.out_manifold, z.to(x.dtype))
+
+    def _read(self, x: Tensor) -> Tensor:
+        """The coordinates that W multiplies."""
+        if x.dtype != self.weight.dtype:
+            raise TypeError(
+                f"x is {x.dtype} and the layer's weight {self.weight.dtype}: pass dtype={x.dtype} to the layer, "
+                "or convert one of them"
+            )
+        if self.quotient:
+            x = representative(self.in_manifold, x)
+        return coordinates(self.in_manifold, x)
+
+
+class PseudoActivation(nn.Module):
+    """A function of the coordinates ψ(x) = (u, v), one by one: y = ψ⁻¹(f(u)/‖f(u)‖, f(v)).
+
+    It is continuous where f(u) is not 0 for a unit vector u, as for every f that vanishes at 0 alone: ``leaky_relu``,
+    ``tanh``, ``elu``. ``relu`` sends every u without positive coordinates to the pole, and jumps around them. In
+    hyperbolic and flat space there is no u, and any f will do.
+
+    Parameters
+    ----------
+    manifold : Manifold
+        Of the points.
+    function : callable
+        From tensors to tensors, elementwise.
+    """
+
+    def __init__(self, manifold: Manifold, function: Callable[[Tensor], Tensor] = functional.leaky_relu) -> None:
+        super().__init__()
+        require_manifold(manifold)
+        check_callable("function", function)
+        in_width(manifold)  # raises where there are no layers
+        self.manifold, self.function = manifold, function
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Points [..., d] from points [..., d]."""
+        return from_coordinates(self.manifold, self.function(psi(self.manifold, x)))

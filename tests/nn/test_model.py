@@ -1,0 +1,159 @@
+"""A model of points, layers and a head does what any torch model does: one test for each."""
+
+from __future__ import annotations
+
+import copy
+import io
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.optim import PseudoRiemannianAdam
+
+N = 34
+
+
+class Model(nn.Module):
+    """Points of Q^{2,2}, two layers, and a linear head for two classes."""
+
+    def __init__(self, seed: int = 0) -> None:
+        super().__init__()
+        torch.manual_seed(seed)
+        self.manifold, self.between = uh.PseudoHyperboloid(2, 2, -4.0), uh.PseudoHyperboloid(3, 1)
+        self.nodes = uh.ManifoldParameter(self.manifold.random_near_pole(N, generator=seed), self.manifold)
+        self.first = uh.nn.PseudoLinear(self.manifold, self.between, dtype=torch.float64)
+        self.second = uh.nn.PseudoLinear(self.between, self.between, dtype=torch.float64)
+        self.activation = uh.nn.PseudoActivation(self.between)
+        self.head = nn.Linear(self.between.ambient_dim, 2, dtype=torch.float64)
+
+    def forward(self, rows: torch.Tensor) -> torch.Tensor:
+        scores: torch.Tensor = self.head(self.second(self.activation(self.first(self.nodes[rows]))))
+        return scores
+
+
+def loss_of(model, rows):
+    return nn.functional.cross_entropy(model(rows), (rows % 2).to(rows.device))
+
+
+def train(model, steps=10, rows=None, parameters=None):
+    rows = torch.arange(N) if rows is None else rows
+    optimizer = PseudoRiemannianAdam(parameters or model.parameters(), lr=1e-2)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = loss_of(model, rows)
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses
+
+
+def test_one_optimiser_trains_it_all():
+    model = Model()
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    losses = train(model, 40)
+    assert losses[-1] < 0.8 * losses[0]
+    assert all((value != before[name]).any() for name, value in model.named_parameters())
+    model.manifold.assert_point(model.nodes.detach())
+
+
+def test_it_is_saved_and_loaded_as_weights_alone():
+    model, file = Model(), io.BytesIO()
+    train(model)
+    torch.save(model.state_dict(), file)
+    file.seek(0)
+    other = Model(1)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    assert isinstance(other.nodes, uh.ManifoldParameter)
+    assert train(other) == train(model)
+
+
+def test_a_copy_trains_alike_and_apart():
+    model = Model()
+    twin = copy.deepcopy(model)
+    assert twin.nodes.manifold is twin.manifold is twin.first.in_manifold
+    assert twin.first.out_manifold is twin.second.in_manifold
+    before = model.first.weight.detach().clone()
+    losses = train(twin)
+    assert torch.equal(model.first.weight, before)
+    assert train(model) == losses
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+def test_it_moves_to_cuda():
+    model = Model()
+    alone = train(copy.deepcopy(model))
+    model.to("cuda")
+    assert isinstance(model.nodes, uh.ManifoldParameter)
+    assert {value.device.type for value in [*model.parameters(), *model.buffers()]} == {"cuda"}
+    assert train(model, rows=torch.arange(N, device="cuda")) == pytest.approx(alone, rel=1e-6)
+    model.manifold.assert_point(model.nodes.detach())
+
+
+PROCESS = """
+import sys, torch, torch.distributed as dist
+sys.path[:0] = [{folder!r}]
+from test_model import N, Model, loss_of
+from ultrahyperbolic.optim import PseudoRiemannianAdam
+rank = int(sys.argv[1])
+torch.set_num_threads(1)
+dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
+model = Model(rank)  # the wrapper makes both like the first
+shared = torch.nn.parallel.DistributedDataParallel(model)
+optimizer = PseudoRiemannianAdam(shared.parameters(), lr=1e-2)
+for _ in range(10):
+    optimizer.zero_grad()
+    loss = loss_of(shared, torch.arange(N).chunk(2)[rank])
+    loss.backward()
+    optimizer.step()
+    whole = loss.detach().clone()
+    dist.all_reduce(whole)
+    if rank == 0:
+        print(repr(whole.item() / 2))
+model.manifold.assert_point(model.nodes.detach())
+dist.destroy_process_group()
+"""
+
+
+def test_two_processes_train_as_one(tmp_path):
+    script = tmp_path / "process.py"
+    script.write_text(PROCESS.format(folder=str(Path(__file__).parent)))
+    command = [sys.executable, str(script)]
+    running = [
+        subprocess.Popen([*command, str(rank), str(tmp_path / "meet")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        for rank in range(2)
+    ]
+    outputs = [process.communicate(timeout=300) for process in running]
+    assert [process.returncode for process in running] == [0, 0], outputs
+    assert [float(line) for line in outputs[0][0].split()] == pytest.approx(train(Model()), rel=1e-12)
+
+
+def test_compiled_as_one_graph_it_trains_alike():
+    model = Model()
+    twin = copy.deepcopy(model)
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    assert train(compiled, parameters=model.parameters()) == pytest.approx(train(twin), rel=1e-10)
+
+
+def test_a_learned_curvature_is_learned_through_layers():
+    torch.manual_seed(0)
+    M = uh.PseudoHyperboloid(2, 1, learnable=True)
+    layer = uh.nn.PseudoLinear(uh.Euclidean(3), M, dtype=torch.float64)
+    goal = 2.0 * uh.PseudoHyperboloid(2, 1, -1.0).random_near_pole(20, generator=0)
+    inputs = torch.randn(20, 3, dtype=torch.float64)
+    optimizer = PseudoRiemannianAdam(layer.parameters(), lr=2e-2)
+    for _ in range(150):
+        optimizer.zero_grad()
+        (layer(inputs) - goal).square().mean().backward()
+        optimizer.step()
+    assert abs(M.beta.item() + 4.0) < 0.4
+
+
+def test_importing_the_package_loads_no_torch():
+    code = "import sys, ultrahyperbolic; assert 'torch' not in sys.modules; ultrahyperbolic.nn.PseudoLinear"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,235 @@
+"""Linear layers and activations map manifold to manifold, everywhere, and are what they say in the limits."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch.func import functional_call, stack_module_state, vmap
+from torch.nn import functional
+
+import ultrahyperbolic as uh
+from ultrahyperbolic import Euclidean, Product, PseudoHyperboloid, PseudoSphere
+from ultrahyperbolic.nn import PseudoActivation, PseudoLinear
+from ultrahyperbolic.nn.chart import coordinates, from_coordinates, out_width, psi
+
+Q = PseudoHyperboloid
+MANIFOLDS = [
+    Q(4, 0), Q(4, 0, -4.0), Q(0, 4, -0.25), Q(3, 3, -4.0), Q(1, 3), Q(3, 1, -0.25), Q(2, 2), Q(1, 1, -4.0), Q(0, 1),
+    Q(1, 0), PseudoSphere(3, 1, 4.0), PseudoSphere(1, 3), PseudoSphere(3, -1), Euclidean(3),
+    Product(Q(2, 1, -4.0), Euclidean(2), Q(3, 0)), Product(PseudoSphere(2, 1), Q(1, 1, -4.0)),
+]  # fmt: skip
+NAMES = [manifold._label() for manifold in MANIFOLDS]
+
+
+def points(manifold, n=64, dtype=torch.float64):
+    """Points everywhere: around, far out, at the pole, and its opposite where that is a point."""
+    near, far = (manifold.random(n, scale=scale, generator=3, dtype=dtype) for scale in (0.7, 50.0))
+    pole = manifold.origin(1, dtype=dtype)
+    made = torch.cat((near, far, pole, *([-pole] if manifold.check_point(-pole).ok else [])))
+    assert manifold.check_point(made).ok
+    return made
+
+
+def cone(manifold, n=16):
+    """Points on the light cone of the pole: the pole plus null tangent vectors."""
+    generator = torch.Generator().manual_seed(0)
+    z = torch.randn(n, manifold.ambient_dim, dtype=torch.float64, generator=generator)
+    time, space = z[:, 1 : manifold.q + 1], z[:, manifold.q + 1 :]
+    null = torch.cat((0 * z[:, :1], functional.normalize(time, dim=-1), functional.normalize(space, dim=-1)), dim=-1)
+    x = manifold.origin() + torch.linspace(0.0, 3.0, n, dtype=torch.float64).unsqueeze(-1) * null
+    assert manifold.check_point(x).ok
+    torch.testing.assert_close(manifold.inner(x, manifold.origin()), manifold.beta.expand(n))
+    return x
+
+
+def layer(into, out, seed=0, kind=PseudoLinear, **options):
+    torch.manual_seed(seed)
+    made = kind(into, out, **{"dtype": torch.float64, **options})
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(torch.randn_like(parameter))  # far from where training starts
+    return made
+
+
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=NAMES)
+def test_psi_and_its_inverse(manifold):
+    x = points(manifold)
+    z = psi(manifold, x)
+    assert z.shape == (len(x), out_width(manifold))
+    torch.testing.assert_close(from_coordinates(manifold, z), x, rtol=1e-12, atol=1e-12)
+    if isinstance(manifold, PseudoHyperboloid):
+        hyperbolic = manifold.q == 0
+        torch.testing.assert_close(z, manifold.psi(x)[..., hyperbolic:], rtol=0.0, atol=0.0)
+        through = from_coordinates(manifold, coordinates(manifold, 3.0 * x)[..., hyperbolic:])
+        torch.testing.assert_close(through, manifold.phi(3.0 * x), rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("out", MANIFOLDS, ids=NAMES)
+@pytest.mark.parametrize("into", MANIFOLDS, ids=NAMES)
+def test_points_become_points(into, out):
+    for bias in (True, False):
+        made = layer(into, out, bias=bias)
+        out.assert_point(made(points(into)))
+        single = made.float()(points(into, dtype=torch.float32))
+        assert single.dtype == torch.float32
+        out.assert_point(single)
+
+
+@pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if out_width(m) == m.ambient_dim], ids=str)
+def test_the_identity_is_among_them(manifold):
+    made = PseudoLinear(manifold, manifold, bias=False, dtype=torch.float64)
+    with torch.no_grad():
+        made.weight.copy_(torch.eye(manifold.ambient_dim, dtype=torch.float64))
+    x = points(manifold)
+    torch.testing.assert_close(made(x), x, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function", [functional.leaky_relu, torch.tanh, functional.relu], ids=["leaky", "tanh", "relu"]
+)
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=NAMES)
+def test_activations_keep_points(manifold, function):
+    for dtype in (torch.float64, torch.float32):
+        manifold.assert_point(PseudoActivation(manifold, function)(points(manifold, dtype=dtype)))
+
+
+@pytest.mark.parametrize(("p", "q"), [(3, 3), (1, 3), (3, 1), (1, 1)])
+@pytest.mark.parametrize("beta", [-0.25, -1.0, -4.0])
+def test_gradients_are_finite_on_the_cone_of_the_pole(p, q, beta):
+    M = Q(p, q, beta, learnable=True)
+    x = cone(Q(p, q, beta)).requires_grad_()
+    model = torch.nn.Sequential(layer(M, M), PseudoActivation(M), layer(M, M, seed=1), layer(M, Euclidean(2)))
+    model(x).square().sum().backward()
+    gradients = [x.grad, *(parameter.grad for parameter in model.parameters())]
+    assert all(gradient.isfinite().all() and gradient.any() for gradient in gradients)
+
+
+@pytest.mark.parametrize("into", [Q(2, 1, -4.0), Q(2, 0, -0.25), Q(0, 2), PseudoSphere(2, 1, 4.0)])
+def test_gradients_are_those_of_finite_differences(into):
+    out = Q(1, 2, -4.0)
+    made, act = layer(into, out), PseudoActivation(out, torch.tanh)
+    x = into.random(5, generator=1).requires_grad_()
+    assert torch.autograd.gradcheck(lambda x, w, b: act(functional_call(made, {"weight": w, "bias": b}, x)),
+                                    (x, made.weight, made.bias))  # fmt: skip
+
+
+def test_where_no_time_is_left_the_pole_is_chosen():
+    M = Q(2, 2, -4.0)
+    made = PseudoLinear(Euclidean(3), M, bias=False, dtype=torch.float64)
+    x = torch.zeros(2, 3, dtype=torch.float64, requires_grad=True)
+    y = made(x)
+    torch.testing.assert_close(y, M.origin(2))
+    y.sum().backward()
+    assert x.grad.isfinite().all()
+    assert made.weight.grad.isfinite().all()
+    assert made(torch.full((1, 3), math.nan, dtype=torch.float64)).isnan().all()  # NaN is not hidden
+
+
+@pytest.mark.parametrize("out", [Q(2, 2, -4.0), Q(3, 0), Q(0, 3)])
+def test_a_new_layer_maps_zero_to_the_pole(out):
+    zero = torch.zeros(1, 5, dtype=torch.float64)
+    torch.testing.assert_close(PseudoLinear(Euclidean(5), out, dtype=torch.float64)(zero), out.origin(1))
+
+
+def test_in_hyperbolic_space_it_is_the_lorentz_layer():
+    H, K = Q(4, 0, -4.0), Q(3, 0, -0.25)
+    made, x = layer(H, K), H.random(9, generator=0)
+    assert made.weight.shape == (3, 5)
+    space = 0.5 * (x / 2.0 @ made.weight.T + made.bias)
+    time = (0.25 + space.square().sum(-1, keepdim=True)).sqrt()
+    torch.testing.assert_close(made(x), torch.cat((time, space), dim=-1))
+
+
+@pytest.mark.parametrize("manifold", [m for m in MANIFOLDS if isinstance(m, PseudoHyperboloid)], ids=str)
+def test_isometries_are_among_them(manifold):
+    made = PseudoLinear(manifold, manifold, bias=False, dtype=torch.float64)
+    isometry = uh.testing.random_isometry(manifold, generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        made.weight.copy_(isometry[int(manifold.q == 0) :])
+    x = manifold.random(9, generator=0)
+    torch.testing.assert_close(made(x), x @ isometry.T)
+
+
+def test_between_flat_spaces_it_is_torch_s():
+    made, plain = layer(Euclidean(4), Euclidean(3)), torch.nn.Linear(4, 3, dtype=torch.float64)
+    plain.load_state_dict(made.state_dict())
+    x = torch.randn(2, 5, 4, dtype=torch.float64)
+    torch.testing.assert_close(made(x), plain(x))
+    torch.testing.assert_close(PseudoActivation(Euclidean(4))(x), functional.leaky_relu(x))
+
+
+def test_beta_scales_and_nothing_else():
+    x, y = Q(2, 1).random(5, generator=0), []
+    for beta in (-1.0, -4.0):
+        M = Q(2, 1, beta)
+        y.append(PseudoActivation(M)(layer(M, M)(Q(2, 1).homothety(x, beta))) / math.sqrt(-beta))
+    torch.testing.assert_close(*y)
+
+
+@pytest.mark.parametrize("manifold", [Q(3, 3, -4.0), Q(1, 3), Q(3, 0), Q(0, 3), PseudoSphere(3, 1)], ids=str)
+def test_it_compiles_as_one_graph(manifold):
+    model = torch.nn.Sequential(
+        layer(manifold, manifold), PseudoActivation(manifold), layer(manifold, Q(1, 2), quotient=True)
+    )
+    x = manifold.random(6, generator=0).requires_grad_()
+    y = torch.compile(model, fullgraph=True, backend="aot_eager")(x)
+    torch.testing.assert_close(y, model(x))
+    gradients = [torch.autograd.grad(value.square().sum(), (x, model[0].weight)) for value in (y, model(x))]
+    torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.slow
+def test_it_compiles_with_inductor():
+    M = Q(2, 2, -4.0)
+    model = torch.nn.Sequential(layer(M, M), PseudoActivation(M), layer(M, M))
+    x = M.random(6, generator=0)
+    torch.testing.assert_close(torch.compile(model, fullgraph=True)(x), model(x))
+
+
+@pytest.mark.parametrize("manifold", [Q(3, 3, -4.0), Q(3, 0), Q(0, 3), PseudoSphere(3, 1)], ids=str)
+def test_an_ensemble_is_one_call(manifold):
+    made = [torch.nn.Sequential(layer(manifold, manifold, seed=k), PseudoActivation(manifold)) for k in range(3)]
+    parameters, buffers = stack_module_state(made)
+    x = manifold.random(6, generator=0)
+    expected = torch.stack([model(x) for model in made])
+    together = vmap(lambda p: functional_call(made[0], p, x))(parameters)
+    torch.testing.assert_close(together, expected)
+    # torch does not put back what modules share, here β, unless it is told not to look for that.
+    together = vmap(lambda p, b: functional_call(made[0], (p, b), x, tie_weights=False))(parameters, buffers)
+    torch.testing.assert_close(together, expected)
+    rows = vmap(made[0])(x)
+    torch.testing.assert_close(rows, made[0](x))
+
+
+def test_a_checked_manifold_will_do():
+    M = uh.checked(Q(2, 1, -4.0))
+    made, x = layer(M, M), M.random(5, generator=0)
+    torch.testing.assert_close(made(x), layer(Q(2, 1, -4.0), Q(2, 1, -4.0))(x))
+
+
+def test_autocast_keeps_points_on_the_manifold():
+    M = Q(2, 2, -4.0)
+    model = torch.nn.Sequential(layer(M, M, dtype=torch.float32), PseudoActivation(M), layer(M, M, dtype=torch.float32))
+    x = M.random(20, generator=0, dtype=torch.float32)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        y = model(x)
+    assert y.dtype == torch.float32
+    M.assert_point(y)
+
+
+def test_what_is_wrong_is_named():
+    M = Q(2, 1)
+    with pytest.raises(TypeError, match="in_manifold must be a Manifold, got int"):
+        PseudoLinear(3, M)
+    with pytest.raises(TypeError, match=r"x is torch.float64 and the layer's weight torch.float32: pass dtype"):
+        PseudoLinear(M, M)(M.random(3))
+    with pytest.raises(ValueError, match="x must have 4 coordinates"):
+        layer(M, M)(torch.ones(3, 5, dtype=torch.float64))
+    with pytest.raises(TypeError, match="function must be callable"):
+        PseudoActivation(M, "relu")
+    own = type("Own", (uh.Manifold,), dict.fromkeys(uh.Manifold.__abstractmethods__))()
+    with pytest.raises(TypeError, match=r"layers are defined on PseudoHyperboloid, .*, got Own"):
+        PseudoActivation(own)
+    assert "quotient=True" in repr(PseudoLinear(M, M, quotient=True))
