@@ -37,7 +37,7 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     """
     place = settle(place, problem.pairs.n_nodes, problem)
     if processes() > 1:
-        return _distributed(problem, place)
+        return _distributed(problem, place, exact_end=exact_end)
     engine = kind_of(place.backend).make(problem, place)
     if place.backend != "sampled" or not exact_end or not ends_exactly(place, problem.pairs.n_nodes):
         return engine
@@ -45,13 +45,29 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     return StagedEngine(engine, kind_of(last.backend).make(problem, last))
 
 
-def _distributed(problem: Problem, place: Place) -> Engine:
+def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
     """The engine of the first of several processes."""
-    if place.backend != "numba":
-        raise ProcessesError(f"backend {place.backend!r} computes in one process: start it without torchrun")
-    from .distributed import DistributedEngine
+    if place.backend not in ("numba", "sampled"):
+        raise ProcessesError(
+            f"backend {place.backend!r} computes in one process: start it without torchrun, or use backend "
+            "'sampled' or device 'cpu'"
+        )
+    from .distributed import DistributedEngine, unfit_for
 
-    return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
+    if place.backend == "numba":
+        return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
+    from .distributed_samples import DistributedSampledEngine
+
+    device = place.torch_device
+    engine = DistributedSampledEngine(
+        *problem, device=device, threads=place.threads or 1, precision=sampled.precision_of(place)
+    )
+    if not exact_end or not ends_exactly(place, problem.pairs.n_nodes):
+        return engine
+    last = _of_all_pairs(place, problem)
+    if last.backend == "numba" and unfit_for(problem, processes()) is None:
+        return StagedEngine(engine, _distributed(problem, last, exact_end=False))
+    return StagedEngine(engine, kind_of(last.backend).make(problem, last))  # by the first process alone
 
 
 def ends_exactly(place: Place, n_nodes: int) -> bool:

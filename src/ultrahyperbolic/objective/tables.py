@@ -96,12 +96,14 @@ class Pairs(NamedTuple):
 class Table:
     """All pairs of some rows with some columns; no more than a block of them exists at a time."""
 
-    def __init__(self, local: Local, pairs: Pairs, dtype: torch.dtype, mapper: Mapper) -> None:
+    def __init__(self, local: Local, pairs: Pairs, dtype: torch.dtype, mapper: Mapper, ways: int = 1) -> None:
         self.local, self.pairs, self.dtype, self.mapper = local, pairs, dtype, mapper
         # Relative to their middle the points lose the fewest digits.
         middle = local.points[pairs.columns].mean(0)
         self.x, self.y = local.points[pairs.rows] - middle, local.points[pairs.columns] - middle
         size, rows = max(1, at_once(middle.device) // len(pairs.columns)), len(pairs.rows)
+        if ways > 1:  # equal shares for all
+            size = -(-rows // (ways * -(-rows // (ways * size))))
         self.blocks = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
         bounds = torch.tensor([*(block.start for block in self.blocks), rows], device=middle.device)
         self._cuts: list[int] = torch.searchsorted(pairs.masked_rows, bounds).tolist()
