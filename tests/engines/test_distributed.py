@@ -16,14 +16,14 @@ import pytest
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.cli.torchrun import is_first, started_by_torchrun, was_restarted
-from ultrahyperbolic.engines import distributed, registry
+from ultrahyperbolic.engines import distributed, group, registry
 from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.streaming import workspace
 from ultrahyperbolic.engines.processes import ProcessesError, processes
 from ultrahyperbolic.objective import RankedPairs
 
 SOURCE = Path(uh.__file__).parent.parent
-SETTINGS = ["--iterations", "120", "--no-report", "--signature", "2,2", "--stop", "iterations"]
+SETTINGS = ["--iterations", "200", "--no-report", "--signature", "2,2", "--stop", "iterations"]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +43,7 @@ def environment():
 
 
 def started(arguments, processes=None, restarts=0):
-    command = [sys.executable, "-m"]
+    command = [sys.executable, "-W", "error::FutureWarning", "-W", "error::DeprecationWarning", "-m"]
     if processes:
         command += ["torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
         command += [f"--max-restarts={restarts}", "-m"]
@@ -74,28 +74,31 @@ def losses_of(folder):
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))["loss"]
 
 
-def test_two_processes_give_the_bits_of_one(ties, alone, tmp_path):
-    ended(started([ties, "-o", tmp_path / "run", *SETTINGS], processes=2))
+@pytest.mark.parametrize("processes", [1, 2, 4])
+def test_several_processes_give_the_bits_of_one(processes, ties, alone, tmp_path):
+    ended(started([ties, "-o", tmp_path / "run", *SETTINGS], processes=processes))
     assert losses_of(tmp_path / "run") == losses_of(alone)
     found, expected = uh.load(tmp_path / "run"), uh.load(alone)
     np.testing.assert_array_equal(found.points, expected.points)
-    assert found.record.timing.backend == "numba, 2 processes"
+    assert found.record.timing.backend == ("numba" if processes == 1 else f"numba, {processes} processes")
 
 
-def rank_one(launcher):
-    """The second process that a launcher has started."""
+def process_of(launcher, rank):
+    """A process that a launcher has started."""
+    wanted = f"\0RANK={rank}\0".encode()
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
-            if parent == launcher.pid and b"\0RANK=1\0" in (path / "environ").read_bytes():
+            if parent == launcher.pid and wanted in (path / "environ").read_bytes():
                 return int(path.name)
         except (OSError, ValueError):
             continue
-    raise AssertionError("there is no second process")
+    raise AssertionError(f"there is no process {rank}")
 
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
-def test_a_killed_process_is_started_again_and_the_training_goes_on(ties, alone, tmp_path):
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, alone, tmp_path):
     folder = tmp_path / "run"
     launcher = started([ties, "-o", folder, "--checkpoint-every", 0, *SETTINGS], processes=2, restarts=1)
     until = time.monotonic() + 200
@@ -103,7 +106,7 @@ def test_a_killed_process_is_started_again_and_the_training_goes_on(ties, alone,
         assert launcher.poll() is None, launcher.communicate()[1]
         assert time.monotonic() < until
         time.sleep(0.001)
-    os.kill(rank_one(launcher), signal.SIGKILL)
+    os.kill(process_of(launcher, rank), signal.SIGKILL)
     _, error = ended(launcher)
     assert "exitcode: -9" in error, "the process was killed, and the launcher saw it"
     assert losses_of(folder) == losses_of(alone)
@@ -121,7 +124,7 @@ def test_too_many_processes_are_one_line(tmp_path):
 def test_slabs_are_shared_out_whole():
     for count in (1, 4, 16, 64):
         for world in range(1, 8):
-            owned = [list(distributed.slabs_owned(count, rank, world)) for rank in range(world)]
+            owned = [list(group.owned(count, rank, world)) for rank in range(world)]
             assert [s for mine in owned for s in mine] == list(range(count))
             assert max(map(len, owned)) - min(map(len, owned)) <= 1
 
@@ -133,7 +136,7 @@ def test_slabs_travel_unchanged():
         here.sums[s] = rng.normal(size=2)
         here.gradients[s][:, here.slabs[s] :] = rng.normal(size=(3, 1000 - here.slabs[s]))
     for rank in range(3):
-        mine = distributed.slabs_owned(len(here.sums), rank, 3)
+        mine = group.owned(len(here.sums), rank, 3)
         packed = distributed._packed(here, mine)
         assert len(packed) == distributed._packed_size(here, mine)
         distributed._unpack(there, mine, packed)
@@ -141,19 +144,20 @@ def test_slabs_travel_unchanged():
     np.testing.assert_array_equal(here.gradients, there.gradients)
 
 
-def opening(seed=0, **changed):
+def digest(seed=0, **changed):
     rng = np.random.default_rng(seed)
     pairs = RankedPairs(50, np.sort(rng.permutation(50).reshape(25, 2)), np.zeros(25, dtype=np.int64))
     schedule = Schedule.constant(3, temperature=changed.pop("temperature", 0.1), step=0.1)
+    setup = group.Setup("numba", changed.pop("threads", 1), "float64")
     specs = [RunSpec(PseudoHyperboloid(2, 2), schedule, **changed)]
-    return distributed._Opening(50, pairs.edges, pairs.weaker, specs, 1, False, "float64", {"torch": "2"})
+    return group.Opening(setup, 50, specs, 1, False, {"torch": "2"}).digest(pairs.edges, pairs.weaker)
 
 
 def test_digests_tell_graphs_and_settings_apart():
-    same = {opening().digest, opening().digest}
-    others = [opening(1), opening(temperature=0.2), opening(popularity=True)]
+    same = {digest(), digest()}
+    others = {digest(1), digest(temperature=0.2), digest(popularity=True), digest(threads=2)}
     assert len(same) == 1
-    assert len(same | {other.digest for other in others}) == 4
+    assert len(same | others) == 5
 
 
 def test_an_ordinary_process_is_alone(monkeypatch):
@@ -168,7 +172,7 @@ def test_an_ordinary_process_is_alone(monkeypatch):
 
 
 @pytest.mark.parametrize(("place", "scope", "words"), [
-    (Place("cpu", "sampled"), "graph", "backend 'sampled' computes in one process"),
+    (Place("cpu", "reference"), "graph", "backend 'reference' computes in one process"),
     (Place("cpu", "numba"), "node", "scope 'node' is computed by one process"),
 ])  # fmt: skip
 def test_what_one_process_computes_is_refused_to_several(place, scope, words, monkeypatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -102,10 +103,12 @@ class Table:
         middle = local.points[pairs.columns].mean(0)
         self.x, self.y = local.points[pairs.rows] - middle, local.points[pairs.columns] - middle
         size, rows = max(1, at_once(middle.device) // len(pairs.columns)), len(pairs.rows)
+        cuts = [*range(0, rows, size), rows]
         if ways > 1:  # equal shares for all
-            size = -(-rows // (ways * -(-rows // (ways * size))))
-        self.blocks = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
-        bounds = torch.tensor([*(block.start for block in self.blocks), rows], device=middle.device)
+            count = min(rows, ways * -(-rows // (ways * size)))
+            cuts = [rows * k // count for k in range(count + 1)]
+        self.blocks = [slice(*ends) for ends in pairwise(cuts)]
+        bounds = torch.tensor(cuts, device=middle.device)
         self._cuts: list[int] = torch.searchsorted(pairs.masked_rows, bounds).tolist()
 
     @abstractmethod
