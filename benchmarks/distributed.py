@@ -7,6 +7,9 @@ bits. Every iteration looks at all pairs (``--preset paper``), or draws samples 
 On a machine with other work seconds say little. So the processor's time of each process is measured, too, less that of
 a training of 2 iterations: ``speedup_2_cpu`` is that of one process alone over that of the busiest of two. With
 ``--device cuda`` there is one process for each device, and NCCL carries the messages.
+
+``--group-of-one`` shows what messages cost on a machine with one device: iterations by samples of one process, and of
+the same process as a group of its own, all of whose messages go through gloo or NCCL.
 """
 
 from __future__ import annotations
@@ -18,12 +21,14 @@ import resource
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 import ultrahyperbolic
+from ultrahyperbolic.engines.base import Floats, Precision
 
 # Where a process writes the processor's time that it took.
 CPU_FOLDER = "ULTRAHYPERBOLIC_BENCHMARK_CPU"
@@ -107,6 +112,46 @@ def measure(options: argparse.Namespace, folder: Path) -> dict[str, float | bool
     return found
 
 
+def group_of_one(options: argparse.Namespace) -> dict[str, float | bool]:
+    """Seconds of an iteration with messages and without, and by how much losses differ."""
+    import torch
+
+    from ultrahyperbolic import PseudoHyperboloid
+    from ultrahyperbolic.engines.base import BatchState, Problem, RunSpec, Schedule
+    from ultrahyperbolic.engines.distributed_samples import DistributedSampledEngine
+    from ultrahyperbolic.engines.group import joined
+    from ultrahyperbolic.engines.sampled import SampledEngine
+    from ultrahyperbolic.objective import RankedPairs
+
+    rng, n, iterations = np.random.default_rng(0), options.nodes, options.iterations
+    keys = np.unique(rng.integers(0, n * n, n * options.degree))
+    edges = np.stack((keys // n, keys % n), 1)
+    edges = edges[edges[:, 0] < edges[:, 1]]
+    pairs = RankedPairs(n, edges, np.arange(len(edges)) // 1000 * 1000)
+    space = PseudoHyperboloid(3, 3)
+    start = space.random(n, scale=0.3, generator=torch.Generator().manual_seed(0)).numpy()
+    problem = Problem(pairs, [RunSpec(space, Schedule.constant(iterations, temperature=0.1, step=1e-3), "smoothed")])
+    precision: Precision = "float64" if options.device == "cpu" else "float32"
+
+    def trained(kind: type[SampledEngine]) -> tuple[float, Floats]:
+        engine = kind(*problem, device=torch.device(options.device), threads=1, precision=precision)
+        engine.advance(BatchState.start([start]), min(2, iterations))
+        state, began = BatchState.start([start]), time.perf_counter()
+        losses = engine.advance(state, iterations)
+        seconds = (time.perf_counter() - began) / iterations
+        engine.close()
+        return seconds, losses
+
+    alone, expected = trained(SampledEngine)
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1", LOCAL_RANK="0")
+    with joined():
+        together, found = trained(DistributedSampledEngine)
+    return {
+        "nodes": n, "ties": len(edges), "iterations": iterations, "seconds_alone": alone, "seconds_group": together,
+        "largest_difference": float(np.max(np.abs(found / expected - 1.0))),
+    }  # fmt: skip
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE, under flat keys")
@@ -116,9 +161,13 @@ def main() -> None:
     parser.add_argument("--processes", type=int, nargs="+", default=[2])
     parser.add_argument("--backend", choices=("numba", "sampled"), default="numba")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: with --backend sampled")
+    parser.add_argument("--group-of-one", action="store_true", help="what messages cost, with one device")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        found = measure(options, Path(name))
+    if options.group_of_one:
+        found = group_of_one(options)
+    else:
+        with tempfile.TemporaryDirectory() as name:
+            found = measure(options, Path(name))
     print("\n".join(f"{name}: {value}" for name, value in found.items()))
     if options.json is not None:
         options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")

@@ -39,11 +39,13 @@ def ties(tmp_path_factory):
 
 def environment():
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "MASTER"))}
+    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
+    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
     return kept | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 
 
 def started(arguments, processes=None, restarts=0):
-    command = [sys.executable, "-W", "error::FutureWarning", "-W", "error::DeprecationWarning", "-m"]
+    command = [sys.executable, "-m"]
     if processes:
         command += ["torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
         command += [f"--max-restarts={restarts}", "-m"]
@@ -74,7 +76,7 @@ def losses_of(folder):
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))["loss"]
 
 
-@pytest.mark.parametrize("processes", [1, 2, 4])
+@pytest.mark.parametrize("processes", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
 def test_several_processes_give_the_bits_of_one(processes, ties, alone, tmp_path):
     ended(started([ties, "-o", tmp_path / "run", *SETTINGS], processes=processes))
     assert losses_of(tmp_path / "run") == losses_of(alone)

@@ -30,11 +30,13 @@ Q22 = PseudoHyperboloid(2, 2)
 
 def environment():
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "MASTER"))}
+    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
+    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
     return kept | {"PYTHONPATH": str(Path(uh.__file__).parent.parent), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 
 
 def started(*words, processes=None):
-    command = [sys.executable, "-W", "error::FutureWarning", "-W", "error::DeprecationWarning"]
+    command = [sys.executable]
     if processes:
         command += ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
     return subprocess.Popen(
@@ -60,7 +62,7 @@ def alone(tmp_path_factory):
     return np.load(path)
 
 
-@pytest.mark.parametrize("processes", [2, 4])
+@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_several_processes_give_the_bits_of_one(processes, alone, tmp_path):
     out, _ = ended(started(SCRIPT, tmp_path / "found.npz", processes=processes))
     assert f"sampled, {processes} processes, then numba, {processes} processes" in out

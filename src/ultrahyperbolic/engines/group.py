@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import replace
 from datetime import timedelta
 from enum import IntEnum
+from importlib.util import find_spec
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -239,9 +240,11 @@ def versions_here(device: torch.device) -> dict[str, str]:
     found = {"ultrahyperbolic": __version__, "torch": torch.__version__, "numpy": np.__version__}
     if device.type == "cuda":
         return found | {"device": torch.cuda.get_device_name(device)}
-    import numba
+    if find_spec("numba") is not None:
+        import numba
 
-    return found | {"numba": numba.__version__, "machine": platform.machine()}
+        found["numba"] = numba.__version__
+    return found | {"machine": platform.machine()}
 
 
 def open_everywhere(problem: Problem, setup: Setup) -> int:

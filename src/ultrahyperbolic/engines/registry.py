@@ -52,9 +52,9 @@ def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
             f"backend {place.backend!r} computes in one process: start it without torchrun, or use backend "
             "'sampled' or device 'cpu'"
         )
-    from .distributed import DistributedEngine, unfit_for
-
     if place.backend == "numba":
+        from .distributed import DistributedEngine
+
         return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
     from .distributed_samples import DistributedSampledEngine
 
@@ -64,10 +64,17 @@ def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
     )
     if not exact_end or not ends_exactly(place, problem.pairs.n_nodes):
         return engine
-    last = _of_all_pairs(place, problem)
-    if last.backend == "numba" and unfit_for(problem, processes()) is None:
-        return StagedEngine(engine, _distributed(problem, last, exact_end=False))
-    return StagedEngine(engine, kind_of(last.backend).make(problem, last))  # by the first process alone
+    return StagedEngine(engine, _last(problem, _of_all_pairs(place, problem)))
+
+
+def _last(problem: Problem, place: Place) -> Engine:
+    """The engine that looks at all pairs where a training by several processes ends; that of the first, if need be."""
+    if place.backend == "numba":
+        from .distributed import unfit_for
+
+        if unfit_for(problem, processes()) is None:
+            return _distributed(problem, place, exact_end=False)
+    return kind_of(place.backend).make(problem, place)
 
 
 def ends_exactly(place: Place, n_nodes: int) -> bool:

@@ -6,7 +6,7 @@ import signal
 from typing import Protocol
 
 from ..objective import RankedPairs
-from . import distributed, distributed_samples
+from . import distributed_samples
 from .base import Problem
 from .group import Opening, Say, answer, hear, join, own_device, part, received, versions_here
 
@@ -76,6 +76,8 @@ def _made(opening: Opening, pairs: RankedPairs) -> Helper:
     problem = Problem(pairs, opening.specs, opening.best_every, opening.stop_when_ordered)
     setup = opening.setup
     if setup.kind == "numba":
+        from . import distributed
+
         return distributed.Helper(*problem, threads=setup.threads, precision=setup.precision)
     device = own_device(setup.device)
     return distributed_samples.Helper(*problem, device=device, threads=setup.threads, precision=setup.precision)
