@@ -1,7 +1,8 @@
 """How far samples are from the loss they stand for, and how fast they go.
 
-``python benchmarks/sampled.py [--json FILE]``. The bias of the loss and of its gradient for growing samples, with intervals of 95 %, and the exponent with which they
-fall; the bias of the class sums in standard errors; and ties a second.
+``python benchmarks/sampled.py [--json FILE]``. The bias of the loss and of its gradient for growing samples, with
+intervals of 95 %, and the exponent with which they fall; the bias of the class sums in standard errors; and ties a
+second.
 """
 
 from __future__ import annotations

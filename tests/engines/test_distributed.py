@@ -65,11 +65,19 @@ def ended(process, code=0):
     return out, error
 
 
+def trained_alone(ties, folder, *more):
+    ended(started([ties, "-o", folder, "--threads", "1", *SETTINGS, *more]))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def alone(ties, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("alone") / "run"
-    ended(started([ties, "-o", folder, "--threads", "1", *SETTINGS]))
-    return folder
+    return trained_alone(ties, tmp_path_factory.mktemp("alone") / "run")
+
+
+@pytest.fixture(scope="module")
+def alone_by_samples(ties, tmp_path_factory):
+    return trained_alone(ties, tmp_path_factory.mktemp("alone") / "run", "--backend", "sampled")
 
 
 def losses_of(folder):
@@ -98,11 +106,12 @@ def process_of(launcher, rank):
     raise AssertionError(f"there is no process {rank}")
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
-@pytest.mark.parametrize("rank", [0, 1])
-def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, alone, tmp_path):
-    folder = tmp_path / "run"
-    launcher = started([ties, "-o", folder, "--checkpoint-every", 0, *SETTINGS], processes=2, restarts=1)
+in_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
+
+
+def check_that_a_killed_process_is_made_good(ties, expected, folder, rank, *more):
+    arguments = [ties, "-o", folder, "--checkpoint-every", 0, *SETTINGS, *more]
+    launcher = started(arguments, processes=2, restarts=1)
     until = time.monotonic() + 200
     while not (folder / "checkpoint.safetensors").exists():
         assert launcher.poll() is None, launcher.communicate()[1]
@@ -111,9 +120,21 @@ def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, 
     os.kill(process_of(launcher, rank), signal.SIGKILL)
     _, error = ended(launcher)
     assert "exitcode: -9" in error, "the process was killed, and the launcher saw it"
-    assert losses_of(folder) == losses_of(alone)
-    np.testing.assert_array_equal(uh.load(folder).points, uh.load(alone).points)
+    assert losses_of(folder) == losses_of(expected)
+    np.testing.assert_array_equal(uh.load(folder).points, uh.load(expected).points)
     assert not (folder / "checkpoint.safetensors").exists()
+
+
+@in_proc
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, alone, tmp_path):
+    check_that_a_killed_process_is_made_good(ties, alone, tmp_path / "run", rank)
+
+
+@in_proc
+@pytest.mark.slow
+def test_the_same_by_samples(ties, alone_by_samples, tmp_path):
+    check_that_a_killed_process_is_made_good(ties, alone_by_samples, tmp_path / "run", 1, "--backend", "sampled")
 
 
 def test_too_many_processes_are_one_line(tmp_path):
