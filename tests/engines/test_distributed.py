@@ -16,10 +16,10 @@ import pytest
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.cli.torchrun import is_first, started_by_torchrun, was_restarted
-from ultrahyperbolic.engines import distributed, group, registry
+from ultrahyperbolic.engines import distributed, group, memory, registry
 from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.streaming import workspace
-from ultrahyperbolic.engines.processes import ProcessesError, processes
+from ultrahyperbolic.engines.processes import ProcessesError, processes, processes_here, set_processes
 from ultrahyperbolic.objective import RankedPairs
 
 SOURCE = Path(uh.__file__).parent.parent
@@ -192,6 +192,26 @@ def test_an_ordinary_process_is_alone(monkeypatch):
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
     assert (started_by_torchrun(), is_first(), was_restarted(), processes()) == (True, False, True, 1)
+
+
+def test_each_process_of_a_machine_needs_memory(monkeypatch):
+    pairs = RankedPairs(1000, np.array([[0, 1]]), np.zeros(1, dtype=np.int64))
+    spec = RunSpec(PseudoHyperboloid(2, 2), Schedule.constant(3, temperature=0.1, step=0.1))
+    problem, place = Problem(pairs, [spec]), Place("cpu", "numba")
+    alone = memory.estimate(problem, place).host
+    monkeypatch.setattr(memory, "processes_here", lambda: 3)
+    assert memory.estimate(problem, place).host == 3 * alone
+    monkeypatch.setattr(memory, "free_bytes", lambda: 2 * alone)
+    with pytest.raises(MemoryError, match="start fewer processes on this machine"):
+        memory.require_memory(problem, place, lambda count: 0)
+
+
+def test_processes_on_other_machines_have_memory_of_their_own(monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert processes_here() == 1
+    set_processes(4)
+    assert processes_here() == 2
+    set_processes(1)
 
 
 @pytest.mark.parametrize(("place", "scope", "words"), [
