@@ -170,6 +170,7 @@ def main() -> None:
             found = measure(options, Path(name))
     print("\n".join(f"{name}: {value}" for name, value in found.items()))
     if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 

@@ -144,6 +144,7 @@ def main() -> None:
         result |= speed(options.speed[0], options.speed[1], sizes, device, scope)
     print("\n".join(f"{name}: {value}" for name, value in result.items()))
     if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
         options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
