@@ -1,7 +1,8 @@
-"""How far samples are from the loss they stand for, and how fast they go: ``python benchmarks/sampled.py [--json]``.
+"""How far samples are from the loss they stand for, and how fast they go.
 
-The bias of the loss and of its gradient for growing samples, with intervals of 95 %, and the exponent with which they
-fall; the bias of the class sums in standard errors; and ties a second.
+``python benchmarks/sampled.py [--json FILE]``. The bias of the loss and of its gradient for growing samples, with
+intervals of 95 %, and the exponent with which they fall; the bias of the class sums in standard errors; and ties a
+second.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -29,7 +31,7 @@ def points_of(n: int, device: torch.device) -> torch.Tensor:
     return SPACE.random(n, scale=0.3, generator=torch.Generator().manual_seed(0)).to(device)
 
 
-def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> dict[str, object]:
+def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> dict[str, float | None]:
     """Mean error of loss and gradient over draws, relative to their size, with half of an interval of 95 %."""
     points = points_of(pairs.n_nodes, torch.device("cpu")).requires_grad_()
     truth = RankingLoss(pairs, SPACE.pair_function("smoothed", EPSILON), TAU, scope=scope)(points)
@@ -37,7 +39,8 @@ def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> dic
     points, truth = points.detach(), truth.detach()
     # Along the true gradient, where what is off can be told from noise.
     tangent = SPACE.egrad2rgrad(points, gradient)
-    rows = []
+    figures: dict[str, float | None] = {}
+    told: dict[str, list[tuple[int, float]]] = {"loss": [], "gradient": []}
     for count in others:
         loss = SampledLoss(pairs, SampleSizes(pairs.n_edges, count, 4 * count), scope)
         found: list[Estimate] = [loss(points, None, loss.draw(1, k), MEASURE) for k in range(draws)]
@@ -45,26 +48,18 @@ def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> dic
         along = np.array(
             [float((SPACE.egrad2rgrad(points, f.gradient) * tangent).sum() / tangent.square().sum()) for f in found]
         )
-        along -= 1.0
-        rows.append({
-            "others": count,
-            **{
-                name: {
-                    "bias": float(values.mean()),
-                    "interval": float(1.96 * values.std(ddof=1) / draws**0.5),
-                    "deviation": float(values.std(ddof=1)),
-                }
-                for name, values in (("loss", losses), ("gradient", along))
-            },
-        })  # fmt: skip
-    slopes: dict[str, float | None] = {}
-    for name in ("loss", "gradient"):
-        # Only a bias that can be told from nothing falls with anything.
-        known = [(count, row[name]) for count, row in zip(others, rows, strict=True)]
-        told = [(count, abs(v["bias"])) for count, v in known if abs(v["bias"]) > v["interval"]]  # type: ignore[index]
-        counts, sizes = (np.log([each[k] for each in told]) for k in (0, 1))
-        slopes[name] = float(np.polyfit(counts, sizes, 1)[0]) if len(told) > 1 else None
-    return {"scope": scope, "draws": draws, "rows": rows, "exponent": slopes}
+        for name, values in (("loss", losses), ("gradient", along - 1.0)):
+            mean, deviation = float(values.mean()), float(values.std(ddof=1))
+            interval = 1.96 * deviation / draws**0.5
+            about = f"{scope}_{name}"
+            figures |= {f"{about}_bias_{count}": mean, f"{about}_interval_{count}": interval}
+            figures[f"{about}_deviation_{count}"] = deviation
+            if abs(mean) > interval:  # only a bias that can be told from nothing falls with anything
+                told[name].append((count, abs(mean)))
+    for name, known in told.items():
+        counts, sizes = (np.log([each[k] for each in known]) for k in (0, 1))
+        figures[f"{scope}_{name}_exponent"] = float(np.polyfit(counts, sizes, 1)[0]) if len(known) > 1 else None
+    return figures
 
 
 def class_sums(pairs: RankedPairs, draws: int) -> dict[str, float]:
@@ -79,10 +74,10 @@ def class_sums(pairs: RankedPairs, draws: int) -> dict[str, float]:
         all_draws = np.array([f[part].numpy() for f in found])
         error = all_draws.std(0, ddof=1) / draws**0.5
         errors.append(np.abs(all_draws.mean(0) - value)[error > 0.0] / error[error > 0.0])
-    return {"pairs": float(errors[0].max()), "ties": float(errors[1].max(initial=0.0)), "draws": draws}
+    return {"class_sums_pairs": float(errors[0].max()), "class_sums_ties": float(errors[1].max(initial=0.0))}
 
 
-def speed(n: int, m: int, sizes: SampleSizes, device: torch.device, scope: Scope) -> dict[str, object]:
+def speed(n: int, m: int, sizes: SampleSizes, device: torch.device, scope: Scope) -> dict[str, float | None]:
     """Ties a second of drawing, loss and gradient on a random graph."""
     rng = np.random.default_rng(0)
     ends = rng.integers(0, n, (2, m))
@@ -107,10 +102,10 @@ def speed(n: int, m: int, sizes: SampleSizes, device: torch.device, scope: Scope
     seconds = iterate(5)
     peak = torch.cuda.max_memory_allocated() if device.type == "cuda" else None
     return {
-        "nodes": n, "ties": len(edges), "batch": sizes.ties, "others": sizes.others, "scope": scope,
-        "device": str(device), "seconds": seconds, "ties_per_second": min(sizes.ties, len(edges)) / seconds,
-        "peak_bytes": peak,
-    }  # fmt: skip
+        f"{scope}_seconds": seconds,
+        f"{scope}_ties_per_second": min(sizes.ties, len(edges)) / seconds,
+        f"{scope}_peak_bytes": peak,
+    }
 
 
 def graph_of(n: int) -> Graph:
@@ -123,7 +118,7 @@ def graph_of(n: int) -> Graph:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE, under flat keys")
     parser.add_argument("--draws", type=int, default=1000)
     parser.add_argument("--nodes", type=int, default=300, help="of the graph whose bias is measured")
     parser.add_argument("--graph", choices=("random", "karate"), default="random")
@@ -138,15 +133,19 @@ def main() -> None:
     pairs = RankedPairs.of(graph)
     scopes: tuple[Scope, ...] = ("graph", "node")
     sizes, device = SampleSizes(options.batch, options.negatives), torch.device(options.device)
-    result = {
-        "bias": [bias(pairs, scope, options.others, options.draws) for scope in scopes],
-        "class_sums": class_sums(pairs, options.draws),
-        "speed": [speed(options.speed[0], options.speed[1], sizes, device, scope) for scope in scopes],
-    }
-    if options.json:
-        print(json.dumps(result))
-        return
-    print(json.dumps(result, indent=2))
+    result: dict[str, float | str | None] = {
+        "draws": options.draws, "nodes": options.speed[0], "ties": options.speed[1], "batch": options.batch,
+        "others": options.negatives, "device": str(device),
+    }  # fmt: skip
+    for scope in scopes:
+        result |= bias(pairs, scope, options.others, options.draws)
+    result |= class_sums(pairs, options.draws)
+    for scope in scopes:
+        result |= speed(options.speed[0], options.speed[1], sizes, device, scope)
+    print("\n".join(f"{name}: {value}" for name, value in result.items()))
+    if options.json is not None:
+        options.json.parent.mkdir(parents=True, exist_ok=True)
+        options.json.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

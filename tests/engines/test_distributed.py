@@ -16,14 +16,14 @@ import pytest
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.cli.torchrun import is_first, started_by_torchrun, was_restarted
-from ultrahyperbolic.engines import distributed, registry
+from ultrahyperbolic.engines import distributed, group, memory, registry
 from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.streaming import workspace
-from ultrahyperbolic.engines.processes import ProcessesError, processes
+from ultrahyperbolic.engines.processes import ProcessesError, processes, processes_here, set_processes
 from ultrahyperbolic.objective import RankedPairs
 
 SOURCE = Path(uh.__file__).parent.parent
-SETTINGS = ["--iterations", "120", "--no-report", "--signature", "2,2", "--stop", "iterations"]
+SETTINGS = ["--iterations", "200", "--no-report", "--signature", "2,2", "--stop", "iterations"]
 
 
 @pytest.fixture(scope="module")
@@ -39,6 +39,8 @@ def ties(tmp_path_factory):
 
 def environment():
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "MASTER"))}
+    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
+    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
     return kept | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 
 
@@ -63,52 +65,76 @@ def ended(process, code=0):
     return out, error
 
 
+def trained_alone(ties, folder, *more):
+    ended(started([ties, "-o", folder, "--threads", "1", *SETTINGS, *more]))
+    return folder
+
+
 @pytest.fixture(scope="module")
 def alone(ties, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("alone") / "run"
-    ended(started([ties, "-o", folder, "--threads", "1", *SETTINGS]))
-    return folder
+    return trained_alone(ties, tmp_path_factory.mktemp("alone") / "run")
+
+
+@pytest.fixture(scope="module")
+def alone_by_samples(ties, tmp_path_factory):
+    return trained_alone(ties, tmp_path_factory.mktemp("alone") / "run", "--backend", "sampled")
 
 
 def losses_of(folder):
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))["loss"]
 
 
-def test_two_processes_give_the_bits_of_one(ties, alone, tmp_path):
-    ended(started([ties, "-o", tmp_path / "run", *SETTINGS], processes=2))
+@pytest.mark.parametrize("processes", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+def test_several_processes_give_the_bits_of_one(processes, ties, alone, tmp_path):
+    ended(started([ties, "-o", tmp_path / "run", *SETTINGS], processes=processes))
     assert losses_of(tmp_path / "run") == losses_of(alone)
     found, expected = uh.load(tmp_path / "run"), uh.load(alone)
     np.testing.assert_array_equal(found.points, expected.points)
-    assert found.record.timing.backend == "numba, 2 processes"
+    assert found.record.timing.backend == ("numba" if processes == 1 else f"numba, {processes} processes")
 
 
-def rank_one(launcher):
-    """The second process that a launcher has started."""
+def process_of(launcher, rank):
+    """A process that a launcher has started."""
+    wanted = f"\0RANK={rank}\0".encode()
     for path in Path("/proc").glob("[0-9]*"):
         try:
             parent = int((path / "stat").read_text(encoding="ascii").rpartition(")")[2].split()[1])
-            if parent == launcher.pid and b"\0RANK=1\0" in (path / "environ").read_bytes():
+            if parent == launcher.pid and wanted in (path / "environ").read_bytes():
                 return int(path.name)
         except (OSError, ValueError):
             continue
-    raise AssertionError("there is no second process")
+    raise AssertionError(f"there is no process {rank}")
 
 
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
-def test_a_killed_process_is_started_again_and_the_training_goes_on(ties, alone, tmp_path):
-    folder = tmp_path / "run"
-    launcher = started([ties, "-o", folder, "--checkpoint-every", 0, *SETTINGS], processes=2, restarts=1)
+in_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
+
+
+def check_that_a_killed_process_is_made_good(ties, expected, folder, rank, *more):
+    arguments = [ties, "-o", folder, "--checkpoint-every", 0, *SETTINGS, *more]
+    launcher = started(arguments, processes=2, restarts=1)
     until = time.monotonic() + 200
     while not (folder / "checkpoint.safetensors").exists():
         assert launcher.poll() is None, launcher.communicate()[1]
         assert time.monotonic() < until
         time.sleep(0.001)
-    os.kill(rank_one(launcher), signal.SIGKILL)
+    os.kill(process_of(launcher, rank), signal.SIGKILL)
     _, error = ended(launcher)
     assert "exitcode: -9" in error, "the process was killed, and the launcher saw it"
-    assert losses_of(folder) == losses_of(alone)
-    np.testing.assert_array_equal(uh.load(folder).points, uh.load(alone).points)
+    assert losses_of(folder) == losses_of(expected)
+    np.testing.assert_array_equal(uh.load(folder).points, uh.load(expected).points)
     assert not (folder / "checkpoint.safetensors").exists()
+
+
+@in_proc
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, alone, tmp_path):
+    check_that_a_killed_process_is_made_good(ties, alone, tmp_path / "run", rank)
+
+
+@in_proc
+@pytest.mark.slow
+def test_the_same_by_samples(ties, alone_by_samples, tmp_path):
+    check_that_a_killed_process_is_made_good(ties, alone_by_samples, tmp_path / "run", 1, "--backend", "sampled")
 
 
 def test_too_many_processes_are_one_line(tmp_path):
@@ -121,7 +147,7 @@ def test_too_many_processes_are_one_line(tmp_path):
 def test_slabs_are_shared_out_whole():
     for count in (1, 4, 16, 64):
         for world in range(1, 8):
-            owned = [list(distributed.slabs_owned(count, rank, world)) for rank in range(world)]
+            owned = [list(group.owned(count, rank, world)) for rank in range(world)]
             assert [s for mine in owned for s in mine] == list(range(count))
             assert max(map(len, owned)) - min(map(len, owned)) <= 1
 
@@ -133,7 +159,7 @@ def test_slabs_travel_unchanged():
         here.sums[s] = rng.normal(size=2)
         here.gradients[s][:, here.slabs[s] :] = rng.normal(size=(3, 1000 - here.slabs[s]))
     for rank in range(3):
-        mine = distributed.slabs_owned(len(here.sums), rank, 3)
+        mine = group.owned(len(here.sums), rank, 3)
         packed = distributed._packed(here, mine)
         assert len(packed) == distributed._packed_size(here, mine)
         distributed._unpack(there, mine, packed)
@@ -141,19 +167,20 @@ def test_slabs_travel_unchanged():
     np.testing.assert_array_equal(here.gradients, there.gradients)
 
 
-def opening(seed=0, **changed):
+def digest(seed=0, **changed):
     rng = np.random.default_rng(seed)
     pairs = RankedPairs(50, np.sort(rng.permutation(50).reshape(25, 2)), np.zeros(25, dtype=np.int64))
     schedule = Schedule.constant(3, temperature=changed.pop("temperature", 0.1), step=0.1)
+    setup = group.Setup("numba", changed.pop("threads", 1), "float64")
     specs = [RunSpec(PseudoHyperboloid(2, 2), schedule, **changed)]
-    return distributed._Opening(50, pairs.edges, pairs.weaker, specs, 1, False, "float64", {"torch": "2"})
+    return group.Opening(setup, 50, specs, 1, False, {"torch": "2"}).digest(pairs.edges, pairs.weaker)
 
 
 def test_digests_tell_graphs_and_settings_apart():
-    same = {opening().digest, opening().digest}
-    others = [opening(1), opening(temperature=0.2), opening(popularity=True)]
+    same = {digest(), digest()}
+    others = {digest(1), digest(temperature=0.2), digest(popularity=True), digest(threads=2)}
     assert len(same) == 1
-    assert len(same | {other.digest for other in others}) == 4
+    assert len(same | others) == 5
 
 
 def test_an_ordinary_process_is_alone(monkeypatch):
@@ -167,8 +194,28 @@ def test_an_ordinary_process_is_alone(monkeypatch):
     assert (started_by_torchrun(), is_first(), was_restarted(), processes()) == (True, False, True, 1)
 
 
+def test_each_process_of_a_machine_needs_memory(monkeypatch):
+    pairs = RankedPairs(1000, np.array([[0, 1]]), np.zeros(1, dtype=np.int64))
+    spec = RunSpec(PseudoHyperboloid(2, 2), Schedule.constant(3, temperature=0.1, step=0.1))
+    problem, place = Problem(pairs, [spec]), Place("cpu", "numba")
+    alone = memory.estimate(problem, place).host
+    monkeypatch.setattr(memory, "processes_here", lambda: 3)
+    assert memory.estimate(problem, place).host == 3 * alone
+    monkeypatch.setattr(memory, "free_bytes", lambda: 2 * alone)
+    with pytest.raises(MemoryError, match="start fewer processes on this machine"):
+        memory.require_memory(problem, place, lambda count: 0)
+
+
+def test_processes_on_other_machines_have_memory_of_their_own(monkeypatch):
+    monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
+    assert processes_here() == 1
+    set_processes(4)
+    assert processes_here() == 2
+    set_processes(1)
+
+
 @pytest.mark.parametrize(("place", "scope", "words"), [
-    (Place("cpu", "sampled"), "graph", "backend 'sampled' computes in one process"),
+    (Place("cpu", "reference"), "graph", "backend 'reference' computes in one process"),
     (Place("cpu", "numba"), "node", "scope 'node' is computed by one process"),
 ])  # fmt: skip
 def test_what_one_process_computes_is_refused_to_several(place, scope, words, monkeypatch):

@@ -25,7 +25,7 @@ def main() -> None:
         if _helps():
             import sys
 
-            from ..engines.distributed import serve
+            from ..engines.serving import serve
 
             sys.exit(serve())
         from .commands import run

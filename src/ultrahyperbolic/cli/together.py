@@ -24,7 +24,7 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
         if not started_by_torchrun():
             command(*arguments, **options)
             return
-        from ..engines.distributed import ConnectionLostError, joined
+        from ..engines.group import ConnectionLostError, joined
         from ..engines.processes import ProcessesError
 
         try:

@@ -14,6 +14,7 @@ import torch
 
 from ..objective.ranking import MAX_NODES
 from .base import Memory, Place, Problem, batch_bytes
+from .processes import processes_here
 from .registry import kind_of, settle
 
 
@@ -21,10 +22,11 @@ def estimate(problem: Problem, place: Place, start: int = 0) -> Memory:
     """Bytes that a training takes on the host, and on its CUDA device.
 
     ``place`` names a backend; ``start`` are the bytes that making the starting points takes, which are let go of before
-    the first iteration.
+    the first iteration. Each of several processes on a machine has an engine of its own.
     """
     engine = kind_of(place.backend).memory(problem, place)
-    return Memory(max(engine.host, batch_bytes(problem) + start), engine.device)
+    others = (processes_here() - 1) * engine.host
+    return Memory(max(engine.host, batch_bytes(problem) + start) + others, engine.device)
 
 
 def require_memory(problem: Problem, place: Place, start: Callable[[int], int]) -> None:
@@ -84,6 +86,8 @@ def _advice(place: Place, runs: int, fits: Callable[..., bool]) -> str:
         return "use device 'cpu'"
     if place.backend != "sampled" and fits(replace(place, backend="sampled")):
         return "use backend 'sampled'"
+    if processes_here() > 1:
+        return "start fewer processes on this machine"
     return "use fewer dimensions, a smaller graph or a machine with more memory"
 
 

@@ -35,7 +35,7 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     """
     place = settle(place, problem.pairs.n_nodes, problem)
     if processes() > 1:
-        return _distributed(problem, place)
+        return _distributed(problem, place, exact_end=exact_end)
     engine = kind_of(place.backend).make(problem, place)
     if place.backend != "sampled" or not exact_end or not ends_exactly(problem.pairs.n_nodes):
         return engine
@@ -43,13 +43,36 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     return StagedEngine(engine, kind_of(last.backend).make(problem, last))
 
 
-def _distributed(problem: Problem, place: Place) -> Engine:
+def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
     """The engine of the first of several processes."""
-    if place.backend != "numba":
-        raise ProcessesError(f"backend {place.backend!r} computes in one process: start it without torchrun")
-    from .distributed import DistributedEngine
+    if place.backend not in ("numba", "sampled"):
+        raise ProcessesError(
+            f"backend {place.backend!r} computes in one process: start it without torchrun, or use backend "
+            "'sampled' or device 'cpu'"
+        )
+    if place.backend == "numba":
+        from .distributed import DistributedEngine
 
-    return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
+        return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
+    from .distributed_samples import DistributedSampledEngine
+
+    device = place.torch_device
+    engine = DistributedSampledEngine(
+        *problem, device=device, threads=place.threads or 1, precision=sampled.precision_of(place)
+    )
+    if not exact_end or not ends_exactly(problem.pairs.n_nodes):
+        return engine
+    return StagedEngine(engine, _last(problem, _of_all_pairs(place, problem)))
+
+
+def _last(problem: Problem, place: Place) -> Engine:
+    """The engine that looks at all pairs where a training by several processes ends; that of the first, if need be."""
+    if place.backend == "numba":
+        from .distributed import unfit_for
+
+        if unfit_for(problem, processes()) is None:
+            return _distributed(problem, place, exact_end=False)
+    return kind_of(place.backend).make(problem, place)
 
 
 def ends_exactly(n_nodes: int) -> bool:

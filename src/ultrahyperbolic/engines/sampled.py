@@ -64,6 +64,11 @@ def default_sizes(n_edges: int, device: torch.device) -> SampleSizes:
     return SampleSizes(max(1, min(n_edges, _TIES if device.type == "cpu" else _TIES_ELSEWHERE)))
 
 
+def precision_of(place: Place) -> Precision:
+    """Of the pairs of a batch, at a place that is settled."""
+    return place.precision or ("float64" if place.torch_device.type == "cpu" else "float32")
+
+
 class _Run(NamedTuple):
     """What is known of a run before its first iteration."""
 
@@ -86,7 +91,7 @@ class _Run(NamedTuple):
         return self.judge(points, offsets, self.judge.draw(self.spec.seed, _JUDGEMENT), self.measure(iteration))
 
 
-class _Held(NamedTuple):
+class Held(NamedTuple):
     """The arrays of a run on the device; on the CPU they are those of the batch."""
 
     points: Tensor
@@ -159,7 +164,7 @@ class SampledEngine(OneProcess):
         """The same, whatever the states."""
         return self.evaluate
 
-    def _iterate(self, state: BatchState, number: int, run: _Run, held: _Held, iteration: int) -> float:
+    def _iterate(self, state: BatchState, number: int, run: _Run, held: Held, iteration: int) -> float:
         """One iteration of a run: estimate, look at the best, move what was touched."""
         spec, record = run.spec, state.record[number]
         schedule, manifold = spec.schedule, spec.manifold
@@ -204,13 +209,13 @@ class SampledEngine(OneProcess):
             held.offsets[nodes] -= torch.where(near[:, 0] & shift.isfinite(), shift, 0.0)
         return value
 
-    def _hold(self, state: BatchState, number: int, spec: RunSpec) -> _Held:
+    def _hold(self, state: BatchState, number: int, spec: RunSpec) -> Held:
         width = spec.manifold.ambient_dim
         points, free = (torch.from_numpy(array[number, :, :width]) for array in (state.points, state.free))
         offsets = torch.from_numpy(state.offsets[number]).to(self.device) if spec.popularity else None
-        return _Held(points.to(self.device), free.to(self.device) if spec.optimizer == "phi" else points, offsets)
+        return Held(points.to(self.device), free.to(self.device) if spec.optimizer == "phi" else points, offsets)
 
-    def _let_go(self, state: BatchState, number: int, spec: RunSpec, held: _Held) -> None:
+    def _let_go(self, state: BatchState, number: int, spec: RunSpec, held: Held) -> None:
         """Let the batch know where a run stands; on the CPU it does."""
         if self.device.type == "cpu":
             return
@@ -270,8 +275,7 @@ class SampledKind:
     def make(self, problem: Problem, place: Place) -> Engine:
         """The engine."""
         device = place.torch_device
-        precision = place.precision or ("float64" if device.type == "cpu" else "float32")
-        return SampledEngine(*problem, device=device, threads=place.threads, precision=precision)
+        return SampledEngine(*problem, device=device, threads=place.threads, precision=precision_of(place))
 
 
 KIND: EngineKind = SampledKind()

@@ -94,6 +94,9 @@ class SampledLoss:
         Like ``map``, over the blocks of a batch's pairs; a thread pool's keeps all threads busy.
     """
 
+    ways = 1
+    """Among how many devices the blocks of a batch's pairs are shared out: there is a multiple of so many."""
+
     def __init__(
         self,
         pairs: RankedPairs,
@@ -239,7 +242,7 @@ class SampledLoss:
         logs = counts.log() if self.sizes.scaled else torch.zeros_like(counts)
         pairs = Pairs(rows, columns, logs, *self.tied(draw.rows, draw.columns))
         kind = GraphTable if self.scope == "graph" else NodeTable
-        return kind(local, pairs, self.dtype, self.mapper)
+        return kind(local, pairs, self.dtype, self.mapper, self.ways)
 
     def tied(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         """Where in a table of rows, ascending and each once, and columns a node meets itself or a neighbour.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 import torch
@@ -96,14 +97,18 @@ class Pairs(NamedTuple):
 class Table:
     """All pairs of some rows with some columns; no more than a block of them exists at a time."""
 
-    def __init__(self, local: Local, pairs: Pairs, dtype: torch.dtype, mapper: Mapper) -> None:
+    def __init__(self, local: Local, pairs: Pairs, dtype: torch.dtype, mapper: Mapper, ways: int = 1) -> None:
         self.local, self.pairs, self.dtype, self.mapper = local, pairs, dtype, mapper
         # Relative to their middle the points lose the fewest digits.
         middle = local.points[pairs.columns].mean(0)
         self.x, self.y = local.points[pairs.rows] - middle, local.points[pairs.columns] - middle
         size, rows = max(1, at_once(middle.device) // len(pairs.columns)), len(pairs.rows)
-        self.blocks = [slice(start, min(start + size, rows)) for start in range(0, rows, size)]
-        bounds = torch.tensor([*(block.start for block in self.blocks), rows], device=middle.device)
+        cuts = [*range(0, rows, size), rows]
+        if ways > 1:  # equal shares for all
+            count = min(rows, ways * -(-rows // (ways * size)))
+            cuts = [rows * k // count for k in range(count + 1)]
+        self.blocks = [slice(*ends) for ends in pairwise(cuts)]
+        bounds = torch.tensor(cuts, device=middle.device)
         self._cuts: list[int] = torch.searchsorted(pairs.masked_rows, bounds).tolist()
 
     @abstractmethod
