@@ -10,7 +10,7 @@ TYPE_CHECKING = False  # importing typing would take longer than all of this
 if TYPE_CHECKING:
     from typing import Any
 
-    from . import datasets, evaluation, optim, plot, report
+    from . import datasets, evaluation, nn, optim, plot, report
     from .embedding import Embedding
     from .geometry import (
         Check,
@@ -63,6 +63,7 @@ __all__ = [
     "load",
     "lorentz_to_poincare",
     "minimize",
+    "nn",
     "optim",
     "plot",
     "poincare_to_lorentz",
@@ -85,8 +86,8 @@ _HOMES = {
     ".training.sklearn": ("UltrahyperbolicEmbedding",),
 }  # fmt: skip
 _ROOMS = (
-    "contrib", "datasets", "embedding", "engines", "evaluation", "export", "geometry", "graph", "objective", "optim",
-    "pairs", "paper", "plot", "report", "testing", "training",
+    "contrib", "datasets", "embedding", "engines", "evaluation", "export", "geometry", "graph", "nn", "objective",
+    "optim", "pairs", "paper", "plot", "report", "testing", "training",
 )  # fmt: skip
 
 
