@@ -1,4 +1,4 @@
-"""Sizes and seeds, the Poincaré ball, interpolation, the mean, second derivatives and mixed precision."""
+"""Sizes and seeds, the Poincaré ball, interpolation, the mean, second derivatives and autocast."""
 
 from __future__ import annotations
 
@@ -150,10 +150,6 @@ def test_autocast_keeps_the_geometry_in_single_precision(kind):
     plain = work()
     with torch.autocast("cpu", dtype=torch.bfloat16):
         mixed = work()
-        half = torch.nn.Linear(4, 4)(x)
-        assert half.dtype == torch.bfloat16
-        with pytest.raises(TypeError, match=r"z must be float32 or float64, got torch\.bfloat16"):
-            M.phi(half)
     for a, b in zip(plain, mixed, strict=True):
         assert b.dtype == torch.float32
         torch.testing.assert_close(a, b, rtol=0, atol=0, equal_nan=True)

@@ -46,13 +46,12 @@ def test_classes_are_the_nearest_prototypes(M):
 def test_learnt_numbers_are_learnt_and_the_temperature_stays_positive():
     M = uh.PseudoHyperboloid(2, 1)
     x = M.random_near_pole(60, epsilon=0.5, generator=0)
-    nodes = uh.ManifoldParameter(x, M)
     links = (M.dissimilarity(x[:30], x[30:]) < 0.6).double()
     decoder = LinkDecoder(M, radius=0.0, temperature=2.0, dtype=F64)
     optimizer = uh.optim.PseudoRiemannianAdam([*decoder.parameters()], lr=0.1)
     for _ in range(150):
         optimizer.zero_grad()
-        nn.functional.binary_cross_entropy_with_logits(decoder(nodes[:30].detach(), nodes[30:].detach()), links).backward()
+        nn.functional.binary_cross_entropy_with_logits(decoder(x[:30], x[30:]), links).backward()
         optimizer.step()
         assert decoder.temperature > 0
     assert decoder.temperature < 1.0
