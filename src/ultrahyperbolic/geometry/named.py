@@ -204,9 +204,11 @@ class ProductGeometry(Geometry):
         """The geometry of a product; ``ValueError`` where a factor is neither a pseudo-hyperboloid nor flat."""
         found = []
         for factor in manifold.factors:
-            geometry = Geometry.of_manifold(factor) if isinstance(factor, Manifold) else None
+            assert isinstance(factor, Manifold)
+            geometry = Geometry.of_manifold(factor)
             if geometry is None:
-                raise ValueError(f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {factor}")
+                name = factor._label()
+                raise ValueError(f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {name}")
             found.append(geometry)
         return cls(factors=tuple(found), weights=tuple(manifold.weights))
 
@@ -267,7 +269,8 @@ class ProductGeometry(Geometry):
         return "+".join(factor.text + weight for factor, weight in zip(self.factors, weights, strict=True))
 
     def __str__(self) -> str:
-        return self.plain_name
+        plain = all(character not in self.text for character in "@*")
+        return self.plain_name if plain else f"{self.plain_name} ({self.text})"
 
     def to_json(self) -> dict[str, Plain]:
         """Plain data, as ``embedding.parquet`` keeps it."""

@@ -118,9 +118,7 @@ class RankingLoss(nn.Module):
             return self._estimate(points, self._sampler.number)
         between = self.manifold.pair_function(self.dissimilarity, self.epsilon)
         tables = Tables(*(getattr(self, f"_{name}") for name in Tables._fields[:-1]), most=self._most)
-        edges, others = (
-            between(points[i], points[j]) for i, j in (tables.edges.unbind(1), tables.nonedges.unbind(1))
-        )
+        edges, others = (between(points[i], points[j]) for i, j in (tables.edges.unbind(1), tables.nonedges.unbind(1)))
         return loss_of_distances(tables, edges, others, self.temperature, scope=self.scope)
 
     def _estimate(self, points: Tensor, sampler: int) -> Tensor:

@@ -160,10 +160,13 @@ def geometry_of(
     if product is not None:
         if p is not None or q is not None or dim is not None or flat or beta not in (None, DEFAULT.beta):
             raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
-        if isinstance(product, Product) and product.learnable:
+        if isinstance(product, str):
+            return ProductGeometry.of_text(product)
+        if not isinstance(product, Product):
+            raise TypeError(f"product must be a Product or text such as '3,1+flat2', got {product!r}")
+        if product.learnable:
             raise ValueError("embed does not learn beta: give a product whose curvatures are fixed")
-        made = isinstance(product, Product)
-        return ProductGeometry.of_product(product) if made else ProductGeometry.of_text(product)
+        return ProductGeometry.of_product(product)
     if (p is None) != (q is None):
         raise ValueError(f"p and q go together, got p = {p} and q = {q}")
     if p is not None and (dim is not None or flat):
