@@ -22,6 +22,7 @@ from ..objective.sampled import Measure
 from ..pairs.kinds import KernelSpace, kernel_space
 
 _SMOOTHING = 0.1
+_TABLES = Tables._fields[1:]
 
 
 class RankingLoss(nn.Module):
@@ -92,7 +93,7 @@ class RankingLoss(nn.Module):
             return
         tables = Tables.of(pairs)
         self._most = tables.most
-        for name, table in zip(Tables._fields, tables[:-1], strict=False):
+        for name, table in zip(_TABLES, tables[1:], strict=True):
             self.register_buffer(f"_{name}", table, persistent=False)
 
     @classmethod
@@ -107,7 +108,8 @@ class RankingLoss(nn.Module):
         """The loss of ties [m, 2] between nodes 0, …, n_nodes - 1 with weights [m], all 1 where None."""
         ends = torch.as_tensor(ties, dtype=torch.int64).reshape(-1, 2).cpu()
         held = torch.ones(len(ends)) if weights is None else torch.as_tensor(weights).detach().cpu()
-        graph = Graph.from_arrays(*ends.numpy().T, held.double().numpy(), ids=range(n_nodes))
+        first, second = ends.numpy().T
+        graph = Graph.from_arrays(first, second, held.double().numpy(), ids=range(n_nodes))
         return cls(graph, manifold, **options)
 
     def forward(self, points: Tensor) -> Tensor:
@@ -117,7 +119,7 @@ class RankingLoss(nn.Module):
         if self._sampler is not None:
             return self._estimate(points, self._sampler.number)
         between = self.manifold.pair_function(self.dissimilarity, self.epsilon)
-        tables = Tables(*(getattr(self, f"_{name}") for name in Tables._fields[:-1]), most=self._most)
+        tables = Tables(self._most, *(getattr(self, f"_{name}") for name in _TABLES))
         edges, others = (between(points[i], points[j]) for i, j in (tables.edges.unbind(1), tables.nonedges.unbind(1)))
         return loss_of_distances(tables, edges, others, self.temperature, scope=self.scope)
 
@@ -129,7 +131,8 @@ class RankingLoss(nn.Module):
         settings = [space.radius, self.temperature, self.epsilon or _SMOOTHING]
         there, which = points.detach(), [sampler, self.seed, space.time, space.kind]
         loss, gradient = _sampled(there, now, which, settings)
-        return loss + ((points - there) * gradient).sum()  # the loss, with this gradient
+        value: Tensor = loss + ((points - there) * gradient).sum()  # the loss, with this gradient
+        return value
 
     def extra_repr(self) -> str:
         """What ``repr`` shows beside the manifold."""

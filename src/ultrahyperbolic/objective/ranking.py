@@ -106,6 +106,8 @@ class RankedPairs:
 class Tables(NamedTuple):
     """The pairs of a graph as index tensors on a device: what the loss of distances looks up."""
 
+    most: int
+    """How many edges the node of most edges has."""
     edges: Tensor
     """[m, 2], weakest class first."""
     weaker: Tensor
@@ -124,8 +126,6 @@ class Tables(NamedTuple):
     """[m, 2] where an edge stands."""
     nodes: Tensor
     """[2m] whose edge it is."""
-    most: int
-    """How many edges the node of most edges has."""
 
     @classmethod
     def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Tables:
@@ -136,7 +136,7 @@ class Tables(NamedTuple):
             listed.starts, listed.places, np.repeat(np.arange(pairs.n_nodes), np.diff(listed.offsets)),
         )  # fmt: skip
         tensors = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
-        return cls(*tensors, most=int(np.diff(listed.offsets).max(initial=0)))
+        return cls(int(np.diff(listed.offsets).max(initial=0)), *tensors)
 
 
 class RankingLoss:

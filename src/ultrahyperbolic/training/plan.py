@@ -193,7 +193,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
         usual = sampled_iterations(graph, place) if by_samples else default_iterations(graph)
         preset["iterations"] = usual if plan.old is None else fewer(usual)
     preset.update(plan.wishes.frame)
-    config = configured(preset, **located_in(plan.where), seed=plan.seed)
+    preset.update(located_in(plan.where))
+    config = configured(preset, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if plan.preset is None:
         popularity = plan.wishes.popularity
