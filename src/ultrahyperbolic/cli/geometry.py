@@ -33,7 +33,8 @@ def geometry_named(
     """The geometry of --signature, --p and --q, --flat, --dim, --beta and --product; naming it twice is refused."""
     if (p is None) != (q is None):
         raise Refused("--p and --q go together: give both, or --signature")
-    named = [name for name in (signature, None if p is None else f"{p},{q}", "flat" if flat else None) if name]
+    pair = None if p is None else f"{p},{q}"
+    named = [text for text in (signature, pair, "flat" if flat else None) if text is not None]
     if len(named) + (product is not None) > 1:
         raise Refused("--signature, --p with --q, --flat and --product name the geometry: give one of them")
     if product is None:

@@ -28,8 +28,10 @@ class Space(NamedTuple):
     """|β|; 1 of flat space."""
 
     @classmethod
-    def from_json(cls, data: Mapping[str, object]) -> Space:
+    def from_json(cls, data: object) -> Space:
         """The space that ``embedding.parquet`` names; ``ValueError`` where it names none."""
+        if not isinstance(data, Mapping):
+            raise ValueError(f"no manifold: {data}")
         kind = data.get("kind")
         if kind == "flat":
             return cls(0, _count(data, "dim", 1))
@@ -126,9 +128,7 @@ class Spaces(NamedTuple):
 
 def space_of(data: object) -> Space | Spaces:
     """The space or the product that ``embedding.parquet`` names; ``ValueError`` where it names none."""
-    if not isinstance(data, Mapping):
-        raise ValueError(f"no manifold: {data}")
-    if data.get("kind") != "product":
+    if not isinstance(data, Mapping) or data.get("kind") != "product":
         return Space.from_json(data)
     factors, weights = data.get("factors"), data.get("weights")
     if not isinstance(factors, Sequence) or not isinstance(weights, Sequence) or len(factors) != len(weights):
