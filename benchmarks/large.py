@@ -76,12 +76,18 @@ def area(ties: NDArray[np.float64], others: NDArray[np.float64]) -> float:
     return float((ranks[: len(ties)].mean() - (len(ties) - 1) / 2) / len(others))
 
 
+def _among(pairs: Ints, ties: Ints, n: int) -> NDArray[np.bool_]:
+    """Whether pairs [k, 2] are among ties [m, 2], which are in ascending order."""
+    keys, wanted = ties @ np.array([n, 1]), pairs @ np.array([n, 1])
+    found: NDArray[np.bool_] = keys[np.searchsorted(keys, wanted).clip(max=len(keys) - 1)] == wanted
+    return found
+
+
 def areas(graph: Graph, held: Ints, points: torch.Tensor, manifold: Manifold, seed: int = 0) -> dict[str, float]:
     """AUC of held-out ties against pairs without a tie, by distance and by preferential attachment."""
     rng, n = np.random.default_rng(seed), graph.n_nodes
     pairs = np.sort(rng.integers(0, n, (2 * len(held), 2)), 1)
-    known = np.concatenate((graph.edges, held))
-    pairs = pairs[~np.isin(pairs[:, 0] * n + pairs[:, 1], known[:, 0] * n + known[:, 1]) & (pairs[:, 0] < pairs[:, 1])]
+    pairs = pairs[(pairs[:, 0] < pairs[:, 1]) & ~_among(pairs, graph.edges, n) & ~_among(pairs, held, n)]
     pairs, degree = pairs[: len(held)], graph.degree.astype(np.float64)
 
     def near(some: Ints) -> NDArray[np.float64]:

@@ -1,9 +1,10 @@
-"""What a manifold parameter costs: one optimiser step of a million points, beside geoopt's Lorentz model.
+"""What manifold parameters cost: one optimiser step of a million points, and of many small parameters.
 
     python benchmarks/parameters.py --json out/parameters.json
 
 The same points and gradients in float64, five coordinates, one thread unless told otherwise. Every optimiser takes a
-step in turn, several rounds of it; of each the least CPU time counts, which other programs disturb least.
+step in turn, several rounds of it; of each the least CPU time counts, which other programs disturb least. The many
+small parameters, of ten points each, are moved together, as our optimisers do, one after the other, and by geoopt.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import torch
 from torch.optim import Optimizer
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
+from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, groups
 
 
 def measured(optimizer: Optimizer, parameter: torch.Tensor, gradient: torch.Tensor) -> float:
@@ -28,10 +29,44 @@ def measured(optimizer: Optimizer, parameter: torch.Tensor, gradient: torch.Tens
     return time.process_time() - start
 
 
+def many(count: int, rounds: int) -> dict[str, float]:
+    """Seconds of a step of so many small parameters: together, one after the other, and geoopt's."""
+    Q, H = uh.PseudoHyperboloid(3, 1), uh.PseudoHyperboloid(4, 0)
+    lorentz = geoopt.Lorentz(k=torch.tensor(1.0, dtype=torch.float64))
+    generator, small = torch.Generator().manual_seed(0), groups._SMALL
+    gradients = [1e-3 * torch.randn(10, 5, dtype=torch.float64, generator=generator) for _ in range(count)]
+    found: dict[str, float] = {}
+    for kind, ours, theirs in (
+        ("sgd", PseudoRiemannianSGD, geoopt.optim.RiemannianSGD),
+        ("adam", PseudoRiemannianAdam, geoopt.optim.RiemannianAdam),
+    ):
+        mine = [uh.ManifoldParameter(Q.random(10, scale=0.3, generator=k), Q) for k in range(count)]
+        others = [
+            geoopt.ManifoldParameter(H.random(10, scale=0.3, generator=k), manifold=lorentz) for k in range(count)
+        ]
+        for way, params, make in (("together", mine, ours), ("each", mine, ours), ("geoopt", others, theirs)):
+            optimizer = make(params, lr=1e-3)
+            groups._SMALL = 0 if way == "each" else small
+            for _ in range(rounds):
+                for parameter, gradient in zip(params, gradients, strict=True):
+                    parameter.grad = gradient.clone()
+                start = time.process_time()
+                optimizer.step()
+                seconds = time.process_time() - start
+                name = f"many_{kind}_{way}_seconds"
+                found[name] = min(found.get(name, seconds), seconds)
+        groups._SMALL = small
+        found[f"many_{kind}_each_over_together"] = (
+            found[f"many_{kind}_each_seconds"] / found[f"many_{kind}_together_seconds"]
+        )
+    return found
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--points", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--many", type=int, default=200, help="small parameters in one optimiser")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
@@ -64,9 +99,18 @@ def main() -> None:
         ratio = value / seconds[f"geoopt {kind}, Lorentz"]
         rows.append({"step": name, "seconds": value, "ratio": ratio})
         print(f"{name:22} {value:7.3f} s  {ratio:5.2f} times geoopt's")
+    small = many(arguments.many, arguments.rounds)
+    for kind in ("sgd", "adam"):
+        together, each, theirs = (small[f"many_{kind}_{way}_seconds"] for way in ("together", "each", "geoopt"))
+        print(
+            f"{arguments.many} small parameters, {kind:4} {1e3 * together:6.1f} ms together, "
+            f"{1e3 * each:6.1f} ms one by one ({each / together:.0f} times), geoopt {1e3 * theirs:6.1f} ms"
+        )
     if arguments.json:
         arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps({**vars(arguments), "json": str(arguments.json), "rows": rows}, indent=2))
+        arguments.json.write_text(
+            json.dumps({**vars(arguments), "json": str(arguments.json), **small, "rows": rows}, indent=2)
+        )
 
 
 if __name__ == "__main__":

@@ -25,14 +25,14 @@ class Model(nn.Module):
         super().__init__()
         torch.manual_seed(seed)
         self.manifold, self.between = uh.PseudoHyperboloid(2, 2, -4.0), uh.PseudoHyperboloid(3, 1)
-        self.nodes = uh.ManifoldParameter(self.manifold.random_near_pole(N, generator=seed), self.manifold)
+        self.nodes = uh.nn.ManifoldEmbedding(N, self.manifold, generator=seed, dtype=torch.float64)
         self.first = uh.nn.PseudoLinear(self.manifold, self.between, dtype=torch.float64)
         self.second = uh.nn.PseudoLinear(self.between, self.between, dtype=torch.float64)
         self.activation = uh.nn.PseudoActivation(self.between)
         self.head = nn.Linear(self.between.ambient_dim, 2, dtype=torch.float64)
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        scores: torch.Tensor = self.head(self.second(self.activation(self.first(self.nodes[rows]))))
+        scores: torch.Tensor = self.head(self.second(self.activation(self.first(self.nodes(rows)))))
         return scores
 
 
@@ -59,7 +59,7 @@ def test_one_optimiser_trains_it_all():
     losses = train(model, 40)
     assert losses[-1] < 0.8 * losses[0]
     assert all((value != before[name]).any() for name, value in model.named_parameters())
-    model.manifold.assert_point(model.nodes.detach())
+    model.manifold.assert_point(model.nodes.weight.detach())
 
 
 def test_it_is_saved_and_loaded_as_weights_alone():
@@ -69,7 +69,7 @@ def test_it_is_saved_and_loaded_as_weights_alone():
     file.seek(0)
     other = Model(1)
     other.load_state_dict(torch.load(file, weights_only=True))
-    assert isinstance(other.nodes, uh.ManifoldParameter)
+    assert isinstance(other.nodes.weight, uh.ManifoldParameter)
     assert train(other) == train(model)
 
 
@@ -89,10 +89,10 @@ def test_it_moves_to_cuda():
     model = Model()
     alone = train(copy.deepcopy(model))
     model.to("cuda")
-    assert isinstance(model.nodes, uh.ManifoldParameter)
+    assert isinstance(model.nodes.weight, uh.ManifoldParameter)
     assert {value.device.type for value in [*model.parameters(), *model.buffers()]} == {"cuda"}
     assert train(model, rows=torch.arange(N, device="cuda")) == pytest.approx(alone, rel=1e-6)
-    model.manifold.assert_point(model.nodes.detach())
+    model.manifold.assert_point(model.nodes.weight.detach())
 
 
 PROCESS = """
@@ -115,7 +115,7 @@ for _ in range(10):
     dist.all_reduce(whole)
     if rank == 0:
         print(repr(whole.item() / 2))
-model.manifold.assert_point(model.nodes.detach())
+model.manifold.assert_point(model.nodes.weight.detach())
 dist.destroy_process_group()
 """
 

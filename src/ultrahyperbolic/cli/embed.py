@@ -6,7 +6,7 @@ import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,7 @@ from ..progress import bar
 from . import options as opt
 from . import summary
 from .errors import Refused, refusing
+from .geometry import geometry_named
 from .options import Dissimilarity
 from .output import print_json
 from .resume import reopen
@@ -59,6 +60,10 @@ def embed(
     dim: Annotated[
         int | None,
         _option(_GEOMETRY, "--dim", min=1, help="Dimension instead: the signature is chosen (see select), or flat."),
+    ] = None,
+    product: Annotated[
+        str | None,
+        _option(_GEOMETRY, "--product", metavar="PARTS", help="Geometries side by side, such as 3,1+2,0+flat2."),
     ] = None,
     beta: Annotated[
         float | None, _option(_GEOMETRY, "--beta", help="Below 0; 1/beta is the curvature. -1 if not said.")
@@ -250,7 +255,7 @@ def embed(
         _resume(context, place, None, threads, keeping, again=True)
         return
     overwrite = overwrite or left == "a beginning"
-    where = _geometry(_signature(signature, p, q, flat=flat), dim, beta)
+    where = geometry_named(signature, p, q, dim, beta, product, flat=flat)
     ends, smoothing, longest = (
         None if text is None else opt.parse_ends(name, text)
         for name, text in (("--temperature", temperature), ("--epsilon", epsilon), ("--max-step", max_step))
@@ -312,50 +317,6 @@ def _resume(
         print_json(summary.as_json(open_embedding(folder), folder))
     elif not keeping.quiet:
         print(f"{folder} is finished: {task}")
-
-
-class _Where(TypedDict, total=False):
-    """The geometry as `ultrahyperbolic.training.plan.geometry_of` takes it."""
-
-    p: int
-    q: int
-    dim: int
-    flat: bool
-    beta: float
-
-
-def _signature(signature: str | None, p: int | None, q: int | None, *, flat: bool) -> str | None:
-    """The signature that --signature, --p and --q, or --flat name: one of them."""
-    if (p is None) != (q is None):
-        raise Refused("--p and --q go together: give both, or --signature")
-    named = [
-        text for text in (signature, None if p is None else f"{p},{q}", "flat" if flat else None) if text is not None
-    ]
-    if len(named) > 1:
-        raise Refused("--signature, --p with --q, and --flat name the geometry: give one of them")
-    return named[0] if named else None
-
-
-def _geometry(signature: str | None, dim: int | None, beta: float | None) -> _Where:
-    """The geometry that the options name."""
-    found = _Where()
-    if dim is not None:
-        found["dim"] = dim
-    if signature is not None:
-        pair = opt.parse_signature(signature)
-        if pair is not None and dim is not None:
-            raise Refused(f"--signature {signature} says the dimension, {sum(pair)}: leave --dim out")
-        if pair is None:
-            found["flat"] = True
-        else:
-            found["p"], found["q"] = pair
-    if beta is not None:
-        if "flat" in found:
-            raise Refused("--beta curves a manifold, and --signature flat has no curvature: leave it out")
-        if not (math.isfinite(beta) and beta < 0):
-            raise Refused(f"--beta {beta:g}: a finite number below 0 is needed, such as -1")
-        found["beta"] = beta
-    return found
 
 
 def _check_machine(device: str | None, backend: str, precision: str | None) -> None:

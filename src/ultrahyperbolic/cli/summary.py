@@ -42,6 +42,7 @@ def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     """The graph, the training, the measures and the nodes with the smallest delta."""
     from ..embedding.answers import label_texts
+    from ..geometry.named import described
     from ..graph.fold import policy_words
     from ..verdict import reservations, shows_hierarchy
 
@@ -64,7 +65,7 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
             f"geometry: {record.select.get('winner')} was chosen for dimension {geometry.dim}"
             + (f"; {near} did about as well" if near else "")
         )
-    where = embedding.manifold if geometry is None else geometry
+    where = described(embedding.manifold) or embedding.manifold
     seconds = waited() or record.timing.seconds or 0.0
     print(f"embedded on {where}, seed {record.seed}, in {seconds:.1f} s: {stopped}")
     if result is not None and result.nonfinite:

@@ -6,7 +6,7 @@ The formulas are those of ``geometry.separation`` and ``geometry.dissimilarity``
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ _TOLERANCE = 1e-8
 
 
 class Space(NamedTuple):
-    """Q^{p,q}_β or R^d, as far as distances need it."""
+    """Q^{p,q}_β or R^d, as far as distances need it; `space_of` finds it, or a product."""
 
     time: int
     """q + 1; 0 of flat space."""
@@ -96,6 +96,46 @@ class Space(NamedTuple):
             turn = np.where(close, (inner / scale + (stretch - 1.0) ** 2) / (2.0 * stretch), side * cosine - 1.0)
         w: Floats = np.where(side > 0, 0.5 * turn, -1.0 - 0.5 * turn)
         return w
+
+
+class Spaces(NamedTuple):
+    """A product: spaces side by side."""
+
+    spaces: Sequence[Space]
+    weights: Sequence[float]
+
+    @property
+    def ambient_dim(self) -> int:
+        """How many coordinates a point has."""
+        return sum(space.ambient_dim for space in self.spaces)
+
+    def _split(self, points: Floats) -> list[Floats]:
+        return np.split(points, np.cumsum([space.ambient_dim for space in self.spaces])[:-1], axis=-1)
+
+    def holds(self, points: Floats) -> bool:
+        """Whether points [n, d] are on it."""
+        return all(space.holds(own) for space, own in zip(self.spaces, self._split(points), strict=True))
+
+    def distances(self, x: Floats, points: Floats) -> Floats:
+        """[n] √(Σ w_k D_k²) of a point [d] to points [n, d]."""
+        total = np.zeros(len(points))
+        for space, weight, a, b in zip(self.spaces, self.weights, self._split(x), self._split(points), strict=True):
+            found = space.distances(a, b)
+            total += weight * (found if space.time == 0 else found**2)
+        root: Floats = np.sqrt(total)
+        return root
+
+
+def space_of(data: object) -> Space | Spaces:
+    """The space or the product that ``embedding.parquet`` names; ``ValueError`` where it names none."""
+    if not isinstance(data, Mapping) or data.get("kind") != "product":
+        return Space.from_json(data)
+    factors, weights = data.get("factors"), data.get("weights")
+    if not isinstance(factors, Sequence) or not isinstance(weights, Sequence) or len(factors) != len(weights):
+        raise ValueError("a product has a weight for each factor")
+    if not factors or not all(isinstance(w, int | float) and 0 < w < math.inf for w in weights):
+        raise ValueError(f"the weights of a product must be positive, got {weights!r}")
+    return Spaces([Space.from_json(factor) for factor in factors], [float(weight) for weight in weights])
 
 
 def _hyperbolic_angle(w: Floats) -> Floats:

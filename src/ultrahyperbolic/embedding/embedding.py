@@ -20,6 +20,7 @@ from ..evaluation.components import component_delta
 from ..evaluation.hierarchy import ranks_of
 from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
+from ..geometry.named import described
 from ..graph.attributes import Attributes, as_attributes
 from ..pairs import Nearest, nearest, row_sums
 from . import answers, forms, store
@@ -352,11 +353,14 @@ class Embedding:
 
     @property
     def _table(self) -> store.Table:
-        if self.geometry is None:
-            raise TypeError(f"only pseudo-hyperboloids and flat space can be saved, and this is on {self.manifold}")
+        geometry = described(self.manifold)
+        if geometry is None:
+            raise TypeError(
+                f"only pseudo-hyperboloids, flat space and products of them can be saved, not {self.manifold}"
+            )
         ends = None if self.rank_intervals is None else np.array(self.rank_intervals[:2])
         return store.Table(
-            self.ids, self.points, self.delta, self.geometry.to_json(), ends, self.popularity, self.labels,
+            self.ids, self.points, self.delta, geometry.to_json(), ends, self.popularity, self.labels,
             self.attributes, self._ties,
         )  # fmt: skip
 

@@ -12,7 +12,7 @@ import numpy as np
 from ..graph.attributes import Attributes
 from . import store
 from .answers import Floats, Ints, Labels, Rows
-from .distances import Space
+from .distances import space_of
 from .record import RunRecord
 
 
@@ -28,7 +28,7 @@ class Saved:
         """Read a folder; ``ValueError`` where a file is not what was written. ``ties`` are read if asked for."""
 
         def check(table: store.Table) -> None:
-            if not Space.from_json(table.manifold).holds(table.points):
+            if not space_of(table.manifold).holds(table.points):
                 from .embedding import Embedding
 
                 Embedding.load(folder)  # which says what is wrong with them
@@ -82,7 +82,7 @@ class Saved:
     def distances_from(self, row: int) -> Floats:
         """[n] of the node in a row to all."""
         points = self.table.points
-        return Space.from_json(self.table.manifold).distances(points[row], points)
+        return space_of(self.table.manifold).distances(points[row], points)
 
     def tied_to(self, row: int) -> Ints | None:
         """The rows of the nodes tied to the node in a row; None where the folder does not say."""

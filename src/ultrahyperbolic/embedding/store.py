@@ -20,7 +20,7 @@ from ..graph.attributes import Attributes, free_names
 from ..graph.parquet import read_parquet
 from ..graph.rows import Number
 from .answers import Labels, label_texts
-from .distances import Space
+from .distances import space_of
 from .ids import as_texts, from_texts, kind_of
 from .record import Json, RunRecord
 
@@ -279,7 +279,7 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
 
     def choose(schema: pyarrow.Schema) -> list[str]:
         about.update(json.loads((schema.metadata or {})[_ABOUT.encode()]))
-        width = Space.from_json(about["manifold"]).ambient_dim
+        width = space_of(about["manifold"]).ambient_dim
         if width > len(schema.names):
             raise ValueError(f"its manifold has {width} coordinates, and it has {len(schema.names)} columns")
         numbers = [*(f"x{k}" for k in range(width)), "delta"]
@@ -299,7 +299,7 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
     if any(column.null_count for column in table.columns):
         raise ValueError("there are gaps in it")
     texts: list[str] = table.column("node").to_pylist()
-    width = Space.from_json(about["manifold"]).ambient_dim
+    width = space_of(about["manifold"]).ambient_dim
     points: Floats = np.stack([_floats(table, f"x{k}") for k in range(width)], axis=1)
     delta: Floats = _floats(table, "delta")
     known = [_in_memory(table.column(name), np.int64) for name in _RANK_ENDS if name in table.column_names]

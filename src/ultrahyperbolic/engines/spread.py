@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..geometry import Manifold, Product
 from ..loop import Every, Progress
 from .base import BatchState, Floats, RunSpec
 
@@ -53,9 +54,18 @@ class _Follower:
 
     def look(self, state: BatchState) -> None:
         for run, (spec, relative) in enumerate(zip(self.specs, self.relative, strict=True)):
-            quadric = spec.manifold.quadric
-            if relative and quadric is not None:
-                points = state.points[run, :, : spec.manifold.ambient_dim] / quadric.radius
-                spread = quadric.radius * spread_of(points, quadric.time)
-                if np.isfinite(spread):
+            if relative:
+                spread = _spread_on(spec.manifold, state.points[run, :, : spec.manifold.ambient_dim])
+                if spread is not None and np.isfinite(spread):
                     state.record["reach"][run] = spread
+
+
+def _spread_on(manifold: Manifold, points: Floats) -> float | None:
+    """The spread on a manifold, of a product that of its factors together; None where it is not known."""
+    if isinstance(manifold, Product):
+        pieces = np.split(points, np.cumsum(manifold.sizes)[:-1], axis=1)
+        parts = zip(manifold.factors, pieces, strict=True)
+        found = [_spread_on(factor, own) for factor, own in parts if isinstance(factor, Manifold)]
+        return float(np.sqrt(sum(spread**2 for spread in found if spread is not None)))
+    quadric = manifold.quadric
+    return None if quadric is None else quadric.radius * spread_of(points / quadric.radius, quadric.time)

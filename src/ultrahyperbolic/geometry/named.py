@@ -1,15 +1,23 @@
-"""Which geometry: Q^{p,q}_β or R^d as plain data, with its manifold, its names and its JSON."""
+"""Which geometry: Q^{p,q}_β, R^d or a product of them as plain data, with its manifold, its names and its JSON."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..checks import check_count, format_number
+from ..checks import check_count, check_positive, format_number
 from .flat import Euclidean
 from .manifold import Manifold
+from .product import Product
 from .pseudo_hyperboloid import PseudoHyperboloid
+
+Plain = str | int | float | Sequence["Plain"] | Mapping[str, "Plain"]
+# A factor: p,q with maybe @β, or flat and a dimension; and maybe * and a weight.
+_FACTOR = re.compile(
+    r"\s*(?:([0-9]{1,9})\s*,\s*([0-9]{1,9})(?:@(-[0-9.eE-]+))?|flat([0-9]{1,9}))(?:\*([0-9.eE-]+))?\s*"
+)
 
 
 @dataclass(frozen=True)
@@ -56,6 +64,11 @@ class Geometry:
     def is_flat(self) -> bool:
         """Whether it has no curvature."""
         return self.flat is not None
+
+    @property
+    def parts(self) -> tuple[Geometry, ...]:
+        """The factors of a product; of any other geometry, itself."""
+        return (self,)
 
     @property
     def space_dimensions(self) -> int:
@@ -117,7 +130,14 @@ class Geometry:
     def __str__(self) -> str:
         return self.plain_name if self.is_flat else f"{self.plain_name}, beta {format_number(self.beta)}"
 
-    def to_json(self) -> dict[str, str | int | float]:
+    @property
+    def text(self) -> str:
+        """As a factor of a product is written: 3,1 or 3,1@-4 or flat2."""
+        if self.is_flat:
+            return f"flat{self.flat}"
+        return f"{self.p},{self.q}" + ("" if self.beta == -1.0 else f"@{format_number(self.beta)}")
+
+    def to_json(self) -> dict[str, Plain]:
         """Plain data, as ``embedding.parquet`` keeps it."""
         if self.flat is not None:
             return {"kind": "flat", "dim": self.flat}
@@ -127,6 +147,8 @@ class Geometry:
     def from_json(cls, data: Mapping[str, object]) -> Geometry:
         """The reverse of `to_json`; ``ValueError`` where it is not that."""
         kind = data.get("kind")
+        if kind == "product":
+            return ProductGeometry.of_json(data)
         if kind == "flat":
             return cls.of_flat(_integer(data, "dim"))
         if kind == "pseudo_hyperboloid":
@@ -135,6 +157,149 @@ class Geometry:
                 raise ValueError(f"beta must be a number, got {beta!r}")
             return cls.curved(_integer(data, "p"), _integer(data, "q"), beta)
         raise ValueError(f"unknown manifold {kind!r}")
+
+
+@dataclass(frozen=True)
+class ProductGeometry(Geometry):
+    """Geometries side by side: p, q and flat are theirs, not its own.
+
+    >>> found = ProductGeometry.of_text("3,1 + 2,0@-4 + flat2*0.5")
+    >>> found.text, found.name, found.dim
+    ('3,1+2,0@-4+flat2*0.5', 'Q^{3,1} × Q^{2,0} × R^2', 8)
+    """
+
+    factors: tuple[Geometry, ...] = ()
+    weights: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(self.factors) != len(self.weights) or not self.factors:
+            raise ValueError(f"a product has a weight for each factor, got {len(self.factors)} and {self.weights}")
+        for weight in self.weights:
+            check_positive("a weight of the product", weight)
+
+    @classmethod
+    def of_text(cls, text: str) -> ProductGeometry:
+        """Of factors p,q or flat and a dimension, joined by +; @β and *weight may follow one."""
+        factors, weights = [], []
+        for part in text.split("+"):
+            match = _FACTOR.fullmatch(part)
+            try:
+                if match is None:
+                    raise ValueError
+                p, q, beta, flat, weight = match.groups()
+                factor = Geometry.of_flat(int(flat)) if flat else Geometry.curved(int(p), int(q), float(beta or -1))
+                if not factor.dim:
+                    raise ValueError
+                factors.append(factor)
+                weights.append(float(weight or 1))
+            except ValueError:
+                raise ValueError(
+                    f"product must be factors joined by +, each p,q or flat and a dimension, such as 3,1+2,0+flat2 "
+                    f"(with 2,0@-4 for beta = -4), got {text!r}"
+                ) from None
+        return cls(factors=tuple(factors), weights=tuple(weights))
+
+    @classmethod
+    def of_product(cls, manifold: Product) -> ProductGeometry:
+        """The geometry of a product; ``ValueError`` where a factor is neither a pseudo-hyperboloid nor flat."""
+        found = []
+        for factor in manifold.factors:
+            assert isinstance(factor, Manifold)
+            geometry = Geometry.of_manifold(factor)
+            if geometry is None:
+                name = factor._label()
+                raise ValueError(f"a product of pseudo-hyperboloids and flat spaces is needed, and it has {name}")
+            found.append(geometry)
+        return cls(factors=tuple(found), weights=tuple(manifold.weights))
+
+    @property
+    def parts(self) -> tuple[Geometry, ...]:
+        """The factors."""
+        return self.factors
+
+    @property
+    def dim(self) -> int:
+        """The sum of the dimensions."""
+        return sum(factor.dim for factor in self.factors)
+
+    @property
+    def ambient_dim(self) -> int:
+        """How many coordinates a point has."""
+        return sum(factor.ambient_dim for factor in self.factors)
+
+    @property
+    def radius(self) -> float:
+        """1: each factor has its own."""
+        return 1.0
+
+    @property
+    def has_cone(self) -> bool:
+        """Whether there is a light cone in a factor."""
+        return any(factor.has_cone for factor in self.factors)
+
+    @property
+    def manifold(self) -> Manifold:
+        """Where the points live, made anew."""
+        return Product(*(factor.manifold for factor in self.factors), weights=self.weights)
+
+    @property
+    def name(self) -> str:
+        """As TeX has it."""
+        return " × ".join(factor.name for factor in self.factors)
+
+    @property
+    def plain_name(self) -> str:
+        """For terminals."""
+        return " x ".join(factor.plain_name for factor in self.factors)
+
+    @property
+    def file_name(self) -> str:
+        """For names of files and keys."""
+        return "x".join(factor.file_name for factor in self.factors)
+
+    @property
+    def markup(self) -> str:
+        """For HTML."""
+        return " × ".join(factor.markup for factor in self.factors)
+
+    @property
+    def text(self) -> str:
+        """As `of_text` reads it."""
+        weights = ("" if weight == 1.0 else f"*{format_number(weight)}" for weight in self.weights)
+        return "+".join(factor.text + weight for factor, weight in zip(self.factors, weights, strict=True))
+
+    def __str__(self) -> str:
+        plain = all(character not in self.text for character in "@*")
+        return self.plain_name if plain else f"{self.plain_name} ({self.text})"
+
+    def to_json(self) -> dict[str, Plain]:
+        """Plain data, as ``embedding.parquet`` keeps it."""
+        return {
+            "kind": "product",
+            "factors": [factor.to_json() for factor in self.factors],
+            "weights": list(self.weights),
+        }
+
+    @classmethod
+    def of_json(cls, data: Mapping[str, object]) -> ProductGeometry:
+        """The reverse of `to_json`; ``ValueError`` where it is not that."""
+        factors, weights = data.get("factors"), data.get("weights")
+        if not isinstance(factors, Sequence) or not isinstance(weights, Sequence):
+            raise ValueError(f"a product has factors and weights, got {factors!r} and {weights!r}")
+        for factor in factors:
+            if not isinstance(factor, Mapping) or factor.get("kind") == "product":
+                raise ValueError(f"a factor of a product must be one geometry, got {factor!r}")
+        return cls(factors=tuple(Geometry.from_json(factor) for factor in factors), weights=tuple(weights))
+
+
+def described(manifold: Manifold) -> Geometry | None:
+    """The geometry of a manifold or of a product of them; None where it is neither."""
+    if not isinstance(manifold, Product):
+        return Geometry.of_manifold(manifold)
+    try:
+        return ProductGeometry.of_product(manifold)
+    except ValueError:
+        return None
 
 
 def _integer(data: Mapping[str, object], name: str) -> int:

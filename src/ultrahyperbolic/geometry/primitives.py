@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+
+from .precision import widening
 
 
 class Logarithm(NamedTuple):
@@ -25,6 +28,12 @@ class Primitives(nn.Module, ABC):
     ambient_dim: int
     """How many coordinates a point has."""
     dim: int
+
+    def __init_subclass__(cls) -> None:
+        """The public methods of every manifold, yours too, widen half precision under autocast."""
+        for name, method in list(vars(cls).items()):
+            if inspect.isfunction(method) and not name.startswith("_"):
+                setattr(cls, name, widening(method))
 
     @abstractmethod
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:

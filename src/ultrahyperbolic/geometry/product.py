@@ -58,6 +58,9 @@ class Product(Manifold):
         """The weights, for ``repr``, unless all are 1."""
         return "" if set(self.weights) == {1.0} else f"weights=[{', '.join(map(format_number, self.weights))}]"
 
+    def __repr__(self) -> str:
+        return self._label()
+
     def _label(self) -> str:
         parts = [*(factor._label() for factor in self._factors()), self.extra_repr()]
         return f"Product({', '.join(filter(None, parts))})"

@@ -76,7 +76,7 @@ class PseudoHyperboloid(LevelSet):
         # y - ⟨x, y⟩x/β, close to ±x by way of y ∓ x.
         near = pair.side * pair.close
         along = torch.where(pair.close, pair.side * pair.turn, pair.cosine)
-        vector = -factor * (near * x).sub_(y).add_(along * x)
+        vector = -factor * ((near * x).sub_(y) + along * x)
         return Logarithm(_nan_unless(exists, vector), exists.squeeze(-1))
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:

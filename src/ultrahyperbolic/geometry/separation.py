@@ -68,7 +68,7 @@ def separation(x: Tensor, y: Tensor, scale: Tensor, time: int) -> Separation:
         room = height * depth
         side, close = _side(dot, room)
         # At the pole nothing is lost with f = 1, and null pairs of round coordinates stay null.
-        stretch = (height / depth).masked_fill_(room <= _FAR * scale, 1.0)
+        stretch = (height / depth).masked_fill(room <= _FAR * scale, 1.0)
         excess = stretch - 1.0
         # f y by way of y unless f is small: near points then do not round what they differ by.
         whole = stretch.round().clamp_max_(1.0)

@@ -1,13 +1,22 @@
-"""Layers between manifolds, as torch modules."""
+"""Layers, losses and decoders as modules, for models of your own."""
 
+from ..objective import SampleSizes
+from .decoders import ClassDecoder, LinkDecoder
+from .embedding import ManifoldEmbedding
 from .graph import PseudoGraphConv, normalized_edges
 from .linear import PseudoActivation, PseudoLinear
+from .loss import RankingLoss
 from .quotient import quotient_dist, representative
 
 __all__ = [
+    "ClassDecoder",
+    "LinkDecoder",
+    "ManifoldEmbedding",
     "PseudoActivation",
     "PseudoGraphConv",
     "PseudoLinear",
+    "RankingLoss",
+    "SampleSizes",
     "normalized_edges",
     "quotient_dist",
     "representative",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -103,6 +103,42 @@ class RankedPairs:
         return np.stack(np.nonzero(free), axis=1)
 
 
+class Tables(NamedTuple):
+    """The pairs of a graph as index tensors on a device: what the loss of distances looks up."""
+
+    most: int
+    """How many edges the node of most edges has."""
+    edges: Tensor
+    """[m, 2], weakest class first."""
+    weaker: Tensor
+    """[m] how many edges are weaker."""
+    nonedges: Tensor
+    """[pairs - m, 2]"""
+    compared: Tensor
+    """Which edges have a weaker one: all that count where every pair is tied."""
+    offsets: Tensor
+    """[n + 1] where the edges of each node begin."""
+    numbers: Tensor
+    """[2m] the edges of every node."""
+    starts: Tensor
+    """[2m] where the class of an edge begins among those of its node."""
+    places: Tensor
+    """[m, 2] where an edge stands."""
+    nodes: Tensor
+    """[2m] whose edge it is."""
+
+    @classmethod
+    def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Tables:
+        """Those of a graph that is small enough to list all pairs."""
+        listed = pairs.incidence
+        arrays = (
+            pairs.edges, pairs.weaker, pairs.nonedges, np.flatnonzero(pairs.weaker), listed.offsets, listed.edges,
+            listed.starts, listed.places, np.repeat(np.arange(pairs.n_nodes), np.diff(listed.offsets)),
+        )  # fmt: skip
+        tensors = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
+        return cls(int(np.diff(listed.offsets).max(initial=0)), *tensors)
+
+
 class RankingLoss:
     """Eq. 17 for a graph, a dissimilarity and a temperature: the definition that every backend is tested against.
 
@@ -139,7 +175,7 @@ class RankingLoss:
         self.dissimilarity, self.temperature = dissimilarity, temperature
         check_choice("scope", scope, SCOPES)
         self.scope = scope
-        self._on: dict[torch.device, tuple[Tensor, Tensor, Tensor]] = {}
+        self._on: dict[torch.device, Tables] = {}
 
     def __call__(self, points: Tensor, offsets: Tensor | None = None) -> Tensor:
         """The loss, a scalar that autograd can differentiate, of points [n, d] and the offsets [n] of nodes."""
@@ -153,57 +189,56 @@ class RankingLoss:
         """
         if points.dim() != 2 or points.shape[0] != self.pairs.n_nodes:
             raise ValueError(f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}")
-        edges, _, nonedges = self._indices(points.device)
+        tables = self.tables(points.device)
         found = []
-        for i, j in (edges.unbind(1), nonedges.unbind(1)):
+        for i, j in (tables.edges.unbind(1), tables.nonedges.unbind(1)):
             d = self.dissimilarity(points[i], points[j])
             found.append(d if offsets is None else d - (offsets[i] + offsets[j]))
         return found[0], found[1]
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
         """The loss from the distances of `distances`; ``which`` of all non-edges they are, where it is some."""
-        if self.scope == "node":
-            return self._of_nodes(edges, nonedges, which)
-        _, weaker, _ = self._indices(edges.device)
-        scores = -edges / self.temperature
-        if self.pairs.n_nonedges:
-            start = torch.logsumexp(-nonedges / self.temperature, dim=0, keepdim=True)
-            cumulative = torch.logcumsumexp(torch.cat((start, scores)), dim=0)
-            return _softplus(cumulative[weaker] - scores).sum()
-        # With every pair tied the weakest class has nothing weaker: its terms are -log 1 = 0.
-        compared = weaker > 0
-        if not bool(compared.any()):
-            return (0.0 * scores).sum()
-        cumulative = torch.logcumsumexp(scores, dim=0)
-        return _softplus(cumulative[weaker[compared] - 1] - scores[compared]).sum()
+        tables = self.tables(edges.device)
+        return loss_of_distances(tables, edges, nonedges, self.temperature, scope=self.scope, which=which)
 
-    def _of_nodes(self, edges: Tensor, nonedges: Tensor, which: Tensor | None) -> Tensor:
-        """The loss of edges that are compared with the weaker pairs of their ends."""
-        listed, n = self.pairs.incidence, self.pairs.n_nodes
-        offsets, numbers, starts, places = (
-            torch.from_numpy(array).to(edges.device)
-            for array in (listed.offsets, listed.edges, listed.starts, listed.places)
-        )
-        _, _, ends = self._indices(edges.device)
-        rest = _log_sums(-nonedges / self.temperature, ends if which is None else ends[which], n)
-        scores = -edges / self.temperature
-        # A row for each node: its non-edges, then its edges.
-        degrees = offsets[1:] - offsets[:-1]
-        node = torch.repeat_interleave(torch.arange(n, device=edges.device), degrees)
-        column = torch.arange(len(numbers), device=edges.device) - offsets[node]
-        table = scores.new_full((n, int(degrees.max()) + 1 if n else 1), _NOTHING)
-        table = table.index_put((node, column + 1), scores[numbers])
-        table = torch.cat((rest[:, None], table[:, 1:]), 1)
-        below = torch.logcumsumexp(table, 1)[node, starts - offsets[node]]
-        both = torch.logaddexp(below[places[:, 0]], below[places[:, 1]])
-        return _softplus(both - scores).sum()
-
-    def _indices(self, device: torch.device) -> tuple[Tensor, Tensor, Tensor]:
+    def tables(self, device: torch.device) -> Tables:
+        """The pairs on a device, listed once."""
         if device not in self._on:
-            arrays = (self.pairs.edges, self.pairs.weaker, self.pairs.nonedges)
-            edges, weaker, nonedges = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
-            self._on[device] = edges, weaker, nonedges
+            self._on[device] = Tables.of(self.pairs, device)
         return self._on[device]
+
+
+def loss_of_distances(
+    tables: Tables, edges: Tensor, nonedges: Tensor, temperature: float, *, scope: Scope, which: Tensor | None = None
+) -> Tensor:
+    """Eq. 17 from the distances of the edges [m] and of the other pairs, or of those ``which`` of them are given."""
+    scores, rest = -edges / temperature, -nonedges / temperature
+    if scope == "node":
+        return _of_nodes(tables, scores, rest, which)
+    if len(tables.nonedges):
+        start = torch.logsumexp(rest, dim=0, keepdim=True)
+        cumulative = torch.logcumsumexp(torch.cat((start, scores)), dim=0)
+        return _softplus(cumulative[tables.weaker] - scores).sum()
+    # With every pair tied the weakest class has nothing weaker: its terms are -log 1 = 0.
+    compared = tables.compared
+    if not len(compared):
+        return (0.0 * scores).sum()
+    cumulative = torch.logcumsumexp(scores, dim=0)
+    return _softplus(cumulative[tables.weaker[compared] - 1] - scores[compared]).sum()
+
+
+def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None) -> Tensor:
+    """The loss of edges that are compared with the weaker pairs of their ends, from the scores -d/τ of all."""
+    node, ends, n = tables.nodes, tables.nonedges, len(tables.offsets) - 1
+    sums = _log_sums(rest, ends if which is None else ends[which], n)
+    # A row for each node: its non-edges, then its edges.
+    column = torch.arange(len(node), device=scores.device) - tables.offsets[node]
+    table = scores.new_full((n, tables.most + 1), _NOTHING)
+    table = table.index_put((node, column + 1), scores[tables.numbers])
+    table = torch.cat((sums[:, None], table[:, 1:]), 1)
+    below = torch.logcumsumexp(table, 1)[node, tables.starts - tables.offsets[node]]
+    both = torch.logaddexp(below[tables.places[:, 0]], below[tables.places[:, 1]])
+    return _softplus(both - scores).sum()
 
 
 def _log_sums(scores: Tensor, ends: Tensor, n: int) -> Tensor:

@@ -11,6 +11,7 @@ from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, RunRecord
 from ..evaluation.components import components
 from ..evaluation.verdict import shows_hierarchy
+from ..geometry.named import described
 from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
@@ -32,7 +33,7 @@ _KIND_WORDS = {
 
 def title(contents: Contents) -> str:
     """The name of the graph and where it was embedded, as text."""
-    geometry = contents.embedding.geometry
+    geometry = described(contents.embedding.manifold)
     return f"{_name(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
 
 
@@ -216,13 +217,14 @@ def how_to_repeat(contents: Contents) -> str:
 
 
 def _geometry_markup(embedding: Embedding) -> str:
-    return escape(str(embedding.manifold)) if embedding.geometry is None else embedding.geometry.markup
+    geometry = described(embedding.manifold)
+    return escape(str(embedding.manifold)) if geometry is None else geometry.markup
 
 
 def _geometry_words(embedding: Embedding) -> str:
     name, geometry = _geometry_markup(embedding), embedding.geometry
     if geometry is None:
-        return name
+        return f"{name}: geometries side by side" if " × " in name else name
     if geometry.is_flat:
         return f"{name}: flat space with {geometry.dim} dimensions, measured by the squared distance"
     p, q, beta = geometry.space_dimensions, geometry.time_dimensions - 1, geometry.beta

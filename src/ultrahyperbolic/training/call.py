@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from ..datasets import names
 from ..graph import Graph
-from .config import TrainingConfig
+from .config import TrainingConfig, configured, located_in
 from .method import GOALS, default_iterations, recipe
 
 
@@ -30,9 +30,8 @@ def python_call(config: TrainingConfig, graph: Graph) -> str:
 def _call(config: TrainingConfig, graph: Graph) -> str:
     if config.start == "given":
         return f"uh.embed(graph, continue_from=earlier, {_arguments({'seed': config.seed})})  # the earlier embedding"
-    bare = TrainingConfig(
-        config.p, config.q, config.beta, config.flat, config.seed, stop=config.stop, iterations=config.iterations
-    )
+    located = located_in(config.geometry)
+    bare = configured(located, seed=config.seed, stop=config.stop, iterations=config.iterations)
     for goal in GOALS:
         usual = recipe(bare, graph, goal)
         popular = config.popularity
@@ -47,7 +46,9 @@ def _call(config: TrainingConfig, graph: Graph) -> str:
                 "popularity": (popular, usual.popularity),
             }
             where: dict[str, object] = {"p": config.p, "q": config.q}
-            if config.flat is not None:
+            if config.product is not None:
+                where = {"product": config.product}
+            elif config.flat is not None:
                 where = {"dim": config.flat, "flat": True}
             others = {name: value for name, (value, default) in said.items() if value != default}
             return f"uh.embed(graph, {_arguments(where | {'seed': config.seed} | others)})"

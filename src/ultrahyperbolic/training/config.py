@@ -15,6 +15,7 @@ from ..checks import as_integer, check_choice, check_count, check_fraction, chec
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Floats, Keep, Optimizer, RunSpec, Schedule
 from ..geometry import Geometry, Manifold
+from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
 from ..objective import SCOPES, Scope
@@ -60,6 +61,7 @@ class Settings(TypedDict, total=False):
     parts: int
     scope: Scope
     popularity: bool
+    product: str | None
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class TrainingConfig:
     """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
     popularity: bool = False
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
+    product: str | None = None
+    """Geometries side by side, such as 3,1+2,0+flat2; p, q and flat are then None, and β is said of each."""
 
     def __post_init__(self) -> None:
         for name, value in self._integers().items():
@@ -131,6 +135,8 @@ class TrainingConfig:
         check_positive("drop_factor", self.drop_factor)
         if self.drop_below is not None and not (is_number(self.drop_below) and math.isfinite(self.drop_below)):
             raise ValueError(f"drop_below must be a finite number or None, got {self.drop_below!r}")
+        if self.product is not None and self.beta != TrainingConfig.beta:
+            raise ValueError(f"beta is said of each factor of a product, as in 3,1@-4+flat2, got {self.beta}")
         if self.flat is not None and self.beta != TrainingConfig.beta:
             raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {self.beta}")
         if self.optimizer == "phi" and self.flat is not None:
@@ -148,6 +154,11 @@ class TrainingConfig:
             "parts": check_count("parts", self.parts, 1),
         }
         p, q = self.p, self.q
+        if self.product is not None:
+            if p is not None or q is not None or self.flat is not None:
+                raise ValueError(f"product names the geometry: leave p, q and flat out, got {p}, {q} and {self.flat}")
+            object.__setattr__(self, "product", ProductGeometry.of_text(self.product).text)
+            return found
         if self.flat is not None:
             if p is not None or q is not None:
                 raise ValueError(f"p and q are of a curved manifold: leave them out with flat, got p = {p} and q = {q}")
@@ -160,6 +171,8 @@ class TrainingConfig:
     @property
     def geometry(self) -> Geometry:
         """Where the points live."""
+        if self.product is not None:
+            return ProductGeometry.of_text(self.product)
         return Geometry(self.p, self.q, self.flat, self.beta)
 
     def manifold(self) -> Manifold:
@@ -221,6 +234,8 @@ class TrainingConfig:
     def to_json(self) -> dict[str, Json]:
         """Plain data for ``run.json``."""
         found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        if self.product is None:
+            del found["product"]  # which earlier versions do not know
         return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
     @classmethod
@@ -242,6 +257,13 @@ class TrainingConfig:
             for name in ("p", "q", "beta"):
                 found.pop(name, None)
         return cls(**found)  # type: ignore[arg-type]  # what is wrong is refused when it is made
+
+
+def located_in(geometry: Geometry) -> Settings:
+    """The settings that name a geometry."""
+    if isinstance(geometry, ProductGeometry):
+        return {"product": geometry.text}
+    return {"p": geometry.p, "q": geometry.q, "flat": geometry.flat, "beta": geometry.beta}
 
 
 def configured(settings: Settings, **more: Unpack[Settings]) -> TrainingConfig:

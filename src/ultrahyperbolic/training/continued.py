@@ -10,7 +10,7 @@ import numpy as np
 
 from ..embedding import Embedding
 from ..engines.base import Floats
-from ..geometry import Geometry
+from ..geometry import Geometry, Product
 from ..graph import Graph
 from .config import TrainingConfig
 from .place import NewNodes, place_nodes
@@ -39,11 +39,16 @@ def continued_geometry(
     *,
     flat: bool = False,
     beta: float | None = None,
+    product: str | Product | None = None,
 ) -> Geometry:
     """That of the earlier embedding; ``ValueError`` where something else was asked for."""
+    if product is not None:
+        raise ValueError(f"the earlier embedding is on {old.manifold}: leave product out, or embed anew")
     geometry = old.geometry
     if geometry is None:
-        raise ValueError(f"the earlier embedding is on {old.manifold}, where nothing is trained")
+        raise ValueError(
+            f"the earlier embedding is on {old.manifold}, and a training can only continue in one geometry"
+        )
     asked = {"p": p, "q": q, "dim": dim, "flat": flat or None, "beta": beta}
     has = {"p": geometry.p, "q": geometry.q, "dim": geometry.dim, "flat": geometry.is_flat, "beta": geometry.beta}
     for name, value in asked.items():

@@ -10,6 +10,7 @@ import torch
 from ..checks import check_callable
 from ..embedding import Embedding
 from ..engines.base import Backend, BatchState, Optimizer, Place, Precision
+from ..geometry import Product
 from ..geometry.words import Dissimilarity
 from ..loop import Callback
 from ..objective import Scope
@@ -33,6 +34,7 @@ def embed(
     dim: int | None = None,
     flat: bool = False,
     signature: Signature | None = None,
+    product: str | Product | None = None,
     beta: float = -1.0,
     goal: Goal = "balanced",
     by: By = "graph",
@@ -78,6 +80,9 @@ def embed(
         Euclidean space; δ and the measures take the squared distance, as the authors' scripts do.
     signature : (int, int), str, optional
         The same in one word: ``(3, 1)``, ``"3,1"`` or ``"flat"``, as the command has it.
+    product : str or Product, optional
+        Geometries side by side, such as ``"3,1+2,0+flat2"`` (``"2,0@-4"`` for β = -4), or a `Product` of
+        pseudo-hyperboloids and flat spaces. Trained with torch, which is slower: at most 10,000 nodes.
     beta : float
         Negative; 1/β is the curvature, which flat space has none of.
     goal : "balanced", "hierarchy", "neighbours" or "ties"
@@ -160,10 +165,10 @@ def embed(
     callbacks = _as_list(callback)
     check_board(tensorboard)
     named = located(signature, p, q, dim, flat=flat)
-    old, where = None, geometry_of(**named, dim=dim, beta=beta)
+    old, where = None, geometry_of(**named, dim=dim, beta=beta, product=product)
     if continue_from is not None:
         old = earlier(continue_from)
-        where = continued_geometry(old, **named, dim=dim, beta=None if beta == DEFAULT.beta else beta)
+        where = continued_geometry(old, **named, dim=dim, beta=None if beta == DEFAULT.beta else beta, product=product)
     plan = Plan(
         where,
         Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope, popularity),

@@ -113,7 +113,7 @@ def recipe(
 def _settings(geometry: Geometry, goal: Goal) -> Settings:
     if geometry.has_cone:
         return _WITH_CONE[goal]
-    return _HYPERBOLIC[goal] if geometry.p else _OTHERWISE
+    return _HYPERBOLIC[goal] if any(part.p for part in geometry.parts) else _OTHERWISE
 
 
 def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:

@@ -13,13 +13,14 @@ from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
 from ..engines.registry import ends_exactly, kind_of, samples, settle
-from ..geometry import Geometry
+from ..geometry import Geometry, Product
+from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
 from ..objective import SCOPES, Scope
-from .config import Settings, Stop, TrainingConfig, configured
+from .config import Settings, Stop, TrainingConfig, configured, located_in
 from .continued import fewer, gently, start_from
 from .method import GOALS, Goal, default_iterations, in_units_of_radius, recipe
 from .pace import Pace, in_words
@@ -127,6 +128,8 @@ class Plan:
                 f"continuing from an earlier embedding fixes the start, and {what} asks for others: "
                 f"leave {what} out, or embed anew"
             )
+        if isinstance(self.where, ProductGeometry):
+            self._check_product()
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
         if self.wishes.scope is not None:
@@ -135,11 +138,35 @@ class Plan:
         if temperature is not None and not isinstance(temperature, tuple):
             check_positive("temperature", temperature)
 
+    def _check_product(self) -> None:
+        """The recipes of the paper are of one geometry, and torch alone knows products."""
+        if self.preset is not None:
+            raise ValueError(f"preset {self.preset!r} is of one geometry: leave it out with a product")
+        if self.place.backend not in ("auto", "reference"):
+            raise ValueError(f"backend {self.place.backend!r} knows no products of geometries: use 'reference'")
+        object.__setattr__(self, "place", replace(self.place, backend="reference"))
+
 
 def geometry_of(
-    p: int | None = None, q: int | None = None, dim: int | None = None, *, flat: bool = False, beta: float | None = None
+    p: int | None = None,
+    q: int | None = None,
+    dim: int | None = None,
+    *,
+    flat: bool = False,
+    beta: float | None = None,
+    product: str | Product | None = None,
 ) -> Geometry | Choice:
     """The geometry that a user's words name, or the dimension to choose one of."""
+    if product is not None:
+        if p is not None or q is not None or dim is not None or flat or beta not in (None, DEFAULT.beta):
+            raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
+        if isinstance(product, str):
+            return ProductGeometry.of_text(product)
+        if not isinstance(product, Product):
+            raise TypeError(f"product must be a Product or text such as '3,1+flat2', got {product!r}")
+        if product.learnable:
+            raise ValueError("embed does not learn beta: give a product whose curvatures are fixed")
+        return ProductGeometry.of_product(product)
     if (p is None) != (q is None):
         raise ValueError(f"p and q go together, got p = {p} and q = {q}")
     if p is not None and (dim is not None or flat):
@@ -166,8 +193,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
         usual = sampled_iterations(graph, place) if by_samples else default_iterations(graph)
         preset["iterations"] = usual if plan.old is None else fewer(usual)
     preset.update(plan.wishes.frame)
-    where = plan.where
-    config = configured(preset, p=where.p, q=where.q, flat=where.flat, beta=where.beta, seed=plan.seed)
+    preset.update(located_in(plan.where))
+    config = configured(preset, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if plan.preset is None:
         popularity = plan.wishes.popularity

@@ -49,6 +49,9 @@ class SpectralStart:
 
     def __call__(self, geometry: Geometry, seed: int, scale: float = 1.0) -> Floats:
         """[n, d] points of a geometry; ``scale`` draws them together, towards the pole."""
+        if len(geometry.parts) > 1:
+            return np.concatenate([self(part, seed + k, scale) for k, part in enumerate(geometry.parts)], axis=1)
+        (geometry,) = geometry.parts
         rng = np.random.default_rng(seed)
         if geometry.is_flat:
             flat = self._flat.coordinates(geometry.dim, 1.0)

@@ -64,7 +64,7 @@ def has_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place
 
 
 def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
-    some = [config.geometry for config in configs if config.start == "spectral"]
+    some = [part for config in configs if config.start == "spectral" for part in config.geometry.parts]
     kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
     return start_bytes(problem.pairs.n_nodes, problem.pairs.n_edges, len(kinds))
 

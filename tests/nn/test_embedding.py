@@ -1,0 +1,131 @@
+"""A table of points: looked up, trained sparsely, saved, copied, moved, compiled, and as an ensemble."""
+
+from __future__ import annotations
+
+import copy
+import io
+
+import pytest
+import torch
+from torch import nn
+from torch.func import functional_call, stack_module_state, vmap
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.nn import ManifoldEmbedding
+from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
+
+MANIFOLDS = [
+    uh.PseudoHyperboloid(2, 1, -4.0),
+    uh.PseudoHyperboloid(3, 0, -0.25),
+    uh.Product(uh.PseudoHyperboloid(0, 2), uh.Euclidean(2)),
+]
+OPTIMIZERS = {
+    "sgd": lambda params: PseudoRiemannianSGD(params, lr=1e-2),
+    "momentum": lambda params: PseudoRiemannianSGD(params, lr=1e-2, momentum=0.9),
+    "adam": lambda params: PseudoRiemannianAdam(params, lr=1e-2),
+}
+
+
+def pull(points):
+    return (points * points.flip(-1)).sin().sum()
+
+
+@pytest.mark.parametrize("M", MANIFOLDS, ids=lambda M: M._label())
+def test_ids_of_any_shape_give_points(M):
+    table = ManifoldEmbedding(6, M, generator=0)
+    assert isinstance(table.weight, uh.ManifoldParameter)
+    assert table.weight.dtype == torch.get_default_dtype()
+    for ids in (torch.tensor(3), torch.tensor([1, 1]), torch.arange(6).reshape(3, 2)):
+        found = table(ids)
+        assert torch.equal(found, table.weight.detach()[ids])
+        assert M.check_point(found.detach()).ok
+    assert torch.equal(ManifoldEmbedding(6, M, generator=0).weight, table.weight)
+    assert not torch.equal(ManifoldEmbedding(6, M, generator=1).weight, table.weight)
+    spread = [(ManifoldEmbedding(50, M, generator=0, scale=s).weight - M.origin(dtype=torch.float32)).norm().item()
+              for s in (0.01, 0.1)]  # fmt: skip
+    assert spread[1] > 5 * spread[0]
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_a_sparse_gradient_moves_its_rows_alone_and_as_a_dense_one(name):
+    M = uh.PseudoHyperboloid(2, 1, -4.0)
+    sparse, dense = (ManifoldEmbedding(8, M, sparse=s, generator=0, dtype=torch.float64) for s in (True, False))
+    before = sparse.weight.detach().clone()
+    for table in (sparse, dense):
+        optimizer = OPTIMIZERS[name](table.parameters())
+        for _ in range(5):
+            optimizer.zero_grad()
+            pull(table(torch.tensor([1, 4, 4]))).backward()
+            assert table.weight.grad.is_sparse == table.sparse
+            optimizer.step()
+    moved = (sparse.weight.detach() != before).any(-1)
+    assert moved.nonzero().flatten().tolist() == [1, 4]
+    torch.testing.assert_close(sparse.weight.detach(), dense.weight.detach(), rtol=1e-12, atol=1e-12)
+    assert M.check_point(sparse.weight.detach()).ok
+
+
+def test_it_is_saved_loaded_copied_and_converted():
+    M = uh.PseudoHyperboloid(2, 1, -4.0)
+    table, file = ManifoldEmbedding(5, M, generator=0), io.BytesIO()
+    torch.save(table.state_dict(), file)
+    file.seek(0)
+    other = ManifoldEmbedding(5, uh.PseudoHyperboloid(2, 1), generator=1)
+    other.load_state_dict(torch.load(file, weights_only=True))
+    assert torch.equal(other.weight, table.weight)
+    assert other.weight.manifold is other.manifold
+    assert other.manifold.beta.item() == -4.0
+    twin = copy.deepcopy(table)
+    assert twin.weight.manifold is twin.manifold is not M
+    assert isinstance(table.to(torch.float64).weight, uh.ManifoldParameter)
+    assert table.weight.dtype == torch.float64
+    assert "5" in repr(table)
+
+
+def test_it_starts_from_given_points():
+    M = uh.PseudoHyperboloid(3, 1, -4.0)
+    points = M.random(7, generator=0)
+    table = ManifoldEmbedding.from_points(points, M, sparse=True)
+    assert torch.equal(table.weight, points)
+    assert table.sparse
+    with torch.no_grad():
+        table.weight[0] = M.origin()
+    assert not torch.equal(points[0], M.origin())  # a copy
+    assert not ManifoldEmbedding.from_points(uh.ManifoldTensor(points, M), freeze=True).weight.requires_grad
+    with pytest.raises(ValueError, match="off the manifold"):
+        ManifoldEmbedding.from_points(2.0 * points, M)
+    with pytest.raises(ValueError, match=r"points must be \[n, d\]"):
+        ManifoldEmbedding.from_points(points[0], M)
+    embedding = uh.Embedding(list("abcdefg"), points.numpy(), M)
+    for dtype in (torch.float32, torch.float64):
+        made = ManifoldEmbedding.from_embedding(embedding, dtype=dtype)
+        torch.testing.assert_close(made.weight.detach(), points.to(dtype))
+        assert M.check_point(made.weight.detach()).ok
+
+
+class Model(nn.Module):
+    def __init__(self, seed):
+        super().__init__()
+        self.manifold = uh.PseudoHyperboloid(2, 1, -4.0)
+        self.nodes = ManifoldEmbedding(6, self.manifold, generator=seed, dtype=torch.float64)
+
+    def forward(self, ids):
+        x = self.nodes(ids)
+        return self.manifold.smoothed_dissimilarity(x[:, 0], x[:, 1])
+
+
+def test_it_compiles_in_one_graph():
+    model, ids = Model(0), torch.tensor([[0, 1], [2, 2], [4, 5]])
+    compiled = torch.compile(model, fullgraph=True, backend="aot_eager")
+    torch.testing.assert_close(compiled(ids), model(ids))
+    (gradient,) = torch.autograd.grad(compiled(ids).sum(), model.nodes.weight)
+    (expected,) = torch.autograd.grad(model(ids).sum(), model.nodes.weight)
+    torch.testing.assert_close(gradient, expected)
+    assert gradient.isfinite().all()
+
+
+def test_an_ensemble_is_its_members():
+    models, ids = [Model(seed) for seed in range(3)], torch.tensor([[0, 1], [4, 5]])
+    params, buffers = stack_module_state(models)
+    base = copy.deepcopy(models[0])
+    together = vmap(lambda p, b: functional_call(base, (p, b), (ids,)))(params, buffers)
+    torch.testing.assert_close(together, torch.stack([model(ids) for model in models]))
