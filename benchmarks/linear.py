@@ -5,7 +5,8 @@
 Graphs of a power law (Chung and Lu's, exponent 2.5) with ten ties per node and five classes of weights, in Parquet.
 Each size runs in a process of its own, which does what ``embed --backend sampled`` does for the same number of passes
 over the ties: CPU seconds of each part on all cores, seconds of the clock for all of them, and the peak of its resident
-memory. Slopes are those of log CPU seconds over log ties: they hold on a machine that does other things, too. Sizes are in nodes, above 200,000: a training of fewer ends by looking at all pairs.
+memory. Slopes are those of log CPU seconds over log ties: they hold on a machine that does other things, too. Sizes are
+in nodes, above 200,000: a training of fewer ends by looking at all pairs.
 """
 
 from __future__ import annotations
@@ -68,6 +69,8 @@ def measure(path: Path, folder: Path, passes: float) -> Figures:
     graph = read_graph(path)
     figures: Figures = {"nodes": graph.n_nodes, "ties": graph.n_edges, "read": lap()}
     figures |= {"read_peak": _peak(), "read_wall": time.perf_counter() - began}
+    if passes == 0:
+        return figures
     batch = default_sizes(graph.n_edges, place.torch_device).ties
     iterations = max(1, round(passes * graph.n_edges / batch))
     plan = Plan(wishes=Wishes(iterations=iterations, stop="iterations"), place=place)
@@ -154,9 +157,13 @@ def main() -> None:
         return
     if min(arguments.sizes) < _SMALLEST:
         parser.error(f"--sizes: at least {_SMALLEST} nodes, for fewer end by looking at all pairs")
-    in_a_process(_SMALLEST, 1e-9)  # what is compiled is compiled before the clock runs
+    in_a_process(_SMALLEST, 0.0)  # the loops that read are compiled before the clock runs, and kept on disk
     rows = []
-    print("     nodes       ties  passes" + "".join(f"{part:>9}" for part in (*PARTS, "all", "load", "clock")) + "  peak GiB")
+    print(
+        "     nodes       ties  passes"
+        + "".join(f"{part:>9}" for part in (*PARTS, "all", "load", "clock"))
+        + "  peak GiB"
+    )
     for size in sorted(arguments.sizes):
         row = in_a_process(size, arguments.passes)
         rows.append(row)

@@ -160,9 +160,10 @@ class _Found:
         self.violated.append((float(farther.sum()), float(len(others) * len(lengths))))
         if not len(neighbors):
             return
-        closer = distances[distances <= near[-1]].sort().values
         of_neighbors = torch.searchsorted(near, near, right=True).double()
-        of_others = torch.searchsorted(closer, near, right=True).double()
+        # How many others lie before the first neighbour, between that and the second, and so on.
+        between = torch.bincount(torch.searchsorted(near, distances), minlength=len(near) + 1)
+        of_others = between[:-1].cumsum(0).double()
         are_tied = torch.isin(nearest, neighbors).double()
         precision = (of_neighbors / (of_neighbors + of_others)).mean()
         enough = float(are_tied.mean()) if k == _NEAREST else math.nan

@@ -167,9 +167,7 @@ def _check_part(path: Path, said: Mapping[str, object], *, whole: bool) -> None:
 # Nodes: a table with the columns id and label, and one of each attribute, whose name has a mark before it.
 
 
-def _nodes(
-    ids: NodeIds, labels: Mapping[Hashable, object] | None, attributes: Attributes
-) -> tuple[str, pyarrow.Table]:
+def _nodes(ids: NodeIds, labels: Mapping[Hashable, object] | None, attributes: Attributes) -> tuple[str, pyarrow.Table]:
     """How ids are kept, and the table."""
     pa = need("pyarrow", "saving a graph")
     kind, column = _id_column(ids)
@@ -213,9 +211,7 @@ def _write_table(file: IO[bytes], table: pyarrow.Table) -> None:
         writer.write_table(table.combine_chunks())
 
 
-def _read_nodes(
-    path: Path, kind: str
-) -> tuple[NodeIds, dict[Hashable, object] | None, dict[str, NDArray[np.generic]]]:
+def _read_nodes(path: Path, kind: str) -> tuple[NodeIds, dict[Hashable, object] | None, dict[str, NDArray[np.generic]]]:
     pa, ipc = need("pyarrow", "loading a graph"), need("pyarrow.ipc", "loading a graph")
     with pa.memory_map(str(path)) as file:
         table = ipc.open_file(file).read_all()

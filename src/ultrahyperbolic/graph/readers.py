@@ -62,8 +62,9 @@ def read_graph(
     """A graph from a file: an edge list in text (CSV, TSV, whitespace), Parquet, GraphML or Matrix Market.
 
     GML, GEXF and JSON node-link files are read where networkx is installed. The format is told by the content, and text
-    may be compressed by gzip or zstd. A folder that `Graph.save` wrote is a graph, too. Ids read from text stay text (``007`` stays ``007``), without the blanks around
-    them; Parquet keeps the types of its columns. Nodes come in the order in which they first appear.
+    may be compressed by gzip or zstd. A folder that `Graph.save` wrote is a graph, too. Ids read from text stay text
+    (``007`` stays ``007``), without the blanks around them; Parquet keeps the types of its columns. Nodes come in the
+    order in which they first appear.
 
     **A weight is the strength of a tie**: the larger, the closer. Where the weights of a file are distances or costs,
     pass ``weights_are_distances=True``, which takes 1/d. A weight whose name speaks of a distance, a length, a cost or

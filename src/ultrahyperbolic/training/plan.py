@@ -319,7 +319,9 @@ class Execution:
             return
         self._fitted, limit = True, self.plan.time_limit
         if self._free and self.plan.place.backend == "sampled" and not self.quiet:
-            log.warning("%s nodes have too many pairs: training by samples (backend sampled)", f"{self.graph.n_nodes:,}")
+            log.warning(
+                "%s nodes have too many pairs: training by samples (backend sampled)", f"{self.graph.n_nodes:,}"
+            )
         if not has_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place):
             self._take_samples("all pairs do not fit into memory")
         if limit is not None and self.plan.preset is None:
