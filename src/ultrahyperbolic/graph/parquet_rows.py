@@ -36,9 +36,8 @@ def stream_rows(
         return None
 
     def texts(batch: pyarrow.RecordBatch) -> Block:
-        first, second, _ = taken()
-        ends = (texts_of_arrow(batch.column(name).cast(pa.string())) for name in (first, second))
-        return Block(*ends, _weights(batch, taken()))
+        first, second = (texts_of_arrow(batch.column(name).cast(pa.string())) for name in taken()[:2])
+        return Block(first, second, _weights(batch, taken()))
 
     try:
         batches = parquet_batches(path, choose, batch)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from abc import ABC
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,7 +52,11 @@ class Prepared(ABC):
     source: str | None
     columns: Columns | None
     attributes: Attributes
-    fingerprint: str
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """The sha256 over ids, edges and weights."""
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the graph to a folder, from which `load` and ``read_graph`` have it at once.
@@ -121,8 +125,8 @@ class Prepared(ABC):
                 )
             for name in (_EDGES, _WEIGHTS, _NODES):
                 _check_part(path / name, header["files"][name], whole=check)
-            edges: Ints = np.load(path / _EDGES, mmap_mode="r", allow_pickle=False)
-            weights: Floats = np.load(path / _WEIGHTS, mmap_mode="r", allow_pickle=False)
+            edges: Ints = np.load(path / _EDGES, mmap_mode="r")
+            weights: Floats = np.load(path / _WEIGHTS, mmap_mode="r")
             ids, labels, attributes = _read_nodes(path / _NODES, header["ids"])
             if (len(ids), len(edges)) != (header["n_nodes"], header["n_edges"]):
                 raise ValueError("its counts differ")
@@ -228,5 +232,5 @@ def _read_nodes(path: Path, kind: str) -> tuple[NodeIds, dict[Hashable, object] 
     return ids, labels, attributes
 
 
-def _hashable(value: object) -> Hashable:
-    return tuple(map(_hashable, value)) if isinstance(value, list) else cast("Hashable", value)
+def _hashable(value: Hashable | list[Hashable]) -> Hashable:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
