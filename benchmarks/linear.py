@@ -149,7 +149,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--plot", type=Path, help="draw them here")
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), help="in nodes")
-    parser.add_argument("--passes", type=float, default=0.25, help="over the ties")
+    parser.add_argument("--passes", type=float, default=0.2, help="over the ties")
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.child:
