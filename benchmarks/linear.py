@@ -133,12 +133,12 @@ def plot(rows: list[Figures], slopes: Figures, path: Path) -> None:
     from matplotlib import pyplot
 
     ties = [row["ties"] for row in rows]
-    drawing, axes = pyplot.subplots(figsize=(6, 4))
+    drawing, axes = pyplot.subplots(figsize=(7, 4))
     for part in PARTS:
         axes.loglog(ties, [row[part] for row in rows], "o-", label=part)
     axes.loglog(ties, [total(row) for row in rows], "ko-", label=f"all (slope {slopes['slope_all']:.2f})")
     axes.set(xlabel="ties", ylabel="CPU seconds")
-    axes.legend(fontsize=8)
+    axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.0, 0.5))
     drawing.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     drawing.savefig(path, dpi=120)
