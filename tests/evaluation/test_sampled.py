@@ -10,6 +10,7 @@ from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import closeness, from_samples, over_nodes, over_pairs
 from ultrahyperbolic.evaluation.baselines import sampled_closeness
+from ultrahyperbolic.evaluation.closure import sampled_closure, triadic_closure
 from ultrahyperbolic.evaluation.sampled import drawn_nodes
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train
@@ -82,3 +83,12 @@ def test_large_graphs_are_measured_by_samples_and_it_is_said(monkeypatch, caplog
     assert "measures and ranks are estimated from 34 of 34 nodes" in caplog.text
     np.testing.assert_allclose(found.delta, embedding.delta)
     assert found.record.measures.keys() >= over_nodes(graph, points_on(manifold, 34)).keys()
+
+
+def test_wedges_that_are_drawn_tell_the_share_that_is_closed():
+    graph = datasets.karate()
+    exact, found = triadic_closure(graph), sampled_closure(graph, wedges=200_000)
+    assert found["transitivity"] + found["open_wedges"] == 1.0
+    assert abs(found["transitivity"] - exact.transitivity) < 4 * found["transitivity_error"]
+    assert 0 < found["transitivity_error"] < 0.002
+    assert sampled_closure(Graph.from_edges([("a", "b")])) == {}

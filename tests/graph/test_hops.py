@@ -19,6 +19,8 @@ GRAPHS = {
     "isolated nodes": lambda: Graph.from_arrays([0], [1], ids=4),
     "star": lambda: as_graph(nx.star_graph(300)),
     "random": lambda: as_graph(nx.gnm_random_graph(300, 500, seed=0)),
+    "long path": lambda: as_graph(nx.path_graph(150)),
+    "no edges": lambda: Graph.from_arrays([], [], ids=4),
 }
 
 
@@ -31,8 +33,11 @@ def by(request, monkeypatch):
 
 
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
-@pytest.mark.parametrize("block", [None, 7])
+@pytest.mark.parametrize("block", [None, 7, "together"])
 def test_hops_are_shortest_paths(graph, block, by, monkeypatch):
+    if block == "together":  # as in a large graph
+        monkeypatch.setattr(hops, "_LARGE", 0)
+        block = None
     if block is not None:  # some sources at a time, and some edges
         monkeypatch.setattr(hops, "_ENTRIES", 7 * graph().n_nodes)
         monkeypatch.setattr(hops, "_EDGES", 5)

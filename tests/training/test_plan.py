@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from machines import WITHOUT_CUDA, WITHOUT_MPS
@@ -130,3 +132,37 @@ def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
     assert data["scope"] == "node"
     del data["scope"]
     assert uh.TrainingConfig.from_json(data).scope == "graph"
+
+
+def said_of(caplog, **options):
+    """What is said before a training of the karate club."""
+    caplog.clear()
+    plan = Plan(wishes=Wishes(iterations=200), **options)
+    execution = Execution(plan, KARATE, quiet=False)
+    backend = execution.prepare().training.backend
+    return backend, caplog.messages
+
+
+def test_why_samples_are_taken_is_said(caplog, monkeypatch):
+    assert said_of(caplog) == ("numba", [])
+    with monkeypatch.context() as patch:
+        patch.setattr("ultrahyperbolic.engines.registry.EXACT_NODES", 10)
+        said = ["34 nodes have too many pairs to look at all: training by samples (backend numba)"]
+        assert said_of(caplog) == ("numba", said)
+        # Who names an engine has it, and is told nothing.
+        assert said_of(caplog, place=Place(backend="numba")) == ("numba", [])
+        assert said_of(caplog, place=Place(backend="sampled")) == ("sampled", [])
+    with monkeypatch.context() as patch:
+        patch.setattr("ultrahyperbolic.training.plan.has_memory", lambda *_: False)
+        said = ["all pairs do not fit into memory: training by samples (backend sampled)"]
+        assert said_of(caplog) == ("sampled", said)
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "ultrahyperbolic.training.pace.Pace.fitted",
+            lambda self, config, limit: replace(config, iterations=20),
+        )
+        backend, said = said_of(caplog, time_limit=1.0)
+        assert backend == "sampled"
+        assert said == [
+            "there is time for 20 of 200 iterations that look at all pairs: training by samples (backend sampled)"
+        ]

@@ -26,6 +26,7 @@ Examples:
   ultrahyperbolic cluster club
   ultrahyperbolic place club new_ties.tsv -o newcomers
   ultrahyperbolic evaluate club --graph ties.tsv
+  ultrahyperbolic prepare ties.parquet -o ties.graph
   ultrahyperbolic report club
   ultrahyperbolic export club --format gexf --graph ties.tsv
   ultrahyperbolic datasets

@@ -11,6 +11,8 @@ from .export import EXAMPLES as EXPORT_EXAMPLES
 from .export import export
 from .place import EXAMPLES as PLACE_EXAMPLES
 from .place import place
+from .prepare import EXAMPLES as PREPARE_EXAMPLES
+from .prepare import prepare
 from .queries import EVALUATE_EXAMPLES, NEIGHBORS_EXAMPLES, RANK_EXAMPLES, evaluate, neighbors, rank
 from .report import EXAMPLES as REPORT_EXAMPLES
 from .report import report
@@ -31,6 +33,7 @@ app.command(epilog=SUGGEST_EXAMPLES)(suggest)
 app.command(epilog=CLUSTER_EXAMPLES)(cluster)
 app.command(epilog=PLACE_EXAMPLES)(place)
 app.command(epilog=EVALUATE_EXAMPLES)(evaluate)
+app.command(epilog=PREPARE_EXAMPLES)(prepare)
 app.command(epilog=REPORT_EXAMPLES)(report)
 app.command(epilog=EXPORT_EXAMPLES)(export)
 app.command(epilog=DATASETS_EXAMPLES)(datasets)

@@ -29,12 +29,13 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
     """The graph of a file, else the data set of that name; ``options`` are those of ``read_graph``."""
     from ..datasets import names
     from ..graph import GraphError, read_graph
+    from ..graph.prepared import is_prepared
 
     if not name:
         raise Refused("GRAPH is empty: give a file, or the name of a data set")
     path = Path(name)
-    if path.exists() and not path.is_dir():
-        if not path.is_file():
+    if path.exists() and (not path.is_dir() or is_prepared(path)):
+        if not path.is_file() and not path.is_dir():
             raise Refused(f"{name} is not a regular file: graphs are read more than once, so save it to a file first")
         if name in names() and not quiet:
             note(f"{name} is a file here: reading the file, not the data set of that name")
@@ -56,7 +57,9 @@ def find_graph(name: str, options: Reading, *, quiet: bool) -> Graph:
 
 def where_from(about: GraphRecord, name: str, options: Reading) -> GraphRecord:
     """What `find_again` finds a graph again by, from any folder, beside what the graph says of itself."""
-    file = str(Path(name).resolve()) if Path(name).is_file() else None
+    from ..graph.prepared import is_prepared
+
+    file = str(Path(name).resolve()) if Path(name).is_file() or is_prepared(name) else None
     reading = as_given(options)
     if "nodes" in options:
         reading["nodes"] = str(Path(options["nodes"]).resolve())
@@ -118,13 +121,15 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
 
 def _files(given: str, then: object, folder: Path) -> list[Path]:
     """The files that a path which was given may mean now, each once; ``then`` is where it was."""
+    from ..graph.prepared import is_prepared
+
     places = [Path(given), *([Path(then)] if isinstance(then, str) else [])]
     if not places[0].is_absolute():
         home = folder.resolve()
         places += [above / given for above in (home, *home.parents)]
     found: dict[Path, Path] = {}
     for path in places:
-        if os.path.isfile(path):  # which no name is too long or too strange for
+        if os.path.isfile(path) or is_prepared(path):  # which no name is too long or too strange for
             found.setdefault(path.resolve(), path)
     return list(found.values())
 

@@ -7,7 +7,6 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -70,8 +69,14 @@ def ties_of(neighbor_lists: tuple[Ints, Ints]) -> list[str] | None:
     offsets, nodes = neighbor_lists
     if len(nodes) > 2 * _MOST_TIES:
         return None
-    texts = list(map(str, nodes.tolist()))
-    return [" ".join(texts[a:b]) for a, b in pairwise(offsets.tolist())]
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # In Arrow's memory: as objects, the numbers of millions of ties would take gigabytes.
+    texts = _numbers(nodes).cast(pa.string())
+    begins = pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets.astype(np.int32))])
+    found: list[str] = pc.binary_join(pa.ListArray.from_arrays(begins, texts), " ").to_pylist()
+    return found
 
 
 def tied_rows(text: str) -> Ints:

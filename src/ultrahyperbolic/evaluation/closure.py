@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..graph import Graph
-from .inputs import Ints
+from .inputs import Ints, are_edges
 
 # Candidates for the third side of a triangle that are looked at together: it bounds the memory.
 _AT_ONCE = 1 << 20
@@ -37,6 +37,23 @@ def triadic_closure(graph: Graph) -> TriadicClosure:
         return TriadicClosure(math.nan, math.nan)
     closed = 3 * _triangles(graph)
     return TriadicClosure(closed / wedges, (wedges - closed) / wedges)
+
+
+def sampled_closure(graph: Graph, *, wedges: int = 1_000_000, seed: int = 0) -> dict[str, float]:
+    """The same estimated from wedges that are drawn, in linear time, with the standard error ``transitivity_error``."""
+    counts = graph.degree * (graph.degree - 1) // 2
+    total = int(counts.sum())
+    if not total:
+        return {}
+    rng = np.random.default_rng(seed)
+    ends, (offsets, heads) = np.cumsum(counts), graph.neighbor_lists
+    middle = np.searchsorted(ends, rng.integers(total, size=wedges), side="right")
+    degree = graph.degree[middle]
+    first = rng.integers(degree)
+    second = (first + rng.integers(1, degree)) % degree  # any other
+    closed = float(are_edges(graph, heads[offsets[middle] + first], heads[offsets[middle] + second]).mean())
+    error = math.sqrt(closed * (1.0 - closed) / wedges)
+    return {"transitivity": closed, "open_wedges": 1.0 - closed, "transitivity_error": error}
 
 
 def _triangles(graph: Graph) -> int:

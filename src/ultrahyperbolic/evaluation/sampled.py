@@ -29,8 +29,8 @@ SAMPLED_NODES = 200_000
 
 # Distances that are evaluated in all, which decides how many nodes are drawn, within these bounds; and at once.
 _DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
-# Ties that are compared with pairs without one, and with each other.
-_TIES, _TIES_AMONG = 4096, 1_000_000
+# Ties that are compared with pairs without one, and with each other; and those pairs, of each drawn node.
+_TIES, _TIES_AMONG, _OTHERS = 4096, 1_000_000, 8192
 _NEAREST, _TOPS = 5, (5, 10)
 
 
@@ -71,7 +71,7 @@ def from_samples(
     ties = graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))]
     lengths = torch.from_numpy(np.sort(table.pairs(ties))).to(points.device)
     shift = None if popularity is None else torch.from_numpy(popularity).to(points.device)
-    found = _Found(graph, components(graph))
+    found = _Found(graph, components(graph), rng)
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
     with bar("measuring", count, show=progress) as update:
         for start in range(0, count, size):
@@ -123,8 +123,8 @@ class _Table:
 class _Found:
     """What drawn nodes have shown so far."""
 
-    def __init__(self, graph: Graph, component: Ints) -> None:
-        self.graph, self.component = graph, component
+    def __init__(self, graph: Graph, component: Ints, rng: np.random.Generator) -> None:
+        self.graph, self.component, self.rng = graph, component, rng
         self.sizes = np.bincount(component)
         self.sums, self.met, self.farthest = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes), 0.0
         self.nodes: list[tuple[float, float, float, float, float]] = []
@@ -141,28 +141,34 @@ class _Found:
             self.met[node] -= 1.0  # itself, of which nothing is learnt
 
     def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
-        """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties."""
+        """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties.
+
+        ``distances`` [n] are changed.
+        """
         offsets, heads = self.graph.neighbor_lists
         neighbors = torch.from_numpy(heads[offsets[node] : offsets[node + 1]].copy()).to(distances.device)
-        distances = distances.clone()
         distances[node] = math.inf
-        others = distances.clone()
-        others[neighbors] = math.inf
+        near = distances[neighbors].sort().values
+        k = min(_NEAREST, len(distances) - 1)
+        nearest = distances.topk(k, largest=False).indices
+        distances[neighbors] = math.inf
+        others = distances
+        if len(distances) > _OTHERS:
+            others = distances[torch.from_numpy(self.rng.integers(len(distances), size=_OTHERS))]
         others = others[others < math.inf]
         farther = len(lengths) - torch.searchsorted(lengths, others)
         self.violated.append((float(farther.sum()), float(len(others) * len(lengths))))
         if not len(neighbors):
             return
-        near = distances[neighbors].sort().values
-        closer = others[others <= near[-1]].sort().values
         of_neighbors = torch.searchsorted(near, near, right=True).double()
-        of_others = torch.searchsorted(closer, near, right=True).double()
-        k = min(_NEAREST, len(distances) - 1)
-        nearest = torch.isin(distances.topk(k, largest=False).indices, neighbors).double()
+        # How many others lie before the first neighbour, between that and the second, and so on.
+        between = torch.bincount(torch.searchsorted(near, distances), minlength=len(near) + 1)
+        of_others = between[:-1].cumsum(0).double()
+        are_tied = torch.isin(nearest, neighbors).double()
         precision = (of_neighbors / (of_neighbors + of_others)).mean()
-        enough = float(nearest.mean()) if k == _NEAREST else math.nan
+        enough = float(are_tied.mean()) if k == _NEAREST else math.nan
         ranks = float((1.0 + of_others).sum()), float(len(neighbors))
-        self.nodes.append((float(precision), float(nearest[0]), enough, *ranks))
+        self.nodes.append((float(precision), float(are_tied[0]), enough, *ranks))
 
     def delta(self) -> Floats:
         """[n] δ; as of `ultrahyperbolic.evaluation.delta` where there are several components."""

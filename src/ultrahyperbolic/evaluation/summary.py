@@ -16,7 +16,7 @@ from ..graph import Graph
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
 from .baselines import closeness, pagerank, sampled_closeness
-from .closure import triadic_closure
+from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .components import component_delta
 from .hierarchy import hierarchy_spearman, norm_proxy, strength_spearman
@@ -26,6 +26,7 @@ from .retrieval import precision_of, reconstruction_of
 
 _NEAREST = 5
 _TOPS = (5, 10)
+_EXACTLY, _ROUGHLY = 1e-12, 1e-8  # what is left of a change of PageRank; of many nodes, far below what ranks show
 
 
 class OverPairs(NamedTuple):
@@ -102,16 +103,17 @@ def over_pairs(
 def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: bool = False) -> dict[str, float]:
     """The measures to compare these with, which need no distances: of the norms of the points, and of the graph.
 
-    With ``sample``, closeness is estimated from some nodes.
+    With ``sample``, closeness is estimated from some nodes and triadic closure from some wedges.
     """
     check_points(graph, points)
+    tolerance = _ROUGHLY if sample else _EXACTLY
     stages: dict[str, Callable[[], dict[str, float]]] = {
         "norm": lambda: _correlations(graph, norm_proxy(points), "_norm"),
-        "PageRank": lambda: _correlations(graph, -pagerank(graph), "_pagerank"),
+        "PageRank": lambda: _correlations(graph, -pagerank(graph, tolerance=tolerance), "_pagerank"),
         "closeness": lambda: _correlations(
             graph, -(sampled_closeness(graph) if sample else closeness(graph)), "_closeness"
         ),
-        "triangles": lambda: triadic_closure(graph)._asdict(),
+        "triangles": lambda: sampled_closure(graph) if sample else triadic_closure(graph)._asdict(),
     }
     found: dict[str, float] = {}
     with bar("comparing", len(stages), show=progress) as update:

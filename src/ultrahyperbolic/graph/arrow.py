@@ -63,7 +63,8 @@ def rows_of_arrow(
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # values, or a type, that Arrow makes no numbers of
             raise GraphError(f"{where}: the weights are {weights.type}, no numbers") from None
     i, j, ids = encode_ends(first, second)
-    node_ids = NodeIds(ids if pa.types.is_string(ids.type) else ids.to_pylist())
+    is_lazy = pa.types.is_string(ids.type) or pa.types.is_int64(ids.type)
+    node_ids = NodeIds(ids if is_lazy else ids.to_pylist())
     return Rows(i, j, weights, node_ids, lambda row: f"{where}, row {row} (from 0)")
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pyarrow
 
 Raw = TypeVar("Raw")
+Room = TypeVar("Room", np.uint8, np.int32)
 
 _FEW = 500_000  # rows below which loading the compiled loops takes longer than doing without them
 
@@ -47,7 +48,7 @@ class _Keyed(NamedTuple):
 class _Numbered(NamedTuple):
     codes: NDArray[np.int32]  # [rows, 2]
     weights: Floats | None
-    hashed: Block | None  # the ids, where they are still to be compared
+    agrees: bool  # whether every id is the one of its number, and none that shares its hash
 
 
 def encode_ends(first: pyarrow.ChunkedArray, second: pyarrow.ChunkedArray) -> tuple[Ints, Ints, pyarrow.Array]:
@@ -106,7 +107,8 @@ def encode_blocks(
 
     def number(prepared: Future[_Keyed]) -> _Numbered:
         block, keys, is_hashed = prepared.result()
-        return _Numbered(numbering.number(block, keys), block.weights, block if is_hashed else None)
+        codes = numbering.number(block, keys)
+        return _Numbered(codes, block.weights, not is_hashed or numbering.agrees(block, codes))
 
     ahead = 2 * (os.cpu_count() or 1)  # blocks in memory at a time
     with ThreadPoolExecutor(os.cpu_count()) as pool, ThreadPoolExecutor(1) as in_order:
@@ -116,16 +118,7 @@ def encode_blocks(
             if len(waiting) > ahead:
                 waiting[-ahead].result()
         parts = [future.result() for future in waiting]
-        ids = numbering.ids()
-        known = texts_of_arrow(ids)
-
-        def agrees(part: _Numbered) -> bool:
-            if part.hashed is None:
-                return True
-            sides = enumerate((part.hashed.first, part.hashed.second))
-            return all(loops.same_ids(*texts, column, part.codes, *known) for column, texts in sides)
-
-        if not all(pool.map(agrees, parts)):
+        if not all(part.agrees for part in parts):
             return None
         cuts = np.concatenate(([0], np.cumsum([len(part.codes) for part in parts], dtype=np.int64))).tolist()
         first, second = np.empty(cuts[-1], dtype=np.int64), np.empty(cuts[-1], dtype=np.int64)
@@ -136,7 +129,33 @@ def encode_blocks(
 
         list(pool.map(place, range(len(parts))))
     weights = [part.weights for part in parts if part.weights is not None]
-    return first, second, np.concatenate(weights) if weights else None, ids
+    return first, second, np.concatenate(weights) if weights else None, numbering.ids()
+
+
+def encode_integers(
+    loops: ModuleType, blocks: Iterable[tuple[Ints, Floats | None]]
+) -> tuple[Ints, Ints, Floats | None, pyarrow.Int64Array]:
+    """The same for whole numbers, whose blocks are both ends [rows, 2] and the weights."""
+    pa = need("pyarrow", "reading a table")
+    table, ids = _Hashes(loops), [np.empty(0, dtype=np.int64)]
+    parts, weights = [np.empty((0, 2), dtype=np.int32)], []
+    for ends, some in blocks:
+        flat = ends.reshape(-1)
+        keys = np.zeros((len(flat), 2), dtype=np.uint64)
+        keys[:, 0] = flat.view(np.uint64)
+        codes, fresh = table.number(keys)
+        ids.append(flat[fresh])
+        parts.append(codes.reshape(-1, 2))
+        if some is not None:
+            weights.append(some)
+    count = sum(map(len, parts))
+    first, second, at = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64), 0
+    parts.reverse()
+    while parts:  # which frees them one by one
+        part = parts.pop()
+        first[at : at + len(part)], second[at : at + len(part)] = part.T
+        at += len(part)
+    return first, second, np.concatenate(weights) if weights else None, pa.array(np.concatenate(ids))
 
 
 def texts_of_arrow(strings: pyarrow.StringArray) -> Texts:
@@ -153,34 +172,20 @@ def _block_of_arrow(batch: pyarrow.RecordBatch) -> Block:
     return Block(texts_of_arrow(batch.column(0)), texts_of_arrow(batch.column(1)), None)
 
 
-class _Numbering:
-    """Ids and their numbers, in the order in which they appear."""
+class _Hashes:
+    """Keys and their numbers, in the order in which they appear."""
 
     def __init__(self, loops: ModuleType) -> None:
         self._loops = loops
         self._used = 0
         self._table = np.zeros((1 << 19, 3), dtype=np.uint64)
-        self._ids: list[pyarrow.StringArray] = []
 
-    def number(self, block: Block, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
-        """The numbers [rows, 2] of the ids of a block."""
-        pa = need("pyarrow", "reading a table")
+    def number(self, keys: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """The numbers of keys [k, 2], and which of the keys are new."""
         self._make_room(len(keys))
         codes, fresh = np.empty(len(keys), dtype=np.int32), np.empty(len(keys), dtype=np.int32)
         before, self._used = self._used, self._loops.number_keys(keys, self._table, self._used, codes, fresh)
-        fresh = fresh[: self._used - before]
-        rows, is_second = np.divmod(fresh, 2)
-        lengths = np.where(is_second, *(texts.ends[rows] - texts.starts[rows] for texts in (block.second, block.first)))
-        offsets = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-        text = np.empty(offsets[-1], dtype=np.uint8)
-        self._loops.copy_ids(*block.first[:2], *block.second[:2], fresh, offsets, text)
-        self._ids.append(pa.StringArray.from_buffers(len(fresh), pa.py_buffer(offsets), pa.py_buffer(text)))
-        return codes.reshape(-1, 2)
-
-    def ids(self) -> pyarrow.StringArray:
-        """The ids."""
-        pa = need("pyarrow", "reading a table")
-        return pa.concat_arrays([pa.array([], pa.string()), *self._ids])
+        return codes, fresh[: self._used - before]
 
     def _make_room(self, more: int) -> None:
         """Two thirds of the table may be full."""
@@ -194,3 +199,54 @@ class _Numbering:
             self._table = np.zeros((size, 3), dtype=np.uint64)
             spare = np.empty((2, len(keys)), dtype=np.int32)
             self._loops.number_keys(keys, self._table, 0, *spare)
+
+
+class _Numbering:
+    """Ids and their numbers, in the order in which they appear."""
+
+    def __init__(self, loops: ModuleType) -> None:
+        self._loops, self._hashes = loops, _Hashes(loops)
+        # The bytes of the ids, and where each ends after the first 0: both have room for more.
+        self._text, self._offsets = np.empty(1 << 16, dtype=np.uint8), np.zeros(1 << 12, dtype=np.int32)
+        self._count = 0
+
+    def number(self, block: Block, keys: NDArray[np.uint64]) -> NDArray[np.int32]:
+        """The numbers [rows, 2] of the ids of a block."""
+        codes, fresh = self._hashes.number(keys)
+        rows, is_second = np.divmod(fresh, 2)
+        lengths = np.where(is_second, *(texts.ends[rows] - texts.starts[rows] for texts in (block.second, block.first)))
+        begin, count = int(self._offsets[self._count]), self._count + len(fresh)
+        ends = begin + np.cumsum(lengths, dtype=np.int64)
+        size = int(ends[-1]) if len(ends) else begin
+        if size > np.iinfo(np.int32).max:
+            raise MemoryError("the ids are more than 2 GiB of text")
+        self._text, self._offsets = _with_room(self._text, size), _with_room(self._offsets, count + 1)
+        self._offsets[self._count + 1 : count + 1] = ends
+        offsets = self._offsets[self._count : count + 1]
+        self._loops.copy_ids(*block.first[:2], *block.second[:2], fresh, offsets, self._text)
+        self._count = count
+        return codes.reshape(-1, 2)
+
+    def agrees(self, block: Block, codes: NDArray[np.int32]) -> bool:
+        """Whether the ids of a block are, byte by byte, those of their numbers."""
+        text, offsets = self._text.view(), self._offsets.view()
+        text.flags.writeable = offsets.flags.writeable = False  # as those of Arrow are
+        known = text, offsets[: self._count], offsets[1 : self._count + 1]
+        sides = enumerate((block.first, block.second))
+        return all(self._loops.same_ids(*texts, column, codes, *known) for column, texts in sides)
+
+    def ids(self) -> pyarrow.StringArray:
+        """The ids."""
+        pa = need("pyarrow", "reading a table")
+        offsets = self._offsets[: self._count + 1].copy()
+        text = self._text[: offsets[-1]].copy()
+        return pa.StringArray.from_buffers(self._count, pa.py_buffer(offsets), pa.py_buffer(text))
+
+
+def _with_room(values: NDArray[Room], size: int) -> NDArray[Room]:
+    """The array, or a longer one that begins with it."""
+    if size <= len(values):
+        return values
+    longer = np.empty(max(size, 3 * len(values) // 2), dtype=values.dtype)
+    longer[: len(values)] = values
+    return longer

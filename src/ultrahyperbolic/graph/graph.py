@@ -20,6 +20,7 @@ from .errors import GraphError, need
 from .fingerprint import fingerprint_of
 from .fold import fold, invert_distances, policy_words
 from .ids import NodeIds, distinct_ids
+from .prepared import Prepared
 from .rows import Floats, Ints, Kind, Number, Repeated, Rows, Rules, sorted_distinct
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Graph(Adapters):
+class Graph(Adapters, Prepared):
     """An undirected weighted graph, immutable. Ids of every hashable type go in, and the same ids come out.
 
     A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite number above 0, and

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 class NodeIds(Sequence[Hashable]):
     """Node ids in the graph's order: what went in, as plain Python objects, equal to the originals.
 
-    Text ids of a large file stay in their Arrow array, where a node costs its bytes and four bytes; the table that
-    ``index`` and ``in`` look ids up in is built when one of them is first used.
+    Ids of a file that are text or whole numbers stay in their Arrow array, where a node costs its bytes and four
+    bytes, or eight; the table that ``index`` and ``in`` look ids up in is built when one of them is first used.
 
     >>> ids = NodeIds(("b", "a", 7))
     >>> ids[0], ids.index(7), "a" in ids, list(ids[1:])
@@ -26,12 +26,12 @@ class NodeIds(Sequence[Hashable]):
 
     __slots__ = ("_positions", "_values")
 
-    def __init__(self, values: Iterable[Hashable] | pa.StringArray) -> None:
-        """Take a sequence of ids, or an Arrow array of strings."""
+    def __init__(self, values: Iterable[Hashable] | pa.Array) -> None:
+        """Take a sequence of ids, or an Arrow array of text or whole numbers, without nulls."""
         is_lazy = isinstance(values, range) or hasattr(values, "to_pylist")
         # numpy's and pandas' own scalars become plain numbers.
         plain = values.tolist() if hasattr(values, "tolist") else values
-        self._values: tuple[Hashable, ...] | range | pa.StringArray = values if is_lazy else tuple(plain)
+        self._values: tuple[Hashable, ...] | range | pa.Array = values if is_lazy else tuple(plain)
         self._positions: dict[Hashable, int] | range | None = values if isinstance(values, range) else None
 
     def __len__(self) -> int:
@@ -45,7 +45,10 @@ class NodeIds(Sequence[Hashable]):
         if isinstance(index, slice):
             if isinstance(self._values, (tuple, range)):
                 return NodeIds(self._values[index])
-            return NodeIds(self._values.take(np.arange(*index.indices(len(self)))))
+            start, stop, step = index.indices(len(self))
+            if step == 1:
+                return NodeIds(self._values.slice(start, max(0, stop - start)))
+            return NodeIds(self._values.take(np.arange(start, stop, step)))
         if isinstance(self._values, (tuple, range)):
             return self._values[index]
         node: Hashable = self._values[index].as_py()
@@ -55,6 +58,10 @@ class NodeIds(Sequence[Hashable]):
         if isinstance(self._values, (tuple, range)):
             return iter(self._values)
         return iter(self._values.to_numpy(zero_copy_only=False).tolist())
+
+    def as_arrow(self) -> pa.Array | None:
+        """The ids as an Arrow array of text or whole numbers, where that is how they are kept."""
+        return None if isinstance(self._values, (tuple, range)) else self._values
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """The position of ``value``; ``ValueError`` where it is not a node."""

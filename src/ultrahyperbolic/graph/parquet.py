@@ -25,6 +25,7 @@ Structure = dict[int, Thrift]
 
 _DELTA_BYTE_ARRAY = 7  # the encoding in which a value repeats the beginning of the one before
 _DEEPEST = 16  # structures and lists within each other
+_BATCH_BYTES = 256 << 20  # of the texts of some rows that are read together
 
 
 class _Page(NamedTuple):
@@ -32,12 +33,71 @@ class _Page(NamedTuple):
     encoding: int
 
 
+class UnevenError(Exception):
+    """A file that has to be read as a whole."""
+
+
 class _DamagedError(Exception):
     """Bytes that no Parquet file has."""
 
 
+class _Plan(NamedTuple):
+    """What is read of a file, after a look at its footer and the headers of its pages."""
+
+    names: list[str]
+    texts: list[str]  # those of them that hold text
+    most: int  # bytes that may be unpacked
+    largest: int  # bytes of the largest page
+    repeats: bool  # whether values repeat the one before
+
+
 def read_parquet(path: str, choose: Callable[[pyarrow.Schema], Sequence[str]]) -> pyarrow.Table:
     """The columns that ``choose`` names when it is shown the schema."""
+    parquet = need("pyarrow.parquet", "reading Parquet")
+    names, texts, most, largest, repeats = _plan(path, choose)
+    with _named(path):
+        with parquet.ParquetFile(path, read_dictionary=[] if repeats else texts) as file:
+            if repeats:
+                return _read_some(path, file, names, most, max(1, most // max(largest, 1)))
+            table = file.read(columns=names)
+        table.validate(full=True)
+    _check_texts(path, table, most)
+    return table
+
+
+def parquet_batches(
+    path: str, choose: Callable[[pyarrow.Schema], Sequence[str]], rows: int
+) -> Iterator[pyarrow.RecordBatch]:
+    """The same columns, so many rows at a time; `UnevenError` where a few rows might not fit into memory."""
+    parquet = need("pyarrow.parquet", "reading Parquet")
+    names, texts, most, _, repeats = _plan(path, choose)
+    total = 0
+    with _named(path):
+        if repeats or rows * _longest_in_dictionaries(path, texts) > _BATCH_BYTES:
+            raise UnevenError
+        with parquet.ParquetFile(path) as file:
+            for batch in file.iter_batches(batch_size=rows, columns=names):
+                batch.validate(full=True)
+                total += batch.nbytes
+                if total > most:
+                    raise UnevenError
+                yield batch
+
+
+def _longest_in_dictionaries(path: str, texts: Sequence[str]) -> int:
+    """The bytes of the longest text in a dictionary: a page of few bytes may hold many times as many rows of it."""
+    parquet = need("pyarrow.parquet", "reading Parquet")
+    longest = 0
+    with parquet.ParquetFile(path, read_dictionary=list(texts)) as file:
+        for group in range(file.num_row_groups if texts else 0):
+            batches = file.iter_batches(batch_size=1, row_groups=[group], columns=list(texts), use_threads=False)
+            for column in next(batches, ()):
+                longest = max(longest, longest_text(column))
+    return longest
+
+
+def _plan(path: str, choose: Callable[[pyarrow.Schema], Sequence[str]]) -> _Plan:
+    """Refuse a file that declares, or may unpack to, more than the memory holds."""
     parquet = need("pyarrow.parquet", "reading Parquet")
     with _named(path), parquet.ParquetFile(path) as file:
         schema, columns, rows = file.schema_arrow, file.metadata.num_columns, file.metadata.num_rows
@@ -52,14 +112,7 @@ def read_parquet(path: str, choose: Callable[[pyarrow.Schema], Sequence[str]]) -
     names = list(choose(schema))
     texts = [name for name in names if _is_text(_type(path, schema, name, most_bytes(size) // max(rows, 1)))]
     with _named(path):
-        most, largest, repeats = _unpacked(path, names)
-        with parquet.ParquetFile(path, read_dictionary=[] if repeats else texts) as file:
-            if repeats:
-                return _read_some(path, file, names, most, max(1, most // max(largest, 1)))
-            table = file.read(columns=names)
-        table.validate(full=True)
-    _check_texts(path, table, most)
-    return table
+        return _Plan(names, texts, *_unpacked(path, names))
 
 
 class FirstRows:
@@ -92,7 +145,7 @@ def _named(path: str) -> Iterator[None]:
     """Name the file where something is wrong with it; of a damaged one Arrow raises nearly anything."""
     try:
         yield
-    except (GraphError, FileNotFoundError, IsADirectoryError, PermissionError):
+    except (GraphError, UnevenError, FileNotFoundError, IsADirectoryError, PermissionError):
         raise
     except Exception as error:
         reason = str(error).strip() or type(error).__name__
@@ -284,7 +337,7 @@ def _check_texts(path: str, table: pyarrow.Table, most: int) -> None:
             )
 
 
-def longest_text(column: pyarrow.ChunkedArray) -> int:
+def longest_text(column: pyarrow.ChunkedArray | pyarrow.Array) -> int:
     """The bytes of the longest text of a column; 0 where it holds none."""
     pc = need("pyarrow.compute", "reading Parquet")
     plain = _text_chunks(column, False)
@@ -292,10 +345,10 @@ def longest_text(column: pyarrow.ChunkedArray) -> int:
     return max((pc.max(pc.binary_length(texts)).as_py() or 0 for texts in plain), default=0)
 
 
-def _text_chunks(column: pyarrow.ChunkedArray, is_dictionary: bool) -> list[pyarrow.Array]:
+def _text_chunks(column: pyarrow.ChunkedArray | pyarrow.Array, is_dictionary: bool) -> list[pyarrow.Array]:
     """The chunks of a column of texts that have a dictionary, or have none; of another column none at all."""
     types = need("pyarrow", "reading Parquet").types
     if types.is_dictionary(column.type) != is_dictionary:
         return []
     kind = column.type.value_type if is_dictionary else column.type
-    return list(column.chunks) if _is_text(kind) else []
+    return list(getattr(column, "chunks", [column])) if _is_text(kind) else []

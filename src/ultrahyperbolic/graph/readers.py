@@ -7,7 +7,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from .matrix_market import read_matrix_market
 from .networkx_files import Format, format_of, label_attribute, read_networkx_file, weight_attribute
 from .nodes import Nodes, read_nodes
 from .parquet import FirstRows, longest_text, read_parquet
+from .parquet_rows import Ends, stream_rows
+from .prepared import is_prepared
 from .rows import Asymmetric, Ints, Repeated, Rows, Rules, check_option
 from .streams import compression, open_bytes
 from .text import read_columns, read_encoded
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 Path = str | os.PathLike[str]
 _START = 4 << 10  # bytes in which a file must show its format
-_LARGE = 16 << 20  # bytes of text from which loading the compiled loops pays
+_LARGE, _LARGE_PARQUET = 16 << 20, 4 << 20  # bytes from which loading the compiled loops pays
 _TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
 
 # How an XML file can begin; in a file of no such name, an id that begins with "<" is no sign of one.
@@ -60,8 +62,9 @@ def read_graph(
     """A graph from a file: an edge list in text (CSV, TSV, whitespace), Parquet, GraphML or Matrix Market.
 
     GML, GEXF and JSON node-link files are read where networkx is installed. The format is told by the content, and text
-    may be compressed by gzip or zstd. Ids read from text stay text (``007`` stays ``007``), without the blanks around
-    them; Parquet keeps the types of its columns. Nodes come in the order in which they first appear.
+    may be compressed by gzip or zstd. A folder that `Graph.save` wrote is a graph, too. Ids read from text stay text
+    (``007`` stays ``007``), without the blanks around them; Parquet keeps the types of its columns. Nodes come in the
+    order in which they first appear.
 
     **A weight is the strength of a tie**: the larger, the closer. Where the weights of a file are distances or costs,
     pass ``weights_are_distances=True``, which takes 1/d. A weight whose name speaks of a distance, a length, a cost or
@@ -70,7 +73,7 @@ def read_graph(
     Parameters
     ----------
     path
-        The file.
+        The file, or the folder of a prepared graph, which takes no options.
     delimiter
         Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Found where not given.
     header
@@ -115,6 +118,12 @@ def read_graph(
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
     file = os.fspath(path)
+    if is_prepared(file):
+        usual = {"comments": comments == "#%", "repeated": repeated == "sum", "asymmetric": asymmetric == "sum"}
+        usual["weights_are_distances"] = not weights_are_distances
+        given = {"delimiter": delimiter, "header": header, "source": source, "target": target}
+        usual |= {name: value is None for name, value in (given | {"weight": weight, "nodes": nodes}).items()}
+        return _load_prepared(file, [name for name, is_usual in usual.items() if not is_usual])
     wanted, rules = Wanted(source, target, weight), Rules(repeated, asymmetric, weights_are_distances)
     columns: dict[str, object] = {"source": source, "target": target}
     layout: dict[str, object] = {"delimiter": delimiter, "header": header}
@@ -154,6 +163,15 @@ def read_graph(
         raise GraphError(f"{file}: cannot be read: {error.strerror or error}") from None
     except MemoryError:
         raise GraphError(f"{file}: too large for the memory of this machine") from None
+
+
+def _load_prepared(path: str, given: Sequence[str]) -> Graph:
+    if given:
+        raise GraphError(
+            f"{path}: {given[0]} says how a file is read, and this graph is prepared: leave it out, or prepare the "
+            "file again with it"
+        )
+    return Graph.load(path)
 
 
 def _check_file(path: str) -> None:
@@ -236,6 +254,11 @@ def _read_parquet(path: str, wanted: Wanted, rules: Rules) -> Graph:
         taken.append(columns_taken(schema.names, chosen))
         return [schema.names[k] for k in dict.fromkeys(chosen) if k is not None]
 
+    if os.path.getsize(path) >= _LARGE_PARQUET:
+        streamed = stream_rows(path, choose, lambda: cast("Ends", tuple(taken[0])))
+        if streamed is not None:
+            return Graph.from_rows(streamed, kind="list", rules=rules, columns=taken[0], name=path)
+        taken.clear()
     table = read_parquet(path, choose)
     if table.num_rows == 0:
         raise GraphError(f"{path}: nothing in it but a header")

@@ -15,6 +15,9 @@ Ints = NDArray[np.int64]
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000
+# Each shown node is compared with all others: of a graph with so many nodes that this would be more pairs than this,
+# fewer nodes are shown, and no fewer than so many of either kind.
+_PAIRS, _FEWEST = 1 << 28, 100
 MOST_EDGES = 20_000
 
 
@@ -48,13 +51,18 @@ class ShownEdges(NamedTuple):
 
 
 def choose_nodes(rank: Ints) -> Shown:
-    """All nodes, or beyond ``MOST_NODES`` the first ``TOP`` and ``SAMPLE`` others, each as likely as any other."""
+    """All nodes, or beyond ``MOST_NODES`` the first ``TOP`` and ``SAMPLE`` others, each as likely as any other.
+
+    Beyond 134,000 nodes there are fewer of both, so that a page takes no longer.
+    """
     by_rank = np.argsort(rank, kind="stable")
     n = len(by_rank)
     if n <= MOST_NODES:
         return Shown(by_rank, n, n)
-    drawn = np.sort(np.random.default_rng(0).choice(n - TOP, SAMPLE, replace=False)) + TOP
-    return Shown(np.concatenate((by_rank[:TOP], by_rank[drawn])), TOP, n)
+    most = max(_FEWEST, _PAIRS // (2 * n))
+    top, sample = min(TOP, most), min(SAMPLE, most)
+    drawn = np.sort(np.random.default_rng(0).choice(n - top, sample, replace=False)) + top
+    return Shown(np.concatenate((by_rank[:top], by_rank[drawn])), top, n)
 
 
 def choose_edges(graph: Graph, shown: Shown) -> ShownEdges:

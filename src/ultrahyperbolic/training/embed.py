@@ -127,8 +127,7 @@ def embed(
         ``"cpu"`` or ``"cuda"``; by default the CPU, or CUDA where there is one and the graph is large.
     backend : "auto", "numba", "triton", "reference" or "sampled"
         By default the fastest that the device has: numba's loops on the CPU, Triton's kernels on CUDA, torch elsewhere.
-        ``"sampled"`` draws ties and pairs, for graphs with too many pairs to look at; it is the default beyond 200,000
-        nodes on the CPU and 1,000,000 on CUDA.
+        ``"sampled"`` draws ties and pairs; it is taken where memory or time allow nothing else.
     threads : int, optional
         CPU threads; results do not depend on it.
     precision : "float64" or "float32", optional

@@ -347,6 +347,9 @@ class Execution:
         if self._fitted:
             return
         self._fitted, limit = True, self.plan.time_limit
+        if self._free and not ends_exactly(self.graph.n_nodes) and not self.quiet:
+            nodes, backend = f"{self.graph.n_nodes:,}", self.plan.place.backend
+            log.warning("%s nodes have too many pairs to look at all: training by samples (backend %s)", nodes, backend)
         if not has_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place):
             self._take_samples("all pairs do not fit into memory")
         if limit is not None and self.plan.preset is None:

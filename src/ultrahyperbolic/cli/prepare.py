@@ -1,0 +1,62 @@
+"""``prepare``: a graph read once, and kept so that the next command has it at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..progress import bar
+from . import options as opt
+from .errors import Refused, refusing
+from .output import print_json
+from .sources import find_graph, graph_name
+
+EXAMPLES = """
+Examples:
+
+  ultrahyperbolic prepare ties.parquet -o ties.graph
+  ultrahyperbolic prepare calls.csv --weight minutes --nodes people.csv
+  ultrahyperbolic embed ties.graph"""
+
+
+@opt.reads_graph
+def prepare(
+    graph: opt.GraphArgument,
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "-o",
+            "--output",
+            metavar="FOLDER",
+            show_default=False,
+            help="Where to write; default: NAME OF THE GRAPH.graph.",
+        ),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the prepared graph that is there.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")] = False,
+    as_json: opt.Json = False,
+    *,
+    reading: opt.Reading,
+) -> None:
+    """Prepare a large graph, so that other commands start at once.
+
+    FOLDER holds the graph as arrays that are mapped into memory. Give it
+    instead of the file: embed FOLDER. The options that say how a file is
+    read belong to this command; the prepared graph takes none of them.
+    """
+    from ..graph import GraphError
+    from ..graph.prepared import is_prepared
+
+    folder = output or Path(f"{graph_name(graph)}.graph")
+    if is_prepared(folder) and not overwrite:
+        raise Refused(f"{folder} holds a prepared graph already: name another folder, or overwrite it (--overwrite)")
+    data = find_graph(graph, reading, quiet=quiet or as_json)
+    with refusing(OSError, GraphError, about="cannot save the graph: "), bar("saving", show=not (quiet or as_json)):
+        data.save(folder, overwrite=overwrite)
+    if as_json:
+        about = {"nodes": data.n_nodes, "edges": data.n_edges, "fingerprint": data.fingerprint}
+        print_json({"folder": str(folder), **about})
+    elif not quiet:
+        print(f"{data.describe()}\n{folder} holds the prepared graph: ultrahyperbolic embed {folder}")

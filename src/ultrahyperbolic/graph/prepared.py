@@ -1,0 +1,236 @@
+"""Prepared graphs: a folder from which a graph is there at once, its arrays mapped into memory and not read.
+
+``graph.json`` says what the graph is, and of every other file its size and sha256: ``edges.npy`` and ``weights.npy``
+are arrays of numpy, ``nodes.arrow`` is a table with ids, labels and attributes. All of them are written, or none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any, Self, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..files import id_as_json, read_sealed_json, replace_files, sealed_json
+from .attributes import Attributes
+from .columns import Columns
+from .errors import GraphError, need
+from .ids import NodeIds
+from .rows import Floats, Ints
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow
+
+HEADER = "graph.json"
+_EDGES, _WEIGHTS, _NODES = "edges.npy", "weights.npy", "nodes.arrow"
+_VERSION = 1
+_AT_ONCE = 16 << 20  # bytes of a file that are looked at together
+
+
+def is_prepared(path: str | os.PathLike[str]) -> bool:
+    """Whether there is a prepared graph."""
+    return os.path.isfile(os.path.join(path, HEADER))
+
+
+class Prepared(ABC):
+    """What a `Graph` needs to be saved to a folder and loaded from it."""
+
+    ids: NodeIds
+    edges: Ints
+    weights: Floats
+    labels: Mapping[Hashable, object] | None
+    policies: Mapping[str, int]
+    source: str | None
+    columns: Columns | None
+    attributes: Attributes
+
+    @property
+    @abstractmethod
+    def fingerprint(self) -> str:
+        """The sha256 over ids, edges and weights."""
+
+    def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the graph to a folder, from which `load` and ``read_graph`` have it at once.
+
+        Ids must be text, numbers or tuples of them; labels become text. ``FileExistsError`` where the folder holds
+        something already, unless ``overwrite`` replaces a prepared graph.
+        """
+        path = Path(folder)
+        if path.is_dir() and any(path.iterdir()) and not (overwrite and is_prepared(path)):
+            held = "a prepared graph already: name another, or overwrite it" if is_prepared(path) else "other files"
+            raise FileExistsError(f"{path} holds {held}")
+        if path.exists() and not path.is_dir():
+            raise FileExistsError(f"{path} is a file: name a folder for the graph")
+        kind, nodes = _nodes(self.ids, self.labels, self.attributes)
+        path.mkdir(parents=True, exist_ok=True)
+        parts: dict[str, dict[str, object]] = {}
+        header = {
+            "ultrahyperbolic": "graph",
+            "version": _VERSION,
+            "n_nodes": len(self.ids),
+            "n_edges": len(self.edges),
+            "ids": kind,
+            "fingerprint": self.fingerprint,
+            "source": self.source,
+            "columns": None if self.columns is None else list(self.columns),
+            "policies": dict(self.policies),
+        }
+
+        def part(name: str, write: Any) -> Any:
+            def written(file: IO[bytes]) -> None:
+                write(file)
+                file.flush()
+                parts[name] = _described(file.name)
+
+            return written
+
+        # The header comes last: by then the others are known.
+        replace_files(
+            path,
+            {
+                _EDGES: part(_EDGES, lambda file: np.save(file, np.ascontiguousarray(self.edges, dtype="<i8"))),
+                _WEIGHTS: part(_WEIGHTS, lambda file: np.save(file, np.ascontiguousarray(self.weights, dtype="<f8"))),
+                _NODES: part(_NODES, lambda file: _write_table(file, nodes)),
+                HEADER: lambda file: file.write(sealed_json({**header, "files": parts})),
+            },
+        )
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], *, check: bool = True) -> Self:
+        """The graph that `save` wrote, its arrays mapped into memory: pages of them are read when they are used.
+
+        ``check`` compares every file with its sha256, at some hundred MB a second. `GraphError` where something is
+        missing, damaged, or written by a newer version.
+        """
+        path = Path(folder)
+        if not is_prepared(path):
+            raise GraphError(f"{path} holds no prepared graph: there is no {HEADER} in it")
+        with _damage(path):
+            header = read_sealed_json(path / HEADER)
+            if header.get("ultrahyperbolic") != "graph" or not isinstance(version := header.get("version"), int):
+                raise ValueError(f"{HEADER} describes no graph")
+            if version > _VERSION:
+                raise GraphError(
+                    f"{path} was prepared by a newer version of ultrahyperbolic (format {version}, and this one reads "
+                    f"{_VERSION}): update, or prepare it again"
+                )
+            for name in (_EDGES, _WEIGHTS, _NODES):
+                _check_part(path / name, header["files"][name], whole=check)
+            edges: Ints = np.load(path / _EDGES, mmap_mode="r")
+            weights: Floats = np.load(path / _WEIGHTS, mmap_mode="r")
+            ids, labels, attributes = _read_nodes(path / _NODES, header["ids"])
+            if (len(ids), len(edges)) != (header["n_nodes"], header["n_edges"]):
+                raise ValueError("its counts differ")
+            named = header["columns"]
+            columns = None if named is None else Columns(*named)
+            found = cast("Any", cls)(ids, edges, weights, labels, header["policies"], str(path), columns, attributes)
+            # It is known, and takes as long to find as all else together.
+            found.__dict__["fingerprint"] = str(header["fingerprint"])
+            return cast("Self", found)
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """Say in one line what is wrong with a folder; of a damaged file numpy and Arrow raise nearly anything."""
+    try:
+        yield
+    except (GraphError, MemoryError):
+        raise
+    except Exception as error:
+        reason = str(error).removeprefix(f"{path / HEADER} is damaged: ").strip() or type(error).__name__
+        raise GraphError(f"{path}: the prepared graph is damaged: {reason}: prepare it again") from None
+
+
+def _described(path: str | Path) -> dict[str, object]:
+    digest, size = hashlib.sha256(), 0
+    with open(path, "rb") as file:
+        while block := file.read(_AT_ONCE):
+            digest.update(block)
+            size += len(block)
+    return {"bytes": size, "sha256": digest.hexdigest()}
+
+
+def _check_part(path: Path, said: Mapping[str, object], *, whole: bool) -> None:
+    if not path.is_file():
+        raise ValueError(f"{path.name} is missing")
+    if path.stat().st_size != said["bytes"]:
+        raise ValueError(f"{path.name} has {path.stat().st_size} bytes and should have {said['bytes']}")
+    if whole and _described(path) != dict(said):
+        raise ValueError(f"{path.name} is not what was written: its sha256 differs")
+
+
+# Nodes: a table with the columns id and label, and one of each attribute, whose name has a mark before it.
+
+
+def _nodes(ids: NodeIds, labels: Mapping[Hashable, object] | None, attributes: Attributes) -> tuple[str, pyarrow.Table]:
+    """How ids are kept, and the table."""
+    pa = need("pyarrow", "saving a graph")
+    kind, column = _id_column(ids)
+    columns = {"id": column}
+    if labels is not None:
+        texts = [None if (label := labels.get(node)) is None else _clean(label) for node in ids]
+        columns["label"] = pa.array(texts, pa.string())
+    for name, values in attributes.items():
+        is_text = values.dtype == object
+        columns[f"={name}"] = pa.array([_clean(v) for v in values], pa.string()) if is_text else pa.array(values)
+    return kind, pa.table(columns)
+
+
+def _id_column(ids: NodeIds) -> tuple[str, pyarrow.Array]:
+    pa = need("pyarrow", "saving a graph")
+    known = ids.as_arrow()
+    if known is not None:
+        return ("text" if pa.types.is_string(known.type) else "integer"), known
+    values = list(ids)
+    if all(type(node) is str for node in values):
+        try:
+            return "text", pa.array(values, pa.string())
+        except UnicodeEncodeError:
+            pass  # half a character, which JSON writes by its number
+    if all(type(node) is int and -(2**63) <= node < 2**63 for node in values):
+        return "integer", pa.array(values, pa.int64())
+    try:
+        return "json", pa.array([json.dumps(id_as_json(node)) for node in values], pa.string())
+    except (TypeError, ValueError) as error:
+        raise GraphError(f"the graph cannot be saved: {error}") from None
+
+
+def _clean(text: object) -> str:
+    """Text that UTF-8 has: half a character becomes a question mark."""
+    return str(text).encode("utf-8", "replace").decode()
+
+
+def _write_table(file: IO[bytes], table: pyarrow.Table) -> None:
+    ipc = need("pyarrow.ipc", "saving a graph")
+    with ipc.new_file(file, table.schema) as writer:
+        writer.write_table(table.combine_chunks())
+
+
+def _read_nodes(path: Path, kind: str) -> tuple[NodeIds, dict[Hashable, object] | None, dict[str, NDArray[np.generic]]]:
+    pa, ipc = need("pyarrow", "loading a graph"), need("pyarrow.ipc", "loading a graph")
+    with pa.memory_map(str(path)) as file:
+        table = ipc.open_file(file).read_all()
+    column = table.column("id")
+    whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    ids = NodeIds([_hashable(json.loads(text)) for text in whole.to_pylist()] if kind == "json" else whole)
+    labels: dict[Hashable, object] | None = None
+    if "label" in table.column_names:
+        pairs = zip(ids, table.column("label").to_pylist(), strict=True)
+        labels = {node: label for node, label in pairs if label is not None}
+    attributes = {
+        name[1:]: table.column(name).to_numpy() for name in cast("Sequence[str]", table.column_names) if name[0] == "="
+    }
+    return ids, labels, attributes
+
+
+def _hashable(value: Hashable | list[Hashable]) -> Hashable:
+    return tuple(map(_hashable, value)) if isinstance(value, list) else value
