@@ -350,7 +350,6 @@ def test_the_second_device_trains_like_the_first():
 )  # fmt: skip
 def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, scope, popular, bitmap):
     """Cells are as large as the interpreter's tiles: a part in three is some of them."""
-    monkeypatch.setattr(cuda, "ALL_PAIRS_NODES", 0)
     monkeypatch.setattr(passes, "BITMAP_NODES", 1 << 20 if bitmap else 0)
     edge = passes.Shape.of(5, torch.float64).columns if DEVICE.type == "cuda" else 64
     monkeypatch.setattr(reference, "CELL", (edge, edge))

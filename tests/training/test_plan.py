@@ -143,6 +143,7 @@ def said_of(caplog, **options):
     return backend, caplog.messages
 
 
+@pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
 def test_why_samples_are_taken_is_said(caplog, monkeypatch):
     assert said_of(caplog) == ("numba", [])
     with monkeypatch.context() as patch:
@@ -153,10 +154,11 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
         assert said_of(caplog, place=Place(backend="numba")) == ("numba", [])
         assert said_of(caplog, place=Place(backend="sampled")) == ("sampled", [])
     with monkeypatch.context() as patch:
-        patch.setattr("ultrahyperbolic.training.plan.has_memory", lambda *_: False)
+        patch.setattr("ultrahyperbolic.training.plan.has_memory", lambda *words: words[2].backend == "sampled")
         said = ["all pairs do not fit into memory: training by samples (backend sampled)"]
         assert said_of(caplog) == ("sampled", said)
     with monkeypatch.context() as patch:
+        patch.setattr("ultrahyperbolic.engines.numba.kind.find_spec", lambda name: None)
         patch.setattr(
             "ultrahyperbolic.training.pace.Pace.fitted",
             lambda self, config, limit: replace(config, iterations=20),

@@ -196,7 +196,8 @@ def test_neighbours_are_ordered_by_the_distance_less_the_popularity_of_the_other
 def test_a_page_that_shows_some_of_the_nodes_orders_them_alike(popular):
     points, a = (torch.from_numpy(np.array(array)) for array in (popular.points, popular.popularity))
     rows = torch.tensor([3, 33, 0])
-    indices, lengths = _nearest_of(rows, points, popular.manifold, 4, a)
+    squares = popular.manifold.sqnorm(points)
+    indices, lengths = _nearest_of(rows, points, squares, popular.manifold, 4, a)
     expected = popular.nearest(4)
     assert np.array_equal(indices, expected[0][rows])
     np.testing.assert_allclose(lengths, expected[1][rows], rtol=1e-9)

@@ -101,8 +101,10 @@ def test_samples_are_taken_where_all_pairs_do_not_fit_into_memory(monkeypatch, c
     assert named.plan.place.backend == "numba", "what was named stays"
 
 
-@pytest.mark.parametrize(("seconds", "backend"), [(0.001, "numba"), (10.0, "sampled")])
-def test_samples_are_taken_where_there_is_no_time_for_all_pairs(seconds, backend, monkeypatch, caplog):
+@pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
+@pytest.mark.parametrize(("seconds", "backend"), [(0.001, "reference"), (10.0, "sampled")])
+def test_samples_are_taken_where_torch_has_no_time_for_all_pairs(seconds, backend, monkeypatch, caplog):
+    monkeypatch.setattr("ultrahyperbolic.engines.numba.kind.find_spec", lambda name: None)
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: (
         cls(0.001, 0.001) if place.backend == "sampled" else cls(seconds, seconds)
     )))  # fmt: skip
@@ -112,6 +114,22 @@ def test_samples_are_taken_where_there_is_no_time_for_all_pairs(seconds, backend
     assert execution.plan.place.backend == backend
     assert ("there is time for 20 of 1000 iterations" in caplog.text) == (backend == "sampled")
     assert execution.configs[0].iterations == 1000
+
+
+@pytest.mark.parametrize("evaluation", [0.01, 5.0])
+def test_compiled_loops_that_have_no_time_to_look_at_all_pairs_do_not(evaluation, monkeypatch, caplog):
+    graph = tree_with_shortcuts()
+    monkeypatch.setattr("ultrahyperbolic.training.plan.others_met", lambda place, n: 16)
+    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: cls(0.01, evaluation)))
+    execution = Execution(Plan(Geometry(2, 2), Wishes(iterations=1000), time_limit=2.0), graph, quiet=False)
+    assert execution.configs[0].parts > 1
+    execution.prepare()
+    config = execution.configs[0]
+    assert execution.plan.place.backend == "numba"
+    long = evaluation > 1.0
+    assert (config.finish == 0.0) == long
+    assert ("training by samples alone" in caplog.text) == long
+    assert (100 < config.iterations < 250) or not long
 
 
 def test_advice_where_nothing_else_fits_is_to_take_samples(monkeypatch):

@@ -176,8 +176,8 @@ def embed(
         _option(
             _TRAINING,
             "--backend",
-            help="All pairs: numba on the CPU, triton on CUDA, or reference (torch). sampled: for graphs with too many "
-            "pairs; the default beyond 200,000 nodes on the CPU and 1,000,000 on CUDA.",
+            help="numba on the CPU, triton on CUDA, reference (torch), or sampled, which draws ties and pairs; the "
+            "fastest that fits if not said.",
         ),
     ] = "auto",
     threads: Annotated[

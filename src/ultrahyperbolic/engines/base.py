@@ -29,8 +29,8 @@ Floats = NDArray[np.float64]
 CELL = (4, 32)
 # Up to so many nodes a training looks at all pairs many times where it ends; beyond, at parts of them alone.
 EXACT_NODES = 200_000
-# Up to this many nodes a GPU looks at all pairs in every iteration: that takes it less time than the rest.
-ALL_PAIRS_NODES = 8192
+# How many others each node meets in an iteration of descent that looks at a part of the pairs, about.
+MEETS = 192
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
 FARTHEST = 1e16
 

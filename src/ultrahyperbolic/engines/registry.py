@@ -10,7 +10,7 @@ import torch
 
 from ..checks import check_count
 from . import reference, sampled
-from .base import ALL_PAIRS_NODES, BACKENDS, EXACT_NODES, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
+from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
 from .numba import kind as numba_kind
 from .processes import ProcessesError, processes
 from .staged import StagedEngine
@@ -21,6 +21,8 @@ KINDS: tuple[EngineKind, ...] = (triton_kind.KIND, numba_kind.KIND, reference.KI
 _BY_NAME = {kind.name: kind for kind in (*KINDS, sampled.KIND)}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
+# How many pairs a GPU looks at in an iteration of descent: a millisecond or two.
+_PAIRS_ON_CUDA = 200_000_000
 _told: set[str] = set()
 
 
@@ -117,12 +119,12 @@ def _of_all_pairs(place: Place, problem: Problem | None, *, tell: bool = True) -
     raise ValueError(why[-1])
 
 
-def samples(place: Place, n_nodes: int) -> bool:
-    """Whether the engine of a settled place saves time by looking at parts of the pairs of so many nodes.
+def others_met(place: Place, n_nodes: int) -> int:
+    """How many others each of so many nodes meets in an iteration of descent at a settled place, about.
 
-    To a GPU all pairs of a small graph are no effort.
+    The fewer, the quicker and the noisier. To a GPU all pairs of a small graph are no effort.
     """
-    return place.backend != "triton" or n_nodes > ALL_PAIRS_NODES
+    return max(MEETS, _PAIRS_ON_CUDA // n_nodes) if place.backend == "triton" else MEETS
 
 
 def kind_of(backend: Backend) -> EngineKind:

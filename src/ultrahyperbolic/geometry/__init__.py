@@ -29,5 +29,5 @@ __all__ = [
     "poincare_to_lorentz",
 ]
 
-# What torch.load(weights_only=True) may build: our manifolds, and tensors on them.
+# What torch.load with weights_only=True may build: our manifolds, and tensors on them.
 serialization.add_safe_globals([rebuild, Euclidean, Product, PseudoHyperboloid, PseudoSphere, nn.ModuleList])

@@ -62,7 +62,7 @@ class ManifoldTensor(Tensor):
         return cast("Self", memo[id(self)])
 
     def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
-        """Pickled as a plain tensor and its manifold, of classes that ``torch.load(weights_only=True)`` is told of."""
+        """Pickled as a plain tensor and its manifold, which ``torch.load`` with ``weights_only=True`` may build."""
         kind = "parameter" if isinstance(self, ManifoldParameter) else "tensor"
         return rebuild, (kind, self.detach(), self.manifold, self.requires_grad)
 
@@ -109,5 +109,5 @@ def _follow(of: ManifoldTensor, result: Tensor) -> ManifoldTensor:
 
 
 def rebuild(kind: str, data: Tensor, manifold: Manifold, requires_grad: bool) -> ManifoldTensor:
-    """What pickles call; ``torch.load(weights_only=True)`` may."""
+    """What pickles call; ``torch.load`` with ``weights_only=True`` may."""
     return _on(ManifoldParameter if kind == "parameter" else ManifoldTensor, data, manifold, requires_grad)

@@ -6,9 +6,11 @@ import dataclasses
 from collections.abc import Mapping
 
 from ..datasets import names
+from ..engines.base import Backend, Place
+from ..engines.registry import ends_exactly, others_met
 from ..graph import Graph
 from .config import TrainingConfig, configured, located_in
-from .method import GOALS, default_iterations, recipe
+from .method import GOALS, Goal, default_iterations, recipe
 
 
 def python_call(config: TrainingConfig, graph: Graph) -> str:
@@ -35,8 +37,7 @@ def _call(config: TrainingConfig, graph: Graph) -> str:
     for goal in GOALS:
         usual = recipe(bare, graph, goal)
         popular = config.popularity
-        made = [recipe(bare, graph, goal, sample=sample, popularity=popular) for sample in (True, False)]
-        if dataclasses.replace(config, scope=usual.scope) in made:
+        if dataclasses.replace(config, scope=usual.scope) in _usual_ways(bare, graph, goal, popularity=popular):
             said: dict[str, tuple[object, object]] = {
                 "beta": (config.beta, -1.0),
                 "goal": (goal, "balanced"),
@@ -58,6 +59,16 @@ def _call(config: TrainingConfig, graph: Graph) -> str:
         if getattr(config, field.name) != field.default
     }
     return f"config = uh.TrainingConfig({_arguments(chosen)})\n(embedding,) = uh.training.embed_many(graph, [config])"
+
+
+def _usual_ways(bare: TrainingConfig, graph: Graph, goal: Goal, *, popularity: bool) -> list[TrainingConfig]:
+    """What `embed` makes of a goal, on any device."""
+    n = graph.n_nodes
+    whole = ends_exactly(n)
+    backends: tuple[Backend, ...] = ("numba", "triton")
+    meets = [n, *(others_met(Place(backend=backend), n) for backend in backends)]
+    made = [recipe(bare, graph, goal, meets=m, everywhere=not whole, popularity=popularity) for m in meets]
+    return made if whole else [dataclasses.replace(config, finish=0.0) for config in made]
 
 
 def _arguments(values: Mapping[str, object]) -> str:

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 from ..checks import check_choice
+from ..engines.base import MEETS
 from ..geometry import Geometry
 from ..graph import Graph
 from .config import Settings, TrainingConfig
@@ -26,9 +27,8 @@ _DEGREE = 33.0
 _SMOOTH = 0.01
 # Without a cone nothing but equal points is smoothed, and only so that their gradient is finite.
 _EQUAL = 1e-5
-# How many others each node meets in an iteration of descent, about. What a sample says is noisier than what all pairs
-# say: the share is divided by this power of the parts.
-_MEETS, _NOISE = 192, 1 / 6
+# What a sample says is noisier than what all pairs say: the share is divided by this power of the parts.
+_NOISE = 1 / 6
 # Popularity hears the noise of a sample too: the share is divided by the root of the parts.
 _POPULAR_NOISE = 1 / 2
 # Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to find a place among
@@ -66,9 +66,9 @@ def default_iterations(graph: Graph) -> int:
     return round(_ITERATIONS * min(max(1.0, _mean_degree(graph) / _SPARSE), _MOST))
 
 
-def parts_of(graph: Graph) -> int:
-    """Into how many parts the pairs of a graph are cut, where samples are taken."""
-    return max(1, graph.n_nodes // _MEETS)
+def parts_of(graph: Graph, meets: int = MEETS) -> int:
+    """Into how many parts the pairs of a graph are cut, where a node meets so many others in an iteration."""
+    return max(1, graph.n_nodes // meets)
 
 
 def _mean_degree(graph: Graph) -> float:
@@ -80,22 +80,22 @@ def recipe(
     graph: Graph,
     goal: Goal = "balanced",
     *,
-    sample: bool = True,
+    meets: int = MEETS,
     everywhere: bool = False,
     popularity: bool | None = None,
     moved: float = 1.0,
 ) -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations.
 
-    Without ``sample`` every iteration looks at all pairs. So it does without a light cone, where samples cost quality;
-    with ``everywhere`` they are taken nevertheless.
+    In an iteration of descent each node ``meets`` so many others, about. Without a light cone samples cost quality, and
+    every iteration looks at all pairs; with ``everywhere`` they are taken nevertheless.
     Where ``popularity`` is None, the goal decides whether nodes have one. ``moved`` is the share of the points that an
     iteration moves.
     """
     check_choice("goal", goal, GOALS)
     popular = goal in _POPULAR if popularity is None else popularity
-    sample = sample and (everywhere or config.geometry.has_cone) and config.stop != "ordered"
-    parts = parts_of(graph) if sample else 1
+    sample = (everywhere or config.geometry.has_cone) and config.stop != "ordered"
+    parts = parts_of(graph, meets) if sample else 1
     dense = min(1.0, _mean_degree(graph) / _DEGREE)
     # Bounded moves wander as far as the root of their number: of fewer, each is longer, up to all of the spread. More
     # would wander further, and the hierarchy fade: what there is beyond the usual number is for the finish.

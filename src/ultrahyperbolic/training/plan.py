@@ -12,7 +12,7 @@ from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
-from ..engines.registry import ends_exactly, kind_of, samples, settle
+from ..engines.registry import ends_exactly, kind_of, others_met, settle
 from ..geometry import Geometry, Product
 from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity
@@ -36,8 +36,8 @@ DEFAULT = Geometry(3, 3)
 FLAT_DIMENSION = 4
 # It is said how long a training will take from so many seconds on, and measured where it has so many pairs to look at.
 _LONG, _MANY = 10.0, 1e9
-# With time for no more than this share of the iterations, samples make more of it.
-_FEW = 0.25
+# With time for less than this share of the iterations, samples alone may make more of it: so many times as many.
+_FEW, _MORE = 0.25, 2.0
 
 
 @dataclass(frozen=True)
@@ -203,8 +203,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
         if by_samples:
             made = sampled_recipe(config, graph, plan.goal, place, popularity=popularity)
         else:
-            whole, sample = ends_exactly(graph.n_nodes), samples(place, graph.n_nodes)
-            made = recipe(config, graph, plan.goal, sample=sample, everywhere=not whole, popularity=popularity)
+            whole, meets = ends_exactly(graph.n_nodes), others_met(place, graph.n_nodes)
+            made = recipe(config, graph, plan.goal, meets=meets, everywhere=not whole, popularity=popularity)
             made = made if whole else replace(made, finish=0.0)
         made = made if plan.old is None else gently(made)
         config = replace(made, stop=plan.wishes.stop or "converged")
@@ -342,28 +342,42 @@ class Execution:
     def _fit(self) -> None:
         """Take samples where all pairs do not fit into memory, and as many iterations as there is time for.
 
-        The recipes of the paper have theirs. With time for few iterations samples are taken, too.
+        The recipes of the paper have theirs. With time for few iterations that end on all pairs, they do not.
         """
         if self._fitted:
             return
         self._fitted, limit = True, self.plan.time_limit
-        if self._free and not ends_exactly(self.graph.n_nodes) and not self.quiet:
+        if self._free and not ends_exactly(self.graph.n_nodes):
             nodes, backend = f"{self.graph.n_nodes:,}", self.plan.place.backend
-            log.warning("%s nodes have too many pairs to look at all: training by samples (backend %s)", nodes, backend)
+            self._say(f"{nodes} nodes have too many pairs to look at all: training by samples (backend {backend})")
         if not has_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place):
             self._take_samples("all pairs do not fit into memory")
         if limit is not None and self.plan.preset is None:
-            asked = self.configs[0].iterations
             self._fit_time(limit)
-            if self.configs[0].iterations < _FEW * asked and self._take_samples(
-                f"there is time for {self.configs[0].iterations} of {asked} iterations that look at all pairs"
-            ):
-                self.configs = [replace(config, finish=0.0) for config in self.configs]
-                self._fit_time(limit)
 
     def _fit_time(self, limit: float) -> None:
-        pace = Pace.of(self.graph, self.configs, self.plan.place)
-        self.configs = [pace.fitted(config, limit) for config in self.configs]
+        whole = self.configs
+        self.configs = self._fitted_to(limit, whole)
+        fitted, asked = self.configs[0].iterations, whole[0].iterations
+        if fitted >= _FEW * asked:
+            return
+        why = f"there is time for {fitted} of {asked} iterations that look at all pairs"
+        if self.plan.place.backend == "reference":
+            if self._take_samples(why):
+                self.configs = self._fitted_to(limit, [replace(config, finish=0.0) for config in self.configs])
+        elif whole[0].parts > 1 and whole[0].finish > 0.0:
+            alone = self._fitted_to(limit, [replace(config, finish=0.0) for config in whole])
+            if alone[0].iterations >= _MORE * fitted:
+                self.configs = alone
+                self._say(f"{why} in the end, and for {alone[0].iterations} that do not: training by samples alone")
+
+    def _fitted_to(self, limit: float, configs: list[TrainingConfig]) -> list[TrainingConfig]:
+        pace = Pace.of(self.graph, configs, self.plan.place)
+        return [pace.fitted(config, limit) for config in configs]
+
+    def _say(self, words: str) -> None:
+        if not self.quiet:
+            log.warning("%s", words)
 
     def _take_samples(self, why: str) -> bool:
         """Go over to the engine that draws samples, and say why; whether that can be."""
@@ -371,11 +385,12 @@ class Execution:
         problem = problem_of(self.graph, self.configs)
         if not self._free or self.plan.place.backend == "sampled" or kind_of("sampled").unfit(problem, place):
             return False
-        self._free = False
-        self.plan = replace(self.plan, place=place)
-        self.configs = configure(self.plan, self.graph)
-        if not self.quiet:
-            log.warning("%s: training by samples (backend sampled)", why)
+        plan = replace(self.plan, place=place)
+        configs = configure(plan, self.graph)
+        if not has_memory(problem_of(self.graph, configs), configs, place):
+            return False
+        self._free, self.plan, self.configs = False, plan, configs
+        self._say(f"{why}: training by samples (backend sampled)")
         return True
 
     def _say_how_long(self) -> None:

@@ -35,5 +35,5 @@ def sampled_recipe(
     Where there are not too many nodes it ends by all pairs. The loss of a batch is too noisy to take steps back by.
     """
     moved = moved_share(graph, place)
-    made = recipe(config, graph, goal, sample=True, everywhere=True, popularity=popularity, moved=moved)
+    made = recipe(config, graph, goal, everywhere=True, popularity=popularity, moved=moved)
     return replace(made, step_back=False, finish=made.finish if ends_exactly(graph.n_nodes) else 0.0)

@@ -19,7 +19,7 @@ import torch
 from ..checks import check_choice, check_count, is_number
 from ..embedding import Embedding
 from ..engines.base import Backend, Place, Precision
-from ..engines.registry import samples, settle
+from ..engines.registry import others_met, settle
 from ..evaluation import HeldOut, hold_out_edges, link_prediction, over_pairs, triadic_closure
 from ..geometry import Geometry
 from ..graph import Graph
@@ -247,10 +247,10 @@ class _Comparison:
         """Train each geometry, all as one batch, and write down how it did."""
         graph = self.graph if split is None else split.graph
         # All are compared by the sample that the quickest of them has.
-        sample = samples(settle(self.place, graph.n_nodes), graph.n_nodes)
+        meets = others_met(settle(self.place, graph.n_nodes), graph.n_nodes)
         goal, popularity = self.judge.goal, self.judge.popularity
         made = [
-            recipe(_config(g, length, seed), graph, goal, sample=sample, everywhere=True, popularity=popularity)
+            recipe(_config(g, length, seed), graph, goal, meets=meets, everywhere=True, popularity=popularity)
             for g in rows
         ]
         batch = [replace(config, finish=_FINISH) for config in made]

@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted, check_non_negative, valida
 
 from ..checks import as_integer
 from ..engines.base import Backend, Optimizer, Precision
+from ..geometry import Product
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..objective import Scope
@@ -45,6 +46,8 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Euclidean space.
     signature : (int, int) or str, optional
         p and q in one: ``(3, 1)``, ``"3,1"`` or ``"flat"``.
+    product : str or Product, optional
+        Geometries side by side, such as ``"3,1+2,0+flat2"``.
     beta : float
         Negative; 1/β is the curvature.
     goal : "balanced", "hierarchy", "neighbours" or "ties"
@@ -100,6 +103,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         dim: int | None = None,
         flat: bool = False,
         signature: Signature | None = None,
+        product: str | Product | None = None,
         beta: float = -1.0,
         goal: Goal = "balanced",
         by: By = "graph",
@@ -129,6 +133,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         self.dim = dim
         self.flat = flat
         self.signature = signature
+        self.product = product
         self.beta = beta
         self.goal = goal
         self.by = by

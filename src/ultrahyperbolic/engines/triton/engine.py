@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
 from ..base import (
-    ALL_PAIRS_NODES,
     EXACT_NODES,
     FARTHEST,
     FIELDS,
@@ -140,7 +139,7 @@ class _Group:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.numbers, self.device = numbers, device
         kind, self.optimizer, self.width, self.time, by_node, self.popular, parts = shared
-        self.parts = parts if pairs.n_nodes > ALL_PAIRS_NODES else 1
+        self.parts = parts
         # What an evaluation looks at.
         self.looks = self.parts if pairs.n_nodes > EXACT_NODES else 1
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
