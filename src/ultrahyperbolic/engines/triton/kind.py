@@ -19,6 +19,7 @@ from ..base import (
     unknown_space,
 )
 
+_LISTED_NODES = 32_768  # up to which a bitmap tells ties
 _ROWS = 1 << 18  # of points whose partial gradients fill a device, beyond one for each point
 
 
@@ -43,6 +44,8 @@ class TritonKind:
         item = 8 if place.precision == "float64" else 4
         passes = widest * (runs * n * (item + 5 * 8) + _ROWS * item)
         passes += runs * 6 * 8 * m + 2 * EDGE_BYTES * m + min(n * n // 8, 16 * m + 8 * n)
+        # While the ties of large graphs are sorted by block of rows, each is there twice in a few arrays.
+        passes += 5 * 8 * (2 * m + n) if n > _LISTED_NODES else 0
         popular = sum(spec.popularity for spec in problem.specs)
         if popular:
             # One row more of the partial gradients, and of each run offsets and what edges pull.
