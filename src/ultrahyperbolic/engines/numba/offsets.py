@@ -249,8 +249,7 @@ def _offset_slab(offsets, run, space, now, prepared, edges, work, s):
         own = _most(offsets[i:], rows)
         # Tiles follow one another, or where this is a sample are the cells of its part.
         cell = (i + 1) // CELL[1]
-        while parts > 1 and (i // ROWS + cell) % parts != now.part:
-            cell += 1
+        cell += (now.part - i // ROWS - cell) % parts
         start = i + 1 if parts == 1 else max(i + 1, cell * CELL[1])
         while start < n:
             count = min(TILE if parts == 1 else (cell + 1) * CELL[1] - start, n - start)

@@ -299,8 +299,7 @@ def sweep(run, space, now, prepared, edges, work, cold, pushing, s):
             cursor[r] = offsets[i + r]
         before = position
         cell = (i + 1) // CELL[1]
-        while parts > 1 and (i // ROWS + cell) % parts != now.part:
-            cell += 1
+        cell += (now.part - i // ROWS - cell) % parts
         start = i + 1 if parts == 1 else max(i + 1, cell * CELL[1])
         while start < n:
             count = min(TILE if parts == 1 else (cell + 1) * CELL[1] - start, n - start)
