@@ -20,7 +20,8 @@ from board_train import How, measure
 from ultrahyperbolic import select
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.geometry import Geometry
-from ultrahyperbolic.training.plan import Choice, Execution, Plan, Wishes
+from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.where import Choice
 
 DIM = 4
 HERE = Path(__file__).parents[1]

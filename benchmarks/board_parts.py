@@ -18,7 +18,7 @@ from graphs import ADVERSARIAL, Floats, Ints, spearman
 from ultrahyperbolic import datasets, embed
 from ultrahyperbolic.evaluation import closeness, leader_ranks
 from ultrahyperbolic.geometry import Geometry
-from ultrahyperbolic.training.plan import DEFAULT
+from ultrahyperbolic.training.where import DEFAULT
 
 
 def leaders() -> list[int]:

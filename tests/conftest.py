@@ -85,3 +85,10 @@ def listening():
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """scikit-learn makes its checks itself; the longest, which is expected to fail, is for `make test-all`."""
+    for item in items:
+        if "check_methods_subset_invariance" in item.name:
+            item.add_marker(pytest.mark.slow)

@@ -68,6 +68,8 @@ def wrong(words: list[str]) -> str | None:
     program, *arguments = words
     if program in ("python", ".venv/bin/python") and arguments[:2] == ["-m", "ultrahyperbolic"]:
         program, arguments = "ultrahyperbolic", arguments[2:]
+    if program == "torchrun" and "ultrahyperbolic" in arguments:
+        program, arguments = "ultrahyperbolic", arguments[arguments.index("ultrahyperbolic") + 1 :]
     if program == "ultrahyperbolic":
         return wrong_options(arguments)
     if program == "make":

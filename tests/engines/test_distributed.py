@@ -126,7 +126,7 @@ def check_that_a_killed_process_is_made_good(ties, expected, folder, rank, *more
 
 
 @in_proc
-@pytest.mark.parametrize("rank", [0, 1])
+@pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, alone, tmp_path):
     check_that_a_killed_process_is_made_good(ties, alone, tmp_path / "run", rank)
 

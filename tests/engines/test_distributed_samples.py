@@ -72,6 +72,7 @@ def test_several_processes_give_the_bits_of_one(processes, alone, tmp_path):
         np.testing.assert_array_equal(found[name], alone[name], err_msg=name)
 
 
+@pytest.mark.slow
 def test_ctrl_c_is_answered_by_the_first_process(tmp_path):
     rng = np.random.default_rng(0)
     path, folder = tmp_path / "ties.tsv", tmp_path / "run"

@@ -57,7 +57,7 @@ def needed(n, edges, dims, backend, precision=None):
     [
         pytest.param("numba", 2000, 200, 6, None, 5, [], marks=pytest.mark.slow),
         pytest.param("numba", 3000, 200, 5, "float32", 5, [], marks=pytest.mark.slow),
-        ("numba", 20_000, 3, 1, None, 2, []),  # the start takes most
+        pytest.param("numba", 20_000, 3, 1, None, 2, [], marks=pytest.mark.slow),  # the start takes most
         pytest.param("numba", 20_000, 3, 1, None, 2, ["scipy"], marks=pytest.mark.slow),
         ("reference", 1000, 3, 2, None, 5, []),
         pytest.param("reference", 2500, 3, 1, None, 5, [], marks=pytest.mark.slow),

@@ -110,6 +110,7 @@ ON_CPU = DEVICE.type == "cpu"
 MANY = 150 if ON_CPU else 1500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tau", [0.04] if ON_CPU else [1.0, 0.04, 7e-4])
 @pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0)] if ON_CPU else MANIFOLDS, ids=str)
 def test_sums_by_node_of_many_tiles(manifold, tau):
@@ -133,6 +134,7 @@ def test_iterations_of_runs_of_both_scopes():
     assert np.array_equal(alone.points[0], states[0].points[0])
 
 
+@pytest.mark.slow
 def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
     manifold = PseudoHyperboloid(3, 1)
     pairs, points = random_pairs(130, "tied", degree=20), spread_points(manifold, 130)
@@ -239,7 +241,7 @@ def of_offsets(pairs, manifold, tau, scope, points, engine_of, size=0.3):
 
 
 @pytest.mark.parametrize("scope", ["graph", "node"])
-@pytest.mark.parametrize("tau", [1.0, 0.05, 7e-4])
+@pytest.mark.parametrize("tau", [0.05, *slow(1.0, 7e-4)])
 @pytest.mark.parametrize(
     "manifold", [PseudoHyperboloid(2, 2, -4.0), *slow(PseudoHyperboloid(3, 0), Euclidean(3))], ids=str
 )
@@ -249,7 +251,7 @@ def test_offsets_of_nodes(manifold, tau, scope):
     assert of_offsets(pairs, manifold, tau, scope, points, SINGLE) <= 1e-4
 
 
-@pytest.mark.parametrize("optimizer", ["descent", "phi", "signed-gradient"])
+@pytest.mark.parametrize("optimizer", ["descent", *slow("phi", "signed-gradient")])
 @pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2), *slow(Euclidean(3))], ids=str)
 def test_points_move_with_their_offsets(manifold, optimizer):
     if isinstance(manifold, Euclidean) and optimizer != "descent":

@@ -15,7 +15,8 @@ from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.method import recipe
-from ultrahyperbolic.training.plan import Choice, Execution, Plan, Wishes, geometry_of
+from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.where import Choice, geometry_of
 
 KARATE = uh.datasets.karate()
 

@@ -267,7 +267,8 @@ def embed(
     from ..engines.base import Place
     from ..graph import GraphError
     from ..training.continued import continued_geometry
-    from ..training.plan import Execution, Plan, Wishes, geometry_of
+    from ..training.plan import Execution, Plan, Wishes
+    from ..training.where import geometry_of
 
     with refusing(GraphError):
         data.require_trainable()

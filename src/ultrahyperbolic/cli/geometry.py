@@ -10,7 +10,7 @@ from .options import parse_signature
 
 
 class Where(TypedDict, total=False):
-    """The geometry as `ultrahyperbolic.training.plan.geometry_of` takes it."""
+    """The geometry as `ultrahyperbolic.training.where.geometry_of` takes it."""
 
     p: int
     q: int

@@ -19,10 +19,11 @@ from .config import Stop
 from .continued import continued_geometry, earlier
 from .inputs import Signature, Weight, find_graph, located
 from .method import Goal
-from .plan import DEFAULT, Execution, Plan, Wishes, geometry_of
+from .plan import Execution, Plan, Wishes
 from .presets import Preset
 from .selection import By
 from .tensorboard import check_board, with_tensorboard
+from .where import DEFAULT, geometry_of
 
 
 def embed(

@@ -40,7 +40,7 @@ def find_graph(data: object, weight: Weight | None = None) -> Graph:
 
 
 class Where(TypedDict, total=False):
-    """A geometry, as `ultrahyperbolic.training.plan.geometry_of` takes it."""
+    """A geometry, as `ultrahyperbolic.training.where.geometry_of` takes it."""
 
     p: int | None
     q: int | None

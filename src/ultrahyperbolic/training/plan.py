@@ -13,7 +13,7 @@ from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
 from ..engines.registry import ends_exactly, kind_of, others_met, settle
-from ..geometry import Geometry, Product
+from ..geometry import Geometry
 from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
@@ -30,22 +30,13 @@ from .select import Judge, choose_geometry
 from .selection import BY, By, Selection
 from .start import Given
 from .train import check_memory, embed_best, graph_record, has_memory, problem_of, versions
+from .where import DEFAULT, Choice
 
 log = logging.getLogger("ultrahyperbolic")
-DEFAULT = Geometry(3, 3)
-FLAT_DIMENSION = 4
 # It is said how long a training will take from so many seconds on, and measured where it has so many pairs to look at.
 _LONG, _MANY = 10.0, 1e9
 # With time for less than this share of the iterations, samples alone may make more of it: so many times as many.
 _FEW, _MORE = 0.25, 2.0
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A dimension of which the geometry is to be chosen."""
-
-    dim: int
-    beta: float = -1.0
 
 
 @dataclass(frozen=True)
@@ -145,40 +136,6 @@ class Plan:
         if self.place.backend not in ("auto", "reference"):
             raise ValueError(f"backend {self.place.backend!r} knows no products of geometries: use 'reference'")
         object.__setattr__(self, "place", replace(self.place, backend="reference"))
-
-
-def geometry_of(
-    p: int | None = None,
-    q: int | None = None,
-    dim: int | None = None,
-    *,
-    flat: bool = False,
-    beta: float | None = None,
-    product: str | Product | None = None,
-) -> Geometry | Choice:
-    """The geometry that a user's words name, or the dimension to choose one of."""
-    if product is not None:
-        if p is not None or q is not None or dim is not None or flat or beta not in (None, DEFAULT.beta):
-            raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
-        if isinstance(product, str):
-            return ProductGeometry.of_text(product)
-        if not isinstance(product, Product):
-            raise TypeError(f"product must be a Product or text such as '3,1+flat2', got {product!r}")
-        if product.learnable:
-            raise ValueError("embed does not learn beta: give a product whose curvatures are fixed")
-        return ProductGeometry.of_product(product)
-    if (p is None) != (q is None):
-        raise ValueError(f"p and q go together, got p = {p} and q = {q}")
-    if p is not None and (dim is not None or flat):
-        raise ValueError("name a signature p, q, or a dimension dim (with flat), not both")
-    curvature = -1.0 if beta is None else beta
-    if flat:
-        if curvature != DEFAULT.beta:
-            raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {curvature}")
-        return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1))
-    if dim is not None:
-        return Choice(check_count("dim", dim, 1), curvature)
-    return replace(DEFAULT, beta=curvature) if p is None else Geometry(p, q, None, curvature)
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
