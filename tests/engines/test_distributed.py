@@ -142,6 +142,7 @@ def test_too_many_processes_are_one_line(tmp_path):
     assert "error: 2 processes are too many: the pairs of 34 nodes are cut into 1 slab, so use at most 1" in error
     assert "rank0" not in error
     assert not out
+    assert not (tmp_path / "run").exists(), "nothing is written"
 
 
 def test_slabs_are_shared_out_whole():

@@ -45,13 +45,26 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     return StagedEngine(engine, kind_of(last.backend).make(problem, last))
 
 
-def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
-    """The engine of the first of several processes."""
+def check_processes(problem: Problem, place: Place) -> None:
+    """Raise `ProcessesError` where the processes that there are cannot compute a problem at a settled place."""
+    if processes() == 1:
+        return
     if place.backend not in ("numba", "sampled"):
         raise ProcessesError(
             f"backend {place.backend!r} computes in one process: start it without torchrun, or use backend "
             "'sampled' or device 'cpu'"
         )
+    if place.backend == "numba":
+        from .distributed import unfit_for
+
+        why = unfit_for(problem, processes())
+        if why is not None:
+            raise ProcessesError(why)
+
+
+def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
+    """The engine of the first of several processes."""
+    check_processes(problem, place)
     if place.backend == "numba":
         from .distributed import DistributedEngine
 

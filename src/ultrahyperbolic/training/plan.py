@@ -12,7 +12,7 @@ from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
-from ..engines.registry import ends_exactly, kind_of, others_met, settle
+from ..engines.registry import check_processes, ends_exactly, kind_of, others_met, settle
 from ..geometry import Geometry
 from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity
@@ -249,7 +249,9 @@ class Execution:
     def prepare(self) -> RunRecord:
         """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
         self._fit()
-        check_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place)
+        problem = problem_of(self.graph, self.configs)
+        check_processes(problem, self.plan.place)
+        check_memory(problem, self.configs, self.plan.place)
         place = self.plan.place
         return RunRecord(
             config=self.configs[0].to_json(),
