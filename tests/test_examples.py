@@ -11,7 +11,7 @@ import pytest
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
-SLOW = {"pictures"}
+SLOW = {"meanings", "pictures"}
 
 
 def examples() -> list[object]:

@@ -84,7 +84,9 @@ def losses_of(folder):
     return json.loads((folder / "run.json").read_text(encoding="utf-8"))["loss"]
 
 
-@pytest.mark.parametrize("processes", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "processes", [pytest.param(1, marks=pytest.mark.slow), 2, pytest.param(4, marks=pytest.mark.slow)]
+)
 def test_several_processes_give_the_bits_of_one(processes, ties, alone, tmp_path):
     ended(started([ties, "-o", tmp_path / "run", *SETTINGS], processes=processes))
     assert losses_of(tmp_path / "run") == losses_of(alone)

@@ -64,7 +64,7 @@ GRAPHS = {
 
 
 CASES = [
-    pytest.param(manifold, pairs, id=f"{manifold}-{name}")
+    pytest.param(manifold, pairs, id=f"{manifold}-{name}", marks=[pytest.mark.slow] * name.startswith("more than"))
     for manifold in (PseudoHyperboloid(2, 2, -4.0), Euclidean(3))
     for name, pairs in GRAPHS.items()
 ]
@@ -165,7 +165,7 @@ def test_a_sample_of_the_pairs_is_the_references(parts, scope):
     np.testing.assert_allclose(states[1].offsets, states[0].offsets, rtol=1e-8, atol=1e-9)
 
 
-@pytest.mark.parametrize("n", [40, 900])
+@pytest.mark.parametrize("n", [40, pytest.param(900, marks=pytest.mark.slow)])
 def test_a_run_of_a_batch_is_that_run_alone_on_any_number_of_threads(n):
     manifold, pairs = PseudoHyperboloid(2, 2), random_pairs(n, "tied")
     schedule = Schedule.constant(4, temperature=0.05, step=1e-3, max_step=2e-3)

@@ -119,6 +119,7 @@ def test_sums_by_node_of_many_tiles(manifold, tau):
     assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-4
 
 
+@pytest.mark.slow
 def test_iterations_of_runs_of_both_scopes():
     manifold = PseudoHyperboloid(2, 2)
     schedule = Schedule.constant(10, temperature=0.05, step=1e-2, max_step=0.01, epsilon=0.1)

@@ -172,6 +172,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one(tmp_path):
     script = tmp_path / "process.py"
     script.write_text(PROCESS.format(path=[str(__import__("pathlib").Path(__file__).parent)]))

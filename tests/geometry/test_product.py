@@ -22,7 +22,9 @@ PRODUCTS = {
 }
 
 
-@pytest.fixture(params=PRODUCTS)
+@pytest.fixture(
+    params=[pytest.param(name, marks=[pytest.mark.slow] if name == "nested" else []) for name in PRODUCTS],
+)
 def product(request):
     return PRODUCTS[request.param]()
 

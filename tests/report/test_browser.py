@@ -208,6 +208,7 @@ def test_the_top_ten_of_larger_graphs_have_their_names_inside_and_apart(show, na
         page.page.close()
 
 
+@pytest.mark.slow
 def test_the_selected_node_and_its_neighbours_are_named(show, lesmis):
     page = show(lesmis, 1400)
     k = page.find("Myriel")
@@ -302,6 +303,7 @@ def test_colours_follow_the_column_that_is_chosen(tab, club):
     assert tab.page.evaluate(colours) == before
 
 
+@pytest.mark.slow
 def test_a_selected_node_scrolls_into_view(show, club):
     page = show(club, 1280, 700)
     page.page.evaluate("document.documentElement.style.scrollBehavior = 'auto'; window.scrollTo(0, 5000)")
@@ -446,7 +448,8 @@ def test_the_keyboard_is_enough(tab, club):
     ) == 0  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [pytest.param(1280, marks=pytest.mark.slow), 360])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1280, 360])
 def test_ranks_have_their_intervals_over_the_seeds(show, club, width):
     ends = RankIntervals(np.maximum(club.rank - 2, 1), np.minimum(club.rank + 3, 34), 19 / 21)
     ranked = show(club.with_ranks(ends, seeds=20, first_seed=0), width=width)
@@ -476,6 +479,7 @@ def test_light_and_dark(tab):
     assert tab.complaints == []
 
 
+@pytest.mark.slow
 def test_it_prints(tab):
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     tab.page.pdf(path=SCREENSHOTS / "print.pdf", format="A4")
