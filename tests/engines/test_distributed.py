@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from machines import ON_LINUX
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
@@ -108,9 +109,6 @@ def process_of(launcher, rank):
     raise AssertionError(f"there is no process {rank}")
 
 
-in_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
-
-
 def check_that_a_killed_process_is_made_good(ties, expected, folder, rank, *more):
     arguments = [ties, "-o", folder, "--checkpoint-every", 0, *SETTINGS, *more]
     launcher = started(arguments, processes=2, restarts=1)
@@ -127,13 +125,13 @@ def check_that_a_killed_process_is_made_good(ties, expected, folder, rank, *more
     assert not (folder / "checkpoint.safetensors").exists()
 
 
-@in_proc
+@ON_LINUX
 @pytest.mark.parametrize("rank", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, alone, tmp_path):
     check_that_a_killed_process_is_made_good(ties, alone, tmp_path / "run", rank)
 
 
-@in_proc
+@ON_LINUX
 @pytest.mark.slow
 def test_the_same_by_samples(ties, alone_by_samples, tmp_path):
     check_that_a_killed_process_is_made_good(ties, alone_by_samples, tmp_path / "run", 1, "--backend", "sampled")

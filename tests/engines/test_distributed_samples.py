@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from machines import ON_CUDA
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
@@ -130,7 +131,7 @@ def test_a_group_of_one_trains_as_one(group_of_one):
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="NCCL needs a CUDA device, and there is none")
+@ON_CUDA
 def test_nccl_carries_what_cuda_devices_say(group_of_one):
     for found, expected in zip(trained(DistributedSampledEngine, "cuda"), trained(SampledEngine, "cuda"), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)

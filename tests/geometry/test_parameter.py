@@ -5,12 +5,12 @@ from __future__ import annotations
 import copy
 import io
 import pickle
-import subprocess
-import sys
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
+from two_processes import numbers_of_two
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import Euclidean, ManifoldParameter, ManifoldTensor, Product, PseudoHyperboloid, PseudoSphere
@@ -146,13 +146,7 @@ def test_it_compiles_as_one_graph():
 
 
 PROCESS = """
-import sys, torch, torch.distributed as dist
-sys.path[:0] = {path!r}
 from test_parameter import Model
-from ultrahyperbolic.optim import PseudoRiemannianAdam
-rank = int(sys.argv[1])
-torch.set_num_threads(1)
-dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
 model = Model(rank)  # the wrapper makes both like the first
 shared = torch.nn.parallel.DistributedDataParallel(model)
 optimizer = PseudoRiemannianAdam(shared.parameters(), lr=1e-2)
@@ -174,18 +168,10 @@ dist.destroy_process_group()
 
 @pytest.mark.slow
 def test_two_processes_train_as_one(tmp_path):
-    script = tmp_path / "process.py"
-    script.write_text(PROCESS.format(path=[str(__import__("pathlib").Path(__file__).parent)]))
-    command = [sys.executable, str(script)]
-    running = [
-        subprocess.Popen([*command, str(rank), str(tmp_path / "meet")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for rank in range(2)
-    ]
-    outputs = [process.communicate(timeout=300) for process in running]
-    assert [process.returncode for process in running] == [0, 0], outputs
+    found = numbers_of_two(PROCESS, Path(__file__).parent, tmp_path)
     model = Model(0)
     alone = train(model, PseudoRiemannianAdam(model.parameters(), lr=1e-2))
-    assert [float(line) for line in outputs[0][0].split()] == pytest.approx(alone, rel=1e-12)
+    assert found == pytest.approx(alone, rel=1e-12)
 
 
 def test_the_public_names_are_there():

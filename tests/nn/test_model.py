@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 import torch
+from machines import ON_CUDA
 from torch import nn
+from two_processes import numbers_of_two
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.optim import PseudoRiemannianAdam
@@ -84,7 +86,7 @@ def test_a_copy_trains_alike_and_apart():
     assert train(model) == losses
 
 
-@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device")
+@ON_CUDA
 def test_it_moves_to_cuda():
     model = Model()
     alone = train(copy.deepcopy(model))
@@ -96,13 +98,7 @@ def test_it_moves_to_cuda():
 
 
 PROCESS = """
-import sys, torch, torch.distributed as dist
-sys.path[:0] = [{folder!r}]
 from test_model import N, Model, loss_of
-from ultrahyperbolic.optim import PseudoRiemannianAdam
-rank = int(sys.argv[1])
-torch.set_num_threads(1)
-dist.init_process_group("gloo", init_method="file://" + sys.argv[2], rank=rank, world_size=2)
 model = Model(rank)  # the wrapper makes both like the first
 shared = torch.nn.parallel.DistributedDataParallel(model)
 optimizer = PseudoRiemannianAdam(shared.parameters(), lr=1e-2)
@@ -121,16 +117,8 @@ dist.destroy_process_group()
 
 
 def test_two_processes_train_as_one(tmp_path):
-    script = tmp_path / "process.py"
-    script.write_text(PROCESS.format(folder=str(Path(__file__).parent)))
-    command = [sys.executable, str(script)]
-    running = [
-        subprocess.Popen([*command, str(rank), str(tmp_path / "meet")], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        for rank in range(2)
-    ]
-    outputs = [process.communicate(timeout=300) for process in running]
-    assert [process.returncode for process in running] == [0, 0], outputs
-    assert [float(line) for line in outputs[0][0].split()] == pytest.approx(train(Model()), rel=1e-12)
+    found = numbers_of_two(PROCESS, Path(__file__).parent, tmp_path)
+    assert found == pytest.approx(train(Model()), rel=1e-12)
 
 
 def test_compiled_as_one_graph_it_trains_alike():
