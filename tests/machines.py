@@ -7,8 +7,8 @@ import sys
 import pytest
 import torch
 
-# These fill disks, drop a right of root's, count memory or find processes by /proc, or write to /dev/full, none of which
-# other systems have; what they test is the same code there. CI is Linux, so there none is skipped.
+# These fill disks, drop a right of root's, count memory or find processes by /proc, or write to /dev/full, none of
+# which other systems have; what they test is the same code there. CI is Linux, so there none is skipped.
 ON_LINUX = pytest.mark.skipif(sys.platform != "linux", reason="limits, mounts, rights and /proc are Linux's")
 
 # The same promises where the tensors lie on a GPU: a CPU tests all of the code but the moves between devices and NCCL,
