@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import dissimilarity, exponentials, jit, smooth, vectorized
+from ...pairs.numba.functions import dissimilarity, exponentials, smooth
+from ...pairs.numba.portable import jit, vectorized
 from ..base import DONE_AT
 from .arguments import Moment
 from .iterate import finish

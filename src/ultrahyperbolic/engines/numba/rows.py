@@ -15,7 +15,8 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import bounds, dissimilarity, exponentials, jit, smooth, vectorized
+from ...pairs.numba.functions import bounds, dissimilarity, exponentials, smooth
+from ...pairs.numba.portable import jit, vectorized
 from ..base import CELL
 from .arguments import Rows
 from .offsets import add_offset_pair, less, take_off_tile
