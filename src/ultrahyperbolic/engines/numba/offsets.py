@@ -35,14 +35,6 @@ from .streaming import (
 )
 
 
-@jit
-def less(offsets, value, i, j):
-    """A dissimilarity less the offsets of its nodes."""
-    if offsets is None:
-        return value
-    return value - (offsets[i] + offsets[j])
-
-
 @vectorized
 def _take_off_row(values, at, count, own, columns):
     for j in range(count):
@@ -73,17 +65,6 @@ def take_off_edges(offsets, ends, values):
     if offsets is not None:
         for e in range(len(ends)):
             values[e] -= offsets[ends[e, 0]] + offsets[ends[e, 1]]
-
-
-@jit
-def largest_offset(offsets):
-    """The largest offset; 0 without any."""
-    if offsets is None:
-        return 0.0
-    most = offsets[0]
-    for i in range(len(offsets)):
-        most = max(most, offsets[i])
-    return most
 
 
 @jit
@@ -119,17 +100,6 @@ def add_offsets(offsets, gradient, weights, factor):
 
 
 @jit
-def add_offsets_by_node(offsets, gradient, weights, row, i, coefficients, factor):
-    """Add the weights of row i of a small graph, which are at ``row``, times the coefficients of both nodes."""
-    if offsets is not None:
-        slopes = gradient[len(gradient) - 1]
-        for j in range(i + 1, len(offsets)):
-            part = factor * weights[row + j - i - 1] * (coefficients[i] + coefficients[j])
-            slopes[i] += part
-            slopes[j] += part
-
-
-@jit
 def scale_offsets(offsets, gradient, factor):
     """Multiply the gradient in the offsets."""
     if offsets is not None:
@@ -162,23 +132,6 @@ def shift_offset(offsets, gradient, i):
         moved = offsets[i] + gradient[len(gradient) - 1, i]
         if abs(moved) < np.inf:
             offsets[i] = moved
-
-
-@jit
-def nearest_with_offsets(offsets, points, factors, space, now, edges):
-    """The least of all pairs without an edge, which is only asked for where it decides when to stop; ∞ for none."""
-    least = np.inf
-    if offsets is not None:
-        for i in range(points.shape[1]):
-            edge, last = edges.offsets[i], edges.offsets[i + 1]
-            for j in range(i + 1, points.shape[1]):
-                if edge < last and edges.neighbors[edge] == j:
-                    edge += 1
-                else:
-                    w = half_chord(points, factors, space.time, i, j)
-                    value = dissimilarity(w, space.kind, space.radius, now.epsilon)[0]
-                    least = min(least, value - (offsets[i] + offsets[j]))
-    return least
 
 
 @jit

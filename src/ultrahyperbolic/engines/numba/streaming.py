@@ -53,7 +53,7 @@ from ...pairs.numba.portable import (
     widen,
 )
 from ..base import CELL, Floats
-from .arguments import Prepared, Rows
+from .arguments import Prepared
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
 SMALL_NODES = 96
@@ -99,8 +99,6 @@ class Workspace(NamedTuple):
     """[d] ±1/4|β|, the metric's signs times what makes w of a squared chord."""
     cut: Floats
     """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
-    rows: Rows | None = None
-    """Where an edge is compared with the pairs of its ends."""
 
 
 def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
