@@ -194,9 +194,9 @@ def _onto(z: Tensor, quadric: Quadric, flat: int) -> Tensor:
 
 def _sum(terms: Tensor) -> Tensor:
     """The sums over the last dimension [..., 1], coordinate after coordinate on every processor."""
-    found = torch.zeros_like(terms[..., :1])
-    for column in terms.split(1, dim=-1):
-        found = found + column
+    found = terms.new_zeros(*terms.shape[:-1], 1)
+    for k in range(terms.shape[-1]):
+        found = found + terms[..., k : k + 1]
     return found
 
 
