@@ -1,4 +1,4 @@
-"""Prepared graphs: a folder from which a graph is there at once, its arrays mapped into memory and not read.
+"""Prepared graphs: a folder from which a graph is there at once, its arrays mapped into memory and not copied.
 
 ``graph.json`` says what the graph is, and of every other file its size and sha256: ``edges.npy`` and ``weights.npy``
 are arrays of numpy, ``nodes.arrow`` is a table with ids, labels and attributes. All of them are written, or none.
@@ -108,8 +108,8 @@ class Prepared(ABC):
     def load(cls, folder: str | os.PathLike[str], *, check: bool = True) -> Self:
         """The graph that `save` wrote, its arrays mapped into memory: pages of them are read when they are used.
 
-        ``check`` compares every file with its sha256, at some hundred MB a second. `GraphError` where something is
-        missing, damaged, or written by a newer version.
+        ``check`` compares every file with its sha256, at some hundred MB a second. Edges and weights are looked at in
+        any case. `GraphError` where something is missing, damaged, or written by a newer version.
         """
         path = Path(folder)
         if not is_prepared(path):
@@ -132,7 +132,11 @@ class Prepared(ABC):
                 raise ValueError("its counts differ")
             named = header["columns"]
             columns = None if named is None else Columns(*named)
-            found = cast("Any", cls)(ids, edges, weights, labels, header["policies"], str(path), columns, attributes)
+            make = cast("Any", cls)
+            try:
+                found = make(ids, edges, weights, labels, header["policies"], str(path), columns, attributes)
+            except GraphError as error:
+                raise ValueError(str(error).removeprefix(f"{path}: ")) from None
             # It is known, and takes as long to find as all else together.
             found.__dict__["fingerprint"] = str(header["fingerprint"])
             return cast("Self", found)
