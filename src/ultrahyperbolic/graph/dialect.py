@@ -5,10 +5,18 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .cells import Table, decimal_point, distinct_values, has_decimal_commas, has_header, mostly_numbers
+from .cells import (
+    Table,
+    decimal_point,
+    distinct_values,
+    has_decimal_commas,
+    has_header,
+    may_be_header,
+    mostly_numbers,
+)
 from .columns import SAMPLE_ROWS, fold_name
 from .errors import GraphError
 from .limits import COLUMNS
@@ -39,6 +47,7 @@ class Dialect:
     sample: Table  # the first rows, without the header
     start: tuple[int, int] = (0, 0)  # bytes and lines before the table
     point: str = "."  # before the decimals of weights
+    first_row: Sequence[str] | None = None  # where it may be a header, which only the whole file can tell
 
     @property
     def separator(self) -> str:
@@ -58,10 +67,19 @@ class Dialect:
         return distinct_values(self.sample, column)
 
 
-def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: str, nodes: bool = False) -> Dialect:
+def sniff(
+    path: str,
+    *,
+    delimiter: str | None,
+    header: bool | None,
+    comments: str,
+    names: Collection[object] = (),
+    nodes: bool = False,
+) -> Dialect:
     """How the file writes its table, from its first lines and what the caller says.
 
-    In a list of ``nodes`` whitespace does not divide, and one column is enough.
+    A first row that has all ``names`` of columns which the caller gives is a header. In a list of ``nodes`` whitespace
+    does not divide, and one column is enough.
     """
     is_character = delimiter is None or (len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0')
     if not is_character and delimiter != WHITESPACE:
@@ -97,8 +115,12 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
         table.pop()  # a quoted field may go on
     if (widest := max(map(len, table))) > COLUMNS:
         raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: no list of edges")
+    first_row = [cell.strip() for cell in table[0]]
+    is_open = False
     if header is None:
-        header = has_header(table) or (nodes and _names_nodes(table[0]))
+        is_named = bool(names) and all(name in first_row for name in names)
+        header = is_named or has_header(table) or (nodes and _names_nodes(table[0]))
+        is_open = not header and not nodes and may_be_header(table)
     body = table[1:] if header else table
     if not body:
         raise GraphError(f"{path}: nothing in it but a header")
@@ -107,9 +129,10 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
         delimiter,
         comments,
         quoted=b'"' in sample,
-        header=[name.strip() for name in table[0]] if header else None,
+        header=first_row if header else None,
         width=Counter(map(len, body)).most_common(1)[0][0],
         sample=body,
+        first_row=first_row if is_open else None,
     )
     if header and len(table[0]) != dialect.width:
         line, names = next(records(dialect))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -77,7 +79,8 @@ def read_graph(
     delimiter
         Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Found where not given.
     header
-        Of text: whether the first row names the columns. Found where not given.
+        Of text: whether the first row names the columns. Found where not given. A row of words that only the whole
+        file shows to be a header, as its ends occur in no other row, is warned of.
     source, target
         The columns of the two ends, by name or by position from 0. Where not given: columns of known names
         (source and target, src and dst, from and to, ...), else the first two; but where one of these holds numbers or
@@ -147,7 +150,8 @@ def read_graph(
             _refuse_options(file, "GraphML", layout | columns)
             graph = _read_graphml(file, weight, rules)
         else:
-            dialect = sniff(file, delimiter=delimiter, header=header, comments=comments)
+            names = [column for column in wanted if isinstance(column, str)]
+            dialect = sniff(file, delimiter=delimiter, header=header, comments=comments, names=names)
             with _progress(file, progress) as advance:
                 graph = _read_text(dialect, wanted, rules, advance)
         if nodes is not None:
@@ -210,11 +214,27 @@ def _read_text(dialect: Dialect, wanted: Wanted, rules: Rules, advance: Callable
     else:
         i, j, weights, ids, comment_lines = encoded
     i, j, ids = _trim(i, j, ids)
+    if dialect.first_row is not None and weights is None and _is_header(i, j):
+        first_row = dialect.first_row
+        dialect = replace(dialect, header=first_row)
+        i, j, ids = i[1:] - 2, j[1:] - 2, ids[2:]
+        warnings.warn(
+            f"{dialect.path}: the first row, {first_row[first]!r} – {first_row[second]!r}, is taken for a header, as "
+            "both names occur in no other row; if it is a tie, say so (header=False, --no-header)",
+            stacklevel=3,
+        )
     counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
     rows = Rows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
     _check_ids(rows, ids)
     columns_named = columns_taken(dialect.header, chosen)
     return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
+
+
+def _is_header(i: Ints, j: Ints) -> bool:
+    """Whether the first row of a table of texts is a header: its ends are in no other row, as those of few ties are."""
+    count = np.bincount(np.concatenate((i, j)))
+    alone = (count[i] == 1) & (count[j] == 1)
+    return bool(alone[0]) and 2 * int(alone[1:].sum()) < len(i) - 1
 
 
 def _check_ids(rows: Rows, ids: pyarrow.StringArray) -> None:
