@@ -102,6 +102,7 @@ def test_a_save_that_fails_leaves_what_was_there(graph, tmp_path, monkeypatch):
         ("asymmetric", "error"),
         ("weights_are_distances", True),
         ("comments", ""),
+        ("encoding", "latin-1"),
     ],
 )
 def test_options_of_reading_are_said_to_come_too_late(graph, tmp_path, option, value):

@@ -20,7 +20,7 @@ from .cells import (
 from .columns import SAMPLE_ROWS, fold_name
 from .errors import GraphError
 from .limits import COLUMNS
-from .streams import open_bytes, raw_lines
+from .streams import not_decoded, open_bytes, raw_lines
 
 WHITESPACE = "whitespace"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -47,6 +47,7 @@ class Dialect:
     sample: Table  # the first rows, without the header
     start: tuple[int, int] = (0, 0)  # bytes and lines before the table
     point: str = "."  # before the decimals of weights
+    encoding: str | None = None  # of the file, where it is not UTF-8
     first_row: Sequence[str] | None = None  # where it may be a header, which only the whole file can tell
 
     @property
@@ -73,6 +74,7 @@ def sniff(
     delimiter: str | None,
     header: bool | None,
     comments: str,
+    encoding: str | None = None,
     names: Collection[object] = (),
     nodes: bool = False,
 ) -> Dialect:
@@ -86,7 +88,7 @@ def sniff(
         raise GraphError(
             f"delimiter must be one character or {WHITESPACE!r}, got {delimiter!r}; one of ASCII, no quote"
         )
-    with open_bytes(path) as stream:
+    with open_bytes(path, encoding) as stream:
         sample = stream.read(_SAMPLE)
         whole = not stream.read(1)
     lines = _sample_lines(sample, whole, path, comments)
@@ -132,6 +134,7 @@ def sniff(
         header=first_row if header else None,
         width=Counter(map(len, body)).most_common(1)[0][0],
         sample=body,
+        encoding=encoding,
         first_row=first_row if is_open else None,
     )
     if header and len(table[0]) != dialect.width:
@@ -149,7 +152,7 @@ def _names_nodes(row: Sequence[str]) -> bool:
 def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:
     """The lines of the sample that are no comments and not empty; the last only if it is complete."""
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise GraphError(f"{path}: the text is UTF-16: convert it to UTF-8")
+        raise GraphError(f"{path}: the text is UTF-16: say so (encoding='utf-16', --encoding utf-16)")
     if b"\0" in sample:
         raise GraphError(f"{path}: not a text file, nor Parquet, GraphML or Matrix Market")
     lines = sample.removeprefix(BYTE_ORDER_MARK).split(b"\n")
@@ -189,7 +192,7 @@ def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     pattern = comment_pattern(dialect.comments)
 
     def lines() -> Iterator[str]:
-        for number, line in enumerate(raw_lines(dialect.path), 1):
+        for number, line in enumerate(raw_lines(dialect.path, dialect.encoding), 1):
             if number <= dialect.start[1]:
                 continue
             if number == 1:
@@ -202,7 +205,7 @@ def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
                 try:
                     yield line.decode() + "\n"
                 except UnicodeDecodeError:
-                    raise GraphError(f"{dialect.path}, line {number}: not UTF-8: convert the file to UTF-8") from None
+                    raise not_decoded(dialect.path, number, "UTF-8") from None
 
     try:
         for row in csv.reader(lines(), delimiter=dialect.separator):
