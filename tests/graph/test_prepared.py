@@ -33,7 +33,7 @@ def test_a_graph_comes_back_as_it_was(graph, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "ids", [("x", (1, 2), 7.5), (3, 1, 2), ("é", "\ud800", "b"), (1, "1", ("a", ("b", 3))), range(3), (2**70, 1, 0)]
+    "ids", [("x", (1, 2), 7.5), (3, 1, 2), ("é", "\U0001f600", "b"), (1, "1", ("a", ("b", 3))), range(3), (2**70, 1, 0)]
 )
 def test_ids_of_every_kind_come_back(ids, tmp_path):
     graph = Graph.from_arrays([0, 1], [1, 2], ids=ids)

@@ -19,7 +19,7 @@ from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError, need
 from .fingerprint import fingerprint_of
 from .fold import fold, invert_distances, policy_words
-from .ids import NodeIds, distinct_ids
+from .ids import NodeIds, check_texts, distinct_ids
 from .prepared import Prepared
 from .rows import Floats, Ints, Kind, Number, Repeated, Rows, Rules, check_edges, sorted_distinct
 
@@ -82,6 +82,17 @@ class Graph(Adapters, Prepared):
             raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
         check_edges(self.edges, self.weights, len(self.ids), self._name)
         object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        """Refuse here what could not be saved later, after a training."""
+        if self.ids.is_listed:
+            check_texts(self.ids, "id", self._name)
+        check_texts((self.labels or {}).values(), "label", self._name)
+        check_texts(self.attributes, "name of an attribute", self._name)
+        for attribute, values in self.attributes.items():
+            if values.dtype == object:
+                check_texts(values.tolist(), attribute, self._name)
 
     # Constructors
 

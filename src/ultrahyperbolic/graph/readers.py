@@ -21,7 +21,7 @@ from .encode import encode_ends
 from .errors import GraphError, need
 from .graph import Graph
 from .graphml import read_graphml
-from .ids import NodeIds
+from .ids import NodeIds, check_texts
 from .limits import ID
 from .matrix_market import read_matrix_market
 from .networkx_files import Format, format_of, label_attribute, read_networkx_file, weight_attribute
@@ -125,6 +125,7 @@ def read_graph(
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
     file = os.fspath(path)
+    check_texts([file], "file name", "the graph")
     if is_prepared(file):
         usual = {"comments": comments == "#%", "repeated": repeated == "sum", "asymmetric": asymmetric == "sum"}
         usual["weights_are_distances"] = not weights_are_distances
