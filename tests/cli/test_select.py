@@ -144,6 +144,7 @@ def test_dropped_directions_are_told(call):
         '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/><node id="c"/>'
         '<edge source="a" target="b"/><edge source="b" target="c"/></graph></graphml>'
     )
-    assert "note: g.graphml: directions dropped, asymmetric pairs summed: 2" in call(
-        "select g.graphml --dim 1 --iterations 3"
-    ).stderr
+    assert (
+        "note: g.graphml: directions dropped, asymmetric pairs summed: 2"
+        in call("select g.graphml --dim 1 --iterations 3").stderr
+    )

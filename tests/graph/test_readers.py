@@ -377,7 +377,10 @@ BAD = [
     ("a,b,1\nc,,1\n", "graph.txt, line 2: an id is empty"),
     ("a,b,1\n,c,1\n", "graph.txt, line 2: an id is empty"),
     ("a,b,1\n  ,c,1\n", "graph.txt, line 2: an id is empty"),
-    (b"a,b,1\nc,\xff,1\n", "graph.txt, line 2: not UTF-8: name the encoding of the file, for example encoding='latin-1' ("),
+    (
+        b"a,b,1\nc,\xff,1\n",
+        "graph.txt, line 2: not UTF-8: name the encoding of the file, for example encoding='latin-1'",
+    ),
     ("a b 1\n".encode("utf-16"), "graph.txt: the text is UTF-16: say so (encoding='utf-16', --encoding utf-16)"),
     (bytes(100), "graph.txt: not a text file"),
     ("a b 1\n" * 50_000 + "a \0b 1\n", "graph.txt: not a text file"),

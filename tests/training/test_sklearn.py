@@ -112,7 +112,7 @@ def test_a_new_node_without_ties_is_refused_by_its_row(form, tied):
     ties = np.zeros((4, 34))
     ties[tied, 0] = 3.0
     first, count = (1, 2) if tied else (0, 4)
-    with pytest.raises(ValueError, match=rf"^row {first} of X \(from 0\) has no ties to the fitted nodes \({count} such\)"):
+    with pytest.raises(ValueError, match=rf"^row {first} of X \(from 0\) has no ties .* \({count} such\)"):
         model.transform(form(ties))
 
 

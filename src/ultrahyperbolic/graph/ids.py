@@ -127,5 +127,6 @@ def check_texts(values: Iterable[object], what: str, name: str) -> None:
     except UnicodeEncodeError:
         wrong = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
         raise GraphError(
-            f"{name}: the {what} {wrong!r} holds half a character (a lone surrogate), which no file can keep: correct it"
+            f"{name}: the {what} {wrong!r} holds half a character (a lone surrogate), "
+            "which no file can keep: correct it"
         ) from None

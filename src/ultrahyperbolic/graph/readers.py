@@ -157,9 +157,7 @@ def read_graph(
             graph = _read_graphml(file, weight, rules)
         else:
             names = [column for column in wanted if isinstance(column, str)]
-            dialect = sniff(
-                file, delimiter=delimiter, header=header, comments=comments, encoding=encoding, names=names
-            )
+            dialect = sniff(file, delimiter=delimiter, header=header, comments=comments, encoding=encoding, names=names)
             with _progress(file, progress) as advance:
                 graph = _read_text(dialect, wanted, rules, advance)
         if nodes is not None:
