@@ -11,7 +11,7 @@ import typer
 from ..progress import bar
 from . import options as opt
 from .errors import Refused, refusing
-from .output import print_json, print_table
+from .output import note, print_json, print_table
 from .signals import leaving
 from .sources import find_graph
 
@@ -35,7 +35,7 @@ def select(
         str, typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6.")
     ] = "4",
     goal: Annotated[
-        Literal["balanced", "hierarchy", "neighbours", "ties"],
+        Literal["balanced", "hierarchy", "neighbours", "neighbors", "ties"],
         typer.Option("--goal", help="What the embedding is for, and so what is scored."),
     ] = "balanced",
     by: Annotated[
@@ -113,7 +113,11 @@ def select(
             output.mkdir(parents=True, exist_ok=True)
     context.with_resource(bar(f"comparing geometries for {graph}", show=not quiet))
     data = find_graph(graph, reading, quiet=quiet)
+    from ..graph.fold import said_of_directions
     from ..training.select import select as compare
+
+    if not quiet and (words := said_of_directions(data.source, data.policies)) is not None:
+        note(words)
 
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = compare(

@@ -18,7 +18,7 @@ from ..progress import bar
 from .config import Stop
 from .continued import continued_geometry, earlier
 from .inputs import Signature, Weight, find_graph, located
-from .method import Goal
+from .method import GivenGoal, as_goal
 from .plan import Execution, Plan, Wishes
 from .presets import Preset
 from .selection import By
@@ -37,7 +37,7 @@ def embed(
     signature: Signature | None = None,
     product: str | Product | None = None,
     beta: float = -1.0,
-    goal: Goal = "balanced",
+    goal: GivenGoal = "balanced",
     by: By = "graph",
     seed: int = 0,
     seeds: int = 1,
@@ -161,7 +161,7 @@ def embed(
     >>> embed(datasets.karate(), p=3, q=1, iterations=5, quiet=True)
     Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
     """
-    data = find_graph(graph, weight)
+    data = find_graph(graph, weight, quiet=quiet)
     callbacks = _as_list(callback)
     check_board(tensorboard)
     named = located(signature, p, q, dim, flat=flat)
@@ -176,7 +176,7 @@ def embed(
         preset,
         time_limit,
         Place(device, backend, threads, precision),
-        goal,
+        as_goal(goal),
         by,
         seeds,
         old,

@@ -29,7 +29,7 @@ from ..progress import bar
 from .config import TrainingConfig
 from .goals import score
 from .inputs import Weight, find_graph
-from .method import GOALS, Goal, default_iterations, recipe
+from .method import GOALS, GivenGoal, Goal, as_goal, default_iterations, recipe
 from .selection import BY, By, Row, Selection
 from .start import SpectralStart
 from .train import embed_many
@@ -106,7 +106,7 @@ def select(
     graph: object,
     *,
     dim: int | Sequence[int] = 4,
-    goal: Goal = "balanced",
+    goal: GivenGoal = "balanced",
     by: By = "graph",
     seeds: int | None = None,
     iterations: int | None = None,
@@ -157,9 +157,9 @@ def select(
     >>> len(found.rows), sorted(found.prior)
     (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
-    judge = Judge(goal, by, seeds, held_out, popularity)
+    judge = Judge(as_goal(goal), by, seeds, held_out, popularity)
     beta, quiet = options.pop("beta", -1.0), options.pop("quiet", False)
-    data = find_graph(graph, options.pop("weight", None))
+    data = find_graph(graph, options.pop("weight", None), quiet=quiet)
     place = Place(**options)  # type: ignore[misc]  # those three are taken out
     data.require_trainable()
     length = default_iterations(data) if iterations is None else iterations
