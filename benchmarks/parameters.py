@@ -88,7 +88,7 @@ def main() -> None:
         ours = uh.ManifoldParameter(points(M), M)
         runs[f"SGD, {name}"] = PseudoRiemannianSGD([ours], lr=1e-3), ours
         ours = uh.ManifoldParameter(points(M), M)
-        runs[f"Adam, {name}"] = PseudoRiemannianAdam([ours], lr=1e-3), ours
+        runs[f"Adam, {name}"] = PseudoRiemannianAdam([ours], lr=1e-3, direction="descent"), ours
     seconds = dict.fromkeys(runs, float("inf"))
     for _ in range(arguments.rounds):
         for name, (optimizer, parameter) in runs.items():
