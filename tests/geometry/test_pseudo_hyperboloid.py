@@ -116,7 +116,9 @@ def test_membership_is_relative_to_the_size_of_the_point():
     assert M.check_point(far).ok
 
 
-@pytest.mark.parametrize("M", [PseudoHyperboloid(4, 0), PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 2, 4.0)], ids=str)
+@pytest.mark.parametrize(
+    "M", [PseudoHyperboloid(4, 0), PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 2, 4.0)], ids=str
+)
 @pytest.mark.parametrize(("dtype", "within", "beyond"), [(torch.float64, 1e6, 1e9), (torch.float32, 1e2, 1e5)])
 def test_points_so_far_out_that_rounding_hides_beta_are_refused(M, dtype, within, beyond):
     """Relative to ‖x‖² nothing tells there whether ⟨x, x⟩ is β."""

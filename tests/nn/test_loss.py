@@ -176,7 +176,9 @@ def test_a_learned_curvature_has_a_gradient():
 def test_samples_are_computed_by_the_caller_s_thread(monkeypatch):
     """A thread has its own current stream on a GPU: another one would not compute on the caller's."""
     M, threads, estimate = uh.PseudoHyperboloid(2, 1), [], SampledLoss.__call__
-    monkeypatch.setattr(SampledLoss, "__call__", lambda *args: (threads.append(threading.get_ident()), estimate(*args))[1])
+    monkeypatch.setattr(
+        SampledLoss, "__call__", lambda *args: (threads.append(threading.get_ident()), estimate(*args))[1]
+    )
     loss = RankingLoss(GRAPH, M, sample=SOME)
     loss(M.random(34, generator=0))
     torch.compile(loss, fullgraph=True, backend="aot_eager")(M.random(34, generator=0))

@@ -17,8 +17,8 @@ class ManifoldTensor(Tensor):
     """A tensor [..., d] whose rows are points of ``manifold``; that is checked when it is made.
 
     What is computed from it is a plain tensor. Copies (``clone``, ``to``, ``deepcopy``, pickles) keep the manifold,
-    ``detach`` does not: a ``state_dict`` holds plain tensors, which every program can load. Points that get more digits,
-    as by ``double``, are brought onto the manifold again: rounded to fewer they are off it by more than the new ones.
+    ``detach`` does not: a ``state_dict`` holds plain tensors, which every program can load. Points that get more digits
+    by ``double``, are brought onto the manifold again: rounded to fewer they are off it by more than the new ones.
 
     >>> from ultrahyperbolic import PseudoHyperboloid
     >>> M = PseudoHyperboloid(2, 1)

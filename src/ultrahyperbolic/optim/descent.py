@@ -90,7 +90,7 @@ def descent_step(
     argument is modified.
 
     A point whose gradient is not finite, or whose move or moments overflow, stays where it is with what it carries:
-    nothing would be gained by making it NaN, and the other points move on. The state says which (`DescentState.finite`).
+    nothing would be gained by making it NaN, and the other points move on. The new state says which.
     """
     _check_step(points, gradient, state, settings)
     manifold = settings.manifold

@@ -67,9 +67,9 @@ class ManifoldOptimizer(Optimizer, ABC):
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """One step for every parameter that has a gradient; the closure, if any, re-evaluates the loss.
 
-        What is not finite is a ``FloatingPointError`` that names the parameter: a gradient, a step of points, or what an
-        earlier step made of a parameter that is no point. Points with such a gradient or step stay where they are, and
-        so does everything that is no point. Nothing is checked while a CUDA graph is captured.
+        What is not finite is a ``FloatingPointError`` that names the parameter: a gradient, a step of points, or what
+        an earlier step made of a parameter that is no point. Points with such a gradient or step stay where they are,
+        and so does everything that is no point. Nothing is checked while a CUDA graph is captured.
         """
         loss = None
         if closure is not None:
