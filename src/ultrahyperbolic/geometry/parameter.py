@@ -46,7 +46,7 @@ class ManifoldTensor(Tensor):
         """As ``Tensor.to``, on the same manifold."""
         return _follow(self, super().to(*args, **kwargs))  # type: ignore[call-overload]
 
-    def double(self) -> ManifoldTensor:  # type: ignore[override]
+    def double(self) -> ManifoldTensor:
         """As ``Tensor.double``, on the same manifold."""
         return self.to(torch.float64)
 
