@@ -33,7 +33,7 @@ class Stepped(NamedTuple):
         """The first parameter with a row whose step was not finite, where there is one."""
         if len(self.params) == 1:
             return self.params[0]
-        parts = self.finite.view(-1).split([param.numel() // param.shape[-1] for param in self.params])
+        parts = torch.split(self.finite.view(-1), [param.numel() // param.shape[-1] for param in self.params])
         return next(param for param, part in zip(self.params, parts, strict=True) if not part.all())
 
 
