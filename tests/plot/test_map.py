@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, plot
+from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, load, plot
 from ultrahyperbolic.plot import ties
 from ultrahyperbolic.plot.colours import Kinds, Numbers, columns
 from ultrahyperbolic.plot.layout import map_layout, map_of, near_links
@@ -149,6 +151,16 @@ def test_a_map_is_a_picture_with_names(theme, tmp_path):
     with image.open(plot.save(figure, tmp_path / "map.png", dpi=50)) as drawn:
         corner = drawn.convert("L").getpixel((1, 1))
     assert (corner > 250) == (theme == "light")
+
+
+def test_a_saved_embedding_has_the_same_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    trained = embedded()
+    loaded = load(trained.save(tmp_path / "folder"))
+    assert loaded.ties == trained.graph
+    for draw in (plot.plot_map, partial(plot.map, library="matplotlib"), partial(plot.hierarchy, library="matplotlib")):
+        first, second = (plot.save(draw(each), tmp_path / f"{k}.png") for k, each in enumerate((trained, loaded)))
+        assert first.read_bytes() == second.read_bytes()
 
 
 def test_names_stay_inside_and_apart():

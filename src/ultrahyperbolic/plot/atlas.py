@@ -57,7 +57,7 @@ def draw_map(
     theme: Theme,
 ) -> NotebookFigure:
     """See `ultrahyperbolic.plot.plot_map`."""
-    graph = embedding.graph if graph is None else graph
+    graph = embedding.ties if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         graph = graph.with_nodes(embedding.ids)
     rows = np.argsort(embedding.rank, kind="stable")[:_MOST_NODES]
