@@ -491,6 +491,59 @@ def test_it_prints(tab):
     assert tab.complaints == []
 
 
+def test_zoom_and_camera_stay_when_the_window_changes(show):
+    page = show(ring([f"n{k}" for k in range(12)], PseudoHyperboloid(2, 1)), 390, 800).page
+
+    def seen() -> list[float]:
+        return page.evaluate(
+            """() => {
+              const { xaxis, yaxis } = document.getElementById("map-plot").layout;
+              const { x, y, z } = document.getElementById("space-plot").layout.scene.camera.eye;
+              return [...xaxis.range, ...yaxis.range, x, y, z];
+            }"""
+        )
+
+    page.evaluate("""() => {
+      for (const view of ["map", "space"])
+        document.getElementById(`${view}-plot`).on("plotly_react", () => { document.documentElement.dataset[view] = "anew"; });
+    }""")
+
+    def drawn_anew(view: str, change: Callable[[], None]) -> None:
+        page.evaluate(f"delete document.documentElement.dataset.{view}")
+        change()
+        page.wait_for_selector(f"html[data-{view}]")
+
+    def resize(width: int, height: int) -> None:
+        drawn_anew("map", lambda: page.set_viewport_size({"width": width, "height": height}))
+
+    def drag(view: str) -> None:
+        page.locator(view).scroll_into_view_if_needed()
+        box = page.locator(view).bounding_box()
+        x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x + 40, y + 30, steps=5)
+        page.mouse.up()
+        page.wait_for_timeout(300)
+
+    whole = seen()
+    page.click("[data-zoom=in]")
+    drag("#map-plot")
+    drag("#space-plot")
+    zoomed = seen()
+    assert all(a != b for a, b in zip(whole, zoomed, strict=True))
+    resize(390, 740)  # the address bar of a phone comes back
+    assert seen() == pytest.approx(zoomed)
+    drawn_anew("space", lambda: page.click("#theme"))
+    assert seen() == pytest.approx(zoomed)
+    resize(800, 390)  # turned on its side, and the map with it
+    assert seen() == pytest.approx([*zoomed[2:4], *zoomed[:2], *zoomed[4:]])
+    page.click("[data-zoom=reset]")
+    resize(390, 800)
+    assert seen()[:4] == pytest.approx(whole[:4])  # what is not zoomed fills the window
+    page.close()
+
+
 def test_nothing_scrolls_sideways_on_a_phone(show, club):
     run = club.run | {"select": SELECTION, "command": "ultrahyperbolic embed " + "long" * 60}
     phone = show(Embedding(club.ids, club.points, club.manifold, run, club.graph), 375, 800, has_touch=True)
