@@ -237,7 +237,7 @@ def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
         drawn.set_layout_engine("none")
         for axis, panel in zip(axes, panels, strict=True):
             if panel.nodes is not None:
-                _draw_labels(axis, panel.nodes)
+                _draw_labels(axis, panel.nodes, drawn.dpi)
     return drawn
 
 
@@ -247,9 +247,8 @@ def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
         widths = 0.35 + 2.0 * nodes.strengths
         many = np.clip(400.0 / len(paths), 0.08, 0.55)
         axis.add_collection(LineCollection(paths, colors="#8A94A3", linewidths=widths, alpha=many, zorder=1))
-    axis.scatter(
-        *nodes.places.T, s=nodes.sizes**2, c=_rank_colours(nodes), edgecolors="white", linewidths=0.8, zorder=2
-    )
+    x, y = nodes.places.T
+    axis.scatter(x, y, s=nodes.sizes**2, c=_rank_colours(nodes), edgecolors="white", linewidths=0.8, zorder=2)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
     if by_rank:
@@ -262,16 +261,16 @@ def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
         axis.set_aspect("equal", adjustable="datalim")
 
 
-def _draw_labels(axis: Axes, nodes: Nodes) -> None:
+def _draw_labels(axis: Axes, nodes: Nodes, dpi: float) -> None:
     """Short ids inside the dots where these stand apart; else ids beside theirs, the top of the ranking first."""
-    scale = 72.0 / axis.get_figure(root=True).dpi
+    scale = 72.0 / dpi
     points = scale * (axis.transData.transform(nodes.places) - axis.bbox.min)
     radii, texts = nodes.sizes / 2.0, [shortened(text) for text in nodes.ids]
     if len(texts) <= _MOST_INSIDE and fit_into_dots(texts, points, radii):
         draw_into_dots(axis, texts, points, radii, _rank_colours(nodes))
         return
     order = np.argsort(nodes.ranks, kind="stable")[:_MOST_NAMES]
-    draw_names(axis, place_names(texts, points, radii, scale * axis.bbox.size, order), points, "0.1", "white")
+    draw_names(axis, place_names(texts, points, radii, scale * np.array(axis.bbox.size), order), points, "0.1", "white")
 
 
 def _rank_colours(nodes: Nodes) -> Floats:
