@@ -188,7 +188,7 @@ def _train(
     before_that: Floats | None = None
     if checkpoint is not None:
         state.copy_from(checkpoint.state)
-        state.iteration = finishing.resumes_at(state.iteration)
+        finishing.go_on(state)
         before_that = checkpoint.losses[:, : state.iteration]
     following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
     with bar("training", iterations, show=not quiet) as update:
@@ -219,7 +219,10 @@ def _train(
     for number, config in enumerate(configs):
         losses = before[number], before[number] if worse[number] else after[number]
         timing = Timing(started, outcome.seconds, len(configs), engine.name)
-        record = _record(graph, config, state, outcome, number, losses, timing)
+        ending = outcome.ending
+        if state.rested[number] >= 0 and not ending.why.unfinished:
+            ending = finishing.rest
+        record = _record(graph, config, state, replace(outcome, ending=ending), number, losses, timing)
         manifold = config.manifold()
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
@@ -274,10 +277,12 @@ def _record(
     timing: Timing,
 ) -> RunRecord:
     """What is said of a training that has ended; ``ends`` are the losses of the start and of the result."""
-    losses, row = outcome.losses[number], state.record[number]
+    losses, row, rested = outcome.losses[number], state.record[number], int(state.rested[number])
     ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
     if ordered_at is not None:
         losses = losses[: ordered_at + 1]
+    elif rested >= 0:
+        losses = losses[:rested]
     every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
     return RunRecord(
         config=config.to_json(),
