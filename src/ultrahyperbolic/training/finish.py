@@ -6,7 +6,7 @@ among themselves and nearest neighbours.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -36,10 +36,12 @@ class Finishing:
         How many iterations it descends for.
     converge : bool
         Whether to stop once nothing is gained.
+    asked : callable
+        Whether someone wants it to stop now. A step has several passes over all pairs, and is given up between them.
     """
 
-    def __init__(self, engine: Engine, descents: int, *, converge: bool) -> None:
-        self.engine, self.descents, self.converge = engine, descents, converge
+    def __init__(self, engine: Engine, descents: int, *, converge: bool, asked: Callable[[], bool] = bool) -> None:
+        self.engine, self.descents, self.converge, self.asked = engine, descents, converge, asked
         self._runs: list[_Run] = []
 
     @property
@@ -118,6 +120,8 @@ class Finishing:
                     if run.popularity:
                         self._at.offsets[run.number] = points[:, run.width].numpy()
             if asking:
+                if self.asked():
+                    raise KeyboardInterrupt
                 found = self._evaluate(self._at)
                 answers = {run: run.found_in(found) for run in asking}
 
