@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import networkx as nx
 import numpy as np
@@ -14,7 +15,7 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import place as place_module
-from ultrahyperbolic.training.place import _as_ties
+from ultrahyperbolic.training.place import _as_ties, with_placed
 from ultrahyperbolic.training.placing import Cooling, Held, Placing, Ties
 
 CLUB = uh.datasets.karate()
@@ -141,6 +142,23 @@ def test_popularity_comes_with_the_points():
 def test_the_new_ones_can_be_saved(club, tmp_path):
     club.transform([("a", "1", 3.0)]).save(tmp_path / "new")
     assert list(uh.load(tmp_path / "new").ids) == ["a"]
+
+
+def test_old_and_new_nodes_are_one_embedding_with_all_ties(tmp_path):
+    old = uh.embed(CLUB, goal="neighbours", iterations=20, quiet=True).with_attributes(age=np.arange(34))
+    ties = Graph.from_edges([("a", "1", 3.0), ("b", "a", 2.0), ("1", "34", 9.0)])
+    loaded = uh.load(old.save(tmp_path / "old"))
+    for known in (old, loaded):
+        new = known.transform(ties)
+        whole = with_placed(known, new, ties)
+        assert list(whole.ids) == [*CLUB.ids, "a", "b"]
+        assert (whole.points == np.concatenate((old.points, new.points))).all()
+        assert (whole.popularity == np.append(old.popularity, new.popularity)).all()
+        assert whole.attributes["age"][:34].tolist() == list(range(34))
+        assert np.isnan(whole.attributes["age"][34:]).all()
+        assert whole.graph.n_edges == CLUB.n_edges + 2
+        assert {whole.ids[row] for row in whole.tied_to(whole.index("a"))} == {"1", "b"}
+    assert with_placed(replace(loaded, graph=None), new, ties).graph is None
 
 
 def test_the_loss_is_eq_17_by_node():
