@@ -138,7 +138,7 @@ def test_the_same_by_samples(ties, alone_by_samples, tmp_path):
 
 
 def two_started(arguments, seconds, folder):
-    """The first process of a training and another, as a launcher starts them, which give each other up after a while."""
+    """The first process of a training and another, as a launcher starts them; they give each other up after a while."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         port = found.getsockname()[1]

@@ -64,7 +64,7 @@ def test_the_geometry_is_the_earlier_one():
     assert found.geometry == old.geometry
     again = uh.embed(CLUB, continue_from=old, p=2, q=1, beta=-4.0, iterations=5, quiet=True)
     assert again.geometry == old.geometry
-    with pytest.raises(ValueError, match="beta -4, and beta = -1.0 is another geometry"):
+    with pytest.raises(ValueError, match=r"beta -4, and beta = -1\.0 is another geometry"):
         uh.embed(CLUB, continue_from=old, beta=-1.0, quiet=True)
 
 

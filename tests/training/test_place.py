@@ -176,7 +176,9 @@ def test_the_loss_is_eq_17_by_node():
 
     placing = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), neighbors), 0)
     x = points[n:][None]
-    ours = placing._losses(x, temperature, epsilon, placing._near(x, temperature), placing._at_held_ends(temperature, epsilon))[0]
+    ours = placing._losses(
+        x, temperature, epsilon, placing._near(x, temperature), placing._at_held_ends(temperature, epsilon)
+    )[0]
 
     function = geometry.manifold.pair_function("smoothed", epsilon)
     apart = function(points[:, None], points[None])

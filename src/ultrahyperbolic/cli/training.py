@@ -199,7 +199,7 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
 
 
 def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked, *, soon: bool) -> Embedding:
-    """With the measures of all pairs, which give δ too, which saving needs; who cannot wait gets an estimate of that."""
+    """With the measures of all pairs, which give δ too, as saving needs; who cannot wait gets an estimate of that."""
     import torch
 
     from ..evaluation.sampled import delta_from_samples

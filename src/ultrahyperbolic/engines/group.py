@@ -32,8 +32,8 @@ from ..version import __version__
 from .base import Precision, Problem, RunSpec, Schedule
 from .processes import ProcessesError, processes, set_processes
 
-# A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached, is
-# given up after so many seconds, unless this variable has another number.
+# A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached,
+# is given up after so many seconds, unless this variable has another number.
 _PATIENCE, _VARIABLE = 600.0, "ULTRAHYPERBOLIC_TIMEOUT"
 # How often in that time the first process says that it is there.
 _PULSES = 4
