@@ -72,8 +72,8 @@ def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
     n, ids, graph = len(embedding), [*embedding.ids, *new.ids], _known_ties(embedding)
     if graph is not None:
         found = NewNodes.of(ties, embedding).ties
-        ends = np.concatenate((graph.edges, found.ends + np.array([n, 0])))
-        graph = Graph.from_arrays(*ends.T, np.append(graph.weights, found.weights), ids=ids)
+        first, second = np.concatenate((graph.edges, found.ends + np.array([n, 0]))).T
+        graph = Graph.from_arrays(first, second, np.append(graph.weights, found.weights), ids=ids)
     record = replace(new.record, graph=GraphRecord(nodes=len(ids), edges=None if graph is None else graph.n_edges))
     popularity = None
     if embedding.popularity is not None and new.popularity is not None:
