@@ -21,6 +21,7 @@ from ultrahyperbolic import select
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.select import choose
 from ultrahyperbolic.training.where import Choice
 
 DIM = 4
@@ -137,7 +138,7 @@ def _carried_out(plan: Plan, graph: Any) -> tuple[Geometry, Embedding, float]:
     """The geometry, the embedding and the seconds of a plan."""
     began = time.perf_counter()
     execution = Execution(plan, graph)
-    execution.choose()
+    choose(execution)
     embedding = execution.train(measures=False)
     seconds = time.perf_counter() - began
     return execution.configs[0].geometry, embedding, seconds
