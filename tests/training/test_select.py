@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.engines import memory
 from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training import plan, train
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.method import recipe

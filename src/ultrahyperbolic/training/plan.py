@@ -139,7 +139,7 @@ class Plan:
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
-    """The trainings of a plan: of every seed, and where the geometry is to be chosen one of each with a short finish."""
+    """The trainings of a plan: one for each seed, or one with a short finish for each geometry that can be chosen."""
     if not isinstance(plan.where, Choice):
         config = _configure(plan, plan.where, graph)
         return [replace(config, seed=plan.seed + k) for k in range(plan.seeds)]

@@ -1,8 +1,9 @@
 """Which geometry a graph wants: flat space and every signature of a dimension trained and compared.
 
-``embed(dim=)`` and `select` make the choice by the same procedure, and train for it as `embed` does. All geometries are trained for a twelfth of
-the iterations, the better half again for a sixth (successive halving). What decides is how well the goal is met on
-the graph itself, or on request how often a held-out edge is closer than a pair without one.
+``embed(dim=)`` and `select` make the choice by the same procedure, whose trainings follow the rules of `embed`. All
+geometries are trained for a twelfth of the iterations, the better half again for a sixth (successive halving). What
+decides is how well the goal is met on the graph itself, or on request how often a held-out edge is closer than a pair
+without one.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ class _Comparison:
                 if rounds:
                     stays = max(2, (len(alive) + 1) // 2)
                     alive, dropped = alive[:stays], alive[stays:] + dropped
-                found = {geometry: Row(geometry) for geometry in alive}
+                found = {geometry: Row(geometry, length) for geometry in alive}
                 for start, split in zip(self.starts, self.splits, strict=True):
                     if self._left <= 0.0 and found[alive[0]].scores:
                         break
@@ -200,9 +201,7 @@ class _Comparison:
         rows = _ranked(alive + dropped, rounds)
         return Selection(rows, _near(rows), hints, time.monotonic() - self.began, self.plan.goal, self.plan.by)
 
-    def _train(
-        self, rows: dict[Geometry, Row], length: int, start: int, split: HeldOut | None, seconds: float
-    ) -> None:
+    def _train(self, rows: dict[Geometry, Row], length: int, start: int, split: HeldOut | None, seconds: float) -> None:
         """Train and measure each geometry within some seconds, and write down how it did."""
         graph = self.graph if split is None else split.graph
         # How long it takes to measure is not known the first time: half of the time is kept for it, and never more.
@@ -225,7 +224,7 @@ class _Comparison:
         for row, config, embedding in zip(rows.values(), execution.configs, embeddings, strict=True):
             result = embedding.record.result
             performed = result.iterations if embedding.record.unfinished and result is not None else config.iterations
-            row.iterations = min(row.iterations or performed, performed)
+            row.iterations = min(row.iterations, performed)
             measures = dict(with_pair_measures(graph, embedding, quiet=True, device=device).record.measures)
             if np.ptp(graph.strength) > 0.0:
                 measures.setdefault("spearman_all", 0.0)  # strengths differ, and no node is more central than another
