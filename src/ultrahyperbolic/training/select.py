@@ -12,7 +12,7 @@ import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -233,7 +233,7 @@ class _Comparison:
                 row.scores.append(score(self.plan.goal, measures))
             else:
                 points = torch.from_numpy(embedding.points.copy())
-                negatives = _NEGATIVES if graph.n_nodes > SAMPLED_NODES else "all"
+                negatives: int | Literal["all"] = _NEGATIVES if graph.n_nodes > SAMPLED_NODES else "all"
                 auc = link_prediction(
                     self.graph, points, embedding.manifold, split.edges, negatives=negatives,
                     popularity=embedding.popularity,
