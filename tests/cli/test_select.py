@@ -39,6 +39,12 @@ def test_several_dimensions_as_json(call):
     assert said["within_noise"] is None, "one seed tells nothing apart"
 
 
+def test_a_comparison_fits_into_a_time_limit(call, refuse):
+    said = json.loads(call("select karate --dim 1 --iterations 8 --time-limit 60 --json").stdout)
+    assert len(said["rows"]) == 3
+    assert "time_limit must be" in refuse("select karate --dim 1 --time-limit 0")
+
+
 def test_the_goal_and_held_out_ties(call):
     said = json.loads(call("select karate --dim 1 --goal ties --iterations 8 --json").stdout)
     assert said["goal"] == "ties"

@@ -269,7 +269,8 @@ def embed(
     from ..training.continued import continued_geometry
     from ..training.method import as_goal
     from ..training.plan import Execution, Plan, Wishes
-    from ..training.where import geometry_of
+    from ..training.select import choose
+    from ..training.where import Choice, geometry_of
 
     with refusing(GraphError):
         data.require_trainable()
@@ -283,13 +284,13 @@ def embed(
         execution = Execution(asked, data, quiet=quiet)
     if deterministic:
         _check_deterministic(execution.plan.place)
-    if execution.is_open:
+    if isinstance(geometry, Choice):
         claim(context, place, overwrite=overwrite)
         with (
             refusing(ValueError, TypeError, MemoryError),
             leaving("interrupted while the signature was chosen: no embedding is saved"),
         ):
-            execution.choose()
+            choose(execution)
     with refusing(MemoryError):
         record = execution.prepare()
     if execution.selection is None:

@@ -75,9 +75,15 @@ def select(
     ] = None,
     device: Annotated[str | None, typer.Option("--device", show_default=False, help="cpu or cuda.")] = None,
     backend: Annotated[
-        Literal["auto", "numba", "triton", "reference"], typer.Option("--backend", help="What computes.")
+        Literal["auto", "numba", "triton", "reference", "sampled"], typer.Option("--backend", help="What computes.")
     ] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", min=1, show_default=False, help="CPU threads.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", show_default=False, help="Fit the comparison, with measuring, into this."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -123,7 +129,7 @@ def select(
         found = compare(
             data, dim=dims, goal=goal, by=by, seeds=seeds, iterations=iterations,
             held_out=held_out or 0.1, popularity=popularity, seed=seed, quiet=quiet, device=device, backend=backend,
-            threads=threads, beta=beta, precision=precision,
+            threads=threads, beta=beta, precision=precision, time_limit=time_limit,
         )  # fmt: skip
     if output is not None:
         from ..files import as_json_data, replace_file

@@ -21,6 +21,7 @@ from .inputs import Signature, Weight, find_graph, located
 from .method import GivenGoal, as_goal
 from .plan import Execution, Plan, Wishes
 from .presets import Preset
+from .select import choose
 from .selection import By
 from .tensorboard import check_board, with_tensorboard
 from .where import geometry_of
@@ -184,7 +185,7 @@ def embed(
     )
     execution = Execution(plan, data, quiet=quiet)
     with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
-        execution.choose()
+        choose(execution)
         with with_tensorboard(tensorboard, data, execution.configs) as boards:
             return execution.train([*boards, *callbacks])
 
