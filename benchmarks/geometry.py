@@ -11,30 +11,26 @@ The rival of χ is the descent direction of T. Gao, L.-H. Lim and K. Ye, "Semi-R
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
 import platform
 import statistics
-import textwrap
 import time
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import geoopt
 import torch
+from bench import Bar, Figures, fill, parser, print_bars, save, slope, table
 from torch import Tensor
 
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.optim import gram_schmidt_direction, orthonormal_basis
 
-Figures = dict[str, float]
-
 BARS = {"expmap_ratio": 1.3, "logmap_ratio": 1.3, "dist_ratio": 1.3}
-MARKS = ("<!-- geometry: written by benchmarks/geometry.py -->", "<!-- end of geometry -->")
 OPERATIONS = ("expmap", "logmap", "dist")
+NAMES = ("chi", "gram_schmidt")
 # geoopt's formulas cancel for nearby points of the hyperboloid (-⟨x, y⟩ near 1): the digits they keep set this bound.
 AGREEMENT = 1e-6
 SEPARATION = 1e-6
@@ -78,17 +74,6 @@ def interleave(
 def median_ratio(ours: Iterable[float], theirs: Iterable[float]) -> float:
     """The median over the rounds: calls of one round saw the same machine."""
     return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
-
-
-def print_table(title: str, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
-    lines = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    print(f"\n{title}")
-    for first, *cells in lines:
-        print("  " + "  ".join([first.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]).rstrip())
-
-
-# --- the definite limits against geoopt ---------------------------------------------------------------------------
 
 
 class Maps(NamedTuple):
@@ -162,31 +147,6 @@ def compare_limit(name: str, manifold: PseudoHyperboloid, theirs: Maps, sizes: S
     return figures
 
 
-def print_limits(figures: Figures, points: int) -> None:
-    rows = [
-        (
-            f"{name} {operation}",
-            f"{figures[f'{name}_{operation}_ms']:.2f}",
-            f"{figures[f'geoopt_{name}_{operation}_ms']:.2f}",
-            f"{figures[f'{name}_{operation}_ratio']:.2f}",
-            f"{figures[f'{name}_{operation}_difference']:.1e}",
-        )
-        for name in ("lorentz", "sphere")
-        for operation in OPERATIONS
-    ]
-    rows += [(f"(5, 4) {name}", f"{figures[f'ultrahyperbolic_{name}_ms']:.2f}", "", "", "") for name in OPERATIONS]
-    print_table(
-        f"{points} points of ambient dimension 10",
-        ("", "ours [ms]", "geoopt [ms]", "ratio", "largest difference"),
-        rows,
-    )
-    errors = [
-        (name, f"{figures[f'{name}_dist_error_nearby']:.1e}", f"{figures[f'geoopt_{name}_dist_error_nearby']:.1e}")
-        for name in ("lorentz", "sphere")
-    ]
-    print_table(f"Largest relative error of dist at a separation of {SEPARATION:g}", ("", "ours", "geoopt"), errors)
-
-
 def benchmark_maps(sizes: Sizes) -> Figures:
     """expmap, logmap and dist on H⁹ and S⁹ beside geoopt's, and on Q^{5,4} for information."""
     theirs = geoopt_maps()
@@ -198,11 +158,13 @@ def benchmark_maps(sizes: Sizes) -> Figures:
     for operation in ("expmap", "logmap"):
         figures[f"{operation}_ratio"] = max(figures[f"lorentz_{operation}_ratio"], figures[f"sphere_{operation}_ratio"])
     figures["dist_ratio"] = figures["lorentz_dist_ratio"]
-    print_limits(figures, sizes.points)
+    rows = []
+    for name, operation in product(("lorentz", "sphere"), OPERATIONS):
+        stem = f"{name}_{operation}"
+        keys = (f"{stem}_ms", f"geoopt_{stem}_ms", f"{stem}_ratio", f"{stem}_difference")
+        rows.append([stem, *(f"{figures[key]:.2g}" for key in keys)])
+    print(table(("float64, forward", "ours [ms]", "geoopt [ms]", "ratio", "largest difference"), rows))
     return figures
-
-
-# --- χ against Gram–Schmidt ---------------------------------------------------------------------------------------
 
 
 def metric_signs(manifold: PseudoHyperboloid) -> Tensor:
@@ -312,45 +274,15 @@ def residuals(d: int, points: int) -> Figures:
     return figures
 
 
-def growth_exponent(figures: Figures, name: str, dimensions: tuple[int, ...]) -> float:
-    """Slope of log time over log d by least squares."""
-    logs = [math.log(d) for d in dimensions]
-    return statistics.linear_regression(logs, [math.log(figures[f"{name}_us_d{d}"]) for d in dimensions]).slope
-
-
 def format_figure(value: float) -> str:
     return str(value) if isinstance(value, int) else f"{value:.3g}" if 0.01 <= value < 1000 else f"{value:.1e}"
 
 
-def print_columns(title: str, columns: Mapping[str, str], figures: Figures, dimensions: tuple[int, ...]) -> None:
-    """A table of ``figures`` with a row for each d; ``columns`` maps key stems to headings."""
-    rows = [(str(d), *(format_figure(figures[f"{key}_d{d}"]) for key in columns)) for d in dimensions]
-    print_table(title, ("d", *columns.values()), rows)
-
-
-def print_directions(figures: Figures, dimensions: tuple[int, ...], points: int) -> None:
-    timed = {
-        "chi_us": "χ [µs]",
-        "surrogate_us": "surrogate [µs]",
-        "chi_points": "on points",
-        "gram_schmidt_us": "Gram–Schmidt [µs]",
-        "gram_schmidt_points": "on points",
-    }
-    print_columns("Time for a direction at one point, R^d half time and half space", timed, figures, dimensions)
-    headings = {"tangency": "|⟨x,ζ⟩|/‖x‖‖ζ‖", "descent": "error of ⟨Df,ζ⟩", "length": "‖ζ‖/‖Df‖"}
-    for name, title in (("chi", "χ"), ("gram_schmidt", "Gram–Schmidt direction")):
-        columns = {f"{name}_{key}": heading for key, heading in headings.items()}
-        print_columns(f"{title}, worst of {points} points", columns, figures, dimensions)
-    bases = {
-        "gram_schmidt_orthonormality_median": "median",
-        "gram_schmidt_orthonormality": "worst",
-        "gram_schmidt_longest": "longest ‖e‖",
-        "gram_schmidt_classical_orthonormality": "classical: worst",
-        "gram_schmidt_time_first_orthonormality": "axes, time first: worst",
-        "gram_schmidt_space_first_orthonormality": "axes, space first: worst",
-    }
-    print_columns(f"Gram–Schmidt basis, max |⟨e_i,e_j⟩ - ε_i δ_ij| at {points} points", bases, figures, dimensions)
-    print("  (modified Gram–Schmidt from random vectors unless a column says otherwise)")
+# Of each d: the keys of a table.
+TIMES = ("chi_us", "surrogate_us", "chi_points", "gram_schmidt_us", "gram_schmidt_points")
+RESIDUALS = tuple(f"{name}_{key}" for name in NAMES for key in ("tangency", "descent", "length"))
+VARIANTS = ("", "classical_", "time_first_", "space_first_")
+BASES = ("gram_schmidt_longest", *(f"gram_schmidt_{variant}orthonormality" for variant in VARIANTS))
 
 
 def benchmark_directions(sizes: Sizes) -> Figures:
@@ -361,106 +293,64 @@ def benchmark_directions(sizes: Sizes) -> Figures:
         figures |= residuals(d, sizes.residual_points)
     # Small d measure how torch reduces short rows as well as how the work grows: the tail says how it goes on.
     tail = sizes.dimensions[len(sizes.dimensions) // 2 :]
-    for name in ("chi", "gram_schmidt"):
-        figures[f"{name}_exponent"] = growth_exponent(figures, name, sizes.dimensions)
-        figures[f"{name}_tail_exponent"] = growth_exponent(figures, name, tail)
-    print_directions(figures, sizes.dimensions, sizes.residual_points)
-    print()
-    for part, dimensions in (("", sizes.dimensions), ("tail_", tail)):
-        exponents = ", ".join(
-            f"{name}_{part}exponent {figures[f'{name}_{part}exponent']:.2f}" for name in ("chi", "gram_schmidt")
-        )
-        print(f"Growth over d = {dimensions[0]} … {dimensions[-1]}: {exponents}")
+    for name, (part, some) in product(NAMES, (("", sizes.dimensions), ("tail_", tail))):
+        figures[f"{name}_{part}exponent"] = slope(some, [figures[f"{name}_us_d{d}"] for d in some])
+    for keys in (TIMES, RESIDUALS, BASES):
+        rows = [(str(d), *(format_figure(figures[f"{key}_d{d}"]) for key in keys)) for d in sizes.dimensions]
+        print(f"\n{table(('d', *keys), rows)}")
     return figures
 
 
-# --- the run ------------------------------------------------------------------------------------------------------
-
-
-def print_bars(figures: Figures) -> None:
-    print()
-    for key, bar in BARS.items():
-        print(f"{key} {figures[key]:.2f}, at most {bar}: {'met' if figures[key] <= bar else 'MISSED'}")
-    print(f"sphere_dist_ratio {figures['sphere_dist_ratio']:.2f}, no bar: see the errors at {SEPARATION:g} above")
-
-
 def section(figures: Figures, sizes: Sizes, threads: int) -> str:
-    """What docs/performance.md says of the geometry."""
+    """The tables of docs/performance.md on the geometry."""
     first, last = sizes.dimensions[0], sizes.dimensions[-1]
     tail = sizes.dimensions[len(sizes.dimensions) // 2]
-    off = {
-        name: f"{figures[f'gram_schmidt_{name}orthonormality_d{last}']:.0e}"
-        for name in ("", "classical_", "time_first_", "space_first_")
-    }
     ratios = {
         "exponential map, the slower of the two limits": "expmap_ratio",
         "logarithm, the slower of the two limits": "logmap_ratio",
         "distance, Lorentz model": "dist_ratio",
         "distance, sphere": "sphere_dist_ratio",
+        f"largest relative error of our distance at {SEPARATION:g}, sphere": "sphere_dist_error_nearby",
+        "the same of geoopt": "geoopt_sphere_dist_error_nearby",
     }
     growth = {
-        f"exponent of d over {first} … {last}": "exponent",
-        f"exponent of d over {tail} … {last}": "tail_exponent",
-    }
-    parts = [
-        "`python benchmarks/geometry.py` (part of `make bench`; `--json FILE` for the figures, `--threads N`) "
-        f"measures, side by side in one run, float64, {sizes.points:,} points of ambient dimension 10, forward. "
-        f"`--docs docs` wrote this section with torch {torch.__version__} and geoopt {geoopt.__version__}, "
-        f"{threads} thread(s), {platform.machine()}.",
-        "| ratio to geoopt, projections off | key | measured | bar |",
-        "|---|---|---|---|",
-        *(f"| {what} | `{key}` | {figures[key]:.2f} | {BARS.get(key, '–')} |" for what, key in ratios.items()),
-        f"The sphere's distance costs more because it is accurate: at a separation of {SEPARATION:g} its largest "
-        f"relative error is {figures['sphere_dist_error_nearby']:.1e}, and that of geoopt, which takes "
-        f"acos of a clamped scalar product, {figures['geoopt_sphere_dist_error_nearby']:.1e}.",
+        f"exponent of d over {first} … {last}": "exponent", f"exponent of d over {tail} … {last}": "tail_exponent",
+        f"µs at d = {last}": f"us_d{last}",
+    }  # fmt: skip
+    drift = {
+        "from random tangent vectors": "", "the same in the classical form": "classical_",
+        "from the coordinate axes, time first": "time_first_", "space first": "space_first_",
+    }  # fmt: skip
+    by_key = [[w, f"`{k}`", format_figure(figures[k]), str(BARS.get(k, "–"))] for w, k in ratios.items()]
+    by_d = [[w, *(f"`{n}_{k}` {format_figure(figures[f'{n}_{k}'])}" for n in NAMES)] for w, k in growth.items()]
+    keys = {words: f"gram_schmidt_{variant}orthonormality_d{last}" for words, variant in drift.items()}
+    bases = [[words, f"`{key}`", format_figure(figures[key])] for words, key in keys.items()]
+    versions = f"torch {torch.__version__}, geoopt {geoopt.__version__}, {threads} thread(s), {platform.machine()}"
+    return "\n\n".join([
+        f"{sizes.points:,} points of ambient dimension 10, {versions}:",
+        table(("ratio to geoopt, projections off", "key", "measured", "bar"), by_key),
         "χ against the Gram–Schmidt direction of Gao, Lim & Ye (2018), time for one point:",
-        "| | keys | χ | Gram–Schmidt |",
-        "|---|---|---|---|",
-        *(
-            f"| {what} | `chi_{key}`, `gram_schmidt_{key}` | {figures[f'chi_{key}']:.2f} | "
-            f"{figures[f'gram_schmidt_{key}']:.2f} |"
-            for what, key in growth.items()
-        ),
-        f"| µs at d = {last} | `chi_us_d{last}`, `gram_schmidt_us_d{last}` | {figures[f'chi_us_d{last}']:,.1f} | "
-        f"{figures[f'gram_schmidt_us_d{last}']:,.0f} |",
-        "The tail leaves out short rows, whose time is not that of the arithmetic. How far Gram–Schmidt drifts from an "
-        f"orthonormal basis depends on where it starts: at d = {last} the worst of {sizes.residual_points} points is "
-        f"off by {off['']} from random tangent vectors, by {off['classical_']} in the classical form, and by "
-        f"{off['time_first_']} or {off['space_first_']} from the coordinate axes, time or space first.",
-    ]
-    lines = [part if part.startswith("|") else f"\n{textwrap.fill(part, 120)}\n" for part in parts]
-    return "\n".join(lines).replace("\n\n\n", "\n\n")
-
-
-def write_section(path: Path, text: str) -> None:
-    """Put the text between the two marks of the page."""
-    before, start, rest = path.read_text(encoding="utf-8").partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
-    if not start or not end:
-        raise SystemExit(f"{path} lacks the marks {MARKS[0]} and {MARKS[1]}")
-    path.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")
+        table(("", "χ", "Gram–Schmidt"), by_d),
+        f"How far a Gram–Schmidt basis is from orthonormal, the worst of {sizes.residual_points} points at d = {last}:",
+        table(("basis", "key", "off by"), bases),
+    ])  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
-    parser.add_argument("--docs", type=Path, metavar="DIR", help="write the section on geometry of DIR/performance.md")
-    parser.add_argument("--quick", action="store_true", help="a small run that only shows that everything works")
-    parser.add_argument("--threads", type=int, default=1, help="of torch (default 1)")
-    options = parser.parse_args(arguments)
+    made = parser(__doc__)
+    made.add_argument("--docs", type=Path, metavar="DIR", help="write the section on geometry of DIR/performance.md")
+    made.add_argument("--quick", action="store_true", help="a small run that only shows that everything works")
+    made.add_argument("--threads", type=int, default=1, help="of torch (default: 1)")
+    options = made.parse_args(arguments)
     sizes = QUICK if options.quick else FULL
     torch.set_num_threads(options.threads)
-    print(f"float64, forward, torch {torch.__version__}, geoopt {geoopt.__version__}, {options.threads} thread(s)")
     with torch.no_grad():
-        figures = benchmark_maps(sizes)
-        figures |= benchmark_directions(sizes)
-    print_bars(figures)
+        figures = benchmark_maps(sizes) | benchmark_directions(sizes)
+    print(f"\n{section(figures, sizes, options.threads)}\n")
+    print_bars([Bar(key, figures[key] <= bar, f"{figures[key]:.2f}, at most {bar}") for key, bar in BARS.items()])
     if options.docs is not None:
-        write_section(options.docs / "performance.md", section(figures, sizes, options.threads))
-    if options.json is not None:
-        figures |= {"threads": options.threads, "points": sizes.points}
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(figures, indent=2) + "\n")
+        fill(options.docs / "performance.md", {"geometry": section(figures, sizes, options.threads)})
+    save(figures | {"threads": options.threads, "points": sizes.points}, options.json)
 
 
 if __name__ == "__main__":

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
+from bench import Floats, Ints
 from numpy.typing import NDArray
 
 from ultrahyperbolic.graph import Graph
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Half = Literal["looked", "unseen", "apart"]
 Pairs = Iterable[tuple[int, int]]
 
@@ -28,12 +27,6 @@ class Arrays(NamedTuple):
     """[m]; None where all ties are alike."""
     depth: Ints | None = None
     """[n] hops below the root, where there is one; -1 of nodes that it does not reach."""
-
-    @classmethod
-    def of(cls, graph: Graph, depth: Ints | None = None) -> Arrays:
-        """Those of a graph."""
-        weights = graph.weights.copy() if len(graph.capacities) > 1 else None
-        return cls(graph.edges.astype(np.int64), graph.n_nodes, weights, depth)
 
     def graph(self, name: str | None = None) -> Graph:
         """The graph, of nodes 0 to n - 1."""
@@ -123,61 +116,6 @@ def star_with_path(leaves: int, length: int) -> Arrays:
     return of_pairs([*((0, leaf) for leaf in range(1, leaves + 1)), *path])
 
 
-def small_world(n: int, near: int, rewired: float, seed: int) -> Arrays:
-    """A ring of which some ties end anywhere; weights fall with the distance along the ring, by chance."""
-    rng = np.random.default_rng(seed)
-    ring = [(a, (a + step) % n) for a in range(n) for step in range(1, near + 1)]
-    pairs = [(a, int(rng.integers(n)) if step > 1 and rng.random() < rewired else b) for (a, b), step in zip(
-        ring, [step for _ in range(n) for step in range(1, near + 1)], strict=True)]  # fmt: skip
-    made = of_pairs(pairs, n)
-    gap = np.abs(made.edges[:, 0] - made.edges[:, 1])
-    return made._replace(weights=rng.lognormal(0.0, 1.0, len(gap)) / np.minimum(gap, n - gap))
-
-
-def geometric(n: int, radius: float, seed: int) -> Arrays:
-    """Points of a square, tied where they are near."""
-    places = np.random.default_rng(seed).random((n, 2))
-    square = ((places[:, None] - places) ** 2).sum(-1)
-    i, j = np.nonzero(np.triu(square < radius**2, 1))
-    return Arrays(np.stack((i, j), 1).astype(np.int64), n)
-
-
-def bipartite_preferential(members: int, groups: int, most: int, seed: int) -> Arrays:
-    """Members join groups, the larger the likelier; weights are how often."""
-    rng = np.random.default_rng(seed)
-    size = np.ones(groups)
-    pairs, weights = [], []
-    for member in range(members):
-        for group in rng.choice(groups, int(rng.integers(1, most + 1)), replace=False, p=size / size.sum()):
-            pairs.append((member, members + int(group)))
-            weights.append(float(rng.geometric(0.4)))
-            size[group] += 1.0
-    return Arrays(np.array(pairs, dtype=np.int64), members + groups, np.array(weights))
-
-
-def ring_of_cliques(count: int, size: int, seed: int) -> Arrays:
-    """Cliques of strong ties, each joined with the next by a weak one."""
-    rng = np.random.default_rng(seed)
-    inside = [(c * size + a, c * size + b) for c in range(count) for a in range(size) for b in range(a)]
-    between = [(c * size, (c + 1) % count * size + 1) for c in range(count)]
-    made = of_pairs([*inside, *between], count * size)
-    within = made.edges[:, 0] // size == made.edges[:, 1] // size
-    return made._replace(weights=np.where(within, 2.0, 0.2) + rng.random(len(within)))
-
-
-def copying(n: int, kept: float, seed: int) -> Arrays:
-    """Each new node copies a random earlier one: tied to it, and to each of its neighbours by chance."""
-    rng = np.random.default_rng(seed)
-    neighbours: list[set[int]] = [{1}, {0}]
-    for node in range(2, n):
-        model = int(rng.integers(node))
-        mine = {model, *(other for other in sorted(neighbours[model]) if rng.random() < kept)}
-        neighbours.append(mine)
-        for other in mine:
-            neighbours[other].add(node)
-    return of_pairs(((a, b) for a in range(n) for b in neighbours[a]), n)
-
-
 def lattice(side: int, shortcuts: int, seed: int) -> Arrays:
     """A square grid with a few shortcuts; weights are random, and those of shortcuts lower."""
     rng = np.random.default_rng(seed)
@@ -255,12 +193,6 @@ GENERATED: dict[str, Generated] = {
     "weighted_blocks": Generated(lambda: weighted(blocks(60, 3, 0.2, 0.01, 4), 4), "looked"),
     "power_law": Generated(lambda: preferential(200, 3, 2), "looked"),
     "star_with_path": Generated(lambda: star_with_path(40, 40), "looked"),
-    "small_world": Generated(lambda: small_world(260, 3, 0.08, 1601)),
-    "geometric": Generated(lambda: geometric(350, 0.075, 1602), connected=False),
-    "bipartite_preferential": Generated(lambda: bipartite_preferential(220, 60, 5, 1603), connected=False),
-    "ring_of_cliques": Generated(lambda: ring_of_cliques(24, 7, 1604)),
-    "layered_tree": Generated(lambda: balanced_tree(2, 8, 90, 1605, weights=True)),
-    "copying": Generated(lambda: copying(400, 0.35, 1606)),
     "lattice": Generated(lambda: lattice(18, 12, 1701), "unseen"),
     "forest_fire": Generated(lambda: forest_fire(420, 0.3, 1702), "unseen"),
     "hyperbolic_disc": Generated(lambda: hyperbolic_disc(380, 1200, 1703), "unseen", connected=False),
@@ -270,7 +202,6 @@ GENERATED: dict[str, Generated] = {
     "planted_tree": Generated(lambda: balanced_tree(3, 5, 60, 21)),
     "planted_tree_weighted": Generated(lambda: balanced_tree(3, 5, 60, 22, weights=True)),
     "planted_random_tree": Generated(lambda: tree_with_cycles(400, 80, 23)),
-    "blocks": Generated(lambda: blocks(40, 4, 0.3, 0.02, 0)),
 }
 
 
@@ -321,20 +252,6 @@ ADVERSARIAL: dict[str, Callable[[], Arrays]] = {
     "many isolated nodes": lambda: of_pairs([(0, 1), (1, 2), (2, 0)], 300),
     "dense random 300": lambda: blocks(300, 1, 0.5, 0.0, 0),
 }
-
-
-def components(graph: Arrays) -> Ints:
-    """[n] the least node that each is joined with."""
-    least = np.arange(graph.n)
-    a, b = graph.edges.T
-    while True:
-        lower = np.minimum(least[a], least[b])
-        before = least.copy()
-        np.minimum.at(least, a, lower)
-        np.minimum.at(least, b, lower)
-        least = least[least]
-        if (least == before).all():
-            return least
 
 
 def depth_below(parents: Pairs, n: int, root: int) -> Ints:

@@ -11,17 +11,13 @@ too; of the line search's about every other is.
 
 from __future__ import annotations
 
-import argparse
-import json
 import statistics
-import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import product
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
+from bench import Figures, parser, save, table
 from torch import Tensor
 
 from ultrahyperbolic import MinimizeResult, PseudoHyperboloid, datasets, minimize
@@ -134,8 +130,7 @@ PROBLEMS: dict[str, tuple[str, Problem]] = {
 }
 
 
-@dataclass
-class Outcome:
+class Outcome(NamedTuple):
     """What one method made of one start."""
 
     converged: bool
@@ -159,9 +154,9 @@ def outcomes(make: Problem, signatures: list[tuple[int, int]], seeds: int, itera
     return found
 
 
-def figures_of(name: str, found: dict[str, list[Outcome]]) -> dict[str, float]:
+def figures_of(name: str, found: dict[str, list[Outcome]]) -> Figures:
     lowest = [min(runs) for runs in zip(*([run.value for run in runs] for runs in found.values()), strict=True)]
-    figures: dict[str, float] = {}
+    figures: Figures = {}
     for method, runs in found.items():
         near = [run.value <= low + 1e-6 * max(1.0, abs(low)) for run, low in zip(runs, lowest, strict=True)]
         figures |= {
@@ -173,42 +168,30 @@ def figures_of(name: str, found: dict[str, list[Outcome]]) -> dict[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, help="write the figures here")
-    parser.add_argument("--seeds", type=int, default=1)
-    parser.add_argument("--iterations", type=int, default=500)
-    parser.add_argument("--quick", action="store_true", help="one signature, seed and function: does it run")
-    arguments = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--seeds", type=int, default=1)
+    made.add_argument("--iterations", type=int, default=500)
+    made.add_argument("--quick", action="store_true", help="one signature, seed and function: does it run")
+    options = made.parse_args()
     torch.set_num_threads(1)  # of so little work, threads only lose time
-    signatures, seeds, problems = SIGNATURES, arguments.seeds, PROBLEMS
-    if arguments.quick:
+    signatures, seeds, problems = SIGNATURES, options.seeds, PROBLEMS
+    if options.quick:
         signatures, seeds, problems = [(3, 1)], 1, {"squares": PROBLEMS["squares"]}
-    figures: dict[str, float] = {}
-    print("share converged, median evaluations, share of the lowest value")
-    print(f"{'':34s}" + "".join(f"{title:>24s}" for title, _ in METHODS.values()))
-    began = time.perf_counter()
-    for name, (title, make) in problems.items():
-        mine = figures_of(name, outcomes(make, signatures, seeds, arguments.iterations))
-        figures |= mine
-        cells = [
-            f"{mine[f'{name}_{m}_converged']:8.2f}{mine[f'{name}_{m}_evaluations']:9.0f}{mine[f'{name}_{m}_lowest']:7.2f}"
-            for m in METHODS
-        ]
-        print(f"{title:34s}" + "".join(cells), flush=True)
-    for method, (title, _) in METHODS.items():
+    figures: Figures = {}
+    for name, (_, make) in problems.items():
+        figures |= figures_of(name, outcomes(make, signatures, seeds, options.iterations))
+    for method in METHODS:
         for what in ("converged", "lowest"):
             figures[f"{method}_{what}"] = statistics.fmean(figures[f"{name}_{method}_{what}"] for name in problems)
-        figures[f"{method}_evaluations"] = statistics.geometric_mean(
-            figures[f"{name}_{method}_evaluations"] for name in problems
-        )
-        print(
-            f"{title}: converged {figures[f'{method}_converged']:.2f}, lowest {figures[f'{method}_lowest']:.2f}, "
-            f"evaluations {figures[f'{method}_evaluations']:.0f} (geometric mean of the medians)"
-        )
-    print(f"{time.perf_counter() - began:.0f} s")
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+        spent = [figures[f"{name}_{method}_evaluations"] for name in problems]
+        figures[f"{method}_evaluations"] = statistics.geometric_mean(spent)
+    rows = []
+    for stem, title in [*((f"{name}_", title) for name, (title, _) in problems.items()), ("", "all")]:
+        whats = ("converged", "evaluations", "lowest")
+        cells = [[figures[f"{stem}{method}_{what}"] for what in whats] for method in METHODS]
+        rows.append([title, *(f"{a:.2f}, {b:.0f}, {c:.2f}" for a, b, c in cells)])
+    print(table(["share converged, evaluations, share of the lowest", *(title for title, _ in METHODS.values())], rows))
+    save(figures, options.json)
 
 
 if __name__ == "__main__":
