@@ -85,15 +85,7 @@ class Network(nn.Module):
 
 
 def geometries() -> dict[str, uh.Manifold]:
-    Q = uh.PseudoHyperboloid
-    return {
-        "R^4": uh.Euclidean(4),
-        "H^4 = Q^{4,0}": Q(4, 0),
-        "Q^{3,1}": Q(3, 1),
-        "Q^{2,2}": Q(2, 2),
-        "Q^{1,3}": Q(1, 3),
-        "S^4 = Q^{0,4}": Q(0, 4),
-    }
+    return {"R^4": uh.Euclidean(4)} | {f"Q^{{{p},{4 - p}}}": uh.PseudoHyperboloid(p, 4 - p) for p in range(4, -1, -1)}
 
 
 class Task(NamedTuple):
