@@ -19,7 +19,6 @@ another version wrote, to compare with. ``bars`` takes the files of the other pa
 ``goals``        mAP, tie order and ρ of the four goals on four graphs, in Q^{2,2} (``--plot`` draws them)
 ``ranks``        how often ranks from further seeds lie in the intervals that 20 seeds gave
 ``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
-``adversarial``  graphs made to break things
 
 ``--folder`` is where the tables of real graphs and ``nips_edges.txt`` are. ``board_graphs.py`` says which graphs there
 are, ``graphs.py`` how the generated ones are made.
@@ -46,19 +45,19 @@ import torch
 from bench import Figures, Floats, Ints, Panel, Value, add_folder, draw, found, load, mean, parser, print_bars, save
 from board_graphs import Loaded, depths_known, load_graph, of_half
 from board_run import GEOMETRIES, KEYS, MEASURES, Cells, How, Job, Trained, measure, run, train
-from graphs import ADVERSARIAL, spearman
 
 from ultrahyperbolic import datasets, embed, select
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.evaluation import closeness, leader_ranks
+from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training.method import GOALS
 from ultrahyperbolic.training.plan import Execution, Plan, Wishes
 from ultrahyperbolic.training.where import DEFAULT, Choice
 
-SEEDS = {"karate": 100, "ranks": 20, "adversarial": 1}
+SEEDS = {"karate": 100, "ranks": 20}
 DIM = 4
 
 
@@ -358,31 +357,9 @@ def central(loaded: Loaded, score: Floats) -> float:
     return spearman(score[known], -loaded.depth[known])
 
 
-def adversarial(asked: Namespace) -> Figures:
-    """Graphs made to break things: nothing may be NaN, and nothing worse than where it started."""
-    counts = {"runs": 0, "failures": 0, "starts_returned": 0}
-    for name in asked.graphs or ADVERSARIAL:
-        if name not in ADVERSARIAL:
-            raise SystemExit(f"no graph is called {name}: there are {', '.join(ADVERSARIAL)}")
-        loaded = Loaded(name, "apart", ADVERSARIAL[name]().graph(name), None)
-        began = time.perf_counter()
-        jobs = [Job(geometry, seed) for geometry in asked.geometries for seed in range(asked.seeds)]
-        for each in train(loaded, jobs, "new", asked.how):
-            fine = each.is_finite and each.final <= each.start
-            counts["runs"] += 1
-            counts["failures"] += not fine
-            counts["starts_returned"] += each.returned_start
-            if not fine:
-                print(f"  FAILED {name}, {each.job.geometry.name}, seed {each.job.seed}: {each.start} -> {each.final}")
-        print(f"{name}: {loaded.graph.n_nodes} nodes, {time.perf_counter() - began:.1f} s", flush=True)
-    print(", ".join(f"{word.replace('_', ' ')}: {count}" for word, count in counts.items()))
-    return {f"adversarial:{word}": count for word, count in counts.items()}
-
-
 PARTS: dict[str, Callable[[Namespace], Figures]] = {
     "run": run_part, "table": table_part, "bars": bars_part, "karate": karate, "nips": nips,
     "longer": longer, "choice": choice, "cost": cost, "goals": goals, "ranks": ranks, "depth": depth,
-    "adversarial": adversarial,
 }  # fmt: skip
 
 
@@ -395,7 +372,7 @@ def main() -> None:
     made.add_argument("--graphs", nargs="+", default=[], metavar="NAME", help="these alone")
     made.add_argument("--geometries", nargs="+", default=list(KEYS), choices=KEYS, metavar="KEY", help=", ".join(KEYS))
     made.add_argument("--which", default="new", help="of run: new, paper, or both with a comma (default: new)")
-    made.add_argument("--seeds", type=int, help="3; 100 of karate, 20 of ranks, 1 of adversarial")
+    made.add_argument("--seeds", type=int, help="3; 100 of karate, 20 of ranks")
     made.add_argument("--further", type=int, default=50, help="of ranks: how many further seeds (default: 50)")
     made.add_argument("--iterations", type=int, help="of every training; of longer, N")
     made.add_argument("--goal", choices=GOALS, default="balanced", help="of run: what is trained for")
@@ -415,7 +392,7 @@ def main() -> None:
     asked.names = asked.graphs or of_half(asked.half)
     figures = PARTS[asked.part](asked)
     save(figures, asked.json)
-    if figures.get("bars:failed") or figures.get("adversarial:failures"):
+    if figures.get("bars:failed"):
         sys.exit(1)
 
 

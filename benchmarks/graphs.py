@@ -1,4 +1,4 @@
-"""Graphs made by numpy from fixed seeds: those of the board, planted trees, and ones made to break things."""
+"""Graphs made by numpy from fixed seeds: those of the board, and planted trees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 from bench import Floats, Ints
-from numpy.typing import NDArray
 
 from ultrahyperbolic.graph import Graph
 
@@ -205,55 +204,6 @@ GENERATED: dict[str, Generated] = {
 }
 
 
-def path(n: int) -> Pairs:
-    return [(k, k + 1) for k in range(n - 1)]
-
-
-def complete(n: int, first: int = 0) -> list[tuple[int, int]]:
-    return [(first + a, first + b) for b in range(n) for a in range(b)]
-
-
-def between(a: int, b: int) -> Pairs:
-    """Complete bipartite."""
-    return [(i, a + j) for i in range(a) for j in range(b)]
-
-
-def path_weights(exponents: Iterable[float]) -> Arrays:
-    weights = np.array([10.0**exponent for exponent in exponents])
-    return of_pairs(path(len(weights) + 1))._replace(weights=weights)
-
-
-def chained(*cliques: int, path_length: int) -> Pairs:
-    """Cliques, with a path of so many nodes after the first."""
-    head, tail = complete(cliques[0]), cliques[0] + path_length
-    line = [(cliques[0] - 1 + k, cliques[0] + k) for k in range(path_length + len(cliques) - 1)]
-    return [*head, *line, *(pair for size in cliques[1:] for pair in complete(size, tail))]
-
-
-ADVERSARIAL: dict[str, Callable[[], Arrays]] = {
-    "one tie and an isolated node": lambda: of_pairs([(0, 1)], 3),
-    "two ties of one node": lambda: of_pairs([(0, 1), (1, 2)])._replace(weights=np.array([1.0, 2.0])),
-    "two components": lambda: of_pairs([*complete(20), *((20 + a, 20 + b) for a, b in path(20))]),
-    "fifty components": lambda: of_pairs([(3 * k + a, 3 * k + b) for k in range(50) for a, b in path(3)]),
-    "weights 1e-9 and 1e9": lambda: path_weights([-9.0, 9.0] * 20),
-    "weights over eighteen orders": lambda: path_weights(np.linspace(-9.0, 9.0, 60).tolist()),
-    "all weights alike": lambda: path_weights([0.0] * 30),
-    "star of 5,000 leaves": lambda: of_pairs(between(1, 5000)),
-    "complete bipartite 30, 30": lambda: of_pairs(between(30, 30)),
-    "complete bipartite 1, 40": lambda: of_pairs(between(1, 40)),
-    "complete but for one tie": lambda: of_pairs(complete(40)[1:]),
-    "complete 40, all weights apart": lambda: weighted(of_pairs(complete(40)), 1),
-    "path of 3,000": lambda: of_pairs(path(3000)),
-    "cycle of 1,000": lambda: of_pairs([*path(1000), (0, 999)]),
-    "barbell": lambda: of_pairs(chained(30, 30, path_length=20)),
-    "lollipop": lambda: of_pairs(chained(40, path_length=60)),
-    "wheel 200": lambda: of_pairs([*between(1, 199), *((k, k + 1) for k in range(1, 199)), (1, 199)]),
-    "hypercube 8": lambda: of_pairs([(a, a ^ 1 << bit) for a in range(256) for bit in range(8)]),
-    "many isolated nodes": lambda: of_pairs([(0, 1), (1, 2), (2, 0)], 300),
-    "dense random 300": lambda: blocks(300, 1, 0.5, 0.0, 0),
-}
-
-
 def depth_below(parents: Pairs, n: int, root: int) -> Ints:
     """[n] the fewest steps from the root to each node, from (child, parent) to child; -1 where there is no way."""
     children: list[list[int]] = [[] for _ in range(n)]
@@ -266,17 +216,3 @@ def depth_below(parents: Pairs, n: int, root: int) -> Ints:
         queue = sorted({child for node in queue for child in children[node] if depth[child] < 0})
         depth[queue] = level
     return depth
-
-
-def spearman(a: NDArray[np.number], b: NDArray[np.number]) -> float:
-    """The correlation of ranks, equal values sharing theirs; NaN where it is not defined."""
-
-    def ranks(values: NDArray[np.number]) -> Floats:
-        _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-        found: Floats = np.cumsum(counts)[which] - 0.5 * counts[which]
-        found -= found.mean()
-        return found
-
-    x, y = ranks(a), ranks(b)
-    scale = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / scale if scale else math.nan

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 import torch
 from bench import Floats, Ints
-from graphs import spearman
 from scipy.sparse import csr_array
 from torch import Tensor
 
 from ultrahyperbolic.evaluation import link_prediction, over_pairs
 from ultrahyperbolic.evaluation.baselines import closeness, pagerank
+from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.evaluation.links import HeldOut
 from ultrahyperbolic.geometry import Euclidean, Geometry, Manifold
 from ultrahyperbolic.graph import Graph
