@@ -7,7 +7,7 @@
 ``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the number of ties
 ``large``        millions of nodes: made up, trained and ranked
 ``equal_time``   all pairs against samples in the same time, on files of graphs
-``distributed``  one process against several of one thread each, and what their messages cost (``--group-of-one``)
+``distributed``  one process against several of one thread each
 
 Slopes are those of log cost over log size. What is compared computes on the same number of threads.
 """
@@ -36,7 +36,7 @@ from bench import slope as exponent
 
 import ultrahyperbolic
 from ultrahyperbolic import PseudoHyperboloid, datasets
-from ultrahyperbolic.engines.base import BatchState, Place, Precision, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, Place, Precision, RunSpec, Schedule
 from ultrahyperbolic.geometry import Geometry, Manifold
 from ultrahyperbolic.graph import Graph, read_graph
 from ultrahyperbolic.objective import RankedPairs, RankingLoss, SampledLoss, SampleSizes, Scope
@@ -530,8 +530,6 @@ def distributed(options: Options) -> Figures:
     training of 2 iterations: ``speedup_2_cpu`` is that of one process alone over that of the busiest of two.
     """
     options.nodes, options.iterations = options.nodes or 10_000, options.iterations or 200
-    if options.group_of_one:
-        return group_of_one(options)
     with tempfile.TemporaryDirectory() as name:
         folder, graph = Path(name), Path(name, "ties.tsv")
         edges = random_edges(options.nodes, options.nodes * options.degree // 2)
@@ -596,36 +594,6 @@ def embed_command() -> None:
         path.write_text(str(time.process_time()), encoding="ascii")
 
 
-def group_of_one(options: Options) -> Figures:
-    """Seconds of an iteration by samples, with all messages through gloo or NCCL and without any."""
-    from ultrahyperbolic.engines.distributed_samples import DistributedSampledEngine
-    from ultrahyperbolic.engines.group import joined
-    from ultrahyperbolic.engines.sampled import SampledEngine
-
-    iterations = options.iterations
-    pairs = classes_of_a_thousand(options.nodes, options.nodes * options.degree // 2)
-    start = points_of(SPACE, options.nodes, 0.3).numpy()
-    problem = Problem(pairs, [RunSpec(SPACE, Schedule.constant(iterations, temperature=0.1, step=1e-3), "smoothed")])
-    precision: Precision = "float64" if options.device == "cpu" else "float32"
-
-    def trained(kind: type[SampledEngine]) -> tuple[float, Floats]:
-        engine = kind(*problem, device=torch.device(options.device), threads=1, precision=precision)
-        engine.advance(BatchState.start([start]), min(2, iterations))
-        state, began = BatchState.start([start]), time.perf_counter()
-        losses = engine.advance(state, iterations)
-        seconds = (time.perf_counter() - began) / iterations
-        engine.close()
-        return seconds, losses
-
-    alone, expected = trained(SampledEngine)
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1", LOCAL_RANK="0")
-    with joined():
-        together, losses = trained(DistributedSampledEngine)
-    figures: Figures = {"nodes": options.nodes, "ties": pairs.n_edges, "iterations": iterations}
-    figures |= {"seconds_alone": alone, "seconds_group": together}
-    return figures | {"largest_difference": float(np.max(np.abs(losses / expected - 1.0)))}
-
-
 PARTS: dict[str, Callable[[Options], Figures]] = {
     "scaling": scaling, "gpu": gpu, "sampled": sampled, "linear": linear, "large": large, "equal_time": equal_time,
     "distributed": distributed,
@@ -660,7 +628,6 @@ def main() -> None:
     made.add_argument("--degree", type=int, default=8, help="of distributed: ties of a node")
     made.add_argument("--processes", type=int, nargs="+", default=[2], help="of distributed")
     made.add_argument("--backend", choices=("numba", "sampled"), default="numba", help="of distributed")
-    made.add_argument("--group-of-one", action="store_true", help="of distributed: what messages cost")
     options = made.parse_args()
     defaults = {"device": "cuda" if torch.cuda.is_available() else "cpu", "others": [1000]}
     for name, value in (defaults | DEFAULTS.get(options.part, {})).items():

@@ -28,12 +28,6 @@ def figures_of(tmp_path, *words):
     return figures
 
 
-def test_a_group_of_one(tmp_path):
-    figures = figures_of(tmp_path, "distributed", "--group-of-one", "--nodes", "200", "--iterations", "3")
-    assert figures["largest_difference"] == 0.0
-    assert figures["seconds_group"] > 0.0
-
-
 @pytest.mark.slow
 def test_two_processes(tmp_path):
     figures = figures_of(tmp_path, "distributed", "--nodes", "900", "--iterations", "20")
