@@ -16,7 +16,6 @@ import random
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -216,8 +215,10 @@ def logarithm_sensitivity(space: Space, form: Form, x: Vector, y: Vector) -> Vec
     return sums
 
 
-def scalar_sensitivity(space: Space, function: str, form: Form, x: Vector, y: Vector) -> Vector:
-    """Σ|∂f/∂x_i||x_i| + |∂f/∂y_i||y_i| for d, D and the signed squares of null pairs."""
+def sensitivity(space: Space, function: str, form: Form, x: Vector, y: Vector) -> Vector:
+    """Σ|∂f/∂x_i||x_i| + |∂f/∂y_i||y_i| for log, d, D and the signed squares of null pairs."""
+    if function == "log":
+        return logarithm_sensitivity(space, form, x, y)
     a = cosine(space, x, y)
     total = cosine_gradient(space, form, x, y)[2]
     if function.endswith("²"):
@@ -225,12 +226,6 @@ def scalar_sensitivity(space: Space, function: str, form: Form, x: Vector, y: Ve
     if function == "D" and a < 0:
         return [space.radius * total]
     return [space.radius * total / mp.sqrt(abs(a * a - 1))]
-
-
-def sensitivity(space: Space, function: str, form: Form, x: Vector, y: Vector) -> Vector:
-    if function == "log":
-        return logarithm_sensitivity(space, form, x, y)
-    return scalar_sensitivity(space, function, form, x, y)
 
 
 def cosine(space: Space, x: Vector, y: Vector) -> Number:
@@ -248,8 +243,7 @@ class Target(NamedTuple):
     """Above this unit roundoff the inputs do not tell whether there is a geodesic."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """Exact inputs and what should become of them."""
 
     space: Space
@@ -414,16 +408,14 @@ def isotropic_tangent(space: Space, rng: random.Random, x: Vector, causal: str) 
     return spacelike
 
 
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One function on one case in one dtype."""
 
     function: str
     dtype: str
     suite: str
     causal: str
-    signature: tuple[int, int]
-    beta: float
+    space: Space
     norm: float
     ratio: float
     """Worst coordinate's error over u Σ|∂f/∂x_i||x_i|."""
@@ -443,36 +435,25 @@ def to_numbers(row: Tensor) -> Vector:
     return [mp.mpf(c) for c in row.double().reshape(-1).tolist()]
 
 
-def naive_distance(space: Space, x: Tensor, y: Tensor) -> Tensor:
-    """Eq. 8 as it stands, in floating point."""
-    signs = torch.tensor(space.signs, dtype=x.dtype)
-    a = (signs * x * y).sum(-1) / space.beta
-    length = torch.where(a > 1, a.clamp_min(1).acosh(), a.clamp(-1, 1).acos())
-    return length * math.sqrt(-space.beta)
-
-
-def half_chord_distance(space: Space, x: Tensor, y: Tensor) -> Tensor:
-    """2√|β| asinh √w or asin √-w with w = ⟨x-y, x-y⟩/4|β|, in floating point."""
-    signs = torch.tensor(space.signs, dtype=x.dtype)
-    w = (signs * (x - y).square()).sum(-1) / (-4 * space.beta)
-    length = torch.where(w > 0, w.clamp_min(0).sqrt().asinh(), (-w).clamp(0, 1).sqrt().asin())
-    return length * (2 * math.sqrt(-space.beta))
-
-
 def computed(space: Space, x: Tensor, xi: Tensor, y: Tensor) -> dict[str, Tensor]:
-    """What the package returns, [n, 1 or 2 or d] by function."""
+    """What the package returns, [n, 1 or 2 or d] by function, and d by two plain formulas in floating point.
+
+    They are Eq. 8 as it stands, and 2√|β| asinh √w or asin √-w with w = ⟨x-y, x-y⟩/4|β|.
+    """
     manifold = PseudoHyperboloid(space.p, space.q, space.beta)
     distance, dissimilarity = manifold.dist(x, y).double(), manifold.dissimilarity(x, y).double()
+    signs, radius = torch.tensor(space.signs, dtype=x.dtype), math.sqrt(-space.beta)
+    a = (signs * x * y).sum(-1) / space.beta
+    w = (signs * (x - y).square()).sum(-1) / (-4 * space.beta)
+    naive = torch.where(a > 1, a.clamp_min(1).acosh(), a.clamp(-1, 1).acos())
+    half = torch.where(w > 0, w.clamp_min(0).sqrt().asinh(), (-w).clamp(0, 1).sqrt().asin())
     return {
-        "exp": manifold.expmap(x, xi),
-        "log": manifold.logmap(x, y).vector,
-        "d": distance[:, None],
-        "D": dissimilarity[:, None],
+        "exp": manifold.expmap(x, xi), "log": manifold.logmap(x, y).vector,
+        "d": distance[:, None], "D": dissimilarity[:, None],
         "d²": torch.stack((manifold.sqdist(x, y).double(), distance.square()), -1),
         "D²": torch.stack((dissimilarity.square(), dissimilarity.square()), -1),
-        "naive": naive_distance(space, x, y)[:, None],
-        "half chord": half_chord_distance(space, x, y)[:, None],
-    }
+        "naive": (naive * radius)[:, None], "half chord": (half * (2 * radius))[:, None],
+    }  # fmt: skip
 
 
 def error_ratio(values: Vector, target: Target, roundoff: float) -> float:
@@ -528,7 +509,7 @@ def judge(space: Space, cases: Sequence[Case], dtype: str) -> Iterator[Record]:
                 names = ("d", "naive", "half chord")
                 rounding = float(u * target.unit[0] / target.truth[0])
                 relative = (*(relative_error(results[name][row], target.truth[0]) for name in names), rounding)
-            about = (dtype, case.suite, case.causal, (space.p, space.q), space.beta, case.norm)
+            about = (dtype, case.suite, case.causal, space, case.norm)
             yield Record(function.removesuffix("²"), *about, ratio, undecided, relative, case.height)
 
 
@@ -620,7 +601,7 @@ def far_out_table(records: Sequence[Record]) -> str:
     """Relative errors of d_γ for near pairs far out, in float64."""
     chosen = [r for r in records if r.suite == FAR_OUT and r.dtype == "float64" and r.relative]
     rows = []
-    for (definite, height), group in sorted(grouped(chosen, lambda r: (r.signature[1] == 0, r.height)).items()):
+    for (definite, height), group in sorted(grouped(chosen, lambda r: (r.space.q == 0, r.height)).items()):
         ours, _, plain, rounding = zip(*(r.relative for r in group), strict=True)
         cells = [statistics.median(ours), max(ours), statistics.median(rounding), statistics.median(plain)]
         rows.append(("q = 0" if definite else "q ≥ 1", f"{height:,.0f}", *(f"{cell:.0e}" for cell in cells)))
@@ -653,12 +634,12 @@ def sections(records: Sequence[Record]) -> dict[str, str]:
     if misses:
         text = f"**The bar is missed** {len(misses):,} times, most of all by {max(misses, key=lambda r: r.ratio)}."
     set_aside = sum(r.undecided for r in records)
-    betas = {beta: f"β = {beta:g}" for beta in sorted({r.beta for r in regular}, reverse=True)}
+    betas = {beta: f"β = {beta:g}" for beta in BETAS}
     hard = [r for r in records if r.suite != REGULAR]
     return {
         "verdict": f"{text} {set_aside:,} results were set aside.",
         "regular": regular_table(records),
-        "beta": worst_table(regular, "function", lambda r: r.beta, betas),
+        "beta": worst_table(regular, "function", lambda r: r.space.beta, betas),
         "hard": worst_table(hard, "suite", lambda r: r.function, NAMES),
         "far out": far_out_table(records),
         "textbook": textbook_table(records),

@@ -62,7 +62,6 @@ DIM = 4
 
 
 def run_part(asked: Namespace) -> Figures:
-    """Train and measure."""
     which = asked.which.split(",")
     if set(which) - {"new", "paper"}:
         raise SystemExit(f"--which knows new and paper, got {asked.which}")
@@ -78,29 +77,24 @@ def kept(asked: Namespace) -> Figures:
 
 
 def table_part(asked: Namespace) -> Figures:
-    """Print the tables of the docs."""
     print(board_run.tables(kept(asked)))
     return {}
 
 
 def bars_part(asked: Namespace) -> Figures:
-    """Print what must hold."""
     return print_bars(board_run.bars(kept(asked)))
 
 
 def leaders() -> list[int]:
-    """The positions of the club's two leaders."""
     ids = list(datasets.karate().ids)
     return [ids.index(node) for node in ("1", "34")]
 
 
 def deltas(loaded: Loaded, trainings: Sequence[Trained], how: How) -> list[Floats]:
-    """δ of each training."""
     return [measure(loaded.graph, t.job.geometry, t.points, how.place).delta for t in trainings]
 
 
 def said(figures: Mapping[str, Value], stem: str) -> str:
-    """The four measures of a stem."""
     return ", ".join(f"{word} {figures[f'{stem}{what}']:.3f}" for what, word in MEASURES.items())
 
 
@@ -263,7 +257,6 @@ def cpu_seconds(words: Sequence[str], folder: Path, threads: int, *, terminal: b
 
 
 def goals(asked: Namespace) -> Figures:
-    """What a goal buys and what it costs."""
     names = asked.graphs or ("lesmis", "tree_with_cycles", "power_law", "celegans")
     runs = {
         goal: Cells(run(asked.folder, names, [KEYS["Q2_2"]], asked.seeds, replace(asked.how, goal=goal)))

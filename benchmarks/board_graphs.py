@@ -45,7 +45,6 @@ def mammals(folder: Path) -> tuple[Graph, Ints]:
 
 
 def phenotype_rows(folder: Path) -> list[list[str]]:
-    """Terms and what each is a kind of."""
     with gzip.open(found(folder, "phenotypes.tsv.gz"), "rt", encoding="utf-8") as lines:
         return [line.rstrip("\n").split("\t") for line in lines][1:]
 
@@ -71,7 +70,6 @@ HALF = {name: half for half, names in HALVES.items() for name in names} | {n: g.
 
 
 def of_half(half: str) -> list[str]:
-    """The names of a half, or of both."""
     wanted = ("looked", "unseen") if half == "both" else (half,)
     return [name for each in wanted for name, mine in HALF.items() if mine == each]
 
@@ -82,7 +80,6 @@ def depths_known() -> list[str]:
 
 
 def load_graph(name: str, folder: Path = Path()) -> Loaded:
-    """A graph by its name."""
     if name not in HALF:
         raise SystemExit(f"no graph is called {name}: there are {', '.join(HALF)}")
     if name in GENERATED:

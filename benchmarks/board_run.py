@@ -120,14 +120,12 @@ def together(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> l
 def measure(
     graph: Graph, geometry: Geometry, points: Floats, place: Place, popularity: Floats | None = None
 ) -> OverPairs:
-    """The measures of points."""
     device = place.torch_device
     there, manifold = torch.from_numpy(points).to(device), geometry.manifold.to(device)
     return over_pairs(graph, there, manifold, popularity=popularity)
 
 
 def figures_of(graph: Graph, trained: Trained, place: Place) -> Figures:
-    """What the board keeps of a training."""
     kept: Figures = {"seconds": trained.seconds, "iterations": trained.iterations}
     kept |= {"finite": int(trained.is_finite), "returned_start": int(trained.returned_start)}
     measures = {}
@@ -137,7 +135,6 @@ def figures_of(graph: Graph, trained: Trained, place: Place) -> Figures:
 
 
 def about(loaded: Loaded) -> Figures:
-    """What the bars ask of a graph."""
     graph = loaded.graph
     known: Figures = {"half": loaded.half, "nodes": graph.n_nodes, "edges": graph.n_edges}
     known |= {"weights": len(graph.capacities), "strengths": len(np.unique(graph.strength))}
@@ -226,7 +223,6 @@ MOST: dict[str, float] = {
 
 
 def shown(geometry: str) -> str:
-    """R^4 as R⁴."""
     return KEYS[geometry].name.replace("R^4", "R⁴")
 
 
@@ -257,7 +253,6 @@ def tables(figures: Mapping[str, Value]) -> str:
 
 
 def bars(figures: Mapping[str, Value]) -> list[Bar]:
-    """Every bar of what was measured."""
     cells = Cells(figures)
     made = [*_sound(cells)] if cells.graphs else []
     for half in HALVES:

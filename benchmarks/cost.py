@@ -35,7 +35,7 @@ from bench import Figures, Floats, Ints, Panel, random_edges, save, show
 from bench import slope as exponent
 
 import ultrahyperbolic
-from ultrahyperbolic import PseudoHyperboloid, datasets
+from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, Place, Precision, RunSpec, Schedule
 from ultrahyperbolic.geometry import Geometry, Manifold
 from ultrahyperbolic.graph import Graph, read_graph
@@ -54,7 +54,6 @@ def points_of(manifold: Manifold, n: int, scale: float) -> torch.Tensor:
 
 
 def random_pairs(n: int, m: int) -> RankedPairs:
-    """About m random ties of three strengths."""
     edges = random_edges(n, m)
     weights = np.random.default_rng(0).integers(1, 4, len(edges)).astype(np.float64)
     return RankedPairs.of(Graph.from_arrays(edges[:, 0], edges[:, 1], weights, ids=n))
@@ -132,7 +131,6 @@ def gpu(options: Options) -> Figures:
 
 
 def device_milliseconds(work: Callable[[], object], repeats: int = 5) -> float:
-    """The best of several, by the device's clock."""
     work()
     times = []
     for _ in range(repeats):
@@ -241,8 +239,7 @@ MEASURE = Measure(kernel_space(SPACE, "smoothed"), TAU, EPSILON)
 def sampled(options: Options) -> Figures:
     """How far samples are from the loss they stand for, and how fast they go."""
     torch.set_num_threads(1)
-    karate = options.graph == "karate"
-    pairs = RankedPairs.of(datasets.karate()) if karate else random_pairs(options.nodes, 4 * options.nodes)
+    pairs = random_pairs(options.nodes, 4 * options.nodes)
     (nodes, ties), sizes = options.speed, SampleSizes(options.batch, options.negatives)
     scopes: tuple[Scope, ...] = ("graph", "node")
     figures: Figures = {"draws": options.draws, "nodes": nodes, "ties": ties, "batch": options.batch}
@@ -505,7 +502,7 @@ def compared(graph: Graph, options: Options) -> Figures:
         measures = with_pair_measures(graph, embedding, quiet=True, device=used).record.measures
         figures.update({f"{name}_{what}": measures[what] for what in MEASURES if what in measures})
 
-    plan = Plan(Geometry(*options.signature), Wishes(iterations=options.iterations), options.seed, place=place)
+    plan = Plan(Geometry(*options.signature), Wishes(iterations=options.iterations), place=place)
     drawn = replace(place, backend="sampled")
     for where in (place, drawn):  # what is compiled is compiled before the clock runs
         Execution(replace(plan, wishes=Wishes(iterations=8), place=where), graph).train(measures=False)
@@ -618,10 +615,8 @@ def main() -> None:
     made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large 1,000, of sampled several")
     made.add_argument("--iterations", type=int, help="of large 10, of distributed 200, of equal_time as embed takes")
     made.add_argument("--signature", type=int, nargs=2, default=[3, 3], help="of large and equal_time")
-    made.add_argument("--seed", type=int, default=0, help="of equal_time")
     made.add_argument("--device", help="cpu or cuda")
     made.add_argument("--draws", type=int, default=1000, help="of sampled")
-    made.add_argument("--graph", choices=("random", "karate"), default="random", help="of sampled: for the bias")
     made.add_argument("--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES"))
     made.add_argument("--batch", type=int, default=1 << 14, help="of sampled: ties that are drawn, for the speed")
     made.add_argument("--negatives", type=int, default=1000, help="of sampled: others that they meet, for the speed")

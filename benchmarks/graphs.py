@@ -50,7 +50,6 @@ def of_pairs(pairs: Pairs, n: int | None = None) -> Arrays:
 
 
 def weighted(graph: Arrays, seed: int, low: float = -3.0, high: float = 3.0) -> Arrays:
-    """Weights over six orders of magnitude."""
     return graph._replace(weights=10.0 ** np.random.default_rng(seed).uniform(low, high, len(graph.edges)))
 
 
@@ -65,7 +64,6 @@ def tree_with_cycles(n: int, extra: int, seed: int) -> Arrays:
 
 
 def chords(n: int, count: int, rng: np.random.Generator) -> Pairs:
-    """So many random pairs."""
     return [(int(a), int(b)) for a, b in rng.integers(0, n, (count, 2))]
 
 
@@ -110,7 +108,6 @@ def preferential(n: int, ties: int, seed: int) -> Arrays:
 
 
 def star_with_path(leaves: int, length: int) -> Arrays:
-    """A star, of which one leaf begins a path."""
     path = [(leaves + k, leaves + k + 1) for k in range(length)]
     return of_pairs([*((0, leaf) for leaf in range(1, leaves + 1)), *path])
 

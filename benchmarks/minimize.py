@@ -14,13 +14,13 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from bench import Figures, parser, save, table
 from torch import Tensor
 
-from ultrahyperbolic import MinimizeResult, PseudoHyperboloid, datasets, minimize
+from ultrahyperbolic import PseudoHyperboloid, datasets, minimize
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
 
 METHODS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -130,40 +130,25 @@ PROBLEMS: dict[str, tuple[str, Problem]] = {
 }
 
 
-class Outcome(NamedTuple):
-    """What one method made of one start."""
-
-    converged: bool
-    evaluations: int
-    value: float
-
-
-def outcomes(make: Problem, signatures: list[tuple[int, int]], seeds: int, iterations: int) -> dict[str, list[Outcome]]:
-    found: dict[str, list[Outcome]] = {name: [] for name in METHODS}
+def measure(name: str, make: Problem, signatures: list[tuple[int, int]], seeds: int, iterations: int) -> Figures:
+    """The shares of the methods that converged and that ended lowest, and their evaluations, from the same starts."""
+    rows: dict[str, list[tuple[bool, int, bool]]] = {method: [] for method in METHODS}
     for (p, q), beta, seed in product(signatures, BETAS, range(seeds)):
         M = PseudoHyperboloid(p, q, beta)
         function, start = make(M, torch.Generator().manual_seed(seed))
-        first = minimize(function, start, M, max_iterations=0)
-        tolerance = TOLERANCE * first.gradient_norm
-        for name, (_, options) in METHODS.items():
-            result: MinimizeResult = minimize(
-                function, start, M, max_iterations=iterations, gradient_tolerance=tolerance, **options
-            )
-            reached = result.gradient_norm <= tolerance
-            found[name].append(Outcome(reached, result.evaluations, result.value))
-    return found
-
-
-def figures_of(name: str, found: dict[str, list[Outcome]]) -> Figures:
-    lowest = [min(runs) for runs in zip(*([run.value for run in runs] for runs in found.values()), strict=True)]
+        tolerance = TOLERANCE * minimize(function, start, M, max_iterations=0).gradient_norm
+        limits: dict[str, Any] = {"max_iterations": iterations, "gradient_tolerance": tolerance}
+        results = {m: minimize(function, start, M, **limits, **options) for m, (_, options) in METHODS.items()}
+        low = min(result.value for result in results.values())
+        for method, result in results.items():
+            near = result.value <= low + 1e-6 * max(1.0, abs(low))
+            rows[method].append((result.gradient_norm <= tolerance, result.evaluations, near))
     figures: Figures = {}
-    for method, runs in found.items():
-        near = [run.value <= low + 1e-6 * max(1.0, abs(low)) for run, low in zip(runs, lowest, strict=True)]
-        figures |= {
-            f"{name}_{method}_converged": statistics.fmean(run.converged for run in runs),
-            f"{name}_{method}_evaluations": statistics.median(run.evaluations for run in runs),
-            f"{name}_{method}_lowest": statistics.fmean(near),
-        }
+    for method, runs in rows.items():
+        converged, evaluations, lowest = zip(*runs, strict=True)
+        shares = {"converged": statistics.fmean(converged), "lowest": statistics.fmean(lowest)}
+        shares["evaluations"] = statistics.median(evaluations)
+        figures |= {f"{name}_{method}_{what}": value for what, value in shares.items()}
     return figures
 
 
@@ -179,7 +164,7 @@ def main() -> None:
         signatures, seeds, problems = [(3, 1)], 1, {"squares": PROBLEMS["squares"]}
     figures: Figures = {}
     for name, (_, make) in problems.items():
-        figures |= figures_of(name, outcomes(make, signatures, seeds, options.iterations))
+        figures |= measure(name, make, signatures, seeds, options.iterations)
     for method in METHODS:
         for what in ("converged", "lowest"):
             figures[f"{method}_{what}"] = statistics.fmean(figures[f"{name}_{method}_{what}"] for name in problems)

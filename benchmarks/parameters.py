@@ -26,7 +26,6 @@ THEIRS: dict[str, Any] = {"sgd": geoopt.optim.RiemannianSGD, "adam": geoopt.opti
 
 
 def parameters(M: uh.Manifold, points: int, count: int, *, by_geoopt: bool = False) -> list[torch.Tensor]:
-    """Points near the pole, as parameters."""
     starts = [M.random(points, scale=0.3, generator=k) for k in range(count)]
     lorentz = geoopt.Lorentz(k=torch.tensor(1.0, dtype=torch.float64))
     if by_geoopt:
@@ -35,7 +34,6 @@ def parameters(M: uh.Manifold, points: int, count: int, *, by_geoopt: bool = Fal
 
 
 def step(optimizer: Optimizer) -> float:
-    """CPU seconds of a step along random gradients."""
     generator = torch.Generator().manual_seed(0)
     for parameter in optimizer.param_groups[0]["params"]:
         parameter.grad = 1e-3 * torch.randn(parameter.shape, dtype=torch.float64, generator=generator)

@@ -22,7 +22,6 @@ from ultrahyperbolic.graph import Graph
 
 
 def without(graph: Graph, kept: Ints) -> Graph:
-    """The graph of some of its nodes."""
     where = np.full(graph.n_nodes, -1)
     where[kept] = np.arange(len(kept))
     both = (where[graph.edges] >= 0).all(1)

@@ -85,7 +85,6 @@ def chromium() -> Iterator[Any]:
 
 @contextmanager
 def opened(browser: Any, page: Path, **options: Any) -> Iterator[Any]:
-    """A report in a tab, once everything is drawn."""
     tab = browser.new_page(**options)
     tab.add_init_script(_WATCH)
     tab.goto(page.absolute().as_uri())
@@ -124,7 +123,6 @@ def pictured(name: str, data: Path) -> tuple[Embedding, Graph]:
 
 
 def pictures(folder: Path, data: Path) -> None:
-    """Write the pictures of the docs."""
     with chromium() as browser, tempfile.TemporaryDirectory() as scratch:
         for name, title in PICTURED.items():
             known = pictured(name, data)
@@ -147,7 +145,6 @@ def keep(file: Path, content: bytes) -> None:
 
 
 def measure(name: str, embedding: Embedding, folder: Path, repeats: int) -> Figures:
-    """The figures of one page."""
     embedding.delta  # noqa: B018  of the embedding, whose folder holds it
     start = time.perf_counter()
     page = write_report(embedding, folder / f"{name}.html")

@@ -23,7 +23,6 @@ ITERATIONS = {"karate": 1_000_000, "nips": 10_000}
 
 
 def resident() -> float:
-    """MiB of memory that this process holds."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 

@@ -31,7 +31,6 @@ BARS = {"warm_over_cold": "at most a third", "rank_over_arrow": "at most 3", "ne
 
 
 def seconds(command: Sequence[str], folder: Path | None = None, cache: Path | None = None) -> float:
-    """How long a process takes."""
     environment = os.environ | ({} if cache is None else {"NUMBA_CACHE_DIR": str(cache)})
     start = time.perf_counter()
     subprocess.run(command, cwd=folder, env=environment, check=True, stdout=subprocess.DEVNULL)

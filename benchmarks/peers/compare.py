@@ -171,13 +171,11 @@ def each(asked: Namespace, graph: str, last: Callable[[int], str], work: Callabl
 
 
 def keep(asked: Namespace, new: Figures) -> None:
-    """Add figures to the file."""
     asked.kept = averaged((load([asked.json]) if asked.json else asked.kept) | new)
     save(asked.kept, asked.json)
 
 
 def run(asked: Namespace) -> Figures:
-    """Train and measure."""
     for graph in asked.graphs or GRAPHS:
         loaded = load_graph(graph, asked.folder)
 
@@ -244,7 +242,6 @@ def mammals(folder: Path) -> Closure:
 
 
 def phenotypes(folder: Path) -> Closure:
-    """Terms of phenotypes, child to parent."""
     rows = phenotype_rows(folder)
     places = {term: place for place, term in enumerate(sorted({term for row in rows for term in row}))}
     below, above = np.array([[places[term] for term in row] for row in rows], dtype=np.int64).T
@@ -273,7 +270,6 @@ def closure(asked: Namespace) -> Figures:
 
 
 def table(asked: Namespace) -> Figures:
-    """Write the tables into a page, or print them."""
     from peer_tables import tables
 
     made = tables(load(asked.files))
@@ -285,7 +281,6 @@ def table(asked: Namespace) -> Figures:
 
 
 def bars_part(asked: Namespace) -> Figures:
-    """Say what is held."""
     from peer_tables import bars
 
     figures = bars(load(asked.files))

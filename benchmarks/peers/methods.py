@@ -201,7 +201,6 @@ def ring(given: Given) -> Given:
 
 
 def short(given: Given) -> Given:
-    """A few iterations of the same, which compile."""
     return replace(given, options=given.options | {"iterations": "20"})
 
 
@@ -217,7 +216,6 @@ def cpu_seconds() -> float:
 
 
 def peak_memory() -> float:
-    """MiB: the most that this process held at once."""
     try:
         # getrusage would count what the process that started this one held.
         found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())

@@ -40,7 +40,6 @@ def table(figures: Mapping[str, Value], measure: str, graphs: Sequence[str], for
 
 
 def tables(figures: Mapping[str, Value]) -> dict[str, str]:
-    """All tables, by the name of their mark."""
     made = {name: table(figures, name, GRAPHS, form, more) for name, (form, more) in MEASURES.items()}
     made["depth"] = table(figures, "depth", DEPTHS, ".3f", True)
     forms = {"directed_map": ".3f", "directed_mean_rank": ".2f", "map": ".3f", "mean_rank": ".2f", "cpu": ".1f"}
