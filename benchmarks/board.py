@@ -81,10 +81,6 @@ def table_part(asked: Namespace) -> Figures:
     return {}
 
 
-def bars_part(asked: Namespace) -> Figures:
-    return print_bars(board_run.bars(kept(asked)))
-
-
 def leaders() -> list[int]:
     ids = list(datasets.karate().ids)
     return [ids.index(node) for node in ("1", "34")]
@@ -176,11 +172,9 @@ def choice(asked: Namespace) -> Figures:
             scores.append(measure(graph, geometry, points, place, embedding.popularity).measures["map"])
             chosen.append(geometry.name)
             ratios.append(spent / alone)
-            words: dict[str, Any] = {"goal": "neighbours", "seed": seed, "device": place.device, "quiet": True}
-            words |= {"threads": place.threads} | (
-                {} if asked.how.iterations is None else {"iterations": asked.how.iterations}
-            )
-            agree.append(select(graph, dim=DIM, **words).best == geometry)
+            where: dict[str, Any] = {"device": place.device, "threads": place.threads, "quiet": True}
+            where |= {} if asked.iterations is None else {"iterations": asked.iterations}
+            agree.append(select(graph, dim=DIM, goal="neighbours", seed=seed, **where).best == geometry)
         figures |= {
             f"{stem}/geometry": ", ".join(sorted(set(chosen))), f"{stem}/map": mean(scores),
             f"{stem}/best_geometry": KEYS[best].name, f"{stem}/best_map": fixed[best],
@@ -347,12 +341,13 @@ def central(loaded: Loaded, score: Floats) -> float:
     if loaded.depth is None:
         raise SystemExit(f"the depth of the nodes of {loaded.name} is not known")
     known = loaded.depth >= 0
-    return spearman(score[known], -loaded.depth[known])
+    return spearman(score[known], -loaded.depth[known].astype(np.float64))
 
 
 PARTS: dict[str, Callable[[Namespace], Figures]] = {
-    "run": run_part, "table": table_part, "bars": bars_part, "karate": karate, "nips": nips,
-    "longer": longer, "choice": choice, "cost": cost, "goals": goals, "ranks": ranks, "depth": depth,
+    "run": run_part, "table": table_part, "bars": lambda asked: print_bars(board_run.bars(kept(asked))),
+    "karate": karate, "nips": nips, "longer": longer, "choice": choice, "cost": cost, "goals": goals, "ranks": ranks,
+    "depth": depth,
 }  # fmt: skip
 
 

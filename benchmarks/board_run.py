@@ -50,16 +50,6 @@ class Trained(NamedTuple):
     seconds: float
     """Its share of those of its batch."""
 
-    @property
-    def is_finite(self) -> bool:
-        """Whether the points and the losses are."""
-        return bool(np.isfinite(self.points).all()) and math.isfinite(self.start) and math.isfinite(self.final)
-
-    @property
-    def returned_start(self) -> bool:
-        """Whether nothing better was found than the points it started from."""
-        return self.final == self.start > 0.0
-
 
 @dataclass(frozen=True)
 class How:
@@ -126,10 +116,11 @@ def measure(
 
 
 def figures_of(graph: Graph, trained: Trained, place: Place) -> Figures:
-    kept: Figures = {"seconds": trained.seconds, "iterations": trained.iterations}
-    kept |= {"finite": int(trained.is_finite), "returned_start": int(trained.returned_start)}
+    finite = bool(np.isfinite([*trained.points.flat, trained.start, trained.final]).all())
+    kept: Figures = {"seconds": trained.seconds, "iterations": trained.iterations, "finite": int(finite)}
+    kept["returned_start"] = int(trained.final == trained.start > 0.0)
     measures = {}
-    if trained.is_finite:
+    if finite:
         measures = measure(graph, trained.job.geometry, trained.points, place, trained.popularity).measures
     return kept | {name: measures.get(name) for name in MEASURES}
 
@@ -198,10 +189,6 @@ class Cells:
         whole = [row for row in rows if not any(map(math.isnan, row))]
         return [mean(row[k] for row in whole) for k in range(len(which))]
 
-    def trained(self) -> list[str]:
-        """Which trainings there are."""
-        return [which for which in WHICH if any(which == place[2] for place in self._seeds)]
-
 
 HALVES = {"looked": "Looked at while the method was sought", "unseen": "Not looked at before it was frozen"}
 MIXED = ("Q2_2", "Q3_3")
@@ -229,25 +216,24 @@ def shown(geometry: str) -> str:
 def tables(figures: Mapping[str, Value]) -> str:
     """The means over each half by geometry, then every graph of the true ultrahyperbolic geometries."""
     cells, columns = Cells(figures), (*MEASURES, "seconds")
-    which, header = cells.trained(), [*MEASURES.values(), "seconds"]
+    which = [which for which in WHICH if any(key.endswith(f"/{which}/0/seconds") for key in figures)]
+    header = [*MEASURES.values(), "seconds"]
     lines = [f"Each cell: {' / '.join(WHICH[each] for each in which)}.", ""]
 
-    def row(first: str, graphs: Sequence[str], geometry: str) -> list[str]:
-        several = [cells.several(graphs, geometry, which, measure) for measure in columns]
-        return [first, *(" / ".join(map(cell, values)) for values in several)]
-
-    def single(graph: str, geometry: str) -> list[str]:
-        mark = " *" if figures[f"{graph}/half"] == "unseen" else ""
-        values = [[cells.value(graph, geometry, each, measure) for each in which] for measure in columns]
-        return [graph + mark, *(" / ".join(map(cell, some)) for some in values)]
+    def row(first: str, values: Iterator[Sequence[float]]) -> list[str]:
+        return [first, *(" / ".join(map(cell, some)) for some in values)]
 
     for half, title in HALVES.items():
         graphs = cells.half(half)
         if graphs:
-            rows = [row(shown(geometry), graphs, geometry) for geometry in KEYS]
+            rows = [row(shown(g), (cells.several(graphs, g, which, what) for what in columns)) for g in KEYS]
             lines += [f"### {title}: means over {len(graphs)} graphs", "", table(["geometry", *header], rows), ""]
     for geometry in MIXED:
-        rows = [single(graph, geometry) for half in HALVES for graph in cells.half(half)]
+        rows = [
+            row(graph + mark, ([cells.value(graph, geometry, each, what) for each in which] for what in columns))
+            for half, mark in (("looked", ""), ("unseen", " *"))
+            for graph in cells.half(half)
+        ]
         lines += [f"### {shown(geometry)}, graph by graph", "", table(["graph", *header], rows), ""]
     return "\n".join(lines)
 

@@ -76,9 +76,8 @@ class Network(nn.Module):
         """Scores [n, n_classes]."""
         x = cora.features
         if self.training:
-            x = torch.sparse_coo_tensor(
-                x.indices(), functional.dropout(x.values(), DROPOUT), x.shape, is_coalesced=True, check_invariants=False
-            )
+            values = functional.dropout(x.values(), DROPOUT)
+            x = torch.sparse_coo_tensor(x.indices(), values, x.shape, is_coalesced=True, check_invariants=False)
         x = self.activation(self.first(x, cora.edges, cora.weights))
         scores: Tensor = self.head(self.activation(self.second(x, cora.edges, cora.weights)))
         return scores
@@ -108,13 +107,12 @@ def run(task: Task, manifold: uh.Manifold, seed: int, rate: float, decay: float)
         optimizer.zero_grad()
         functional.cross_entropy(model(cora)[cora.train], cora.labels[cora.train]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        if epoch % EVERY:
-            continue
-        model.eval()
-        with torch.no_grad():
-            right = (model(cora).argmax(1) == cora.labels).float()
-        now = (right[cora.validation].mean().item(), right[cora.test].mean().item())
-        best = max(best, now, key=lambda pair: pair[0])
+        if epoch % EVERY == 0:
+            model.eval()
+            with torch.no_grad():
+                right = (model(cora).argmax(1) == cora.labels).float()
+            now = (right[cora.validation].mean().item(), right[cora.test].mean().item())
+            best = max(best, now, key=lambda pair: pair[0])
     return best
 
 

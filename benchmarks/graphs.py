@@ -17,15 +17,12 @@ Pairs = Iterable[tuple[int, int]]
 
 
 class Arrays(NamedTuple):
-    """A graph as arrays."""
+    """A graph as edges [m, 2] of n nodes, weights [m] unless all are alike, and hops [n] below the root, if any."""
 
     edges: Ints
-    """[m, 2]"""
     n: int
     weights: Floats | None = None
-    """[m]; None where all ties are alike."""
     depth: Ints | None = None
-    """[n] hops below the root, where there is one; -1 of nodes that it does not reach."""
 
     def graph(self, name: str | None = None) -> Graph:
         """The graph, of nodes 0 to n - 1."""

@@ -36,7 +36,6 @@ from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.report import write_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-_DEGREE = 5
 # Notes when each view is drawn; performance.now() begins with the navigation.
 _WATCH = """
 window.drawn = [];
@@ -55,8 +54,8 @@ _TIMES = """
 def generated(n: int) -> Embedding:
     """Random points of Q^{3,1} and a graph of five edges a node, some with many; δ is estimated from 200 points."""
     rng = np.random.default_rng(0)
-    tails, heads = rng.integers(n, size=_DEGREE * n), (n * rng.random(_DEGREE * n) ** 3).astype(np.int64)
-    weights = rng.integers(1, 20, size=_DEGREE * n).astype(np.float64)
+    tails, heads = rng.integers(n, size=5 * n), (n * rng.random(5 * n) ** 3).astype(np.int64)
+    weights = rng.integers(1, 20, size=5 * n).astype(np.float64)
     graph = Graph.from_arrays(tails, heads, weights, ids=[f"node {k}" for k in range(n)], name="generated")
     manifold = PseudoHyperboloid(3, 1)
     points = manifold.random(n, generator=torch.Generator().manual_seed(0))

@@ -99,16 +99,13 @@ class PeerError(Exception):
     """A peer's process failed; its last words are the message."""
 
 
-@dataclass(frozen=True)
-class Result:
-    """What a peer gave."""
+class Result(NamedTuple):
+    """What a peer gave: points [n, d], popularity [n], and seconds, CPU seconds and MiB."""
 
     points: Tensor
     manifold: Manifold
     cost: dict[str, float]
-    """Seconds of the training, its CPU seconds and those of the process, and MiB."""
-    popularity: Floats | None = None
-    """[n] what is taken from the dissimilarities of each node, where anything is."""
+    popularity: Floats | None
 
 
 def train(peer: Peer, graph: Graph, seed: int, asked: Namespace, pairs: Ints | None = None) -> Result:
@@ -137,8 +134,8 @@ def train(peer: Peer, graph: Graph, seed: int, asked: Namespace, pairs: Ints | N
 def one(peer: Peer, loaded: Loaded, seed: int, asked: Namespace) -> Figures:
     """All that is kept of a peer on a graph from a seed."""
     got = train(peer, loaded.graph, seed, asked)
-    figures: Figures = measured(loaded.graph, got.points, got.manifold, loaded.depth, popularity=got.popularity)
-    figures = {**figures, **got.cost}
+    measures = measured(loaded.graph, got.points, got.manifold, loaded.depth, popularity=got.popularity)
+    figures: Figures = {**measures, **got.cost}
     geometry = Geometry.of_manifold(got.manifold)
     if geometry is not None:
         figures["geometry"] = geometry.name

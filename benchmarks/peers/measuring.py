@@ -106,7 +106,7 @@ def measured(
 
 def depth_agreement(score: Floats, depth: Ints) -> float:
     """Spearman's ρ of a score that is high for central nodes with minus the depth, where that is known."""
-    return spearman(score[depth >= 0], -depth[depth >= 0])
+    return spearman(score[depth >= 0], -depth[depth >= 0].astype(np.float64))
 
 
 def centralities(graph: Graph, depth: Ints) -> dict[str, float]:

@@ -27,13 +27,11 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Given:
-    """What a method is given."""
+    """What a method is given: edges [m, 2] of n nodes, and their weights [m]."""
 
     edges: Ints
-    """[m, 2]"""
     n: int
     weights: Floats
-    """[m]"""
     dim: int
     seed: int
     options: dict[str, str] = field(default_factory=dict)
@@ -58,14 +56,15 @@ class Given:
 
 @dataclass(frozen=True)
 class Placed:
-    """What a method gives back."""
+    """What a method gives back: coordinates [n, d], NaN of a node that it cannot place, which is then far from all.
+
+    Popularity [n] is taken from the dissimilarities of each node, where there is any.
+    """
 
     coordinates: Floats
-    """[n, d]; NaN of a node that the method cannot place, which is then far from all."""
     dissimilarity: str
     extra: dict[str, float] = field(default_factory=dict)
     popularity: Floats | None = None
-    """[n] what is taken from the dissimilarities of each node, where anything is."""
 
 
 def wembed(given: Given) -> Placed:
