@@ -47,7 +47,6 @@ bench: $(READY)
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/karate.py
-	$(BIN)/python benchmarks/minimize.py
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/board.py goals --graphs lesmis tree_with_cycles power_law
 	$(BIN)/python benchmarks/cost.py scaling
