@@ -131,7 +131,6 @@ def closed_form(space: Space, function: str, a: Number, x: Vector, y: Vector) ->
 
 
 def textbook_cosine(space: Space, x: Vector, y: Vector) -> Number:
-    """⟨x, y⟩/β, as the paper has it."""
     return inner(space, x, y) / space.beta
 
 
@@ -468,11 +467,6 @@ def error_ratio(values: Vector, target: Target, roundoff: float) -> float:
     return worst
 
 
-def relative_error(value: Tensor, truth: Number) -> float:
-    number = mp.mpf(value.double().item())
-    return float(abs(number / truth - 1)) if mp.isfinite(number) else math.inf
-
-
 def inputs_exceed_bar(case: Case, function: str, x: Tensor, y: Tensor, roundoff: float) -> bool:
     """Whether even exact arithmetic on the rounded inputs misses the bar, in every closed form.
 
@@ -506,9 +500,9 @@ def judge(space: Space, cases: Sequence[Case], dtype: str) -> Iterator[Record]:
             undecided = u >= target.roundoff or (ratio > BAR and inputs_exceed_bar(case, function, x[row], y[row], u))
             relative: tuple[float, ...] = ()
             if function == "d":
-                names = ("d", "naive", "half chord")
-                rounding = float(u * target.unit[0] / target.truth[0])
-                relative = (*(relative_error(results[name][row], target.truth[0]) for name in names), rounding)
+                values = (to_numbers(results[name][row])[0] for name in ("d", "naive", "half chord"))
+                errors = (float(abs(v / target.truth[0] - 1)) if mp.isfinite(v) else math.inf for v in values)
+                relative = (*errors, float(u * target.unit[0] / target.truth[0]))
             about = (dtype, case.suite, case.causal, space, case.norm)
             yield Record(function.removesuffix("²"), *about, ratio, undecided, relative, case.height)
 

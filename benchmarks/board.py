@@ -5,11 +5,11 @@
     python benchmarks/board.py bars out/board.json --before old/board.json
 
 ``run`` trains every graph of a half in eight geometries from three seeds: as ``embed(graph, p=, q=)`` does (``new``)
-and by the paper's recipe (``paper``; of NIPS that of its scripts for NIPS, of any other graph that for the club). All
-geometries and seeds of a graph are one batch, and its seconds are shared alike. The file of ``--json`` is written after
-every graph; what it holds is not trained again unless ``--again`` says so. ``table`` prints the tables of the docs from
-such files, and ``bars`` what must hold; it fails if something does not. ``--before`` names files that ``run`` of
-another version wrote, to compare with. ``bars`` takes the files of the other parts too:
+and by the paper's recipe (``paper``; of NIPS its scripts' own). All trainings of a graph are one batch, and share its
+seconds alike. The file of ``--json`` is written after every graph; what it holds is not trained again unless
+``--again`` says so. ``table`` prints the tables of the docs from such files, and ``bars`` what must hold; it fails if
+something does not. ``--before`` names files that ``run`` of another version wrote, to compare with. ``bars`` takes the
+files of the other parts too:
 
 ``karate``       how often a bare ``embed`` ranks both leaders of the club first
 ``nips``         NIPS by its signature alone, beside the paper's figures

@@ -246,7 +246,6 @@ def sampled(options: Options) -> Figures:
     figures |= {"others": options.negatives, "device": options.device}
     for scope in scopes:
         figures |= bias(pairs, scope, options.others, options.draws)
-    for scope in scopes:
         figures |= speed(classes_of_a_thousand(nodes, ties), sizes, torch.device(options.device), scope)
     return figures
 
@@ -394,10 +393,6 @@ def parts_of_embed(folder: Path, passes: int) -> Figures:
     return figures
 
 
-# The exponent of the ranks by which first ends are drawn, and the second ends that are looked at.
-_EXPONENT, _LOOKED_AT = 0.6, 4
-
-
 def large(options: Options) -> Figures:
     """Every iteration looks at all ties, and a node meets ``--others`` others."""
     from ultrahyperbolic.evaluation.sampled import from_samples
@@ -407,7 +402,6 @@ def large(options: Options) -> Figures:
 
     def clock(name: str, since: float) -> float:
         figures[f"seconds_{name}"] = time.perf_counter() - since
-        print(f"{name}: {figures[f'seconds_{name}']:.1f} s", flush=True)
         return time.perf_counter()
 
     at = time.perf_counter()
@@ -449,12 +443,12 @@ def ties_on_a_ring(n: int, m: int, device: torch.device, seed: int = 0) -> tuple
         return torch.rand(m, generator=generator, device=device, dtype=torch.float64)
 
     rank = torch.randperm(n, generator=generator, device=device)
-    chances = (rank + 1.0).double() ** -_EXPONENT
+    chances = (rank + 1.0).double() ** -0.6
     first = torch.searchsorted(chances.cumsum(0) / chances.sum(), uniform()).clamp_max_(n - 1)
     nearness = uniform()  # 1 for next to each other, 0 for half the ring apart
     steps = ((n / 2.0) ** (1.0 - nearness)).long() * torch.where(uniform() < 0.5, -1, 1)
     second = (first + steps) % n
-    for k in range(1, _LOOKED_AT):
+    for k in range(1, 4):
         other = (first + steps + k * steps.sign()) % n
         second = torch.where(rank[other] < rank[second], other, second)
     keys = torch.minimum(first, second) * n + torch.maximum(first, second)

@@ -5,10 +5,9 @@
 The file is a TSV with text ids, ten edges a node, heavy-tailed degrees and whole weights, its rows in random order.
 pandas parses the table and stops there; ``read_graph`` also numbers the ids and sorts and merges the edges. Every
 measurement runs in a process of its own; the readers take turns, and the fastest of the repetitions counts. Each reads
-a file of at most a million edges first: by then its libraries are loaded, and the loops of ``read_graph`` compiled,
-which happens once and is kept on disk. How long that first file took, the fastest again, is ``warm_up``. Ratios compare
-like with like: on all cores, or, as ``serial``, both on one, to which their processes are bound where the system can.
-``low_memory=False`` makes pandas 3.1 and later read with one thread, as earlier versions always do.
+a smaller file first (``warm_up``): by then its libraries are loaded, and the loops of ``read_graph`` compiled. Ratios
+compare like with like: on all cores, or, as ``serial``, both on one, to which their processes are bound where the
+system can. ``low_memory=False`` makes pandas 3.1 and later read with one thread, as earlier versions always do.
 """
 
 from __future__ import annotations

@@ -4,14 +4,12 @@
     python benchmarks/report.py --pictures docs --folder FOLDER
 
 The first command measures the karate club, les Misérables, the NIPS co-authors where their file is available, and a
-generated graph of 100,000 nodes with random points. It opens each report from disk in headless Chromium several times
-and takes medians: until the load event, until the first picture (with the words and the ranking, it is a sketch of the
-map), until plotly has drawn the map, and until everything is drawn. WebGL runs in software there, so the 3-D view,
-which comes last, takes longer than with a GPU.
+generated graph with random points. It opens each report from disk in headless Chromium several times and takes medians:
+until the load event, the first picture (a sketch of the map, with the words and the ranking), the map by plotly, and
+everything. WebGL runs in software there, so the 3-D view, which comes last, takes longer than with a GPU.
 
-The second command writes the pictures of docs/report.md: the reports of les Misérables and of ``airports`` and
-``netscience`` (from FOLDER), 1,400 and 390 pixels wide, light and dark, and their maps drawn by matplotlib. It keeps
-the embeddings in out/report and uses them again.
+The second command writes the pictures of docs/report.md: reports in two widths, light and dark, and maps drawn by
+matplotlib. It keeps the embeddings in out/report and uses them again.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -232,8 +232,7 @@ def mammals(folder: Path) -> Closure:
     """WordNet's mammals: 1,182 synsets and 6,542 pairs."""
     below, above, n = all_nouns(folder)
     root = nouns._read(nouns._find(None))[0].index("mammal%1:05:00::")
-    inside = np.zeros(n, dtype=bool)
-    inside[below[above == root]] = inside[root] = True
+    inside = np.isin(np.arange(n), [*below[above == root], root])
     kept, places = inside[below] & inside[above], np.cumsum(inside) - 1
     return Closure(places[below[kept]], places[above[kept]], int(inside.sum()))
 
@@ -290,7 +289,7 @@ PARTS: dict[str, Callable[[Namespace], Figures]] = {
 }  # fmt: skip
 
 
-def arguments() -> ArgumentParser:
+def main(words: Sequence[str] | None = None) -> None:
     def listed(text: str) -> list[str]:
         return [word for word in text.split(",") if word]
 
@@ -308,11 +307,7 @@ def arguments() -> ArgumentParser:
     made.add_argument("--again", action="store_true", help="of run: what the file holds already, too")
     made.add_argument("--docs", type=Path, metavar="FILE", help="of table: the page to write into")
     add_folder(made)
-    return made
-
-
-def main(words: Sequence[str] | None = None) -> None:
-    asked = arguments().parse_args(words)
+    asked = made.parse_args(words)
     unknown = set(asked.peers) - set(ALL)
     if unknown:
         raise SystemExit(f"no peer is called {', '.join(sorted(unknown))}: there are {', '.join(ALL)}")
