@@ -646,7 +646,8 @@ def plot(records: Sequence[Record], file: Path) -> None:
         errors = relative_errors(records, dtype)
         for column, label in enumerate(("this package", "textbook")):
             left[f"{label}, {dtype}"] = list(errors), [pair[column] for pair in errors.values()]
-    regular, right = (r for r in records if r.suite == REGULAR), {f"bar: {BAR}": ([1e-8, 10.0], [BAR, BAR])}
+    regular = (r for r in records if r.suite == REGULAR)
+    right: dict[str, tuple[Sequence[float], Sequence[float]]] = {f"bar: {BAR}": ([1e-8, 10.0], [BAR, BAR])}
     for (function, dtype), group in grouped(regular, lambda r: (r.function, r.dtype)).items():
         by_norm = sorted(grouped(group, lambda r: float(f"{r.norm:.3e}")).items())
         right[f"{NAMES[function]}, {dtype}"] = [norm for norm, _ in by_norm], [worst(cell) for _, cell in by_norm]

@@ -154,12 +154,13 @@ def fill(path: Path, texts: Mapping[str, str]) -> None:
 
 
 class Panel(NamedTuple):
-    """Lines by label, each of x and y, on logarithmic axes."""
+    """Lines by label, each of x and y."""
 
     x: str
     y: str
     title: str
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
+    scale: str = "log"
 
 
 def draw(path: Path, *panels: Panel) -> None:
@@ -169,8 +170,8 @@ def draw(path: Path, *panels: Panel) -> None:
     figure = Figure(figsize=(5.0 * len(panels), 3.8), layout="constrained")
     for axis, panel in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         for label, (x, y) in panel.lines.items():
-            axis.loglog(x, y, ".-", label=label)
-        axis.set(xlabel=panel.x, ylabel=panel.y, title=panel.title)
+            axis.plot(x, y, ".-", label=label)
+        axis.set(xlabel=panel.x, ylabel=panel.y, title=panel.title, xscale=panel.scale, yscale=panel.scale)
         axis.grid(alpha=0.3)
         if len(panel.lines) > 1:
             axis.legend(fontsize="small")

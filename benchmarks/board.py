@@ -49,7 +49,7 @@ from board_run import GEOMETRIES, KEYS, MEASURES, Cells, How, Job, Trained, meas
 from ultrahyperbolic import datasets, embed, select
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.engines.base import Place
-from ultrahyperbolic.evaluation import closeness, leader_ranks
+from ultrahyperbolic.evaluation import closeness, leader_ranks, ranks_of
 from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
@@ -263,19 +263,13 @@ def goals(asked: Namespace) -> Figures:
             figures |= {f"{name}_{goal}_{what}": v for what, v in mine.items() if not math.isnan(v)}
             print(f"{name}, {goal}: {said(mine, '')}")
     if asked.plot:
-        lines = {
-            name: {goal: ([figures[f"{name}_{goal}_spearman_all"]], [figures[f"{name}_{goal}_map"]]) for goal in GOALS}
-            for name in names
-        }
-        draw(asked.plot, *(Panel("hierarchy: ρ with strength", "neighbours: mAP", name, lines[name]) for name in names))
+        panels = []
+        for name in names:
+            keys = {str(goal): [f"{name}_{goal}_{what}" for what in ("spearman_all", "map")] for goal in GOALS}
+            points = {goal: ([figures[rho]], [figures[precision]]) for goal, (rho, precision) in keys.items()}
+            panels.append(Panel("hierarchy: ρ with strength", "neighbours: mAP", name, points, "linear"))
+        draw(asked.plot, *panels)
     return figures
-
-
-def ranks_of(delta: Floats) -> Ints:
-    """[n] from 1, the smallest δ first."""
-    ranks = np.empty(len(delta), dtype=np.int64)
-    ranks[np.argsort(delta, kind="stable")] = np.arange(1, len(delta) + 1)
-    return ranks
 
 
 def intervals(loaded: Loaded, seeds: int, how: How) -> tuple[Ints, Ints]:

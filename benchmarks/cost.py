@@ -407,7 +407,7 @@ def large(options: Options) -> Figures:
     at = time.perf_counter()
     ends, weights = ties_on_a_ring(nodes, options.ties, device)
     at = clock("generate", at)
-    graph = Graph.from_arrays(*ends.T, weights, ids=nodes, name="power law")
+    graph = Graph.from_arrays(ends[:, 0], ends[:, 1], weights, ids=nodes, name="power law")
     figures |= {"nodes": graph.n_nodes, "ties": graph.n_edges, "largest_degree": int(graph.degree.max())}
     del ends, weights
     at = clock("graph", at)

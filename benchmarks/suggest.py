@@ -73,9 +73,9 @@ def measure(graph: Graph, repeats: int) -> Figures:
     for low, high in pairwise(_RANGES):
         here = (every >= low) & (every < (math.inf if high == 1.0 else high))
         if here.any():
-            promised, kept = float(every[here].mean()), float(were[here].mean())
-            stem = f"from_{low:g}"
-            figures |= {f"{stem}_pairs": int(here.sum()), f"{stem}_promised": promised, f"{stem}_kept": kept}
+            shares = {"promised": float(every[here].mean()), "kept": float(were[here].mean())}
+            mine = {"pairs": int(here.sum())} | shares
+            figures |= {f"from_{low:g}_{what}": value for what, value in mine.items()}
     return figures | {"calibration_seconds": seconds}
 
 
