@@ -10,6 +10,7 @@ small parameters, of ten points each, are moved together, as our optimisers do, 
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import geoopt
@@ -21,7 +22,10 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, groups
 
 H, Q = uh.PseudoHyperboloid(4, 0), uh.PseudoHyperboloid(3, 1)
-OURS: dict[str, Any] = {"sgd": PseudoRiemannianSGD, "adam": PseudoRiemannianAdam}
+OURS: dict[str, Any] = {
+    "sgd": partial(PseudoRiemannianSGD, direction="descent"),
+    "adam": partial(PseudoRiemannianAdam, direction="descent"),
+}
 THEIRS: dict[str, Any] = {"sgd": geoopt.optim.RiemannianSGD, "adam": geoopt.optim.RiemannianAdam}
 
 
