@@ -164,9 +164,9 @@ def choice(asked: Namespace) -> Figures:
             raise SystemExit(f"no mAP of {name} in a fixed geometry: give the file of run with --runs")
         best = max(fixed, key=lambda key: fixed[key])
         scores, chosen, ratios, agree = [], [], [], []
-        carried_out(Plan(Choice(DIM), Wishes(iterations=20), place=place, goal="neighbours"), graph)  # which compiles
+        carried_out(Plan(Choice.of(DIM), Wishes(iterations=20), place=place, goal="neighbours"), graph)  # which compiles
         for seed in range(asked.seeds):
-            plan = Plan(Choice(DIM), wishes, seed, place=place, goal="neighbours")
+            plan = Plan(Choice.of(DIM), wishes, seed, place=place, goal="neighbours")
             geometry, embedding, spent = carried_out(plan, graph)
             _, _, alone = carried_out(replace(plan, where=geometry), graph)
             points = embedding.points.copy()
