@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import cached_property
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -114,10 +115,17 @@ class Progress(Generic[S]):
     loss: Floats
     """[runs] the last loss of each run."""
     seconds: float
-    state: S
-    """Where the batch stands; not to be modified by those who only watch."""
+    now: S
+    """Where the batch stands, as the engine has it."""
     chunks: Sequence[Floats]
     """The losses of the chunks so far."""
+    shown: Callable[[S], S] | None = None
+    """What makes of that the state that callbacks see; None for the same."""
+
+    @cached_property
+    def state(self) -> S:
+        """Where the batch stands; not to be modified by those who only watch."""
+        return self.now if self.shown is None else self.shown(self.now)
 
     def checkpoint(self) -> Checkpoint[S]:
         """What the batch needs to go on from here; its arrays are those of the training, which goes on with them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
@@ -152,6 +152,11 @@ class RunSpec:
         return len(same) - int(np.argmin(same[::-1])) if not same.all() else 0
 
 
+# The arrays of a batch: of nodes [B, n, …], and of runs [B].
+_OF_NODES = ("points", "free", "best", "offsets", "best_offsets")
+_OF_RUNS = ("record", "steps_back", "nonfinite", "rested")
+
+
 @dataclass
 class BatchState:
     """Where a batch stands. Arrays are [B, …] float64 on the CPU."""
@@ -191,11 +196,14 @@ class BatchState:
             stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy(), offsets, offsets.copy(), none - 1
         )  # fmt: skip
 
+    def reordered(self, order: NDArray[np.int64]) -> BatchState:
+        """A copy with node ``order[k]`` in place k."""
+        moved = {name: getattr(self, name)[:, order] for name in _OF_NODES}
+        return replace(self, **moved, **{name: getattr(self, name).copy() for name in _OF_RUNS})
+
     def copy_from(self, other: BatchState) -> None:
         """Stand where another batch of the same shape stands."""
-        for name in (
-            "points", "free", "best", "record", "steps_back", "nonfinite", "offsets", "best_offsets", "rested",
-        ):  # fmt: skip
+        for name in (*_OF_NODES, *_OF_RUNS):
             getattr(self, name)[:] = getattr(other, name)
         self.iteration = other.iteration
 

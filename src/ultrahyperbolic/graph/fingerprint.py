@@ -17,14 +17,14 @@ def fingerprint_of(ids: NodeIds, edges: Ints, weights: Floats) -> str:
     """The sha256 over ids, edges [m, 2] and weights [m], in hexadecimal."""
     digest = hashlib.sha256()
     for start in range(0, len(ids), _CHUNK):
-        encoded = list(map(_encode, ids[start : start + _CHUNK]))
+        encoded = list(map(encode, ids[start : start + _CHUNK]))
         digest.update(np.array([len(code) for code in encoded], dtype="<i8").tobytes() + b"".join(encoded))
     digest.update(b"|" + edges.astype("<i8", copy=False).tobytes())
     digest.update(b"|" + weights.astype("<f8", copy=False).tobytes())
     return digest.hexdigest()
 
 
-def _encode(node: Hashable) -> bytes:
+def encode(node: Hashable) -> bytes:
     """An id as bytes, the same on every machine and different for different ids of the common types."""
     if isinstance(node, str):
         return b"s" + node.encode("utf-8", "surrogatepass")
@@ -35,7 +35,7 @@ def _encode(node: Hashable) -> bytes:
     if isinstance(node, (float, np.floating)):
         return b"n" + (str(int(node)) if float(node).is_integer() else repr(float(node))).encode()
     if isinstance(node, (tuple, frozenset)):
-        parts = [_encode(part) for part in node]
+        parts = [encode(part) for part in node]
         parts = parts if isinstance(node, tuple) else sorted(parts)
         return b"t" + b"".join(str(len(part)).encode() + b":" + part for part in parts)
     kind = type(node)

@@ -74,6 +74,8 @@ def fold(rows: Rows, kind: Kind, rules: Rules) -> tuple[Ints, Floats, dict[str, 
     if kind != "undirected":
         keys += first > second
     order = np.argsort(keys, kind="stable")
+    if repeated == "sum" and _adds_inexactly(weights):  # in the order of the weights, whatever that of the rows
+        order = np.lexsort((weights, keys))
     with np.errstate(over="ignore"):
         directed = _Groups(keys[order], weights[order], order)
         pairs = _gather(directed, repeated, counts, "repeated_rows", lambda a, b: _refuse(rows, a, b))
@@ -180,6 +182,11 @@ def _gather(
     return _Groups(keys, weights, rows)
 
 
+def _adds_inexactly(weights: Floats) -> bool:
+    """Whether sums of these weights may depend on the order of adding; of whole numbers they do not."""
+    return bool((weights != np.floor(weights)).any())
+
+
 def _both_ways_equal(pairs: _Groups) -> bool:
     """Whether every pair is there in both directions with one weight: a list of both, or a symmetric matrix."""
     if len(pairs.keys) % 2:
@@ -216,6 +223,9 @@ def _fold_many(
         first, second = np.minimum(first, second), np.maximum(first, second)
     weights = np.ones(len(first)) if rows.weights is None else rows.weights
     merged = merge_rows(loops, first, second, weights, len(rows.ids), repeated)
+    if merged is not None and merged.repeated and repeated == "sum" and _adds_inexactly(weights):
+        order = np.argsort(weights, kind="stable")
+        merged = merge_rows(loops, first[order], second[order], weights[order], len(rows.ids), repeated)
     if merged is None or not np.isfinite(merged.weights).all():
         return None
     once = merged.both_equal == len(merged.edges)

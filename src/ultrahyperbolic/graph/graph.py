@@ -20,6 +20,7 @@ from .errors import GraphError, need
 from .fingerprint import fingerprint_of
 from .fold import fold, invert_distances, policy_words
 from .ids import NodeIds, check_texts, distinct_ids
+from .order import node_order
 from .prepared import Prepared
 from .rows import Floats, Ints, Kind, Number, Repeated, Rows, Rules, check_edges, sorted_distinct
 
@@ -234,6 +235,19 @@ class Graph(Adapters, Prepared):
             policies=_with_isolated(self.policies, edges, len(ids)),
             attributes=kept,
         )
+
+    @cached_property
+    def node_order(self) -> Ints:
+        """[n] the nodes in an order that follows from ties and ids, not from the order in which they were given."""
+        return _frozen(node_order(self), np.int64)
+
+    def reordered(self, order: Ints) -> Self:
+        """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left behind."""
+        places = np.empty_like(order)
+        places[order] = np.arange(len(order))
+        edges = np.sort(places[self.edges], axis=1)
+        sorted_edges = np.argsort(edges[:, 0] * self.n_nodes + edges[:, 1])
+        return type(self)(NodeIds(range(self.n_nodes)), edges[sorted_edges], self.weights[sorted_edges])
 
     def unweighted(self) -> Self:
         """The same graph with every weight 1."""

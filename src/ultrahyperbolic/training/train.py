@@ -27,7 +27,7 @@ from ..engines.spread import follow_spread
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..loop import Callback, Checkpoint, Outcome, Progress, Stopped, run
+from ..loop import Callback, Checkpoint, Every, Outcome, Progress, Stopped, run
 from ..objective import RankedPairs
 from ..progress import bar
 from ..version import __version__
@@ -168,11 +168,18 @@ def embed_many(
     graph.require_trainable()
     if time_limit is not None:
         check_positive("time_limit", time_limit)
-    problem = problem_of(graph, configs)
+    # Nodes are trained in an order of their own, so that the order of rows in a file does not change the result.
+    order = graph.node_order
+    inner = graph.reordered(order)
+    if checkpoint is not None:
+        checkpoint = replace(checkpoint, state=checkpoint.state.reordered(order))
+    if start is not None:
+        start = Given(start.points[order], start.offsets[order])
+    problem = problem_of(inner, configs)
     check_memory(problem, configs, place)
     engine = make_engine(problem, place, exact_end=configs[0].finish > 0.0)
     try:
-        found = _train(graph, configs, engine, time_limit, quiet, callbacks, checkpoint, start, asked)
+        found = _train(graph, inner, configs, engine, time_limit, quiet, callbacks, checkpoint, start, asked)
     finally:
         engine.close()
     device = settle(place, graph.n_nodes).torch_device
@@ -181,6 +188,7 @@ def embed_many(
 
 def _train(
     graph: Graph,
+    inner: Graph,
     configs: Sequence[TrainingConfig],
     engine: Engine,
     time_limit: float | None,
@@ -190,7 +198,8 @@ def _train(
     given: Given | None,
     asked: Callable[[], bool],
 ) -> list[Embedding]:
-    state = _starting_state(graph, configs, checkpoint, given)
+    back = np.argsort(graph.node_order)
+    state = _starting_state(inner, configs, checkpoint, given)
     start, start_offsets = state.points.copy(), state.offsets.copy()
     before = _final_objective(engine, start, start_offsets)
     if not quiet and configs[0].preset is not None:
@@ -216,7 +225,7 @@ def _train(
             finishing,
             state,
             iterations,
-            callbacks=[taking_back, following, show, *callbacks],
+            callbacks=[taking_back, following, show, *(_outside(callback, back) for callback in callbacks)],
             time_limit=time_limit,
             losses_so_far=before_that,
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
@@ -231,7 +240,7 @@ def _train(
         state,
         best=np.where(worse[:, None, None], start, state.best),
         best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
-    )
+    ).reordered(back)
     embeddings = []
     for number, config in enumerate(configs):
         losses = before[number], before[number] if worse[number] else after[number]
@@ -249,6 +258,13 @@ def _train(
         performed = outcome.losses.shape[1]
         raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
     return embeddings
+
+
+def _outside(callback: Callback[BatchState], back: NDArray[np.int64]) -> Callback[BatchState]:
+    """A callback that sees nodes in the order of the graph it was given for."""
+    if isinstance(callback, Every):
+        return Every(callback.iterations, _outside(callback.callback, back))
+    return lambda progress: callback(replace(progress, shown=lambda state: state.reordered(back)))
 
 
 def _starting_state(

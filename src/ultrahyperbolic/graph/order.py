@@ -1,0 +1,74 @@
+"""An order of the nodes that follows from the graph, and not from the order in which its ties were given."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .fingerprint import encode
+from .ids import NodeIds
+from .rows import Ints
+
+if TYPE_CHECKING:
+    from .graph import Graph
+
+Words = NDArray[np.uint64]
+
+_ROUNDS = 32  # of refinement at most: how far nodes see that nothing else tells apart
+_EDGES = 1 << 22  # that are followed at once
+
+
+def node_order(graph: Graph) -> Ints:
+    """[n] the nodes by what is around them: degrees and weights, then those of the neighbours, and so on.
+
+    Each round mixes the words of a node and of its neighbours into a new one (the refinement of Weisfeiler and Leman)
+    until no more nodes are told apart. Nodes that are still alike stand in the order of their ids.
+    """
+    words: Words = np.zeros(graph.n_nodes, dtype=np.uint64)
+    kinds = 0
+    for _ in range(_ROUNDS):
+        words = _mixed(words + _around(graph, words))
+        before, kinds = kinds, len(np.unique(words))
+        if kinds in (before, graph.n_nodes):
+            break
+    if kinds == graph.n_nodes:
+        return np.argsort(words, kind="stable")
+    return np.lexsort((_places(graph.ids), words))
+
+
+def _around(graph: Graph, words: Words) -> Words:
+    """[n] the sum, in whole numbers, of what each node sees along its ties."""
+    found: Words = np.zeros_like(words)
+    for start in range(0, graph.n_edges, _EDGES):
+        first, second = graph.edges[start : start + _EDGES].T
+        tie = _mixed(graph.classes[start : start + _EDGES].astype(np.uint64))
+        np.add.at(found, first, _mixed(words[second] ^ tie))
+        np.add.at(found, second, _mixed(words[first] ^ tie))
+    return found
+
+
+def _mixed(words: Words) -> Words:
+    """Words whose every bit depends on all bits of the given ones: a finaliser of splitmix64."""
+    mixed = words + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    found: Words = mixed ^ (mixed >> np.uint64(31))
+    return found
+
+
+def _places(ids: NodeIds) -> Ints:
+    """[n] where each id stands among all ids in order."""
+    arrow = ids.as_arrow()
+    if arrow is not None:
+        import pyarrow.compute as pc
+
+        order = pc.sort_indices(arrow).to_numpy().astype(np.int64)
+    elif ids.is_listed:
+        order = np.array(sorted(range(len(ids)), key=list(map(encode, ids)).__getitem__), dtype=np.int64)
+    else:  # a range
+        return np.arange(len(ids))
+    places = np.empty_like(order)
+    places[order] = np.arange(len(order))
+    return places
