@@ -41,7 +41,7 @@ def trained(scope):
     losses = [engine.advance(state, 5)]
     state.points[0, 7] = state.points[0, 8]  # as a step that is taken back
     losses += [engine.advance(state, 10)]
-    after = engine.first.evaluate(state)
+    after = engine.estimate(state)
     losses.append(engine.advance(state, 5))
     engine.close()
     arrays = [*losses, state.points, state.best, state.offsets, *before[:2], *after[:2], after.offsets]

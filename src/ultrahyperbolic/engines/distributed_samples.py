@@ -61,7 +61,7 @@ class _Together(SampledEngine):
 
     def _evaluate(self, state: BatchState) -> Evaluation:
         self._sharing = True
-        return SampledEngine.evaluate(self, state)
+        return SampledEngine.estimate(self, state)
 
     def _is_in_step(self, state: BatchState) -> bool:
         """Whether all processes have the same points, by some of them."""
@@ -87,20 +87,22 @@ class DistributedSampledEngine(_Together):
         problem = Problem(self.pairs, self.specs, self.best_every, self.stop_when_ordered)
         setup = Setup("sampled", self.threads or 1, self.precision, self.device.type)
         self._number = open_everywhere(problem, setup)
-        self.name = f"sampled, {processes()} processes"
+        then = "" if self.evaluate_with is None else f", then {self.evaluate_with.name}"
+        self.name = f"sampled, {processes()} processes{then}"
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations], each of its batch."""
         say(Say.ADVANCE, self._number, state.iteration, iterations)
         return self._advance(state, iterations)
 
-    def evaluate(self, state: BatchState) -> Evaluation:
-        """The objective where the batch stands, by a sample that is always the same, without moving it."""
+    def estimate(self, state: BatchState) -> Evaluation:
+        """The objective where the batch stands, by a sample that is always the same."""
         say(Say.EVALUATE, self._number, state.iteration)
         return self._evaluate(state)
 
     def close(self) -> None:
         """Let the others forget the engine."""
+        super().close()
         say(Say.CLOSE, self._number)
 
 

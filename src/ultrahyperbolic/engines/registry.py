@@ -14,7 +14,6 @@ from . import reference, sampled
 from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
 from .numba import kind as numba_kind
 from .processes import ProcessesError, processes
-from .staged import StagedEngine
 from .triton import kind as triton_kind
 
 # Those that look at all pairs, the fastest first.
@@ -39,9 +38,10 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     place = settle(place, problem.pairs.n_nodes, problem)
     if processes() > 1:
         return _distributed(problem, place, exact_end=exact_end)
-    engine = kind_of(place.backend).make(problem, place)
-    last = exact_place(place, problem) if place.backend == "sampled" and exact_end else None
-    return engine if last is None else StagedEngine(engine, kind_of(last.backend).make(problem, last))
+    if place.backend != "sampled":
+        return kind_of(place.backend).make(problem, place)
+    last = exact_place(place, problem) if exact_end else None
+    return sampled.KIND.make(problem, place, None if last is None else kind_of(last.backend).make(problem, last))
 
 
 def check_processes(problem: Problem, place: Place) -> None:
@@ -71,11 +71,11 @@ def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
     from .distributed_samples import DistributedSampledEngine
 
     device = place.torch_device
-    engine = DistributedSampledEngine(
-        *problem, device=device, threads=place.threads or 1, precision=sampled.precision_of(place)
-    )
     last = exact_place(place, problem) if exact_end else None
-    return engine if last is None else StagedEngine(engine, _last(problem, last))
+    return DistributedSampledEngine(
+        *problem, device=device, threads=place.threads or 1, precision=sampled.precision_of(place),
+        evaluate_with=None if last is None else _last(problem, last),
+    )  # fmt: skip
 
 
 def _last(problem: Problem, place: Place) -> Engine:

@@ -31,7 +31,6 @@ from .base import (
     Backend,
     BatchState,
     Engine,
-    EngineKind,
     Evaluation,
     Floats,
     Memory,
@@ -112,9 +111,13 @@ class SampledEngine(OneProcess):
     """Of the CPU; as many as the machine has, unless given."""
     precision: Precision = "float64"
     """Of the pairs of a batch with the nodes that all of them meet."""
+    evaluate_with: Engine | None = None
+    """Looks at all pairs where the training ends; default: a sample that is always the same."""
     name: str = "sampled"
 
     def __post_init__(self) -> None:
+        if self.evaluate_with is not None:
+            self.name += f", then {self.evaluate_with.name}"
         if self.stop_when_ordered:
             raise ValueError("samples do not tell whether every tie is shorter: stop='ordered' needs all pairs")
         self._pool: ThreadPoolExecutor | None = None
@@ -146,7 +149,20 @@ class SampledEngine(OneProcess):
         return losses
 
     def evaluate(self, state: BatchState) -> Evaluation:
-        """The objective where the batch stands, by a sample that is always the same, without moving it."""
+        """The objective where the batch stands, without moving it."""
+        return self.estimate(state) if self.evaluate_with is None else self.evaluate_with.evaluate(state)
+
+    def nearby(self) -> Callable[[BatchState], Evaluation]:
+        """The same for a series of states that hardly differ."""
+        return self.estimate if self.evaluate_with is None else self.evaluate_with.nearby()
+
+    def close(self) -> None:
+        """Let go of what evaluates."""
+        if self.evaluate_with is not None:
+            self.evaluate_with.close()
+
+    def estimate(self, state: BatchState) -> Evaluation:
+        """The objective where the batch stands, by a sample that is always the same."""
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         found.longest[:] = found.shortest[:] = np.nan
         with self._computing():
@@ -159,10 +175,6 @@ class SampledEngine(OneProcess):
                 if estimate.offsets is not None:
                     found.offsets[number, nodes] = estimate.offsets.cpu().numpy()
         return found
-
-    def nearby(self) -> Callable[[BatchState], Evaluation]:
-        """The same, whatever the states."""
-        return self.evaluate
 
     def _iterate(self, state: BatchState, number: int, run: _Run, held: Held, iteration: int) -> float:
         """One iteration of a run: estimate, look at the best, move what was touched."""
@@ -272,10 +284,12 @@ class SampledKind:
             return Memory(batch_bytes(problem) + own)
         return Memory(batch_bytes(problem), own + 8 * problem.pairs.n_nodes * 6 * max(problem.widths))
 
-    def make(self, problem: Problem, place: Place) -> Engine:
+    def make(self, problem: Problem, place: Place, evaluate_with: Engine | None = None) -> Engine:
         """The engine."""
-        device = place.torch_device
-        return SampledEngine(*problem, device=device, threads=place.threads, precision=precision_of(place))
+        device, precision = place.torch_device, precision_of(place)
+        return SampledEngine(
+            *problem, device=device, threads=place.threads, precision=precision, evaluate_with=evaluate_with
+        )
 
 
-KIND: EngineKind = SampledKind()
+KIND = SampledKind()
