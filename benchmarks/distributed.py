@@ -118,8 +118,7 @@ def group_of_one(options: argparse.Namespace) -> dict[str, float | bool]:
 
     from ultrahyperbolic import PseudoHyperboloid
     from ultrahyperbolic.engines.base import BatchState, Problem, RunSpec, Schedule
-    from ultrahyperbolic.engines.distributed_samples import DistributedSampledEngine
-    from ultrahyperbolic.engines.group import joined
+    from ultrahyperbolic.engines.communicator import Communicator, joined
     from ultrahyperbolic.engines.sampled import SampledEngine
     from ultrahyperbolic.objective import RankedPairs
 
@@ -133,8 +132,8 @@ def group_of_one(options: argparse.Namespace) -> dict[str, float | bool]:
     problem = Problem(pairs, [RunSpec(space, Schedule.constant(iterations, temperature=0.1, step=1e-3), "smoothed")])
     precision: Precision = "float64" if options.device == "cpu" else "float32"
 
-    def trained(kind: type[SampledEngine]) -> tuple[float, Floats]:
-        engine = kind(*problem, device=torch.device(options.device), threads=1, precision=precision)
+    def trained(group: Communicator) -> tuple[float, Floats]:
+        engine = SampledEngine(*problem, torch.device(options.device), 1, precision, group)
         engine.advance(BatchState.start([start]), min(2, iterations))
         state, began = BatchState.start([start]), time.perf_counter()
         losses = engine.advance(state, iterations)
@@ -142,10 +141,10 @@ def group_of_one(options: argparse.Namespace) -> dict[str, float | bool]:
         engine.close()
         return seconds, losses
 
-    alone, expected = trained(SampledEngine)
+    alone, expected = trained(Communicator())
     os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="0", RANK="0", WORLD_SIZE="1", LOCAL_RANK="0")
-    with joined():
-        together, found = trained(DistributedSampledEngine)
+    with joined() as group:
+        together, found = trained(group)
     return {
         "nodes": n, "ties": len(edges), "iterations": iterations, "seconds_alone": alone, "seconds_group": together,
         "largest_difference": float(np.max(np.abs(found / expected - 1.0))),

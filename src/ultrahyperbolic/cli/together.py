@@ -24,14 +24,17 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
         if not started_by_torchrun():
             command(*arguments, **options)
             return
-        from ..engines.group import ConnectionLostError, joined
-        from ..engines.processes import ProcessesError
+        from ..engines.communicator import ConnectionLostError, ProcessesError, joined
 
         try:
-            with joined(), refusing(ProcessesError):
+            with refusing(ProcessesError), joined():
                 command(*arguments, **options)
         except ConnectionLostError as error:
-            print(f"error: {error}; torchrun --max-restarts starts again from the last checkpoint", file=sys.stderr)
+            print(
+                f"error: {error}; continue from the last checkpoint with embed --resume FOLDER, or have torchrun do so "
+                "with --max-restarts",
+                file=sys.stderr,
+            )
             raise typer.Exit(1) from None
 
     return run

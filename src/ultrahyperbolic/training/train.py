@@ -6,11 +6,14 @@ import logging
 import math
 import platform
 import time
+import zlib
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from importlib.util import find_spec
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -20,6 +23,7 @@ from ..checks import check_positive
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
 from ..engines.base import BatchState, Engine, Floats, Place, Problem
+from ..engines.communicator import communicator
 from ..engines.guard import guard
 from ..engines.memory import fits, require_memory
 from ..engines.registry import make_engine, settle
@@ -27,7 +31,7 @@ from ..engines.spread import follow_spread
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..loop import Callback, Checkpoint, Outcome, Progress, Stopped, run
+from ..loop import Callback, Checkpoint, Decision, Outcome, Progress, Stopped, run
 from ..objective import RankedPairs
 from ..progress import bar
 from ..version import __version__
@@ -40,6 +44,8 @@ from .start import Given, SpectralStart, start_bytes
 log = logging.getLogger("ultrahyperbolic")
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
+# Whether processes are in step is told by this many nodes.
+_LOOKED_AT = 1 << 16
 _HERE = Place()
 _CPU = torch.device("cpu")
 
@@ -156,70 +162,117 @@ def embed_many(
         check_positive("time_limit", time_limit)
     problem = problem_of(graph, configs)
     check_memory(problem, configs, place)
-    engine = make_engine(problem, place, exact_end=configs[0].finish > 0.0)
-    try:
-        found = _train(graph, configs, engine, time_limit, quiet, callbacks, checkpoint, start)
-    finally:
-        engine.close()
+    found = _train(graph, problem, configs, place, time_limit, quiet, callbacks, checkpoint, start)
     device = settle(place, graph.n_nodes).torch_device
     return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
 
 
+@dataclass(frozen=True)
+class Batch:
+    """Trainings of one length as plain data, which every process that computes them is given."""
+
+    problem: Problem
+    configs: Sequence[TrainingConfig]
+    place: Place
+    start: BatchState
+    time_limit: float | None
+    checkpoint: Checkpoint[BatchState] | None
+
+    def __call__(self, callbacks: Sequence[Callback[BatchState]] = ()) -> Computed:
+        """Train them."""
+        engine = make_engine(self.problem, self.place, exact_end=self.configs[0].finish > 0.0)
+        try:
+            return self._trained(engine, callbacks)
+        finally:
+            engine.close()
+
+    def _trained(self, engine: Engine, callbacks: Sequence[Callback[BatchState]]) -> Computed:
+        state, configs, checkpoint = self.start, self.configs, self.checkpoint
+        start, start_offsets = state.points.copy(), state.offsets.copy()
+        before = _final_objective(engine, start, start_offsets)
+        taking_back = guard(engine.specs, state, compare=configs[0].step_back)
+        finishing = Finishing(engine, configs[0].descents, converge=configs[0].stop == "converged")
+        before_that: Floats | None = None
+        if checkpoint is not None:
+            state.copy_from(checkpoint.state)
+            state.iteration = finishing.resumes_at(state.iteration)
+            before_that = checkpoint.losses[:, : state.iteration]
+        following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
+        outcome = run(
+            finishing,
+            state,
+            configs[0].iterations,
+            callbacks=[taking_back, following, *callbacks],
+            time_limit=self.time_limit,
+            losses_so_far=before_that,
+            seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
+            share=partial(_decided, state, self.place),
+        )
+        # Whatever happened, nothing is worse than where it started.
+        after = _final_objective(engine, state.best, state.best_offsets)
+        worse = ~(after <= before)
+        state = replace(  # a checkpoint may have the other
+            state,
+            best=np.where(worse[:, None, None], start, state.best),
+            best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
+        )
+        return Computed(state, outcome, before, np.where(worse, before, after), engine.name)
+
+
+class Computed(NamedTuple):
+    """What came of a batch."""
+
+    state: BatchState
+    outcome: Outcome
+    before: Floats
+    """[B] the losses of the starts."""
+    after: Floats
+    """[B] those of the best points."""
+    engine: str
+    """Its name."""
+
+
+def _decided(state: BatchState, place: Place, decision: Decision) -> Decision:
+    """What the first process has decided, where all stand at the same points; on CUDA their last digits may differ."""
+    group, every = communicator(), max(1, state.points.shape[1] // _LOOKED_AT)
+    if group.size == 1:
+        return decision
+    here = zlib.crc32(np.ascontiguousarray(state.points[:, ::every])) if place.torch_device.type == "cpu" else 0
+    decision, there = group.share((decision, here))
+    if here != there:
+        raise RuntimeError("this process has come to other points than the first: use machines of one kind")
+    return decision
+
+
 def _train(
     graph: Graph,
+    problem: Problem,
     configs: Sequence[TrainingConfig],
-    engine: Engine,
+    place: Place,
     time_limit: float | None,
     quiet: bool,
     callbacks: Sequence[Callback[BatchState]],
     checkpoint: Checkpoint[BatchState] | None,
     given: Given | None,
 ) -> list[Embedding]:
-    state = _starting_state(graph, configs, checkpoint, given)
-    start, start_offsets = state.points.copy(), state.offsets.copy()
-    before = _final_objective(engine, start, start_offsets)
+    batch = Batch(problem, configs, place, _starting_state(graph, configs, checkpoint, given), time_limit, checkpoint)
     if not quiet and configs[0].preset is not None:
         for preset in PRESETS:
             if configs[0].preset == preset:
                 log.warning("%s", "\n  ".join(differences(preset)))
-    started, iterations = time.time(), configs[0].iterations
-    taking_back = guard(engine.specs, state, compare=configs[0].step_back)
-    finishing = Finishing(engine, configs[0].descents, converge=configs[0].stop == "converged")
-    before_that: Floats | None = None
-    if checkpoint is not None:
-        state.copy_from(checkpoint.state)
-        state.iteration = finishing.resumes_at(state.iteration)
-        before_that = checkpoint.losses[:, : state.iteration]
-    following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
-    with bar("training", iterations, show=not quiet) as update:
+    started = time.time()
+    with bar("training", configs[0].iterations, show=not quiet) as update:
         update(0, "compiling")
 
         def show(progress: Progress[BatchState]) -> None:
             update(progress.iteration, _text(progress))
 
-        outcome = run(
-            finishing,
-            state,
-            iterations,
-            callbacks=[taking_back, following, show, *callbacks],
-            time_limit=time_limit,
-            losses_so_far=before_that,
-            seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
-        )
-    # Whatever happened, nothing is worse than where it started.
-    after = _final_objective(engine, state.best, state.best_offsets)
-    worse = ~(after <= before)
-    state = replace(  # a checkpoint may have the other
-        state,
-        best=np.where(worse[:, None, None], start, state.best),
-        best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
-    )
+        state, outcome, before, after, engine = communicator().perform(batch, [show, *callbacks])
     interrupted = outcome.ending.why is Stopped.INTERRUPTED
     embeddings = []
     for number, config in enumerate(configs):
-        losses = before[number], before[number] if worse[number] else after[number]
-        timing = Timing(started, outcome.seconds, len(configs), engine.name)
-        record = _record(graph, config, state, outcome, number, losses, timing)
+        timing = Timing(started, outcome.seconds, len(configs), engine)
+        record = _record(graph, config, state, outcome, number, (before[number], after[number]), timing)
         manifold = config.manifold()
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
