@@ -350,6 +350,35 @@ def test_a_damaged_checkpoint_is_one_line(refuse, call, begun):
 # --- signals -----------------------------------------------------------------------------------------------------
 
 
+def killed_politely(folder, words, since):
+    """The output of a training that gets a SIGTERM once its checkpoint is beyond an iteration."""
+    command = [sys.executable, "-m", "ultrahyperbolic", *words]
+    process = subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    path = folder / "run" / CHECKPOINT
+    while not path.exists() or read_checkpoint(path.parent)[0].state.iteration <= since:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 143, err
+    return json.loads(out), err
+
+
+@pytest.mark.slow
+def test_a_polite_kill_of_a_large_training_leaves_without_measuring(tmp_path):
+    n, rng = 10_500, np.random.default_rng(0)
+    ends = np.column_stack((np.arange(n), (np.arange(n) + rng.integers(1, 40, n)) % n))
+    np.savetxt(tmp_path / "ties.tsv", ends, fmt="%d", delimiter="\t")
+    every = ["--checkpoint-every", "0", "--json"]
+    said, err = killed_politely(tmp_path, ["embed", "ties.tsv", "-o", "run", "--signature", "1,1", *every], 0)
+    assert (said["stopped"], said["measures"]) == ("interrupted", {})
+    assert "delta and ranks are estimated from a few nodes; there are no measures and no report" in err
+    assert sorted(contents(tmp_path / "run")) == [CHECKPOINT, "embedding.parquet", "run.json"]
+    assert len(uh.load(tmp_path / "run")) == n
+    again, _ = killed_politely(tmp_path, ["embed", "--resume", "run", *every], said["iterations"])
+    assert again["iterations"] > said["iterations"]
+
+
 def test_a_polite_kill_saves_and_leaves(tmp_path):
     words = ["embed", "karate", "-o", "club", "--iterations", "1000000", "--checkpoint-every", "0.05", "--json"]
     command = [sys.executable, "-m", "ultrahyperbolic", *words]

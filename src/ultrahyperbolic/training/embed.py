@@ -23,7 +23,7 @@ from .plan import Execution, Plan, Wishes
 from .presets import Preset
 from .selection import By
 from .tensorboard import check_board, with_tensorboard
-from .where import DEFAULT, geometry_of
+from .where import geometry_of
 
 
 def embed(
@@ -36,7 +36,7 @@ def embed(
     flat: bool = False,
     signature: Signature | None = None,
     product: str | Product | None = None,
-    beta: float = -1.0,
+    beta: float | None = None,
     goal: Goal = "balanced",
     by: By = "graph",
     seed: int = 0,
@@ -84,8 +84,8 @@ def embed(
     product : str or Product, optional
         Geometries side by side, such as ``"3,1+2,0+flat2"`` (``"2,0@-4"`` for β = -4), or a `Product` of
         pseudo-hyperboloids and flat spaces. Trained with torch, which is slower: at most 10,000 nodes.
-    beta : float
-        Negative; 1/β is the curvature, which flat space has none of.
+    beta : float, optional
+        Negative; 1/β is the curvature, which flat space has none of. By default -1, or that of ``continue_from``.
     goal : "balanced", "hierarchy", "neighbours" or "ties"
         What the embedding is for: how it is trained, and with ``dim`` what the choice of a signature judges by.
     by : "graph" or "links"
@@ -143,7 +143,8 @@ def embed(
     continue_from : Embedding or path, optional
         An earlier embedding of the graph, or the folder of one, to start from when the graph has changed. Nodes start
         where they were, new ones are placed by their ties, those that are gone vanish, and a short training with small
-        moves follows. The geometry is the earlier one, and whether nodes have a popularity; the rest is as ever.
+        moves follows. The geometry is the earlier one, and whether nodes have a popularity; another is refused. The
+        rest is as ever.
 
     Returns
     -------
@@ -168,7 +169,7 @@ def embed(
     old, where = None, geometry_of(**named, dim=dim, beta=beta, product=product)
     if continue_from is not None:
         old = earlier(continue_from)
-        where = continued_geometry(old, **named, dim=dim, beta=None if beta == DEFAULT.beta else beta, product=product)
+        where = continued_geometry(old, **named, dim=dim, beta=beta, product=product)
     plan = Plan(
         where,
         Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope, popularity),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -295,8 +295,9 @@ class Execution:
         *,
         measures: bool = True,
         checkpoint: Checkpoint[BatchState] | None = None,
+        asked: Callable[[], bool] = bool,
     ) -> Embedding:
-        """The embedding; `Interrupted` on Ctrl-C, with the best so far."""
+        """The embedding; `Interrupted` on Ctrl-C, or where ``asked`` says so, with the best so far."""
         if checkpoint is None:
             self._fit()
             self._say_how_long()
@@ -311,6 +312,7 @@ class Execution:
                 time_limit=self.plan.time_limit,
                 checkpoint=checkpoint,
                 start=self.start,
+                asked=asked,
             )
         except Interrupted as interrupted:
             if isinstance(interrupted.embedding, Embedding):

@@ -7,7 +7,7 @@ import math
 import platform
 import time
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -31,7 +31,7 @@ from ..engines.spread import follow_spread
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..loop import Callback, Checkpoint, Decision, Outcome, Progress, Stopped, run
+from ..loop import Callback, Checkpoint, Decision, Ending, Outcome, Progress, Stopped, run
 from ..objective import RankedPairs
 from ..progress import bar
 from ..version import __version__
@@ -42,6 +42,8 @@ from .presets import PRESETS, differences
 from .start import Given, SpectralStart, start_bytes
 
 log = logging.getLogger("ultrahyperbolic")
+SOON_NODES = 10_000
+"""Up to so many nodes a training that was interrupted is still evaluated and measured: that takes a moment."""
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
 # Whether processes are in step is told by this many nodes.
@@ -86,6 +88,7 @@ def embed_best(
     time_limit: float | None = None,
     checkpoint: Checkpoint[BatchState] | None = None,
     start: Given | None = None,
+    asked: Callable[[], bool] = bool,
 ) -> Embedding:
     """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
 
@@ -95,7 +98,7 @@ def embed_best(
     try:
         embeddings = embed_many(
             graph, configs, place, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
-            checkpoint=checkpoint, start=start,
+            checkpoint=checkpoint, start=start, asked=asked,
         )  # fmt: skip
     except Interrupted as error:
         embeddings, interrupted = [e for e in error.embeddings if isinstance(e, Embedding)], True
@@ -120,7 +123,8 @@ def embed_best(
 
 def _loss_of(embedding: Embedding) -> float:
     result = embedding.record.result
-    return math.inf if result is None or result.final_loss is None else result.final_loss
+    found = [] if result is None else [loss for loss in (result.final_loss, result.best_loss) if loss is not None]
+    return found[0] if found else math.inf
 
 
 def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], *, quiet: bool) -> Embedding:
@@ -150,11 +154,13 @@ def embed_many(
     callbacks: Sequence[Callback[BatchState]] = (),
     checkpoint: Checkpoint[BatchState] | None = None,
     start: Given | None = None,
+    asked: Callable[[], bool] = bool,
 ) -> list[Embedding]:
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
     ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
-    ``start`` is where those start that say so.
+    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now: where an iteration
+    has several passes over all pairs, it is looked at between them.
     Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
     graph.require_trainable()
@@ -162,7 +168,7 @@ def embed_many(
         check_positive("time_limit", time_limit)
     problem = problem_of(graph, configs)
     check_memory(problem, configs, place)
-    found = _train(graph, problem, configs, place, time_limit, quiet, callbacks, checkpoint, start)
+    found = _train(graph, problem, configs, place, time_limit, quiet, callbacks, checkpoint, start, asked)
     device = settle(place, graph.n_nodes).torch_device
     return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
 
@@ -178,24 +184,27 @@ class Batch:
     time_limit: float | None
     checkpoint: Checkpoint[BatchState] | None
 
-    def __call__(self, callbacks: Sequence[Callback[BatchState]] = ()) -> Computed:
+    def __call__(self, callbacks: Sequence[Callback[BatchState]] = (), asked: Callable[[], bool] = bool) -> Computed:
         """Train them."""
         engine = make_engine(self.problem, self.place, exact_end=self.configs[0].finish > 0.0)
         try:
-            return self._trained(engine, callbacks)
+            return self._trained(engine, callbacks, asked)
         finally:
             engine.close()
 
-    def _trained(self, engine: Engine, callbacks: Sequence[Callback[BatchState]]) -> Computed:
+    def _trained(
+        self, engine: Engine, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool]
+    ) -> Computed:
         state, configs, checkpoint = self.start, self.configs, self.checkpoint
         start, start_offsets = state.points.copy(), state.offsets.copy()
         before = _final_objective(engine, start, start_offsets)
         taking_back = guard(engine.specs, state, compare=configs[0].step_back)
-        finishing = Finishing(engine, configs[0].descents, converge=configs[0].stop == "converged")
+        converge, group = configs[0].stop == "converged", communicator()
+        finishing = Finishing(engine, configs[0].descents, converge=converge, asked=lambda: group.share(asked()))
         before_that: Floats | None = None
         if checkpoint is not None:
             state.copy_from(checkpoint.state)
-            state.iteration = finishing.resumes_at(state.iteration)
+            finishing.go_on(state)
             before_that = checkpoint.losses[:, : state.iteration]
         following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
         outcome = run(
@@ -208,15 +217,17 @@ class Batch:
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
             share=partial(_decided, state, self.place),
         )
-        # Whatever happened, nothing is worse than where it started.
-        after = _final_objective(engine, state.best, state.best_offsets)
-        worse = ~(after <= before)
+        # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
+        after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
+        if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
+            after = _final_objective(engine, state.best, state.best_offsets)
+            worse = ~(after <= before)
         state = replace(  # a checkpoint may have the other
             state,
             best=np.where(worse[:, None, None], start, state.best),
             best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
         )
-        return Computed(state, outcome, before, np.where(worse, before, after), engine.name)
+        return Computed(state, outcome, before, np.where(worse, before, after), finishing.rest, engine.name)
 
 
 class Computed(NamedTuple):
@@ -228,6 +239,8 @@ class Computed(NamedTuple):
     """[B] the losses of the starts."""
     after: Floats
     """[B] those of the best points."""
+    rest: Ending
+    """Why a run rests."""
     engine: str
     """Its name."""
 
@@ -254,6 +267,7 @@ def _train(
     callbacks: Sequence[Callback[BatchState]],
     checkpoint: Checkpoint[BatchState] | None,
     given: Given | None,
+    asked: Callable[[], bool],
 ) -> list[Embedding]:
     batch = Batch(problem, configs, place, _starting_state(graph, configs, checkpoint, given), time_limit, checkpoint)
     if not quiet and configs[0].preset is not None:
@@ -267,12 +281,15 @@ def _train(
         def show(progress: Progress[BatchState]) -> None:
             update(progress.iteration, _text(progress))
 
-        state, outcome, before, after, engine = communicator().perform(batch, [show, *callbacks])
+        found = communicator().perform(batch, [show, *callbacks], asked)
+    state, outcome, before, after, rest, engine = found
     interrupted = outcome.ending.why is Stopped.INTERRUPTED
     embeddings = []
     for number, config in enumerate(configs):
         timing = Timing(started, outcome.seconds, len(configs), engine)
-        record = _record(graph, config, state, outcome, number, (before[number], after[number]), timing)
+        resting = state.rested[number] >= 0 and not outcome.ending.why.unfinished
+        ended = replace(outcome, ending=rest) if resting else outcome
+        record = _record(graph, config, state, ended, number, (before[number], after[number]), timing)
         manifold = config.manifold()
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
@@ -327,10 +344,12 @@ def _record(
     timing: Timing,
 ) -> RunRecord:
     """What is said of a training that has ended; ``ends`` are the losses of the start and of the result."""
-    losses, row = outcome.losses[number], state.record[number]
+    losses, row, rested = outcome.losses[number], state.record[number], int(state.rested[number])
     ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
     if ordered_at is not None:
         losses = losses[: ordered_at + 1]
+    elif rested >= 0:
+        losses = losses[:rested]
     every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
     return RunRecord(
         config=config.to_json(),
