@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import bounds, dissimilarity, exponentials, jit, smooth, vectorized
+from ...pairs.numba.functions import bounds, dissimilarity, exponentials, smooth
+from ...pairs.numba.portable import exp, jit, vectorized
 from ..base import CELL
 from .streaming import (
     FEW,
@@ -155,7 +156,7 @@ def _come_nearer(nearest, tau, slack, state, gradient, first):
     """Where a pair is nearer, make the sums of the slab, whose rows begin at ``first``, relative to that."""
     if nearest < state[0] - slack:
         if state[1] > 0.0:
-            shrink = math.exp((nearest - state[0]) / tau)
+            shrink = exp((nearest - state[0]) / tau)
             state[1] *= shrink
             scale_rows(gradient, first, shrink)
         state[0] = nearest
@@ -173,7 +174,7 @@ def _add_few(offsets, run, space, now, prepared, work, state, w, i, rows, start,
                 value -= offsets[i + r] + offsets[start + j]
                 if value <= state[0] + cut * now.tau:
                     _come_nearer(value, now.tau, prepared.slack, state, gradient, first)
-                    weight = math.exp((state[0] - value) / now.tau)
+                    weight = exp((state[0] - value) / now.tau)
                     state[1] += weight
                     add_pair(points, i + r, start + j, weight * slope, gradient)
                     add_offset_pair(offsets, gradient, i + r, start + j, weight)
