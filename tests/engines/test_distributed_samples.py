@@ -113,24 +113,25 @@ def test_tensors_travel_unchanged(group_of_one):
 
 
 def test_what_is_shared_keeps_its_arrays(group_of_one, monkeypatch):
-    """The first process sends, and another of the same group reads, what the first has sent."""
-    sent = []
-    monkeypatch.setattr(group_of_one, "follow", lambda tensor: sent.append(tensor.clone()))
-    monkeypatch.setattr(group_of_one, "head", lambda number: sent.append(number) or number)
+    """Another process reads what the first has sent."""
     fixed = np.arange(6.0).reshape(2, 3)
     fixed.flags.writeable = False
     value = {"words": "a", "empty": np.empty((0, 2)), "fixed": fixed, "turned": np.arange(6).reshape(2, 3).T}
-    assert group_of_one.share(value) is value
-    waiting = [-1, *sent]
-    monkeypatch.setattr(group_of_one, "rank", 1)
-    monkeypatch.setattr(group_of_one, "head", lambda number: waiting.pop(0))
-    monkeypatch.setattr(group_of_one, "follow", lambda tensor: tensor.copy_(waiting.pop(0)))
-    found = group_of_one.share(None)
-    assert (found.pop("words"), waiting) == ("a", [])
+    sent = []
+    with monkeypatch.context() as patched:
+        patched.setattr(group_of_one, "head", sent.append)
+        patched.setattr(group_of_one, "follow", lambda tensor: sent.append(tensor.clone()))
+        assert group_of_one.share(value) is value
+    with monkeypatch.context() as patched:
+        sent.insert(0, -1)  # that there is nothing yet
+        patched.setattr(group_of_one, "rank", 1)
+        patched.setattr(group_of_one, "head", lambda number: sent.pop(0))
+        patched.setattr(group_of_one, "follow", lambda tensor: tensor.copy_(sent.pop(0)))
+        found = group_of_one.share(None)
+    assert (found.pop("words"), sent) == ("a", [])
     for name, array in found.items():
         np.testing.assert_array_equal(array, value[name])
         assert array.flags.writeable == value[name].flags.writeable
-    monkeypatch.setattr(group_of_one, "rank", 0)
 
 
 def trained(group, device, iterations=20):
