@@ -131,8 +131,8 @@ class _Joined(Communicator):
         if self.rank == 0:
             buffers: list[pickle.PickleBuffer] = []
             pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
-            raw = [pickled, *(buffer.raw() for buffer in buffers)]
-            parts = [np.asarray(bytearray(r) if memoryview(r).readonly else r, dtype=np.uint8) for r in raw]
+            raw = [memoryview(pickled), *(buffer.raw() for buffer in buffers)]
+            parts = [np.asarray(bytearray(each) if each.readonly else each, dtype=np.uint8) for each in raw]
             self.head(len(parts))
             sizes = torch.tensor([len(part) for part in parts])
         else:
@@ -148,7 +148,7 @@ class _Joined(Communicator):
         for part in parts:
             if len(part):
                 self.follow(torch.from_numpy(part))
-        return value if self.rank == 0 else pickle.loads(parts[0], buffers=parts[1:])
+        return value if self.rank == 0 else pickle.loads(parts[0].data, buffers=parts[1:])
 
     def follow(self, tensor: Tensor) -> None:
         whole = tensor.contiguous()
