@@ -21,6 +21,7 @@ from ultrahyperbolic import select
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.select import choose
 from ultrahyperbolic.training.where import Choice
 
 DIM = 4
@@ -101,10 +102,10 @@ def choice(shelf: Shelf, names: Sequence[str], seeds: int, how: How, runs: Mappi
         best = max(fixed, key=lambda key: fixed[key])
         scores, chosen, ratios, agree = [], [], [], []
         wishes = Wishes(iterations=how.iterations)
-        short = Plan(Choice(DIM), Wishes(iterations=20), place=how.place, goal="neighbours")
+        short = Plan(Choice.of(DIM), Wishes(iterations=20), place=how.place, goal="neighbours")
         _carried_out(short, graph)  # which compiles, untimed
         for seed in range(seeds):
-            plan = Plan(Choice(DIM), wishes, seed, place=how.place, goal="neighbours")
+            plan = Plan(Choice.of(DIM), wishes, seed, place=how.place, goal="neighbours")
             geometry, embedding, spent = _carried_out(plan, graph)
             _, _, alone = _carried_out(Plan(geometry, wishes, seed, place=how.place, goal="neighbours"), graph)
             points = embedding.points.copy()
@@ -137,7 +138,7 @@ def _carried_out(plan: Plan, graph: Any) -> tuple[Geometry, Embedding, float]:
     """The geometry, the embedding and the seconds of a plan."""
     began = time.perf_counter()
     execution = Execution(plan, graph)
-    execution.choose()
+    choose(execution)
     embedding = execution.train(measures=False)
     seconds = time.perf_counter() - began
     return execution.configs[0].geometry, embedding, seconds

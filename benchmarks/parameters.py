@@ -45,7 +45,7 @@ def many(count: int, rounds: int) -> dict[str, float]:
             geoopt.ManifoldParameter(H.random(10, scale=0.3, generator=k), manifold=lorentz) for k in range(count)
         ]
         for way, params, make in (("together", mine, ours), ("each", mine, ours), ("geoopt", others, theirs)):
-            optimizer = make(params, lr=1e-3)
+            optimizer = make(params, lr=1e-3) if way == "geoopt" else make(params, lr=1e-3, direction="descent")
             groups._SMALL = 0 if way == "each" else small
             for _ in range(rounds):
                 for parameter, gradient in zip(params, gradients, strict=True):
@@ -88,7 +88,7 @@ def main() -> None:
         ours = uh.ManifoldParameter(points(M), M)
         runs[f"SGD, {name}"] = PseudoRiemannianSGD([ours], lr=1e-3), ours
         ours = uh.ManifoldParameter(points(M), M)
-        runs[f"Adam, {name}"] = PseudoRiemannianAdam([ours], lr=1e-3), ours
+        runs[f"Adam, {name}"] = PseudoRiemannianAdam([ours], lr=1e-3, direction="descent"), ours
     seconds = dict.fromkeys(runs, float("inf"))
     for _ in range(arguments.rounds):
         for name, (optimizer, parameter) in runs.items():

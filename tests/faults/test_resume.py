@@ -23,7 +23,7 @@ from ultrahyperbolic.embedding.record import GraphRecord, RunRecord
 from ultrahyperbolic.embedding.store import write_record
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.files import read_sealed_json
-from ultrahyperbolic.training import plan, train
+from ultrahyperbolic.training import train
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
@@ -169,7 +169,7 @@ def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, beg
 def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
     begun("embed karate -o club --dim 2 --iterations 400")
     before = read_checkpoint(Path("club"))[1].select
-    monkeypatch.setattr(plan, "choose_geometry", None)
+    monkeypatch.setattr(import_module("ultrahyperbolic.training.select"), "choose", None)
     assert call("embed --resume club --quiet").exit_code == 0
     assert read_sealed_json(Path("club/run.json"))["select"] == before
 

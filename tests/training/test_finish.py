@@ -105,6 +105,21 @@ def test_ctrl_c_in_the_finish_keeps_what_it_has_gained():
     assert losses(found)[-1] < losses(found)[69]
 
 
+def test_a_step_is_given_up_between_its_passes_where_someone_asks():
+    passes = []
+
+    def asked():
+        passes.append(1)
+        return len(passes) > 20
+
+    with pytest.raises(uh.Interrupted) as raised:
+        embed_many(KARATE, [configured()], measures=False, asked=asked)
+    (found,) = raised.value.embeddings
+    assert len(passes) == 21
+    assert 70 < found.record.result.iterations < 91
+    assert losses(found)[-1] < losses(found)[69]
+
+
 def test_trainings_of_a_batch_share_where_the_finish_begins():
     with pytest.raises(ValueError, match="must agree on iterations, finish"):
         embed_many(KARATE, [configured(), configured(finish=0.5)])

@@ -18,9 +18,10 @@ from ..progress import bar
 from .config import Stop
 from .continued import continued_geometry, earlier
 from .inputs import Signature, Weight, find_graph, located
-from .method import Goal
+from .method import GivenGoal, as_goal
 from .plan import Execution, Plan, Wishes
 from .presets import Preset
+from .select import choose
 from .selection import By
 from .tensorboard import check_board, with_tensorboard
 from .where import geometry_of
@@ -37,7 +38,7 @@ def embed(
     signature: Signature | None = None,
     product: str | Product | None = None,
     beta: float | None = None,
-    goal: Goal = "balanced",
+    goal: GivenGoal = "balanced",
     by: By = "graph",
     seed: int = 0,
     seeds: int = 1,
@@ -162,7 +163,7 @@ def embed(
     >>> embed(datasets.karate(), p=3, q=1, iterations=5, quiet=True)
     Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
     """
-    data = find_graph(graph, weight)
+    data = find_graph(graph, weight, quiet=quiet)
     callbacks = _as_list(callback)
     check_board(tensorboard)
     named = located(signature, p, q, dim, flat=flat)
@@ -177,14 +178,14 @@ def embed(
         preset,
         time_limit,
         Place(device, backend, threads, precision),
-        goal,
+        as_goal(goal),
         by,
         seeds,
         old,
     )
     execution = Execution(plan, data, quiet=quiet)
     with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
-        execution.choose()
+        choose(execution)
         with with_tensorboard(tensorboard, data, execution.configs) as boards:
             return execution.train([*boards, *callbacks])
 

@@ -69,11 +69,11 @@ def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
 
     Its graph holds the ties of both, where those of the embedding are known.
     """
-    n, ids, graph = len(embedding), [*embedding.ids, *new.ids], _known_ties(embedding)
+    n, ids, graph = len(embedding), [*embedding.ids, *new.ids], embedding.ties
     if graph is not None:
         found = NewNodes.of(ties, embedding).ties
-        ends = np.concatenate((graph.edges, found.ends + np.array([n, 0])))
-        graph = Graph.from_arrays(*ends.T, np.append(graph.weights, found.weights), ids=ids)
+        first, second = np.concatenate((graph.edges, found.ends + np.array([n, 0]))).T
+        graph = Graph.from_arrays(first, second, np.append(graph.weights, found.weights), ids=ids)
     record = replace(new.record, graph=GraphRecord(nodes=len(ids), edges=None if graph is None else graph.n_edges))
     popularity = None
     if embedding.popularity is not None and new.popularity is not None:
@@ -84,16 +84,6 @@ def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
     return Embedding(
         ids, points, embedding.manifold, record, graph, popularity=popularity, labels=labels, attributes=columns
     )
-
-
-def _known_ties(embedding: Embedding) -> Graph | None:
-    """The graph of an embedding, or the ties that its folder holds, with weights of 1; None where neither is known."""
-    tied = [embedding.tied_to(row) for row in range(len(embedding))] if embedding.graph is None else []
-    lists = [rows for rows in tied if rows is not None]
-    if not lists:
-        return embedding.graph
-    first, second = np.repeat(np.arange(len(lists)), list(map(len, lists))), np.concatenate(lists)
-    return Graph.from_arrays(first[first < second], second[first < second], ids=embedding.ids)
 
 
 def _as_ties(ties: object) -> Graph:

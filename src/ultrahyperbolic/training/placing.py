@@ -252,8 +252,9 @@ class Placing:
             counts = torch.zeros(indices.shape, dtype=torch.float64)
         else:
             offset, nodes = float(self.rng.random(dtype=np.float32)), max(1, _AT_ONCE // (starts * n))
-            found = [self._chosen(z, some, temperature, offset) for some in torch.arange(count).split(nodes)]
-            indices, counts = (torch.cat(parts, 1) for parts in zip(*found, strict=True))
+            parts = (torch.arange(start, min(start + nodes, count)) for start in range(0, count, nodes))
+            found = [self._chosen(z, some, temperature, offset) for some in parts]
+            indices, counts = (torch.cat(tensors, 1) for tensors in zip(*found, strict=True))
         tied = torch.zeros(indices.shape, dtype=torch.bool)
         start, tie, column = (indices[:, self.tied[0]] == self.tied[1][:, None]).nonzero().T
         tied[start, self.tied[0][tie], column] = True

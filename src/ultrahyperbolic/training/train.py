@@ -62,6 +62,14 @@ def has_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place
     return fits(problem, place, _start_bytes(problem, configs))
 
 
+def batches(graph: Graph, configs: list[TrainingConfig], place: Place) -> list[list[TrainingConfig]]:
+    """The trainings in batches for which there is memory at a settled place; one that has none is a batch itself."""
+    if len(configs) == 1 or has_memory(problem_of(graph, configs), configs, place):
+        return [configs]
+    half = len(configs) // 2
+    return [*batches(graph, configs[:half], place), *batches(graph, configs[half:], place)]
+
+
 def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
     some = [part for config in configs if config.start == "spectral" for part in config.geometry.parts]
     kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
