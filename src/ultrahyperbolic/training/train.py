@@ -167,24 +167,16 @@ def embed_many(
         check_positive("time_limit", time_limit)
     problem = problem_of(graph, configs)
     check_memory(problem, configs, place)
-    found = _train(graph, problem, configs, place, time_limit, quiet, callbacks, checkpoint, start, asked)
+    batch = Batch(problem, configs, place, _starting_state(graph, configs, checkpoint, start), time_limit, checkpoint)
+    found = _train(graph, batch, callbacks, asked, quiet=quiet)
     device = settle(place, graph.n_nodes).torch_device
     return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
 
 
 def _train(
-    graph: Graph,
-    problem: Problem,
-    configs: Sequence[TrainingConfig],
-    place: Place,
-    time_limit: float | None,
-    quiet: bool,
-    callbacks: Sequence[Callback[BatchState]],
-    checkpoint: Checkpoint[BatchState] | None,
-    given: Given | None,
-    asked: Callable[[], bool],
+    graph: Graph, batch: Batch, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool], *, quiet: bool
 ) -> list[Embedding]:
-    batch = Batch(problem, configs, place, _starting_state(graph, configs, checkpoint, given), time_limit, checkpoint)
+    configs = batch.configs
     if not quiet and configs[0].preset is not None:
         for preset in PRESETS:
             if configs[0].preset == preset:
