@@ -12,7 +12,7 @@ from ..checks import check_count
 from ..objective.ranking import MAX_NODES
 from . import reference, sampled
 from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
-from .communicator import Communicator, ProcessesError, communicator, own_device
+from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
 from .numba import kind as numba_kind
 from .triton import kind as triton_kind
 
@@ -37,7 +37,10 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     processes call this together, and each gets its engine.
     """
     group = communicator()
-    return group.made(lambda: _made(problem, place, group, exact_end=exact_end))
+    engine = group.made(lambda: _made(problem, place, group, exact_end=exact_end))
+    if group.size > 1 and torch.cuda.is_initialized():
+        check_same(group, {"device": torch.cuda.get_device_name()})
+    return engine
 
 
 def _made(problem: Problem, place: Place, group: Communicator, *, exact_end: bool) -> Engine:
