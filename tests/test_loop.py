@@ -22,8 +22,8 @@ class Count:
 class Counter:
     """Its losses are 100 less the iteration; it is done after ``last`` iterations."""
 
-    def __init__(self, last=math.inf, *, says=None, seconds=0.0):
-        self.last, self.says, self.seconds, self.asked, self.heard = last, says, seconds, [], []
+    def __init__(self, last=math.inf, *, seconds=0.0):
+        self.last, self.seconds, self.asked = last, seconds, []
 
     def advance(self, state, iterations):
         self.asked.append(iterations)
@@ -36,10 +36,6 @@ class Counter:
         return np.stack((losses, losses + 1.0))
 
     overhead = 0.0
-
-    def agree(self, word):
-        self.heard.append(word)
-        return word if self.says is None else self.says.pop(0)
 
 
 def test_it_performs_all_iterations_and_tells_every_callback_of_each_chunk():
@@ -107,15 +103,26 @@ def test_ctrl_c_ends_it_with_what_was_performed():
     assert outcome.losses.shape == (2, 3)
 
 
-def test_the_engine_has_the_last_word_on_stopping():
-    """As where several processes decide as one."""
-    engine = Counter(says=["", "", "TIME_LIMIT reached the time limit of 5 s"])
-    outcome = run(engine, Count(), 50)
-    assert outcome.ending == (Stopped.TIME_LIMIT, "reached the time limit of 5 s")
-    assert engine.heard == ["", "", ""]
-    engine = Counter()
-    run(engine, Count(), 2)
-    assert engine.heard[-1] == "ITERATIONS reached 2 iterations"
+def test_several_processes_do_what_the_first_decides():
+    """Another takes as many steps as the first, and ends with it, whatever its own clock says."""
+    sent = []
+    first, second = Counter(), Counter(seconds=0.02)
+    outcome = run(first, Count(), 50, time_limit=60.0, share=lambda decision: sent.append(decision) or decision)
+    assert outcome.ending == sent[-1][0] == (Stopped.ITERATIONS, "reached 50 iterations")
+    waiting = list(sent)
+    other = run(second, Count(), 50, time_limit=1e-9, share=lambda own: waiting.pop(0))
+    assert (other.ending, second.asked, waiting) == (outcome.ending, first.asked, [])
+    np.testing.assert_array_equal(other.losses, outcome.losses)
+
+
+def test_several_processes_are_told_of_ctrl_c():
+    def press(now):
+        raise KeyboardInterrupt
+
+    sent = []
+    run(Counter(), Count(), 50, callbacks=[Every(3, press)], share=lambda decision: sent.append(decision) or decision)
+    assert [ending for ending, _ in sent[:-1]] == [None] * (len(sent) - 1)
+    assert sent[-1][0] == (Stopped.INTERRUPTED, "interrupted")
 
 
 def test_slow_iterations_come_in_small_chunks():

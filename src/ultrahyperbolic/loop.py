@@ -91,10 +91,6 @@ class Advances(Protocol[S_contra]):
         """Seconds that a chunk takes beside its iterations, such as for moving its state to a device and back."""
         ...
 
-    def agree(self, word: str) -> str:
-        """The word itself; where several processes must decide as one, the word of the first of them."""
-        ...
-
 
 @dataclass(frozen=True)
 class Checkpoint(Generic[S]):
@@ -136,6 +132,10 @@ Callback = Callable[[Progress[S]], object]
 """Called after each chunk; returning True stops."""
 
 
+Decision = tuple[Ending | None, int]
+"""Why it is over, or None to go on for this many iterations."""
+
+
 @dataclass(frozen=True)
 class Every(Generic[S]):
     """A callback that is called at the multiples of so many iterations, at which chunks then end.
@@ -170,11 +170,13 @@ def run(
     time_limit: float | None = None,
     losses_so_far: Floats | None = None,
     seconds_so_far: float = 0.0,
+    share: Callable[[Decision], Decision] = lambda decision: decision,
 ) -> Outcome:
     """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
 
     Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a `Checkpoint`,
-    whose state ``state`` then is; the time limit counts them.
+    whose state ``state`` then is; the time limit counts them. Of several processes that run the same loop, ``share``
+    gives what the first has decided.
     """
     started = time.monotonic() - seconds_so_far
     chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
@@ -184,12 +186,13 @@ def run(
         while True:
             # The first chunk is computed whatever time there is: something should come of a training.
             seconds = time.monotonic() - started if chunks else 0.0
-            ending = _agreed(engine, ending or state.ending or _limit(state, iterations, seconds, time_limit))
+            ending = ending or state.ending or _limit(state, iterations, seconds, time_limit)
+            until = [stop - state.iteration % stop for stop in stops]
+            ending, count = share((ending, min(size, iterations - state.iteration, *until)))
             if ending is not None:
                 break
             before = time.monotonic()
-            until = [stop - state.iteration % stop for stop in stops]
-            chunk = engine.advance(state, min(size, iterations - state.iteration, *until))
+            chunk = engine.advance(state, count)
             now = time.monotonic()
             performed = chunk.shape[1]
             if performed == 0:
@@ -204,7 +207,8 @@ def run(
             if any(answers):
                 ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
     except KeyboardInterrupt:
-        ending = Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value)
+        ending, _ = share((Ending(Stopped.INTERRUPTED, Stopped.INTERRUPTED.value), 0))
+    assert ending is not None
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((state.runs, 0))
     return Outcome(losses, ending, time.monotonic() - started)
 
@@ -216,12 +220,6 @@ def _limit(state: State, iterations: int, seconds: float, time_limit: float | No
     if time_limit is not None and seconds >= time_limit:
         return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
     return None
-
-
-def _agreed(engine: Advances[S], ending: Ending | None) -> Ending | None:
-    """The ending, or None to go on, as the engine's processes decide it together."""
-    why, _, text = engine.agree("" if ending is None else f"{ending.why.name} {ending.text}").partition(" ")
-    return Ending(Stopped[why], text) if why else None
 
 
 def _last(losses: Floats) -> Floats:

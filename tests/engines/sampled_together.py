@@ -11,9 +11,8 @@ import torch
 
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, Place, Problem, RunSpec, Schedule
-from ultrahyperbolic.engines.group import joined
+from ultrahyperbolic.engines.communicator import communicator, joined
 from ultrahyperbolic.engines.registry import make_engine
-from ultrahyperbolic.engines.serving import serve
 from ultrahyperbolic.objective import RankedPairs, SampleSizes, tables
 
 NODES, MANIFOLD = 1000, PseudoHyperboloid(2, 2)
@@ -41,7 +40,7 @@ def trained(scope):
     losses = [engine.advance(state, 5)]
     state.points[0, 7] = state.points[0, 8]  # as a step that is taken back
     losses += [engine.advance(state, 10)]
-    after = engine.first.evaluate(state)
+    after = engine.estimate(state)
     losses.append(engine.advance(state, 5))
     engine.close()
     arrays = [*losses, state.points, state.best, state.offsets, *before[:2], *after[:2], after.offsets]
@@ -50,10 +49,10 @@ def trained(scope):
 
 def main():
     tables._AT_ONCE = 1000  # a batch has many blocks
-    if int(os.environ.get("RANK", "0")):
-        sys.exit(serve())
     with joined() if "RANK" in os.environ else nullcontext():
-        np.savez(sys.argv[1], **trained("graph"), **trained("node"))
+        found = trained("graph") | trained("node")
+        if communicator().rank == 0:
+            np.savez(sys.argv[1], **found)
 
 
 if __name__ == "__main__":

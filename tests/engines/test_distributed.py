@@ -13,15 +13,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from machines import ON_LINUX
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.cli.torchrun import is_first, started_by_torchrun, was_restarted
-from ultrahyperbolic.engines import distributed, group, memory, registry
+from ultrahyperbolic.engines import communicator as together
+from ultrahyperbolic.engines import memory, registry
 from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.communicator import Communicator, ProcessesError, communicator, processes_here
+from ultrahyperbolic.engines.numba.engine import exchange_slabs
 from ultrahyperbolic.engines.numba.streaming import workspace
-from ultrahyperbolic.engines.processes import ProcessesError, processes, processes_here, set_processes
 from ultrahyperbolic.objective import RankedPairs
 
 SOURCE = Path(uh.__file__).parent.parent
@@ -174,10 +177,9 @@ def test_a_process_that_does_not_answer_ends_the_training(silent, ties, tmp_path
 
 ALONE_FOR_LONG = """
 import os, time
-from ultrahyperbolic.engines.group import joined
-from ultrahyperbolic.engines.serving import serve
+from ultrahyperbolic.engines.communicator import help_first, joined
 if os.environ["RANK"] == "1":
-    raise SystemExit(serve())
+    raise SystemExit(help_first())
 with joined():
     time.sleep(15)
 """
@@ -193,7 +195,7 @@ def test_the_first_process_may_work_alone_for_longer(tmp_path):
 def test_a_wrong_timeout_is_refused(text, monkeypatch):
     monkeypatch.setenv("ULTRAHYPERBOLIC_TIMEOUT", text)
     with pytest.raises(ProcessesError, match="ULTRAHYPERBOLIC_TIMEOUT must be a number of seconds above 0"):
-        group.patience()
+        together.patience()
 
 
 def test_too_many_processes_are_one_line(tmp_path):
@@ -204,54 +206,65 @@ def test_too_many_processes_are_one_line(tmp_path):
     assert not (tmp_path / "run").exists(), "nothing is written"
 
 
+class Several(Communicator):
+    """One of several processes, whose bytes lie in a list."""
+
+    def __init__(self, rank, size, sent=None):
+        self.rank, self.size, self.sent = rank, size, sent
+
+    def gather_bytes(self, mine, sizes):
+        self.sent[self.rank] = mine
+        assert len(mine) == sizes[self.rank]
+        return [
+            torch.zeros(size, dtype=torch.uint8) if raw is None else raw
+            for raw, size in zip(self.sent, sizes, strict=True)
+        ]
+
+
 def test_slabs_are_shared_out_whole():
     for count in (1, 4, 16, 64):
         for world in range(1, 8):
-            owned = [list(group.owned(count, rank, world)) for rank in range(world)]
+            owned = [list(Several(rank, world).owned(count)) for rank in range(world)]
             assert [s for mine in owned for s in mine] == list(range(count))
             assert max(map(len, owned)) - min(map(len, owned)) <= 1
 
 
-def test_slabs_travel_unchanged():
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_slabs_travel_unchanged(dtype):
     rng = np.random.default_rng(0)
-    here, there = workspace(1000, 3), workspace(1000, 3)
-    for s in range(len(here.sums)):
-        here.sums[s] = rng.normal(size=2)
-        here.gradients[s][:, here.slabs[s] :] = rng.normal(size=(3, 1000 - here.slabs[s]))
-    for rank in range(3):
-        mine = group.owned(len(here.sums), rank, 3)
-        packed = distributed._packed(here, mine)
-        assert len(packed) == distributed._packed_size(here, mine)
-        distributed._unpack(there, mine, packed)
-    np.testing.assert_array_equal(here.sums, there.sums)
-    np.testing.assert_array_equal(here.gradients, there.gradients)
+    sent, spaces = [None] * 3, [workspace(1000, 3, dtype) for _ in range(3)]
+    for rank, space in enumerate(spaces):
+        for s in Several(rank, 3).owned(len(space.sums)):
+            space.sums[s] = rng.normal(size=2)
+            space.gradients[s][:, space.slabs[s] :] = rng.normal(size=(3, 1000 - space.slabs[s]))
+        exchange_slabs(Several(rank, 3, sent), space)
+    for rank, space in enumerate(spaces):
+        exchange_slabs(Several(rank, 3, sent), space)
+    for space in spaces[1:]:
+        np.testing.assert_array_equal(space.sums, spaces[0].sums)
+        np.testing.assert_array_equal(space.gradients, spaces[0].gradients)
+    assert spaces[0].sums.all()
 
 
-def digest(seed=0, **changed):
-    rng = np.random.default_rng(seed)
-    pairs = RankedPairs(50, np.sort(rng.permutation(50).reshape(25, 2)), np.zeros(25, dtype=np.int64))
-    schedule = Schedule.constant(3, temperature=changed.pop("temperature", 0.1), step=0.1)
-    setup = group.Setup("numba", changed.pop("threads", 1), "float64")
-    specs = [RunSpec(PseudoHyperboloid(2, 2), schedule, **changed)]
-    return group.Opening(setup, 50, specs, 1, False, {"torch": "2"}).digest(pairs.edges, pairs.weaker)
+def test_other_versions_are_told_apart():
+    class Other(Communicator):
+        def gather(self, mine):
+            return [mine, mine | {"numpy": "0.9"}]
 
-
-def test_digests_tell_graphs_and_settings_apart():
-    same = {digest(), digest()}
-    others = {digest(1), digest(temperature=0.2), digest(popularity=True), digest(threads=2)}
-    assert len(same) == 1
-    assert len(same | others) == 5
+    together.check_same(Communicator(), {"numpy": "2.0"})
+    with pytest.raises(ProcessesError, match=r"^process 1: other versions .*\(numpy 0\.9 here, 2\.0 there\)"):
+        together.check_same(Other(), {"torch": "2", "numpy": "2.0"})
 
 
 def test_an_ordinary_process_is_alone(monkeypatch):
     for name in ("WORLD_SIZE", "RANK", "MASTER_ADDR", "TORCHELASTIC_RESTART_COUNT"):
         monkeypatch.delenv(name, raising=False)
-    assert (started_by_torchrun(), is_first(), was_restarted(), processes()) == (False, True, False, 1)
+    assert (started_by_torchrun(), is_first(), was_restarted(), communicator().size) == (False, True, False, 1)
     monkeypatch.setenv("MASTER_ADDR", "localhost")
     monkeypatch.setenv("WORLD_SIZE", "2")
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    assert (started_by_torchrun(), is_first(), was_restarted(), processes()) == (True, False, True, 1)
+    assert (started_by_torchrun(), is_first(), was_restarted(), communicator().size) == (True, False, True, 1)
 
 
 def test_each_process_of_a_machine_needs_memory(monkeypatch):
@@ -269,14 +282,12 @@ def test_each_process_of_a_machine_needs_memory(monkeypatch):
 def test_processes_on_other_machines_have_memory_of_their_own(monkeypatch):
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "2")
     assert processes_here() == 1
-    set_processes(4)
+    monkeypatch.setattr(together, "communicator", lambda: Several(0, 4))
     assert processes_here() == 2
-    set_processes(1)
 
 
 def test_what_one_process_computes_is_refused_to_several(monkeypatch):
-    monkeypatch.setattr(registry, "processes", lambda: 2)
-    monkeypatch.setattr(distributed, "processes", lambda: 2)
+    monkeypatch.setattr(registry, "communicator", lambda: Several(0, 2))
     pairs = RankedPairs(1000, np.array([[0, 1]]), np.zeros(1, dtype=np.int64))
     spec = RunSpec(PseudoHyperboloid(2, 2), Schedule.constant(3, temperature=0.1, step=0.1))
     with pytest.raises(ProcessesError, match="backend 'reference' computes in one process"):

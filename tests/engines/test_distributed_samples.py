@@ -16,10 +16,8 @@ from machines import ON_CUDA
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
-from ultrahyperbolic.engines import group
 from ultrahyperbolic.engines.base import BatchState, Problem, RunSpec, Schedule
-from ultrahyperbolic.engines.distributed_samples import DistributedSampledEngine
-from ultrahyperbolic.engines.processes import ProcessesError
+from ultrahyperbolic.engines.communicator import Communicator, ProcessesError, joined, own_device
 from ultrahyperbolic.engines.sampled import SampledEngine
 from ultrahyperbolic.objective import RankedPairs, SampledLoss, SampleSizes, tables
 from ultrahyperbolic.objective.tables import Measure
@@ -98,8 +96,8 @@ def test_ctrl_c_is_answered_by_the_first_process(tmp_path):
 def group_of_one(monkeypatch):
     for name, value in {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0", "RANK": "0", "WORLD_SIZE": "1"}.items():
         monkeypatch.setenv(name, value)
-    with group.joined():
-        yield
+    with joined() as group:
+        yield group
 
 
 def test_tensors_travel_unchanged(group_of_one):
@@ -107,19 +105,41 @@ def test_tensors_travel_unchanged(group_of_one):
         (torch.tensor(0.5), torch.arange(3, dtype=torch.float32), torch.randn(5, 2, dtype=torch.float64)),
         (torch.tensor(-torch.inf), torch.zeros(0, dtype=torch.float32), torch.randn(4, 3).T),
     ]
-    found = group.gather_tensors(sent, torch.device("cpu"))
+    found = group_of_one.gather_tensors(iter(sent), torch.device("cpu"))
     for some, others in zip(sent, found, strict=True):
         for tensor, other in zip(some, others, strict=True):
             assert (tensor.dtype, tensor.shape) == (other.dtype, other.shape)
             assert torch.equal(tensor, other)
 
 
-def trained(kind, device, iterations=20):
+def test_what_is_shared_keeps_its_arrays(group_of_one, monkeypatch):
+    """Another process reads what the first has sent."""
+    fixed = np.arange(6.0).reshape(2, 3)
+    fixed.flags.writeable = False
+    value = {"words": "a", "empty": np.empty((0, 2)), "fixed": fixed, "turned": np.arange(6).reshape(2, 3).T}
+    sent = []
+    with monkeypatch.context() as patched:
+        patched.setattr(group_of_one, "head", sent.append)
+        patched.setattr(group_of_one, "follow", lambda tensor: sent.append(tensor.clone()))
+        assert group_of_one.share(value) is value
+    with monkeypatch.context() as patched:
+        sent.insert(0, -1)  # that there is nothing yet
+        patched.setattr(group_of_one, "rank", 1)
+        patched.setattr(group_of_one, "head", lambda number: sent.pop(0))
+        patched.setattr(group_of_one, "follow", lambda tensor: tensor.copy_(sent.pop(0)))
+        found = group_of_one.share(None)
+    assert (found.pop("words"), sent) == ("a", [])
+    for name, array in found.items():
+        np.testing.assert_array_equal(array, value[name])
+        assert array.flags.writeable == value[name].flags.writeable
+
+
+def trained(group, device, iterations=20):
     rng = np.random.default_rng(0)
     pairs = RankedPairs(60, np.sort(rng.permutation(60).reshape(30, 2)), np.zeros(30, dtype=np.int64))
     schedule = Schedule.constant(iterations, temperature=0.1, step=1e-3)
     specs = [RunSpec(Q22, schedule, "smoothed", sample=SampleSizes(10, 8))]
-    engine = kind(*Problem(pairs, specs), device=torch.device(device), threads=1)
+    engine = SampledEngine(*Problem(pairs, specs), device=torch.device(device), threads=1, communicator=group)
     state = BatchState.start([Q22.random(60, scale=0.3, generator=torch.Generator().manual_seed(0)).numpy()])
     losses = np.concatenate([engine.advance(state, iterations // 2) for _ in range(2)], 1)
     engine.close()
@@ -127,13 +147,13 @@ def trained(kind, device, iterations=20):
 
 
 def test_a_group_of_one_trains_as_one(group_of_one):
-    for found, expected in zip(trained(DistributedSampledEngine, "cpu"), trained(SampledEngine, "cpu"), strict=True):
+    for found, expected in zip(trained(group_of_one, "cpu"), trained(Communicator(), "cpu"), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 
 @ON_CUDA
 def test_nccl_carries_what_cuda_devices_say(group_of_one):
-    for found, expected in zip(trained(DistributedSampledEngine, "cuda"), trained(SampledEngine, "cuda"), strict=True):
+    for found, expected in zip(trained(group_of_one, "cuda"), trained(Communicator(), "cuda"), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-9)
 
 
@@ -149,8 +169,8 @@ def test_what_is_missing_for_cuda_is_said(devices, nccl, local, words, monkeypat
     monkeypatch.setenv("LOCAL_RANK", str(local))
     monkeypatch.setenv("LOCAL_WORLD_SIZE", "3")
     with pytest.raises(ProcessesError, match=words):
-        group.own_device("cuda")
-    assert group.own_device("cpu") == torch.device("cpu")
+        own_device(torch.device("cuda"))
+    assert own_device(torch.device("cpu")) == torch.device("cpu")
 
 
 @pytest.mark.parametrize("ways", [2, 3, 4])

@@ -117,7 +117,6 @@ def test_engines_are_made_of_a_problem_and_a_place():
         assert (engine.pairs, engine.specs) == (problem.pairs, problem.specs)
         assert (engine.best_every, engine.stop_when_ordered) == (7, True)
         assert engine.name == kind_of(engine.name).name
-        assert engine.agree("word") == "word"
         engine.close()
 
 

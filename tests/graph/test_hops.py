@@ -1,8 +1,9 @@
-"""Hops against networkx, by scipy and by numpy alone."""
+"""Hops against networkx."""
 
 from __future__ import annotations
 
 import tracemalloc
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -24,23 +25,11 @@ GRAPHS = {
 }
 
 
-@pytest.fixture(params=["scipy", "numpy"])
-def by(request, monkeypatch):
-    """Which of the two counts."""
-    if request.param == "scipy":
-        pytest.importorskip("scipy")
-    monkeypatch.setattr(hops, "find_spec", lambda name: name if request.param == "scipy" else None)
-
-
 @pytest.mark.parametrize("graph", GRAPHS.values(), ids=GRAPHS.keys())
-@pytest.mark.parametrize("block", [None, 7, "together"])
-def test_hops_are_shortest_paths(graph, block, by, monkeypatch):
-    if block == "together":  # as in a large graph
-        monkeypatch.setattr(hops, "_LARGE", 0)
-        block = None
-    if block is not None:  # some sources at a time, and some edges
-        monkeypatch.setattr(hops, "_ENTRIES", 7 * graph().n_nodes)
-        monkeypatch.setattr(hops, "_EDGES", 5)
+@pytest.mark.parametrize("few", [hops._FEW, 0, 1 << 20], ids=["as it is", "edge by edge", "all edges of a level"])
+def test_hops_are_shortest_paths(graph, few, monkeypatch):
+    monkeypatch.setattr(hops, "_FEW", few)
+    monkeypatch.setattr(hops, "_AT_ONCE", 7)
     graph = graph()
     known = nx.Graph()
     known.add_nodes_from(range(graph.n_nodes))
@@ -54,13 +43,30 @@ def test_hops_are_shortest_paths(graph, block, by, monkeypatch):
         assert row.tolist() == [lengths.get(node, -1) for node in range(graph.n_nodes)]
 
 
-def test_no_sources_and_no_nodes(by):
+def test_a_source_may_be_given_twice():
+    found = hops_from(datasets.karate(), np.array([3, 0, 3]))
+    np.testing.assert_array_equal(found[0], found[2])
+    assert found[0, 3] == found[1, 0] == 0
+
+
+def test_long_paths_are_followed_by_their_ends_alone(monkeypatch):
+    """Not all edges for each of 5,000 levels: no more than twice what a search from each source looks at."""
+    seen, reduce = [], np.bitwise_or.reduceat
+    spying = SimpleNamespace(reduceat=lambda *a: seen.append(len(a[0])) or reduce(*a), at=np.bitwise_or.at)
+    monkeypatch.setattr(np, "bitwise_or", spying)
+    graph = Graph.from_arrays(np.arange(4999), np.arange(1, 5000))
+    found = hops_from(graph, np.arange(64))
+    np.testing.assert_array_equal(found, np.abs(np.arange(64)[:, None] - np.arange(5000)))
+    assert sum(seen) <= 2 * 64 * 2 * graph.n_edges
+
+
+def test_no_sources_and_no_nodes():
     assert hops_from(datasets.karate(), np.empty(0, np.int64)).shape == (0, 34)
     assert hops_from(Graph.from_arrays([], [], ids=0), np.empty(0, np.int64)).shape == (0, 0)
 
 
 @pytest.mark.parametrize("edges", [np.stack((np.zeros(8000, int), np.arange(1, 8001))), None], ids=["star", "random"])
-def test_memory_is_bounded(edges, by):
+def test_memory_is_bounded(edges):
     if edges is None:
         edges = np.random.default_rng(0).integers(0, 4000, (2, 60_000))
     graph = Graph.from_arrays(*edges)

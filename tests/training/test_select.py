@@ -14,7 +14,7 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.engines import memory
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.geometry import Geometry
-from ultrahyperbolic.training import plan, train
+from ultrahyperbolic.training import finish, plan, train
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.select import Row, _near, prior
@@ -131,7 +131,7 @@ def too_many(monkeypatch):
 def test_what_is_compared_of_a_large_graph_is_what_embed_trains(monkeypatch, too_many, backend):
     trained, embed_many = [], plan.embed_many
     monkeypatch.setattr(plan, "embed_many", lambda g, c, *a, **k: trained.extend(c) or embed_many(g, c, *a, **k))
-    monkeypatch.setattr(train.Finishing, "_begin", lambda *_: pytest.fail("all pairs end the training"))
+    monkeypatch.setattr(finish.Finishing, "_begin", lambda *_: pytest.fail("all pairs end the training"))
     uh.select(too_many, dim=1, iterations=48, seed=3, backend=backend, quiet=True)
     wishes, place = plan.Wishes(iterations=4), Place(backend=backend)
     for geometry in (Geometry(flat=1), Geometry(1, 0), Geometry(0, 1)):

@@ -25,9 +25,9 @@ def main() -> None:
         if _helps():
             import sys
 
-            from ..engines.serving import serve
+            from ..engines.communicator import help_first
 
-            sys.exit(serve())
+            sys.exit(help_first())
         from .commands import run
 
         try:

@@ -24,8 +24,7 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
         if not started_by_torchrun():
             command(*arguments, **options)
             return
-        from ..engines.group import ConnectionLostError, joined
-        from ..engines.processes import ProcessesError
+        from ..engines.communicator import ConnectionLostError, ProcessesError, joined
 
         try:
             with refusing(ProcessesError), joined():

@@ -106,7 +106,7 @@ def begin(task: Task) -> None:
 def train_and_keep(task: Task, keeping: Keeping) -> None:
     """Train, measure, save and report; Ctrl-C keeps the best points so far, and a checkpoint to go on from."""
     from ..loop import Stopped
-    from ..training.train import SOON_NODES
+    from ..training.batch import SOON_NODES
 
     graph, asked = task.execution.graph, _Asked(task)
     soon = graph.n_nodes <= SOON_NODES

@@ -343,26 +343,18 @@ class Engine(Protocol):
         """Seconds that a chunk of iterations takes beside them."""
         ...
 
-    def agree(self, word: str) -> str:
-        """The word itself; where several processes must decide as one, the word of the first of them."""
-        ...
-
     def close(self) -> None:
-        """Let go of memory and processes; the engine is not used after that."""
+        """Let go of memory; the engine is not used after that."""
         ...
 
 
-class OneProcess:
-    """What engines that compute in one process have in common."""
+class OnHost:
+    """What engines have in common that hold nothing elsewhere."""
 
     @property
     def overhead(self) -> float:
         """Nothing: the state is where they compute."""
         return 0.0
-
-    def agree(self, word: str) -> str:
-        """The word itself."""
-        return word
 
     def close(self) -> None:
         """Nothing is held that would have to be let go of."""

@@ -14,7 +14,7 @@ import torch
 
 from ..objective.ranking import MAX_NODES
 from .base import Memory, Place, Problem, batch_bytes
-from .processes import processes_here
+from .communicator import processes_here
 from .registry import kind_of, settle
 
 

@@ -23,7 +23,7 @@ from .base import (
     Evaluation,
     Floats,
     Memory,
-    OneProcess,
+    OnHost,
     Place,
     Problem,
     RunSpec,
@@ -37,7 +37,7 @@ _NODE_TABLES, _NODE_VALUES = 6, 10  # and where sums are by node: of a node and 
 
 
 @dataclass
-class ReferenceEngine(OneProcess):
+class ReferenceEngine(OnHost):
     """The definition: the torch objective and ``descent_step``, run after run. Any device.
 
     On the CPU it computes on one thread unless told otherwise, for torch's sums depend on how many there are.

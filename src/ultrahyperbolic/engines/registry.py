@@ -12,9 +12,8 @@ from ..checks import check_count
 from ..objective.ranking import MAX_NODES
 from . import reference, sampled
 from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
+from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
 from .numba import kind as numba_kind
-from .processes import ProcessesError, processes
-from .staged import StagedEngine
 from .triton import kind as triton_kind
 
 # Those that look at all pairs, the fastest first.
@@ -34,58 +33,46 @@ class SlowEngine(UserWarning):
 def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> Engine:
     """The engine for a problem where it was asked for; ``ValueError``, with the reason, where there is none.
 
-    With ``exact_end``, one that draws samples evaluates all pairs nevertheless, where there are not too many.
+    With ``exact_end``, one that draws samples evaluates all pairs nevertheless, where there are not too many. Several
+    processes call this together, and each gets its engine.
     """
+    group = communicator()
+    engine = group.made(lambda: _made(problem, place, group, exact_end=exact_end))
+    if group.size > 1 and torch.cuda.is_initialized():
+        check_same(group, {"device": torch.cuda.get_device_name()})
+    return engine
+
+
+def _made(problem: Problem, place: Place, group: Communicator, *, exact_end: bool) -> Engine:
     place = settle(place, problem.pairs.n_nodes, problem)
-    if processes() > 1:
-        return _distributed(problem, place, exact_end=exact_end)
-    engine = kind_of(place.backend).make(problem, place)
-    last = exact_place(place, problem) if place.backend == "sampled" and exact_end else None
-    return engine if last is None else StagedEngine(engine, kind_of(last.backend).make(problem, last))
+    if group.size > 1:
+        check_processes(problem, place)
+        place = replace(place, device=own_device(place.torch_device), threads=place.threads or 1)
+    if place.backend == "numba":
+        return numba_kind.KIND.make(problem, place, group)
+    if place.backend != "sampled":
+        return kind_of(place.backend).make(problem, place)
+    last = exact_place(place, problem) if exact_end else None
+    if last is None:
+        return sampled.KIND.make(problem, place, group)
+    if last.backend == "numba" and numba_kind.KIND.unfit_together(problem, group.size) is None:
+        return sampled.KIND.make(problem, place, group, numba_kind.KIND.make(problem, last, group))
+    return sampled.KIND.make(problem, place, group, kind_of(last.backend).make(problem, last))
 
 
 def check_processes(problem: Problem, place: Place) -> None:
     """Raise `ProcessesError` where the processes that there are cannot compute a problem at a settled place."""
-    if processes() == 1:
+    size = communicator().size
+    if size == 1:
         return
     if place.backend not in ("numba", "sampled"):
         raise ProcessesError(
             f"backend {place.backend!r} computes in one process: start it without torchrun, or use backend "
             "'sampled' or device 'cpu'"
         )
-    if place.backend == "numba":
-        from .distributed import unfit_for
-
-        why = unfit_for(problem, processes())
-        if why is not None:
-            raise ProcessesError(why)
-
-
-def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
-    """The engine of the first of several processes."""
-    check_processes(problem, place)
-    if place.backend == "numba":
-        from .distributed import DistributedEngine
-
-        return DistributedEngine(*problem, threads=place.threads or 1, precision=place.precision or "float64")
-    from .distributed_samples import DistributedSampledEngine
-
-    device = place.torch_device
-    engine = DistributedSampledEngine(
-        *problem, device=device, threads=place.threads or 1, precision=sampled.precision_of(place)
-    )
-    last = exact_place(place, problem) if exact_end else None
-    return engine if last is None else StagedEngine(engine, _last(problem, last))
-
-
-def _last(problem: Problem, place: Place) -> Engine:
-    """The engine that looks at all pairs where a training by several processes ends; that of the first, if need be."""
-    if place.backend == "numba":
-        from .distributed import unfit_for
-
-        if unfit_for(problem, processes()) is None:
-            return _distributed(problem, place, exact_end=False)
-    return kind_of(place.backend).make(problem, place)
+    why = numba_kind.KIND.unfit_together(problem, size) if place.backend == "numba" else None
+    if why is not None:
+        raise ProcessesError(why)
 
 
 def ends_exactly(n_nodes: int) -> bool:

@@ -31,11 +31,10 @@ from .base import (
     Backend,
     BatchState,
     Engine,
-    EngineKind,
     Evaluation,
     Floats,
     Memory,
-    OneProcess,
+    OnHost,
     Place,
     Precision,
     Problem,
@@ -44,6 +43,7 @@ from .base import (
     evaluation_shapes,
     unknown_space,
 )
+from .communicator import Communicator
 from .reference import torch_threads
 
 # Ties of a batch: on a CPU an iteration then takes a fraction of a second, and a GPU has enough to do.
@@ -100,7 +100,7 @@ class Held(NamedTuple):
 
 
 @dataclass
-class SampledEngine(OneProcess):
+class SampledEngine(OnHost):
     """Descends by samples. On the CPU results do not depend on the number of threads."""
 
     pairs: RankedPairs
@@ -112,9 +112,17 @@ class SampledEngine(OneProcess):
     """Of the CPU; as many as the machine has, unless given."""
     precision: Precision = "float64"
     """Of the pairs of a batch with the nodes that all of them meet."""
+    communicator: Communicator = field(default_factory=Communicator)
+    """Several processes share the blocks of a batch."""
+    evaluate_with: Engine | None = None
+    """Looks at all pairs where the training ends; default: a sample that is always the same."""
     name: str = "sampled"
 
     def __post_init__(self) -> None:
+        if self.communicator.size > 1:
+            self.name += f", {self.communicator.size} processes"
+        if self.evaluate_with is not None:
+            self.name += f", then {self.evaluate_with.name}"
         if self.stop_when_ordered:
             raise ValueError("samples do not tell whether every tie is shorter: stop='ordered' needs all pairs")
         self._pool: ThreadPoolExecutor | None = None
@@ -129,11 +137,14 @@ class SampledEngine(OneProcess):
                 )
             loss = losses[spec.scope].resized(sizes)
             judge = loss.resized(replace(sizes, others=_EVALUATED * sizes.others, per_end=_EVALUATED * sizes.per_end))
+            if self.device.type == "cuda":
+                loss.ways = judge.ways = self.communicator.size
             self._runs.append(_Run(spec, kernel_space(spec.manifold, spec.dissimilarity), loss, judge))
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations], each of its batch."""
         losses = np.full((len(self.specs), iterations), np.nan)
+        self._follow(torch.from_numpy(state.rows))
         with self._computing():
             for number, run in enumerate(self._runs):
                 held = self._hold(state, number, run.spec)
@@ -146,7 +157,20 @@ class SampledEngine(OneProcess):
         return losses
 
     def evaluate(self, state: BatchState) -> Evaluation:
-        """The objective where the batch stands, by a sample that is always the same, without moving it."""
+        """The objective where the batch stands, without moving it."""
+        return self.estimate(state) if self.evaluate_with is None else self.evaluate_with.evaluate(state)
+
+    def nearby(self) -> Callable[[BatchState], Evaluation]:
+        """The same for a series of states that hardly differ."""
+        return self.estimate if self.evaluate_with is None else self.evaluate_with.nearby()
+
+    def close(self) -> None:
+        """Let go of what evaluates."""
+        if self.evaluate_with is not None:
+            self.evaluate_with.close()
+
+    def estimate(self, state: BatchState) -> Evaluation:
+        """The objective where the batch stands, by a sample that is always the same."""
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
         found.longest[:] = found.shortest[:] = np.nan
         with self._computing():
@@ -159,10 +183,6 @@ class SampledEngine(OneProcess):
                 if estimate.offsets is not None:
                     found.offsets[number, nodes] = estimate.offsets.cpu().numpy()
         return found
-
-    def nearby(self) -> Callable[[BatchState], Evaluation]:
-        """The same, whatever the states."""
-        return self.evaluate
 
     def _iterate(self, state: BatchState, number: int, run: _Run, held: Held, iteration: int) -> float:
         """One iteration of a run: estimate, look at the best, move what was touched."""
@@ -213,7 +233,16 @@ class SampledEngine(OneProcess):
         width = spec.manifold.ambient_dim
         points, free = (torch.from_numpy(array[number, :, :width]) for array in (state.points, state.free))
         offsets = torch.from_numpy(state.offsets[number]).to(self.device) if spec.popularity else None
-        return Held(points.to(self.device), free.to(self.device) if spec.optimizer == "phi" else points, offsets)
+        points = points.to(self.device)
+        held = Held(points, free.to(self.device) if spec.optimizer == "phi" else points, offsets)
+        self._follow(held.points, *([held.free] if spec.optimizer == "phi" else []), held.offsets)
+        return held
+
+    def _follow(self, *tensors: Tensor | None) -> None:
+        """On CUDA, where sums have no order, take what the first process has; on the CPU it is the same."""
+        for tensor in tensors if self.device.type == "cuda" else ():
+            if tensor is not None:
+                self.communicator.follow(tensor)
 
     def _let_go(self, state: BatchState, number: int, spec: RunSpec, held: Held) -> None:
         """Let the batch know where a run stands; on the CPU it does."""
@@ -232,7 +261,10 @@ class SampledEngine(OneProcess):
         state.record["best_iteration"][number] = iteration
 
     def _map(self, work: Callable[[int], tuple[Tensor, ...]], numbers: Iterable[int]) -> Iterable[tuple[Tensor, ...]]:
-        return map(work, numbers) if self._pool is None else self._pool.map(work, numbers)
+        every = list(numbers)
+        mine = [every[k] for k in self.communicator.owned(len(every))]
+        found = map(work, mine) if self._pool is None else self._pool.map(work, mine)
+        return self.communicator.gather_tensors(found, self.device)
 
     @contextmanager
     def _computing(self) -> Iterator[None]:
@@ -272,10 +304,13 @@ class SampledKind:
             return Memory(batch_bytes(problem) + own)
         return Memory(batch_bytes(problem), own + 8 * problem.pairs.n_nodes * 6 * max(problem.widths))
 
-    def make(self, problem: Problem, place: Place) -> Engine:
+    def make(
+        self, problem: Problem, place: Place, group: Communicator | None = None, evaluate_with: Engine | None = None
+    ) -> Engine:
         """The engine."""
-        device = place.torch_device
-        return SampledEngine(*problem, device=device, threads=place.threads, precision=precision_of(place))
+        return SampledEngine(
+            *problem, place.torch_device, place.threads, precision_of(place), group or Communicator(), evaluate_with
+        )
 
 
-KIND: EngineKind = SampledKind()
+KIND = SampledKind()

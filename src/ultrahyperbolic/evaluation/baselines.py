@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 
 from ..graph import Graph
-from ..graph.hops import hops_from
+from ..graph.hops import WORD, levels_from
 from ..pairs import usable_threads
 from .inputs import Floats, Ints, both_ways
 
-_WORD = 64  # bits
 _BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
 
 
@@ -50,22 +50,13 @@ def closeness(graph: Graph) -> Floats:
 
     (r - 1)/(n - 1) · (r - 1)/Σ_j hops(i, j), over the r nodes of the component of i, which is Wasserman and Faust's
     form for graphs of several components; 0 for a node without edges.
-
-    A breadth-first search from 64 nodes at once, a bit of a word for each: n/64 searches of O(m) a level, on all cores.
-    Where a search has more levels than nodes that it starts from, a search from each of them is faster.
     """
-    n = graph.n_nodes
-    offsets, heads = graph.neighbor_lists
-    joined = np.flatnonzero(graph.degree)
-    first = offsets[joined]
-
-    def search(sources: Ints) -> tuple[Ints, Ints]:
-        return _search(n, sources, joined, first, heads) or _search_each(graph, sources)
-
+    n, joined = graph.n_nodes, np.flatnonzero(graph.degree)
+    _ = graph.neighbor_lists  # made once, before threads ask for it
     hops, reached = np.zeros(n), np.zeros(n)
     with ThreadPoolExecutor(usable_threads()) as pool:
-        sources = [joined[start : start + _WORD] for start in range(0, len(joined), _WORD)]
-        for some_hops, some_reached in pool.map(search, sources):
+        sources = [joined[start : start + WORD] for start in range(0, len(joined), WORD)]
+        for some_hops, some_reached in pool.map(partial(_sums, graph), sources):
             hops += some_hops
             reached += some_reached
     near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
@@ -74,46 +65,22 @@ def closeness(graph: Graph) -> Floats:
 
 def sampled_closeness(graph: Graph, *, sources: int = 256, seed: int = 0) -> Floats:
     """Closeness estimated from the hops to some nodes, drawn among those with an edge: float64 [n]."""
-    n = graph.n_nodes
-    offsets, heads = graph.neighbor_lists
-    joined = np.flatnonzero(graph.degree)
-    first = offsets[joined]
+    n, joined = graph.n_nodes, np.flatnonzero(graph.degree)
     drawn = np.sort(np.random.default_rng(seed).choice(joined, min(sources, len(joined)), replace=False))
     hops, reached = np.zeros(n), np.zeros(n)
-    for start in range(0, len(drawn), _WORD):
-        some = drawn[start : start + _WORD]
-        some_hops, some_reached = _search(n, some, joined, first, heads) or _search_each(graph, some)
+    for start in range(0, len(drawn), WORD):
+        some_hops, some_reached = _sums(graph, drawn[start : start + WORD])
         hops += some_hops
         reached += some_reached
     near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
     return near * reached * (len(joined) / max(len(drawn), 1)) / max(n - 1, 1)
 
 
-def _search(n: int, sources: Ints, joined: Ints, first: Ints, heads: Ints) -> tuple[Ints, Ints] | None:
-    """Σ hops to at most 64 sources and how many of them are reached, [n] each; nothing where it has too many levels.
-
-    The neighbours of node ``joined[k]`` are ``heads`` from ``first[k]`` on.
-    """
-    hops, reached = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
-    seen = np.zeros(n, dtype=np.uint64)
-    seen[sources] = np.uint64(1) << np.arange(len(sources), dtype=np.uint64)
-    frontier, level = seen.copy(), 0
-    while frontier.any():
-        level += 1
-        if level > _WORD:
-            return None
-        arriving = np.zeros_like(seen)
-        arriving[joined] = np.bitwise_or.reduceat(frontier[heads], first)
-        frontier = arriving & ~seen
-        seen |= frontier
-        # Hops are symmetric, so what reaches a node from the sources is what the node has to go.
-        count = _BITS_SET[frontier.view(np.uint16)].reshape(n, 4).sum(1)
-        hops += level * count
-        reached += count
+def _sums(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
+    """Σ hops to at most 64 sources and how many of them are reached, [n] each."""
+    hops, reached = np.zeros(graph.n_nodes, dtype=np.int64), np.zeros(graph.n_nodes, dtype=np.int64)
+    for level, nodes, words in levels_from(graph, sources):
+        count = _BITS_SET[words.view(np.uint16)].reshape(len(nodes), 4).sum(1)
+        hops[nodes] += level * count
+        reached[nodes] += count
     return hops, reached
-
-
-def _search_each(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:
-    """The same from one source after the other."""
-    hops = hops_from(graph, sources)
-    return hops.sum(0, where=hops > 0, dtype=np.int64), (hops > 0).sum(0)

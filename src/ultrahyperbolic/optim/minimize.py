@@ -224,10 +224,6 @@ class _Autograd:
         """Nothing."""
         return 0.0
 
-    def agree(self, word: str) -> str:
-        """One process decides for itself."""
-        return word
-
 
 def _step_of(
     state: _State, method: Method, direction: Direction, lr: float | None, momentum: float, max_step: float | None

@@ -49,10 +49,6 @@ class Finishing:
         """The engine's."""
         return self.engine.overhead
 
-    def agree(self, word: str) -> str:
-        """As the engine does."""
-        return self.engine.agree(word)
-
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform some iterations, changing the state; the losses [B, iterations performed]."""
         if state.iteration < self.descents:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
-from ..engines.base import BatchState, Place
+from ..engines.base import BatchState, Place, Problem
+from ..engines.communicator import communicator
 from ..engines.registry import make_engine
 from ..graph import Graph
 from .config import TrainingConfig
@@ -30,17 +32,10 @@ class Pace:
     @classmethod
     def of(cls, graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> Pace:
         """Measured on points near the pole; what is compiled is compiled before the clock runs."""
-        engine = make_engine(problem_of(graph, configs), place, exact_end=configs[0].finish > 0.0)
-        try:
-            state = BatchState.start([replace(config, start="pole").starting_points(graph) for config in configs])
-            engine.evaluate(state)
-            evaluation = _seconds(lambda: engine.evaluate(state))
-            engine.advance(state, 1)
-            timed = min(_TIMED, configs[0].descents - 1)
-            descent = _seconds(lambda: engine.advance(state, timed)) / timed if timed else evaluation
-        finally:
-            engine.close()
-        return cls(descent, evaluation)
+        state = BatchState.start([replace(config, start="pole").starting_points(graph) for config in configs])
+        timed, exact_end = min(_TIMED, configs[0].descents - 1), configs[0].finish > 0.0
+        trial = partial(_timed, problem_of(graph, configs), place, state, timed, exact_end=exact_end)
+        return cls(*communicator().perform(trial))
 
     def expected(self, config: TrainingConfig) -> float:
         """Seconds that a training takes at most."""
@@ -54,6 +49,19 @@ class Pace:
             return config
         fewer = int(config.iterations * _PLANNED * limit / expected)
         return replace(config, iterations=min(config.iterations, max(_FEWEST, fewer)))
+
+
+def _timed(problem: Problem, place: Place, state: BatchState, timed: int, *, exact_end: bool) -> tuple[float, float]:
+    """Seconds of an iteration of descent, and of an evaluation."""
+    engine = make_engine(problem, place, exact_end=exact_end)
+    try:
+        engine.evaluate(state)
+        evaluation = _seconds(lambda: engine.evaluate(state))
+        engine.advance(state, 1)
+        descent = _seconds(lambda: engine.advance(state, timed)) / timed if timed else evaluation
+    finally:
+        engine.close()
+    return descent, evaluation
 
 
 def in_words(seconds: float) -> str:

@@ -201,7 +201,9 @@ def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
 
 def _outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
     """What engines must know for a plan, without the edges."""
-    spec = configured(plan.wishes.frame, **located_in(where), **plan.wishes.way_to_train).spec()
+    asked = plan.wishes.frame
+    asked.update(located_in(where))
+    spec = configured(asked, **plan.wishes.way_to_train).spec()
     pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64))
     return Problem(pairs, [spec], stop_when_ordered=plan.wishes.stop == "ordered")
 

@@ -129,7 +129,7 @@ def start_bytes(n: int, m: int, spectra: int) -> int:
     beside the table of hops.
     """
     entries = n * _landmarks(n)
-    counting, placing = 4 * entries + SEARCH_BYTES, (5 + 8 * spectra) * entries
+    counting, placing = 4 * entries + 32 * n + SEARCH_BYTES, (5 + 8 * spectra) * entries
     return max(counting, placing) + 64 * m if spectra else 0
 
 

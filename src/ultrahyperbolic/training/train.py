@@ -19,27 +19,24 @@ from numpy.typing import NDArray
 from ..checks import check_positive
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
-from ..engines.base import BatchState, Engine, Floats, Place, Problem
-from ..engines.guard import guard
+from ..engines.base import BatchState, Place, Problem
+from ..engines.communicator import communicator
 from ..engines.memory import fits, require_memory
-from ..engines.registry import make_engine, settle
-from ..engines.spread import follow_spread
+from ..engines.registry import settle
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..loop import Callback, Checkpoint, Every, Outcome, Progress, Stopped, run
+from ..loop import Callback, Checkpoint, Every, Outcome, Progress, Stopped
 from ..objective import RankedPairs
 from ..progress import bar
 from ..version import __version__
+from .batch import Batch
 from .call import python_call
 from .config import TrainingConfig
-from .finish import Finishing
 from .presets import PRESETS, differences
 from .start import Given, SpectralStart, start_bytes
 
 log = logging.getLogger("ultrahyperbolic")
-SOON_NODES = 10_000
-"""Up to so many nodes a training that was interrupted is still evaluated and measured: that takes a moment."""
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
 _HERE = Place()
@@ -177,78 +174,38 @@ def embed_many(
         start = Given(start.points[order], start.offsets[order])
     problem = problem_of(inner, configs)
     check_memory(problem, configs, place)
-    engine = make_engine(problem, place, exact_end=configs[0].finish > 0.0)
-    try:
-        found = _train(graph, inner, configs, engine, time_limit, quiet, callbacks, checkpoint, start, asked)
-    finally:
-        engine.close()
+    state = _starting_state(inner, configs, checkpoint, start)
+    batch = Batch(problem, configs, place, state, time_limit, checkpoint)
+    found = _train(graph, batch, callbacks, asked, quiet=quiet)
     device = settle(place, graph.n_nodes).torch_device
     return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
 
 
 def _train(
-    graph: Graph,
-    inner: Graph,
-    configs: Sequence[TrainingConfig],
-    engine: Engine,
-    time_limit: float | None,
-    quiet: bool,
-    callbacks: Sequence[Callback[BatchState]],
-    checkpoint: Checkpoint[BatchState] | None,
-    given: Given | None,
-    asked: Callable[[], bool],
+    graph: Graph, batch: Batch, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool], *, quiet: bool
 ) -> list[Embedding]:
-    back = np.argsort(graph.node_order)
-    state = _starting_state(inner, configs, checkpoint, given)
-    start, start_offsets = state.points.copy(), state.offsets.copy()
-    before = _final_objective(engine, start, start_offsets)
+    configs, back = batch.configs, np.argsort(graph.node_order)
     if not quiet and configs[0].preset is not None:
         for preset in PRESETS:
             if configs[0].preset == preset:
                 log.warning("%s", "\n  ".join(differences(preset)))
-    started, iterations = time.time(), configs[0].iterations
-    taking_back = guard(engine.specs, state, compare=configs[0].step_back)
-    finishing = Finishing(engine, configs[0].descents, converge=configs[0].stop == "converged", asked=asked)
-    before_that: Floats | None = None
-    if checkpoint is not None:
-        state.copy_from(checkpoint.state)
-        finishing.go_on(state)
-        before_that = checkpoint.losses[:, : state.iteration]
-    following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
-    with bar("training", iterations, show=not quiet) as update:
+    started = time.time()
+    with bar("training", configs[0].iterations, show=not quiet) as update:
         update(0, "compiling")
 
         def show(progress: Progress[BatchState]) -> None:
             update(progress.iteration, _text(progress))
 
-        outcome = run(
-            finishing,
-            state,
-            iterations,
-            callbacks=[taking_back, following, show, *(_outside(callback, back) for callback in callbacks)],
-            time_limit=time_limit,
-            losses_so_far=before_that,
-            seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
-        )
+        found = communicator().perform(batch, [show, *(_outside(callback, back) for callback in callbacks)], asked)
+    state, outcome, before, after, rest, engine = found
+    state = state.reordered(back)
     interrupted = outcome.ending.why is Stopped.INTERRUPTED
-    # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
-    after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
-    if not interrupted or graph.n_nodes <= SOON_NODES:
-        after = _final_objective(engine, state.best, state.best_offsets)
-        worse = ~(after <= before)
-    state = replace(  # a checkpoint may have the other
-        state,
-        best=np.where(worse[:, None, None], start, state.best),
-        best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
-    ).reordered(back)
     embeddings = []
     for number, config in enumerate(configs):
-        losses = before[number], before[number] if worse[number] else after[number]
-        timing = Timing(started, outcome.seconds, len(configs), engine.name)
-        ending = outcome.ending
-        if state.rested[number] >= 0 and not ending.why.unfinished:
-            ending = finishing.rest
-        record = _record(graph, config, state, replace(outcome, ending=ending), number, losses, timing)
+        timing = Timing(started, outcome.seconds, len(configs), engine)
+        resting = state.rested[number] >= 0 and not outcome.ending.why.unfinished
+        ended = replace(outcome, ending=rest) if resting else outcome
+        record = _record(graph, config, state, ended, number, (before[number], after[number]), timing)
         manifold = config.manifold()
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
@@ -290,14 +247,6 @@ def _starting_state(
     state = BatchState.start(starts)
     state.offsets[:] = state.best_offsets[:] = offsets
     return state
-
-
-def _final_objective(engine: Engine, points: Floats, offsets: Floats) -> Floats:
-    """[B] the loss at points [B, n, d] with offsets [B, n], as the last iteration sees it."""
-    state = BatchState.start(list(points))
-    state.offsets[:] = offsets
-    state.iteration = len(engine.specs[0].schedule) - 1
-    return engine.evaluate(state).loss
 
 
 def _record(

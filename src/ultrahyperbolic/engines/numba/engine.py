@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ...objective import RankedPairs
@@ -21,12 +23,13 @@ from ..base import (
     BatchState,
     Evaluation,
     Floats,
-    OneProcess,
+    OnHost,
     Precision,
     RunSpec,
     evaluation_shapes,
     unknown_scope,
 )
+from ..communicator import Communicator
 from . import iterate, streaming
 from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
 from .loss import loss_and_gradient, small_loss_and_gradient
@@ -36,7 +39,7 @@ from .streaming import prepare
 
 
 @dataclass
-class NumbaEngine(OneProcess):
+class NumbaEngine(OnHost):
     """The same compiled for the CPU.
 
     Runs of a batch are given to threads, each run to one; where there are fewer runs than threads and the graph is
@@ -51,9 +54,13 @@ class NumbaEngine(OneProcess):
     """As many as the machine has, unless given."""
     precision: Precision = "float64"
     """Of the pass over the pairs; points, edges and the loss are always float64."""
+    communicator: Communicator = field(default_factory=Communicator)
+    """Of several processes each computes some slabs of a pass."""
     name: str = "numba"
 
     def __post_init__(self) -> None:
+        if self.communicator.size > 1:
+            self.name += f", {self.communicator.size} processes"
         unfit = unknown_scope("numba", self.specs)
         if unfit is not None:
             raise ValueError(unfit)
@@ -71,22 +78,32 @@ class NumbaEngine(OneProcess):
         losses = np.full((len(self.specs), iterations), np.nan)
         for number, run in enumerate(self._runs):
             run.read_from(state, number)
-        alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
-        if alone and len(self._runs) == 1:  # a thread would cost more than many an iteration of a small graph
+        if self._alone and len(self._runs) == 1:  # a thread would cost more than many an iteration of a small graph
             self._advance_alone(self._runs[0], losses[0], state.iteration)
         else:
-            self._advance_on_threads(losses, state.iteration, alone=alone)
+            self._advance_on_threads(losses, state.iteration)
         for number, run in enumerate(self._runs):
             run.write_to(state, number)
         state.iteration += iterations
         return losses
 
-    def _advance_on_threads(self, losses: Floats, first: int, *, alone: bool) -> None:
-        with ThreadPoolExecutor(self._threads) as pool:
-            if alone:
-                jobs = [pool.submit(self._advance_alone, run, losses[k], first) for k, run in enumerate(self._runs)]
-                for job in jobs:
-                    job.result()
+    @property
+    def _alone(self) -> bool:
+        """Whether a thread computes a run by itself."""
+        few = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
+        return few and self.communicator.size == 1
+
+    @contextmanager
+    def _own_threads(self) -> Iterator[ThreadPoolExecutor | None]:
+        """A pool; None for one thread."""
+        with nullcontext() if self._threads == 1 else ThreadPoolExecutor(self._threads) as pool:
+            yield pool
+
+    def _advance_on_threads(self, losses: Floats, first: int) -> None:
+        with self._own_threads() as pool:
+            if self._alone:
+                advance = partial(self._advance_alone, first=first)
+                list((map if pool is None else pool.map)(advance, self._runs, losses))
             else:
                 for k, run in enumerate(self._runs):
                     self._advance_together(run, losses[k], first, pool)
@@ -105,10 +122,10 @@ class NumbaEngine(OneProcess):
 
     def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:
         found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
-        alone = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
-        with ThreadPoolExecutor(self._threads) as pool:
-            look = partial(self._look, state, found, lists, None if alone else pool)
-            list((pool.map if alone and len(self._runs) > 1 else map)(look, range(len(self._runs))))
+        with self._own_threads() as pool:
+            look = partial(self._look, state, found, lists, None if self._alone else pool)
+            several = pool if self._alone and len(self._runs) > 1 else None
+            list((map if several is None else several.map)(look, range(len(self._runs))))
         return found
 
     def _look(
@@ -171,31 +188,17 @@ class NumbaEngine(OneProcess):
         work: streaming.Workspace,
         pool: ThreadPoolExecutor | None,
     ) -> None:
-        """The slabs of a pass over the pairs without an edge, into the workspace."""
-        self.compute_slabs(run, now, prepared, work, pool, range(len(work.sums)))
-
-    def compute_slabs(
-        self,
-        run: CompiledRun,
-        now: Moment,
-        prepared: Prepared,
-        work: streaming.Workspace,
-        pool: ThreadPoolExecutor | None,
-        slabs: range,
-    ) -> None:
-        """Some slabs of a pass, on a pool's threads."""
-        one = partial(slab_of, run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work)
-        self._on_slabs(len(slabs), lambda k: one(slabs[k]), pool)
-
-    def _on_slabs(self, slabs: int, work: Callable[[int], None], pool: ThreadPoolExecutor | None) -> None:
-        """Do a thing for every slab of a pass, on a pool's threads."""
-        workers = 1 if pool is None else min(self._threads, slabs)
+        """The slabs of a pass over the pairs without an edge, into the workspace, on a pool's threads."""
+        slabs = self.communicator.owned(len(work.sums))
+        workers = 1 if pool is None else min(self._threads, len(slabs))
 
         def some(start: int) -> None:
-            for s in range(start, slabs, workers):
-                work(s)
+            for s in slabs[start::workers]:
+                slab_of(run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work, s)
 
         list((map if pool is None else pool.map)(some, range(workers)))
+        if self.communicator.size > 1:
+            exchange_slabs(self.communicator, work)
 
     def _compiled(self, spec: RunSpec, scratch: int, dtype: type) -> CompiledRun:
         rules = Rules(
@@ -208,6 +211,25 @@ class NumbaEngine(OneProcess):
             spec.schedule.parts if self.pairs.n_nodes > SMALL_NODES else 1,
         )
         return CompiledRun(spec, rules, self.pairs, scratch, dtype)
+
+
+def exchange_slabs(communicator: Communicator, work: streaming.Workspace) -> None:
+    """Give every process the slabs that the others have computed."""
+
+    def parts(rank: int) -> list[NDArray[np.floating]]:
+        """The sums and the gradients of its slabs, which begin at their first rows."""
+        mine = communicator.owned(len(work.sums), rank)
+        return [part for s in mine for part in (work.sums[s], work.gradients[s][:, work.slabs[s] :])]
+
+    every = [parts(rank) for rank in range(communicator.size)]
+    packed = [np.ascontiguousarray(part).reshape(-1).view(np.uint8) for part in every[communicator.rank]]
+    mine = torch.from_numpy(np.concatenate([np.empty(0, dtype=np.uint8), *packed]))
+    found = communicator.gather_bytes(mine, [sum(part.nbytes for part in some) for some in every])
+    for rank, some in enumerate(every):
+        at, raw = 0, found[rank].numpy()
+        for part in some if rank != communicator.rank else ():
+            part[...] = raw[at : at + part.nbytes].view(part.dtype).reshape(part.shape)
+            at += part.nbytes
 
 
 class CompiledRun:

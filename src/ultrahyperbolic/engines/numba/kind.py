@@ -8,7 +8,6 @@ from ..base import (
     EXACT_NODES,
     Backend,
     Engine,
-    EngineKind,
     Memory,
     Place,
     Problem,
@@ -16,6 +15,7 @@ from ..base import (
     unknown_scope,
     unknown_space,
 )
+from ..communicator import Communicator
 from .arguments import SMALL_NODES
 
 
@@ -51,11 +51,24 @@ class NumbaKind:
             passes += runs * ENTRY_BYTES * most_entries(n) + 8 * coordinates * n
         return Memory(batch_bytes(problem) + passes)
 
-    def make(self, problem: Problem, place: Place) -> Engine:
+    def make(self, problem: Problem, place: Place, group: Communicator | None = None) -> Engine:
         """The engine."""
         from .engine import NumbaEngine
 
-        return NumbaEngine(*problem, threads=place.threads, precision=place.precision or "float64")
+        return NumbaEngine(*problem, place.threads, place.precision or "float64", group or Communicator())
+
+    def unfit_together(self, problem: Problem, processes: int) -> str | None:
+        """Why several processes cannot share the pairs of a problem, in words, or None."""
+        from .streaming import slabs_of
+
+        n = problem.pairs.n_nodes
+        slabs = len(slabs_of(n)) - 1
+        if processes <= slabs:
+            return None
+        return (
+            f"{processes} processes are too many: the pairs of {n} nodes are cut into {slabs} "
+            f"slab{'s' * (slabs != 1)}, so use at most {slabs}"
+        )
 
 
-KIND: EngineKind = NumbaKind()
+KIND = NumbaKind()

@@ -29,7 +29,7 @@ from ..base import (
     BatchState,
     Evaluation,
     Floats,
-    OneProcess,
+    OnHost,
     Precision,
     RunSpec,
     evaluation_shapes,
@@ -54,7 +54,7 @@ _CHUNK, _SCAN = 128, 1024
 
 
 @dataclass
-class TritonEngine(OneProcess):
+class TritonEngine(OnHost):
     """A batch on a CUDA device. Runs that share a signature, a dissimilarity and an optimizer advance together."""
 
     pairs: RankedPairs

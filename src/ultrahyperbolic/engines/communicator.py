@@ -1,0 +1,353 @@
+"""Several processes that compute one training, which ``torchrun`` starts: one program on all of them, in step.
+
+The first process reads, measures and writes. What all compute together is a *task*: the first sends it to the others,
+and every one performs it with an engine that is handed the communicator. What depends on the clock or on a callback
+the first decides and shares. On CPUs gloo carries what is said; between CUDA devices NCCL does. Headers have a group of
+their own: while the first process works alone, a thread of it says from time to time that it is there.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import pickle
+import platform
+import signal
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from datetime import timedelta
+from importlib.util import find_spec
+from typing import ParamSpec, TypeVar
+
+import numpy as np
+import torch
+import torch.distributed as dist
+from torch import Tensor
+from torch.distributed.rendezvous import rendezvous
+
+from ..version import __version__
+
+# A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached,
+# is given up after this many seconds, or as many as the variable says.
+_PATIENCE, _VARIABLE = 600.0, "ULTRAHYPERBOLIC_TIMEOUT"
+# How often in that time the first process says that it is there.
+_PULSES = 4
+# Headers that are not the number of parts of a message.
+_WAIT, _LEAVE = -1, -2
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Tensors = tuple[Tensor, ...]
+
+
+class ProcessesError(ValueError):
+    """Processes that cannot compute a training together."""
+
+
+class ConnectionLostError(RuntimeError):
+    """Another process of the training is gone, or does not answer."""
+
+
+class _Left(Exception):  # noqa: N818  # nothing is wrong
+    """The first process needs no more help."""
+
+
+class Communicator:
+    """One process, which hears itself alone; several override what they do otherwise."""
+
+    rank, size = 0, 1
+
+    def share(self, value: T) -> T:
+        """The value of the first process."""
+        return value
+
+    def follow(self, tensor: Tensor) -> None:
+        """Take the values of the first process's tensor, in place."""
+
+    def gather(self, mine: T) -> list[T]:
+        """The values of all processes."""
+        return [mine]
+
+    def gather_bytes(self, mine: Tensor, sizes: Sequence[int]) -> list[Tensor]:
+        """The bytes of all processes, of which each has as many as ``sizes`` says."""
+        return [mine]
+
+    def gather_tensors(self, mine: Iterable[Tensors], device: torch.device) -> Iterable[Tensors]:
+        """The tuples of tensors of all processes, bit for bit, those of the first before those of the second."""
+        return mine
+
+    def owned(self, count: int, rank: int | None = None) -> range:
+        """Of things that cost about the same, those of a process (default: this one), one after the other."""
+        rank = self.rank if rank is None else rank
+        return range(count * rank // self.size, count * (rank + 1) // self.size)
+
+    def made(self, make: Callable[[], T]) -> T:
+        """What every process makes, or `ProcessesError` on all with what is wrong with one of them."""
+        return make()
+
+    def perform(self, task: Callable[P, T], *own: P.args, **options: P.kwargs) -> T:
+        """Perform a task, on all processes; its arguments are for the first alone."""
+        return task(*own, **options)
+
+
+class _Joined(Communicator):
+    """One of the processes that torchrun has started."""
+
+    def __init__(self) -> None:
+        longest = timedelta(seconds=patience())
+        store, rank, world = next(rendezvous("env://", timeout=longest))
+        # The launcher's store outlives a restart: what processes that are gone have written there is not for us.
+        attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+        own = dist.PrefixStore(f"ultrahyperbolic/{attempt}", store)  # type: ignore[attr-defined]  # it is documented
+        backends = "cpu:gloo"
+        if torch.cuda.is_available() and dist.is_nccl_available():
+            backends += ",cuda:nccl"  # which connects nothing before it is used
+        dist.init_process_group(backends, store=own, rank=rank, world_size=world, timeout=longest)
+        self.rank, self.size = dist.get_rank(), dist.get_world_size()
+        self.idle, self._lost, self._speaking = True, "", threading.Lock()
+        self._headers = dist.new_group(backend="gloo", timeout=longest)
+
+    @contextmanager
+    def _connection(self) -> Iterator[None]:
+        """Where processes talk: what goes wrong there is a lost connection, over which nothing more is sent."""
+        try:
+            if self._lost:
+                raise RuntimeError(self._lost)
+            yield
+        except RuntimeError as error:
+            words = self._lost = str(error).splitlines()[0] if str(error) else type(error).__name__
+            why = f"another process of this training is gone or does not answer ({words})"
+            raise ConnectionLostError(why) from None
+
+    def head(self, number: int) -> int:
+        """What the first process says next; the others wait for it."""
+        header = torch.tensor([number])
+        with self._speaking, self._connection():
+            dist.broadcast(header, 0, group=self._headers)
+        return int(header)
+
+    def share(self, value: T) -> T:
+        if self.rank == 0:
+            buffers: list[pickle.PickleBuffer] = []
+            pickled = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+            raw = [memoryview(pickled), *(buffer.raw() for buffer in buffers)]
+            parts = [np.asarray(bytearray(each) if each.readonly else each, dtype=np.uint8) for each in raw]
+            self.head(len(parts))
+            sizes = torch.tensor([len(part) for part in parts])
+        else:
+            count = _WAIT
+            while count == _WAIT:
+                count = self.head(count)
+            if count == _LEAVE:
+                raise _Left
+            sizes = torch.empty(count, dtype=torch.int64)
+        self.follow(sizes)
+        if self.rank > 0:
+            parts = [np.empty(size, dtype=np.uint8) for size in sizes.tolist()]
+        for part in parts:
+            if len(part):
+                self.follow(torch.from_numpy(part))
+        return value if self.rank == 0 else pickle.loads(parts[0].data, buffers=parts[1:])
+
+    def follow(self, tensor: Tensor) -> None:
+        whole = tensor.contiguous()
+        with self._connection():
+            dist.broadcast(whole, 0)
+        if whole is not tensor:
+            tensor.copy_(whole)
+
+    def gather(self, mine: T) -> list[T]:
+        found = [mine] * self.size
+        with self._connection():
+            dist.all_gather_object(found, mine)
+        return found
+
+    def gather_bytes(self, mine: Tensor, sizes: Sequence[int]) -> list[Tensor]:
+        room = torch.zeros(max(sizes), dtype=torch.uint8, device=mine.device)
+        room[: len(mine)] = mine
+        rooms = [torch.empty_like(room) for _ in sizes]
+        with self._connection():
+            dist.all_gather(rooms, room)
+        return [found[:size] for found, size in zip(rooms, sizes, strict=True)]
+
+    def gather_tensors(self, mine: Iterable[Tensors], device: torch.device) -> list[Tensors]:
+        tensors = list(mine)
+        shapes = self.gather([[(tensor.dtype, tuple(tensor.shape)) for tensor in some] for some in tensors])
+        sizes = [sum(_bytes(*shape) for some in each for shape in some) for each in shapes]
+        packed = torch.zeros(sizes[self.rank], dtype=torch.uint8, device=device)
+        at = 0
+        for tensor in itertools.chain.from_iterable(tensors):
+            raw = tensor.contiguous().reshape(-1).view(torch.uint8)
+            packed[at : at + len(raw)] = raw
+            at += _bytes(tensor.dtype, tuple(tensor.shape))
+        found = zip(self.gather_bytes(packed, sizes), shapes, strict=True)
+        return [unpacked for raw, each in found for unpacked in _unpacked(raw, each)]
+
+    def made(self, make: Callable[[], T]) -> T:
+        found, wrong = None, ""
+        try:
+            found = make()
+        except (MemoryError, ValueError, ImportError) as error:
+            wrong = str(error) or type(error).__name__
+        answers = self.gather(wrong)
+        if found is None or any(answers):
+            if len(set(answers)) == 1:
+                raise ProcessesError(wrong)
+            raise ProcessesError("; ".join(f"process {k}: {text}" for k, text in enumerate(answers) if text))
+        return found
+
+    def perform(self, task: Callable[P, T], *own: P.args, **options: P.kwargs) -> T:
+        self.share(task)
+        self.idle = False
+        try:
+            found = task(*own, **options)
+        except ProcessesError:  # which all have found
+            self.idle = True
+            raise
+        self.idle = True
+        return found
+
+
+class _Current:
+    communicator = Communicator()
+
+
+def communicator() -> Communicator:
+    """That of this process: it is alone unless it has joined others."""
+    return _Current.communicator
+
+
+def processes_here() -> int:
+    """How many processes of the training share this machine and its memory."""
+    return min(communicator().size, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
+
+
+# --- joining -----------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def joined() -> Iterator[Communicator]:
+    """Be one of the processes that torchrun has started; in the end the first lets the others go."""
+    found, over = _Joined(), threading.Event()
+    pulse = threading.Thread(target=_say_wait, args=(found, over), daemon=True)
+    _Current.communicator = found
+    try:
+        _check_versions(found)
+        if found.rank == 0:
+            pulse.start()
+        yield found
+    finally:
+        over.set()
+        if pulse.ident is not None:
+            pulse.join()
+        # In the middle of a task the others wait for something else, and see that the first is gone.
+        if found.rank == 0 and found.idle:
+            with suppress(ConnectionLostError):  # who is gone needs no telling
+                found.head(_LEAVE)
+        _Current.communicator = Communicator()
+        dist.destroy_process_group()
+
+
+def help_first() -> int:
+    """Perform the tasks of the first process until it needs no more help; the exit code.
+
+    Ctrl-C and polite kills reach all processes, and it is the first that answers them.
+    """
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    try:
+        with joined() as group:
+            while True:
+                task: Callable[[], object] = group.share(_nothing)
+                with suppress(ProcessesError):  # which the first has found, too, and tells of
+                    task()
+    except _Left:
+        return 0
+    except (ConnectionLostError, ProcessesError):
+        return 1  # whoever started us sees why
+
+
+def _nothing() -> None:
+    """What the others have in place of a task."""
+
+
+def _say_wait(group: _Joined, over: threading.Event) -> None:
+    """Tell the others that the first is there, whatever it is at, until that is over."""
+    while not over.wait(patience() / _PULSES):
+        with suppress(ConnectionLostError):  # which is for whoever asks for something
+            group.head(_WAIT)
+
+
+def patience() -> float:
+    """For how many seconds a process that does not answer is waited for."""
+    text = os.environ.get(_VARIABLE, str(_PATIENCE))
+    with suppress(ValueError):
+        if 0.0 < float(text) < 1e9:
+            return float(text)
+    raise ProcessesError(f"{_VARIABLE} must be a number of seconds above 0, got {text!r}")
+
+
+def own_device(device: torch.device) -> torch.device:
+    """The device of this process of several; ``ProcessesError`` where there is none for it."""
+    if device.type == "cpu":
+        return device
+    if device.type != "cuda":
+        raise ProcessesError(f"several processes compute on cpu or cuda, not on {device.type}")
+    local, there = int(os.environ.get("LOCAL_RANK", "0")), torch.cuda.device_count()
+    if not torch.cuda.is_available() or not there:
+        raise ProcessesError("torch finds no CUDA device here: use --device cpu")
+    if not dist.is_nccl_available():
+        raise ProcessesError("this build of torch has no NCCL, by which CUDA devices talk: use --device cpu")
+    if local >= there:
+        asked = os.environ.get("LOCAL_WORLD_SIZE", str(local + 1))
+        raise ProcessesError(
+            f"{asked} processes were started on a machine with {there} CUDA device{'s' * (there != 1)}: "
+            f"use --nproc-per-node={there}, or --device cpu"
+        )
+    found = torch.device("cuda", local)
+    torch.cuda.set_device(found)
+    return found
+
+
+def _check_versions(group: Communicator) -> None:
+    """Raise `ProcessesError` unless all processes have what the bits of a result depend on."""
+    found = {"ultrahyperbolic": __version__, "torch": torch.__version__, "numpy": np.__version__}
+    if find_spec("numba") is not None:
+        import numba
+
+        found["numba"] = numba.__version__
+    check_same(group, found | {"machine": platform.machine(), "CPU": torch.backends.cpu.get_cpu_capability()})
+
+
+def check_same(group: Communicator, facts: Mapping[str, str]) -> None:
+    """Raise `ProcessesError` unless some facts are the same for all processes."""
+    first, *others = group.gather(facts)
+    for rank, here in enumerate(others, 1):
+        names = [name for name in {**first, **here} if first.get(name) != here.get(name)]
+        if names:
+            differing = "; ".join(f"{name} {here.get(name)} here, {first.get(name)} there" for name in names)
+            raise ProcessesError(
+                f"process {rank}: other versions than the first process, whose bits may differ ({differing})"
+            )
+
+
+# --- tensors in messages -----------------------------------------------------------------------------------------
+
+Shape = tuple[torch.dtype, tuple[int, ...]]
+
+
+def _unpacked(raw: Tensor, shapes: Sequence[Sequence[Shape]]) -> Iterator[Tensors]:
+    at = 0
+    for some in shapes:
+        found = []
+        for dtype, shape in some:
+            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
+            found.append(raw[at : at + size].view(dtype).reshape(shape))
+            at += _bytes(dtype, shape)
+        yield tuple(found)
+
+
+def _bytes(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
+    """Of a tensor in a message, where every one begins at a multiple of 8."""
+    return -(-int(np.prod(shape, dtype=np.int64)) * dtype.itemsize // 8) * 8

@@ -1,0 +1,117 @@
+"""A batch of trainings as every process computes it: the descent, the finish, and how they ended."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from ..engines.base import BatchState, Engine, Floats, Place, Problem
+from ..engines.communicator import communicator
+from ..engines.guard import guard
+from ..engines.registry import make_engine
+from ..engines.spread import follow_spread
+from ..loop import Callback, Checkpoint, Decision, Ending, Outcome, Stopped, run
+from .config import TrainingConfig
+from .finish import Finishing
+
+SOON_NODES = 10_000
+"""Up to so many nodes a training that was interrupted is still evaluated and measured: that takes a moment."""
+# Whether processes are in step is told by this many nodes.
+_LOOKED_AT = 1 << 16
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Trainings of one length as plain data, which every process that computes them is given."""
+
+    problem: Problem
+    configs: Sequence[TrainingConfig]
+    place: Place
+    start: BatchState
+    time_limit: float | None
+    checkpoint: Checkpoint[BatchState] | None
+
+    def __call__(self, callbacks: Sequence[Callback[BatchState]] = (), asked: Callable[[], bool] = bool) -> Computed:
+        """Train them."""
+        engine = make_engine(self.problem, self.place, exact_end=self.configs[0].finish > 0.0)
+        try:
+            return self._trained(engine, callbacks, asked)
+        finally:
+            engine.close()
+
+    def _trained(
+        self, engine: Engine, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool]
+    ) -> Computed:
+        state, configs, checkpoint = self.start, self.configs, self.checkpoint
+        start, start_offsets = state.points.copy(), state.offsets.copy()
+        before = _final_objective(engine, start, start_offsets)
+        taking_back = guard(engine.specs, state, compare=configs[0].step_back)
+        converge, group = configs[0].stop == "converged", communicator()
+        finishing = Finishing(engine, configs[0].descents, converge=converge, asked=lambda: group.share(asked()))
+        before_that: Floats | None = None
+        if checkpoint is not None:
+            state.copy_from(checkpoint.state)
+            finishing.go_on(state)
+            before_that = checkpoint.losses[:, : state.iteration]
+        following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
+        outcome = run(
+            finishing,
+            state,
+            configs[0].iterations,
+            callbacks=[taking_back, following, *callbacks],
+            time_limit=self.time_limit,
+            losses_so_far=before_that,
+            seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
+            share=partial(_decided, state, self.place),
+        )
+        # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
+        after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
+        if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
+            after = _final_objective(engine, state.best, state.best_offsets)
+            worse = ~(after <= before)
+        state = replace(  # a checkpoint may have the other
+            state,
+            best=np.where(worse[:, None, None], start, state.best),
+            best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
+        )
+        return Computed(state, outcome, before, np.where(worse, before, after), finishing.rest, engine.name)
+
+
+class Computed(NamedTuple):
+    """What came of a batch."""
+
+    state: BatchState
+    outcome: Outcome
+    before: Floats
+    """[B] the losses of the starts."""
+    after: Floats
+    """[B] those of the best points."""
+    rest: Ending
+    """Why a run rests."""
+    engine: str
+    """Its name."""
+
+
+def _decided(state: BatchState, place: Place, decision: Decision) -> Decision:
+    """What the first process has decided, where all stand at the same points; on CUDA their last digits may differ."""
+    group, every = communicator(), max(1, state.points.shape[1] // _LOOKED_AT)
+    if group.size == 1:
+        return decision
+    here = zlib.crc32(state.points[:, ::every].tobytes()) if place.torch_device.type == "cpu" else 0
+    decision, there = group.share((decision, here))
+    if here != there:
+        raise RuntimeError("this process has come to other points than the first: use machines of one kind")
+    return decision
+
+
+def _final_objective(engine: Engine, points: Floats, offsets: Floats) -> Floats:
+    """[B] the loss at points [B, n, d] with offsets [B, n], as the last iteration sees it."""
+    state = BatchState.start(list(points))
+    state.offsets[:] = offsets
+    state.iteration = len(engine.specs[0].schedule) - 1
+    return engine.evaluate(state).loss
