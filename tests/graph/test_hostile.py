@@ -17,7 +17,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 from graph.hostile import CASES, GEXF, GRAPHML, MATRIX, PARQUET, parquet, repeated
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from machines import ON_LINUX
 
@@ -176,7 +176,6 @@ def test_a_name_that_two_columns_have_is_refused_only_where_it_is_used():
 # Matrices, which are read without scipy, are as scipy reads them
 
 
-@settings(deadline=None, max_examples=60)
 @given(
     entries=st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 9)), max_size=12),
     layout=st.sampled_from(["coordinate", "array"]),
@@ -217,7 +216,6 @@ MAGIC = [
 ]  # fmt: skip
 
 
-@settings(deadline=None, max_examples=300)
 @given(start=st.sampled_from(MAGIC), rest=st.binary(max_size=300))
 def test_any_bytes_are_a_graph_or_one_line(tmp_path_factory, start, rest):
     path = tmp_path_factory.mktemp("bytes") / "graph"
@@ -240,7 +238,6 @@ def test_a_file_without_a_node_is_refused(tmp_path, content):
 WORDS = st.sampled_from(["a", "b", '"', ",", "\t", " ", "\n", "\r\n", "#", "%", "1", "nan", "é", "source", "target"])
 
 
-@settings(deadline=None, max_examples=300)
 @given(words=st.lists(WORDS, max_size=40))
 def test_any_text_is_a_graph_or_one_line(tmp_path_factory, words):
     path = tmp_path_factory.mktemp("text") / "graph"

@@ -5,7 +5,7 @@ import pickle
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.graph import NodeIds
@@ -13,7 +13,6 @@ from ultrahyperbolic.graph import NodeIds
 TEXT = st.lists(st.text(st.characters(codec="utf-8"), max_size=5), unique=True, max_size=8)
 
 
-@settings(deadline=None, max_examples=100)
 @given(TEXT)
 def test_text_in_arrow_is_like_a_tuple_of_it(values):
     lazy, plain = NodeIds(pa.array(values, type=pa.string())), NodeIds(values)
