@@ -32,8 +32,9 @@ if find_spec("hypothesis") is not None:
     settings.register_profile("thorough", deadline=None, max_examples=300)
     settings.load_profile("quick")
 
-# A test of more cases than this runs in a covering sample of them, and all of them with `make test-all`.
-MANY = 40
+# A test of more cases than this runs in a covering sample of them, and all of them with `make test-all`. A module whose
+# cases take long has a MOST_CASES of its own.
+MOST_CASES = 40
 
 SIGNATURES = [(4, 0), (0, 4), (1, 3), (3, 1), (2, 2)]
 BETAS = [-0.25, -1.0, -4.0]
@@ -117,11 +118,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if hasattr(item, "callspec") and item.get_closest_marker("slow") is None:
             products[item.parent, item.originalname].append(item)
     for cases in products.values():
-        if len(cases) <= MANY:
+        most = getattr(cases[0].module, "MOST_CASES", MOST_CASES)
+        if len(cases) <= most:
             continue
         values = [[id(value) for _, value in sorted(item.callspec.params.items())] for item in cases]
         sample = covering(values)
-        if len(sample) > MANY:
+        if len(sample) > most:
             sample = covering(values, strength=1)
         for k in set(range(len(cases))) - set(sample):
             cases[k].add_marker(pytest.mark.slow)

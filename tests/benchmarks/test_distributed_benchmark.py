@@ -22,6 +22,7 @@ def figures_of(name, tmp_path, *words):
     return figures
 
 
+@pytest.mark.slow
 def test_a_group_of_one(tmp_path):
     figures = figures_of("distributed", tmp_path, "--group-of-one", "--nodes", "200", "--iterations", "3")
     assert figures["largest_difference"] == 0.0

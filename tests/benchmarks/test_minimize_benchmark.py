@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "minimize.py"
 
 
+@pytest.mark.slow
 def test_it_runs_and_writes_flat_figures(tmp_path: Path) -> None:
     path = tmp_path / "minimize.json"
     command = [sys.executable, str(SCRIPT), "--quick", "--iterations", "50", "--json", str(path)]
