@@ -197,7 +197,7 @@ def test_popularity_is_taken_from_what_is_measured(club):
     from peer import Given
     from spaces import space_of
 
-    options = {"signature": "2,2", "iterations": "200", "popularity": "yes", "scope": "node"}
+    options = {"signature": "2,2", "iterations": "200", "popularity": "yes"}
     found = train(Given(club.edges, club.n_nodes, club.weights, 4, 0, options))
     made = space_of(found.coordinates, found.dissimilarity, **found.extra)
     held, (below, above) = hold_out_edges(club, 0.1), club.edges.T

@@ -14,9 +14,9 @@ from ultrahyperbolic.engines.numba.near import NearPairs
 N = 203
 
 
-def engine_of(pairs, manifold, tau, scope="graph", *, popularity=False):
+def engine_of(pairs, manifold, tau, *, popularity=False):
     schedule = Schedule.constant(1, temperature=tau, step=0.1, epsilon=1e-5)
-    spec = RunSpec(manifold, schedule, "smoothed", scope=scope, popularity=popularity)
+    spec = RunSpec(manifold, schedule, "smoothed", popularity=popularity)
     return NumbaEngine(pairs, [spec], threads=1)
 
 
@@ -32,10 +32,9 @@ def walk(manifold, length):
 
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0), (3, 1), (0, 3)])
 @pytest.mark.parametrize("tau", [7e-4, 0.01, 0.5])
-@pytest.mark.parametrize("scope", ["graph", "node"])
-def test_what_is_remembered_changes_nothing(pairs, p, q, tau, scope):
+def test_what_is_remembered_changes_nothing(pairs, p, q, tau):
     manifold = PseudoHyperboloid(p, q)
-    engine = engine_of(pairs, manifold, tau, scope)
+    engine = engine_of(pairs, manifold, tau)
     nearby = engine.nearby()
     for state in walk(manifold, 1e-4):
         found, truth = nearby(state), engine.evaluate(state)
@@ -44,10 +43,9 @@ def test_what_is_remembered_changes_nothing(pairs, p, q, tau, scope):
         np.testing.assert_allclose(found.gradient, truth.gradient, rtol=1e-8, atol=1e-10 * scale)
 
 
-@pytest.mark.parametrize("scope", ["graph", "node"])
-def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs, scope):
+def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs):
     manifold, rng = PseudoHyperboloid(2, 2), np.random.default_rng(2)
-    engine = engine_of(pairs, manifold, 7e-4, scope, popularity=True)
+    engine = engine_of(pairs, manifold, 7e-4, popularity=True)
     nearby = engine.nearby()
     for state in walk(manifold, 1e-6):
         state.offsets[:] = 0.1 * rng.normal(size=N)

@@ -88,62 +88,12 @@ def test_points_that_coincide_have_no_slope(manifold, measure):
     assert np.isfinite(found.gradient).all()
 
 
-@pytest.mark.parametrize(("capacities", "tau"), [("tied", 0.01), ("distinct", 1.0), ("one", 7e-4)])
-@pytest.mark.parametrize("manifold", [MANIFOLDS[2], *slow(MANIFOLDS[0], Euclidean(4))], ids=str)
-def test_edges_compared_with_the_pairs_of_their_ends(manifold, capacities, tau):
-    pairs, points = random_pairs(70, capacities), spread_points(manifold, 70)
-    assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-10
-    assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-4
-
-
-@pytest.mark.parametrize("edges", ["star", "single", *slow("complete", "complete, of one capacity")])
-def test_ends_with_nothing_to_compare_with(edges):
-    n, manifold = 70, PseudoHyperboloid(2, 2)
-    i, j = np.triu_indices(n, 1)
-    ends = {"star": np.stack((np.zeros(n - 1, dtype=np.int64), np.arange(1, n)), 1), "single": np.array([[3, 7]])}
-    ends = ends.get(edges, np.stack((i, j), 1))
-    weaker = np.repeat(np.arange(0, len(ends), 10), 10)[: len(ends)] * (edges != "complete, of one capacity")
-    pairs = RankedPairs(n, ends, weaker)
-    for tau in (0.1, 7e-4):
-        assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, spread_points(manifold, n), scope="node")) <= 1e-10
-
-
-# Several tiles a row, the last one not full. An interpreter, whose tiles are larger, takes ten seconds for one.
-ON_CPU = DEVICE.type == "cpu"
-MANY = 150 if ON_CPU else 1500
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("tau", [0.04] if ON_CPU else [1.0, 0.04, 7e-4])
-@pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0)] if ON_CPU else MANIFOLDS, ids=str)
-def test_sums_by_node_of_many_tiles(manifold, tau):
-    pairs, points = random_pairs(MANY, "tied"), spread_points(manifold, MANY)
-    assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-10
-    assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points, scope="node")) <= 1e-4
-
-
-@pytest.mark.slow
-def test_iterations_of_runs_of_both_scopes():
-    manifold = PseudoHyperboloid(2, 2)
-    schedule = Schedule.constant(10, temperature=0.05, step=1e-2, max_step=0.01, epsilon=0.1)
-    specs = [RunSpec(manifold, schedule, "smoothed", scope=scope) for scope in ("node", "graph")]
-    points = spread_points(manifold, 34).numpy()
-    states = [BatchState.start([points, points]) for _ in range(2)]
-    losses = [e(KARATE, specs).advance(s, 3) for e, s in zip((DOUBLE, ReferenceEngine), states, strict=True)]
-    np.testing.assert_allclose(*losses, rtol=1e-10)
-    np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-8, atol=1e-9)
-    assert losses[0][0, 0] != losses[0][1, 0]
-    alone = BatchState.start([points])
-    assert np.array_equal(DOUBLE(KARATE, specs[:1]).advance(alone, 3)[0], losses[0][0])
-    assert np.array_equal(alone.points[0], states[0].points[0])
-
-
 @pytest.mark.slow
 def test_edges_are_left_out_by_lists_as_by_a_bitmap(monkeypatch):
     manifold = PseudoHyperboloid(3, 1)
     pairs, points = random_pairs(130, "tied", degree=20), spread_points(manifold, 130)
-    specs = [spec_of(manifold, "smoothed", 0.1, scope=scope) for scope in ("graph", "node")]
-    state = BatchState.start([points.numpy()] * 2)
+    specs = [spec_of(manifold, "smoothed", 0.1)]
+    state = BatchState.start([points.numpy()])
     by_bitmap = DOUBLE(pairs, specs).evaluate(state)
     monkeypatch.setattr(passes, "BITMAP_NODES", 0)
     by_lists = DOUBLE(pairs, specs).evaluate(state)
@@ -221,18 +171,16 @@ def test_a_run_stops_once_every_edge_is_shorter():
     manifold = Euclidean(2)
     pairs = RankedPairs(4, np.array([[0, 1], [2, 3]]), np.zeros(2, dtype=np.int64))
     points = np.array([[0.0, 0.0], [0.1, 0.0], [5.0, 0.0], [5.1, 0.0]])
-    for scope in ("graph", "node"):
-        state = BatchState.start([points])
-        specs = [spec_of(manifold, "geodesic", 0.1, scope=scope)]
-        losses = DOUBLE(pairs, specs, stop_when_ordered=True).advance(state, 3)
-        assert state.record["done_at"][0] == 0
-        assert np.isnan(losses[0, 1:]).all()
-        assert np.array_equal(state.points[0], points)
+    state = BatchState.start([points])
+    losses = DOUBLE(pairs, [spec_of(manifold, "geodesic", 0.1)], stop_when_ordered=True).advance(state, 3)
+    assert state.record["done_at"][0] == 0
+    assert np.isnan(losses[0, 1:]).all()
+    assert np.array_equal(state.points[0], points)
 
 
-def of_offsets(pairs, manifold, tau, scope, points, engine_of, size=0.3):
+def of_offsets(pairs, manifold, tau, points, engine_of, size=0.3):
     """The largest relative error of loss, gradient and gradient in the offsets, with offsets."""
-    spec = replace(spec_of(manifold, "smoothed", tau, scope=scope), popularity=True)
+    spec = replace(spec_of(manifold, "smoothed", tau), popularity=True)
     state = BatchState.start([points.numpy()])
     state.offsets[:] = size * np.random.default_rng(5).standard_normal(len(points))
     expected, found = (engine(pairs, [spec]).evaluate(state) for engine in (ReferenceEngine, engine_of))
@@ -244,15 +192,14 @@ def of_offsets(pairs, manifold, tau, scope, points, engine_of, size=0.3):
     )
 
 
-@pytest.mark.parametrize("scope", ["graph", "node"])
 @pytest.mark.parametrize("tau", [0.05, *slow(1.0, 7e-4)])
 @pytest.mark.parametrize(
     "manifold", [PseudoHyperboloid(2, 2, -4.0), *slow(PseudoHyperboloid(3, 0), Euclidean(3))], ids=str
 )
-def test_offsets_of_nodes(manifold, tau, scope):
+def test_offsets_of_nodes(manifold, tau):
     pairs, points = random_pairs(70, "tied"), spread_points(manifold, 70)
-    assert of_offsets(pairs, manifold, tau, scope, points, DOUBLE) <= 1e-10
-    assert of_offsets(pairs, manifold, tau, scope, points, SINGLE) <= 1e-4
+    assert of_offsets(pairs, manifold, tau, points, DOUBLE) <= 1e-10
+    assert of_offsets(pairs, manifold, tau, points, SINGLE) <= 1e-4
 
 
 @pytest.mark.parametrize("optimizer", ["descent", *slow("phi", "signed-gradient")])
@@ -263,22 +210,21 @@ def test_points_move_with_their_offsets(manifold, optimizer):
     points = spread_points(manifold, 34).numpy()
     schedule = Schedule.constant(5, temperature=0.05, step=0.01, max_step=2e-3)
     spec = RunSpec(manifold, schedule, "smoothed", optimizer, popularity=True)
-    specs = [spec, replace(spec, scope="node"), replace(spec, popularity=False)]
-    states = [BatchState.start([points] * 3) for _ in range(2)]
+    specs = [spec, replace(spec, popularity=False)]
+    states = [BatchState.start([points] * 2) for _ in range(2)]
     for engine_of, state in zip((ReferenceEngine, DOUBLE), states, strict=True):
         engine_of(KARATE, specs).advance(state, 4)
     for name in ("points", "best", "offsets", "best_offsets"):
         np.testing.assert_allclose(getattr(states[1], name), getattr(states[0], name), rtol=1e-8, atol=1e-9)
-    assert states[1].offsets[:2].any(axis=1).all()
-    assert not states[1].offsets[2].any()
+    assert states[1].offsets[0].any()
+    assert not states[1].offsets[1].any()
 
 
-@pytest.mark.parametrize("scope", ["graph", "node"])
-def test_the_nearest_pair_with_offsets(scope):
+def test_the_nearest_pair_with_offsets():
     manifold, pairs = PseudoHyperboloid(2, 2), random_pairs(70, "tied")
     state = BatchState.start([spread_points(manifold, 70).numpy()])
     state.offsets[:] = 0.3 * np.random.default_rng(5).standard_normal(70)
-    specs = [replace(spec_of(manifold, "smoothed", 0.1, scope=scope), popularity=True)]
+    specs = [replace(spec_of(manifold, "smoothed", 0.1), popularity=True)]
     found = [engine(pairs, specs, stop_when_ordered=True).evaluate(state) for engine in (ReferenceEngine, DOUBLE)]
     np.testing.assert_allclose(found[1].shortest, found[0].shortest, rtol=1e-9)
     np.testing.assert_allclose(found[1].longest, found[0].longest, rtol=1e-9)
@@ -349,12 +295,8 @@ def test_the_second_device_trains_like_the_first():
     assert torch.cuda.current_device() == 0
 
 
-@pytest.mark.parametrize(
-    ("scope", "popular", "bitmap"),
-    [("graph", False, False), *slow(("graph", True, True), ("graph", True, False), ("node", True, True)),
-     *slow(("graph", False, True), ("node", False, False))],
-)  # fmt: skip
-def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, scope, popular, bitmap):
+@pytest.mark.parametrize(("popular", "bitmap"), [(False, False), *slow((True, True), (True, False), (False, True))])
+def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, popular, bitmap):
     """Cells are as large as the interpreter's tiles: a part in three is some of them."""
     monkeypatch.setattr(passes, "BITMAP_NODES", 1 << 20 if bitmap else 0)
     edge = passes.Shape.of(5, torch.float64).columns if DEVICE.type == "cuda" else 64
@@ -365,7 +307,7 @@ def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, scope, popul
     losses, ends = [], []
     for parts in (3, 1):
         schedule = Schedule(0.05 * ones, 0.01 * ones, 1e-3 * ones, 0.01 * ones, parts=parts)
-        spec = RunSpec(manifold, schedule, "smoothed", keep="last", scope=scope, popularity=popular)
+        spec = RunSpec(manifold, schedule, "smoothed", keep="last", popularity=popular)
         for make in (DOUBLE, ReferenceEngine):
             state = BatchState.start([points])
             losses.append(make(pairs, [spec]).advance(state, iterations))

@@ -7,6 +7,7 @@ from ultrahyperbolic import TrainingConfig, datasets, embed
 from ultrahyperbolic.training import embed_many
 
 
+@pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
 @pytest.mark.parametrize(
     "options",
     [

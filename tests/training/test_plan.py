@@ -118,6 +118,7 @@ def test_former_names_of_dissimilarities_are_taken_with_a_warning():
     assert np.array_equal(former.points, uh.embed(KARATE, dissimilarity="broken", **options).points)
 
 
+@pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
 def test_a_scope_that_is_given_wins_over_the_methods():
     bare = recipe(uh.TrainingConfig(p=2, q=2), KARATE)
     for scope in ("graph", "node"):
@@ -128,7 +129,7 @@ def test_a_scope_that_is_given_wins_over_the_methods():
 
 
 def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
-    trained = uh.embed(KARATE, p=2, q=2, iterations=20, scope="node", quiet=True)
+    trained = uh.embed(KARATE, p=2, q=2, iterations=20, scope="node", backend="reference", quiet=True)
     data = trained.run["config"]
     assert data["scope"] == "node"
     del data["scope"]

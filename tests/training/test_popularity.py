@@ -40,12 +40,11 @@ def test_it_serves_the_neighbours(popular):
     assert popular.record.result.final_loss < plain.record.result.final_loss
 
 
-@pytest.mark.parametrize("scope", ["graph", "node"])
-def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise(scope):
+def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise():
     rng = np.random.default_rng(0)
     i, j = rng.integers(0, 400, (2, 1200))
     graph = uh.Graph.from_arrays(i[i != j], j[i != j], ids=400)
-    made = replace(recipe(uh.TrainingConfig(2, 2, iterations=200), graph), scope=scope, popularity=True)
+    made = replace(recipe(uh.TrainingConfig(2, 2, iterations=200), graph), popularity=True)
     whole, sampled = (embed_many(graph, [replace(made, parts=parts)])[0] for parts in (1, 4))
     assert abs(sampled.popularity.mean()) < 1e-4 * sampled.popularity.std()
     assert sampled.popularity.std() < 2.0 * whole.popularity.std()
@@ -60,14 +59,18 @@ def test_the_reference_learns_as_the_compiled_engine_does():
     np.testing.assert_allclose(found[0].points, found[1].points, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("scope", ["graph", "node"])
+@pytest.mark.parametrize(("scope", "backend"), [("graph", "numba"), ("node", "reference")])
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (3, 0)])
-def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q, scope):
+def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q, scope, backend):
     made = recipe(uh.TrainingConfig(p, q, iterations=60), KARATE)
     config = replace(made, finish=0.5, scope=scope, popularity=True)
     kept = []
     (found,) = embed_many(
-        KARATE, [config], measures=False, callbacks=[lambda now: kept.append(now.state.best_offsets.copy())]
+        KARATE,
+        [config],
+        Place(backend=backend),
+        measures=False,
+        callbacks=[lambda now: kept.append(now.state.best_offsets.copy())],
     )
     finish = np.array(found.record.loss)[30:]
     assert (np.diff(finish) <= 0.0).all()

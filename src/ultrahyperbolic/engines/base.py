@@ -370,3 +370,10 @@ def unknown_space(problem: Problem | None) -> str | None:
     except ValueError as error:
         return str(error)
     return None
+
+
+def unknown_scope(backend: Backend, specs: Sequence[RunSpec]) -> str | None:
+    """Why a compiled engine does not know a scope of some runs, or None."""
+    if all(spec.scope == "graph" for spec in specs):
+        return None
+    return f"backend {backend!r} does not know scope 'node', only torch does (backend 'reference' or 'sampled')"

@@ -98,11 +98,6 @@ def unfit_for(problem: Problem, world: int) -> str | None:
             f"{world} processes are too many: the pairs of {n} nodes are cut into {slabs} "
             f"slab{'s' * (slabs != 1)}, so use at most {slabs}"
         )
-    if any(spec.scope == "node" for spec in problem.specs):
-        return (
-            "scope 'node' is computed by one process where all pairs are looked at: start it without torchrun, or use "
-            "backend 'sampled' or scope 'graph'"
-        )
     return None
 
 

@@ -38,24 +38,19 @@ def require_memory(problem: Problem, place: Place, start: Callable[[int], int]) 
     place = settle(place, n, problem)
     if place.backend == "reference" and place.torch_device.type != "cpu":
         return  # a device of a kind that nothing is known of
-    free = free_bytes(), _free_on(place.torch_device)
 
-    def needed(place: Place, count: int) -> Memory:
-        return estimate(problem._replace(specs=problem.specs[:count]), place, start(count))
+    def fitting(place: Place, count: int = runs) -> bool:
+        some = problem._replace(specs=problem.specs[:count])
+        return kind_of(place.backend).unfit(problem, place) is None and fits(some, place, start(count))
 
-    def fits(place: Place, count: int = runs) -> bool:
-        if kind_of(place.backend).unfit(problem, place) or (place.backend == "reference" and n > MAX_NODES):
-            return False
-        return all(room is None or need <= room for need, room in zip(needed(place, count), free, strict=True))
-
-    if fits(place):
+    if fitting(place):
         return
-    advice = _advice(place, runs, fits)
+    advice = _advice(place, runs, fitting)
     if place.backend == "reference" and n > MAX_NODES:
         raise MemoryError(
             f"{n} nodes have too many pairs to list, at most {MAX_NODES} with backend 'reference': {advice}"
         )
-    need = needed(place, runs)
+    need, free = estimate(problem, place, start(runs)), (free_bytes(), _free_on(place.torch_device))
     where = 1 if free[1] is not None and need.device > free[1] else 0
     raise MemoryError(
         f"{n} nodes and {problem.pairs.n_edges} edges in {max(problem.widths)} coordinates, {runs} at once, need about "
@@ -66,6 +61,8 @@ def require_memory(problem: Problem, place: Place, start: Callable[[int], int]) 
 
 def fits(problem: Problem, place: Place, start: int) -> bool:
     """Whether there is memory for a training at a place that is settled; ``start`` as of `estimate`."""
+    if place.backend == "reference" and problem.pairs.n_nodes > MAX_NODES:
+        return False
     free = free_bytes(), _free_on(place.torch_device)
     need = estimate(problem, place, start)
     return all(room is None or size <= room for size, room in zip(need, free, strict=True))

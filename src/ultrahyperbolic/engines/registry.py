@@ -9,6 +9,7 @@ from importlib.util import find_spec
 import torch
 
 from ..checks import check_count
+from ..objective.ranking import MAX_NODES
 from . import reference, sampled
 from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
 from .numba import kind as numba_kind
@@ -39,10 +40,8 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     if processes() > 1:
         return _distributed(problem, place, exact_end=exact_end)
     engine = kind_of(place.backend).make(problem, place)
-    if place.backend != "sampled" or not exact_end or not ends_exactly(problem.pairs.n_nodes):
-        return engine
-    last = _of_all_pairs(place, problem)
-    return StagedEngine(engine, kind_of(last.backend).make(problem, last))
+    last = exact_place(place, problem) if place.backend == "sampled" and exact_end else None
+    return engine if last is None else StagedEngine(engine, kind_of(last.backend).make(problem, last))
 
 
 def check_processes(problem: Problem, place: Place) -> None:
@@ -75,9 +74,8 @@ def _distributed(problem: Problem, place: Place, *, exact_end: bool) -> Engine:
     engine = DistributedSampledEngine(
         *problem, device=device, threads=place.threads or 1, precision=sampled.precision_of(place)
     )
-    if not exact_end or not ends_exactly(problem.pairs.n_nodes):
-        return engine
-    return StagedEngine(engine, _last(problem, _of_all_pairs(place, problem)))
+    last = exact_place(place, problem) if exact_end else None
+    return engine if last is None else StagedEngine(engine, _last(problem, last))
 
 
 def _last(problem: Problem, place: Place) -> Engine:
@@ -93,6 +91,18 @@ def _last(problem: Problem, place: Place) -> Engine:
 def ends_exactly(n_nodes: int) -> bool:
     """Whether a training of so many nodes looks at all pairs, many times, where it ends."""
     return n_nodes <= EXACT_NODES
+
+
+def exact_place(place: Place, problem: Problem) -> Place | None:
+    """The place of the engine that looks at all pairs where a training by samples ends; None for too many pairs."""
+    n = problem.pairs.n_nodes
+    if not ends_exactly(n):
+        return None
+    try:
+        found = _of_all_pairs(place, problem, tell=False)
+    except ValueError:  # the reference is float64, whatever the precision of samples
+        found = _of_all_pairs(replace(place, precision=None), problem, tell=False)
+    return None if found.backend == "reference" and n > MAX_NODES else found
 
 
 def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ..geometry import Manifold, Product
 from ..loop import Every, Progress
+from ..rounding import asinh
 from .base import BatchState, Floats, RunSpec
 
 # The spread is looked at after so many iterations, wherever chunks end: moves may not depend on the clock.
@@ -30,7 +31,7 @@ def spread_of(points: Floats, time: int) -> float:
         chart[:, :time] /= np.linalg.norm(points[:, :time], axis=1, keepdims=True)
     if time == 1:
         length = np.linalg.norm(points[:, time:], axis=1, keepdims=True)
-        chart[:, time:] *= np.divide(np.arcsinh(length), length, out=np.ones_like(length), where=length > 0.0)
+        chart[:, time:] *= np.divide(asinh(length), length, out=np.ones_like(length), where=length > 0.0)
     return float(np.sqrt(np.square(chart - chart.mean(0)).sum(1).mean()))
 
 

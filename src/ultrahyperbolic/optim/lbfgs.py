@@ -12,6 +12,7 @@ from torch import Tensor
 
 from ..geometry import Manifold
 from ..geometry.manifold import Quadric
+from ..rounding import dot
 
 # Armijo's and Wolfe's constants, those of every textbook.
 _SUFFICIENT, _FLATTER = 1e-4, 0.9
@@ -50,7 +51,7 @@ class PhiLBFGS:
 
     def __init__(self, manifold: Manifold, *, flat: int = 0) -> None:
         self._manifold, self._flat = manifold, flat
-        self._pairs: deque[tuple[Tensor, Tensor, Tensor]] = deque(maxlen=_KEPT)
+        self._pairs: deque[tuple[Tensor, Tensor, float]] = deque(maxlen=_KEPT)
         self.expected = 0.0
         """How far the last step tried was expected to decrease the function."""
         self.length = 0.0
@@ -85,9 +86,9 @@ class PhiLBFGS:
 
     def _probe(self, at: Found, gradient: Tensor) -> Generator[Tensor, tuple[float, Tensor], None]:
         """Learn from the smallest move that rounding lets see: -∇ alone does not say how far to go."""
-        length = float(gradient.norm())
+        length = _norm(gradient)
         if length > 0.0:
-            move = -(_PROBE * float(at.points.norm()) / length) * gradient
+            move = -(_PROBE * _norm(at.points) / length) * gradient
             reached = yield from self._try(at.points + move)
             if reached is not None:
                 self._learn(move, self._through_phi(at.points + move, reached.gradient) - gradient)
@@ -105,27 +106,30 @@ class PhiLBFGS:
 
     def _phi(self, z: Tensor) -> Tensor:
         """φ(z), and the flat coordinates as they are."""
+        quadric = self._manifold.quadric
+        if quadric is not None:
+            return _onto(z, quadric, z.shape[-1] - self._flat)
         if not self._flat:
             return self._manifold.phi(z)
         return torch.cat((self._manifold.phi(z[..., : -self._flat]), z[..., -self._flat :]), -1)
 
     def _newton(self, gradient: Tensor) -> Tensor:
         """-H ∇(f∘φ), H the inverse Hessian as the pairs of moves and changes of the gradient tell it."""
-        direction, factors = gradient.flatten(), []
+        direction, factors = gradient, []
         for move, change, product in reversed(self._pairs):
-            factors.append(torch.dot(move, direction) / product)
-            direction = torch.addcmul(direction, factors[-1], change, value=-1.0)
+            factors.append(dot(move, direction) / product)
+            direction = direction - factors[-1] * change
         if self._pairs:
             _, change, product = self._pairs[-1]
-            direction = direction * (product / torch.dot(change, change))
+            direction = direction * (product / dot(change, change))
         for (move, change, product), factor in zip(self._pairs, reversed(factors), strict=True):
-            direction = torch.addcmul(direction, factor - torch.dot(change, direction) / product, move)
-        return -direction.view_as(gradient)
+            direction = direction + (factor - dot(change, direction) / product) * move
+        return -direction
 
     def _search(self, at: Found, gradient: Tensor, direction: Tensor) -> Step:
         """Bisect for a step that decreases f enough and after which it falls less steeply; learn from it."""
-        slope = float((gradient * direction).sum())
-        self.expected, self.length = -slope, float(direction.norm())
+        slope = dot(gradient, direction)
+        self.expected, self.length = -slope, _norm(direction)
         low, high, t, doublings = 0.0, math.inf, 1.0, 0
         best: tuple[float, Found, Tensor] | None = None
         for _ in range(_TRIALS):
@@ -136,7 +140,7 @@ class PhiLBFGS:
             else:
                 pulled = self._through_phi(z, reached.gradient)
                 best, low = (t, reached, pulled), t
-                if float((pulled * direction).sum()) >= _FLATTER * slope:
+                if dot(pulled, direction) >= _FLATTER * slope:
                     break
                 doublings += math.isinf(high)
                 if doublings > _DOUBLINGS:
@@ -157,10 +161,9 @@ class PhiLBFGS:
         return Found(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
 
     def _learn(self, move: Tensor, change: Tensor) -> None:
-        move, change = move.flatten(), change.flatten()
-        product = torch.dot(move, change)
+        product = dot(move, change)
         # Only a positive curvature, told from rounding, keeps H positive definite.
-        if product > math.sqrt(torch.finfo(move.dtype).eps) * move.norm() * change.norm():
+        if product > math.sqrt(torch.finfo(move.dtype).eps) * _norm(move) * _norm(change):
             self._pairs.append((move, change, product))
 
 
@@ -169,10 +172,33 @@ def _pulled_back(z: Tensor, gradient: Tensor, quadric: Quadric) -> Tensor:
     if quadric.time == 0:
         return gradient
     (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time :]) for v in (z, gradient))
-    reach = (quadric.radius**2 + space.square().sum(-1, keepdim=True)).sqrt()
+    reach = (-quadric.beta + _sum(space * space)).sqrt()
     if quadric.time == 1:  # the upper sheet, whatever t is
         return torch.cat((torch.zeros_like(time), of_space + of_time / reach * space), dim=-1)
-    length = time.norm(dim=-1, keepdim=True)
+    length = _sum(time * time).sqrt()
     unit = time / length
-    along = (of_time * unit).sum(-1, keepdim=True)
+    along = _sum(of_time * unit)
     return torch.cat((reach / length * (of_time - along * unit), of_space + along / reach * space), dim=-1)
+
+
+def _onto(z: Tensor, quadric: Quadric, flat: int) -> Tensor:
+    """φ(z) in closed form, Eq. 10; coordinates from ``flat`` on stay as they are."""
+    if quadric.time == 0:
+        return z
+    time, rest, space = z[..., : quadric.time], z[..., quadric.time :], z[..., quadric.time : flat]
+    reach = (-quadric.beta + _sum(space * space)).sqrt()
+    if quadric.time > 1:
+        reach = time * (reach / _sum(time * time).sqrt())
+    return torch.cat((reach, rest), dim=-1)
+
+
+def _sum(terms: Tensor) -> Tensor:
+    """The sums over the last dimension [..., 1], coordinate after coordinate on every processor."""
+    found = torch.zeros_like(terms[..., :1])
+    for column in terms.split(1, dim=-1):
+        found = found + column
+    return found
+
+
+def _norm(vector: Tensor) -> float:
+    return math.sqrt(dot(vector, vector))

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict, Unpack, get_args
 
 import numpy as np
-import torch
 
 from ..checks import as_integer, check_choice, check_count, check_fraction, check_positive, is_number
 from ..embedding.record import Json
@@ -19,7 +18,8 @@ from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
 from ..objective import SCOPES, Scope
-from .start import SpectralStart
+from ..rounding import geometric
+from .start import SpectralStart, near_pole
 
 Stop = Literal["converged", "iterations", "ordered"]
 STOPS: tuple[Stop, ...] = get_args(Stop)
@@ -191,7 +191,7 @@ class TrainingConfig:
 
         def between(ends: tuple[float, float], over: int) -> Floats:
             values = np.full(total, ends[1])
-            values[:over] = np.geomspace(*ends, over)
+            values[:over] = geometric(*ends, over)
             return values
 
         smoothing = between(self.epsilon, cooling)[np.arange(total) // _HELD * _HELD]
@@ -220,16 +220,7 @@ class TrainingConfig:
             raise ValueError("this training starts from given points: continue from the embedding that has them")
         if self.start == "spectral":
             return (spectral or SpectralStart(graph))(self.geometry, self.seed, self.scale)
-        points = self.manifold().random_near_pole(
-            graph.n_nodes,
-            epsilon=0.1 * self.scale,
-            generator=torch.Generator().manual_seed(self.seed),
-            perturb_first=self.perturb_first or self.geometry.is_flat,
-        )
-        if self.geometry.is_flat and not self.perturb_first:
-            points[:, 0] = 1.0  # which the scripts had of the curved spaces
-        array: Floats = points.numpy()
-        return array
+        return near_pole(self.geometry, graph.n_nodes, self.seed, 0.1 * self.scale, perturb_first=self.perturb_first)
 
     def to_json(self) -> dict[str, Json]:
         """Plain data for ``run.json``."""

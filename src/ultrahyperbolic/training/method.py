@@ -14,6 +14,7 @@ from ..checks import check_choice
 from ..engines.base import MEETS
 from ..geometry import Geometry
 from ..graph import Graph
+from ..rounding import power
 from .config import Settings, TrainingConfig
 
 Goal = Literal["balanced", "hierarchy", "neighbours", "ties"]
@@ -100,12 +101,12 @@ def recipe(
     # Bounded moves wander as far as the root of their number: of fewer, each is longer, up to all of the spread. More
     # would wander further, and the hierarchy fade: what there is beyond the usual number is for the finish.
     usual = default_iterations(graph) / (config.iterations * moved)
-    share = min(1.0, dense / parts ** (_POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
+    share = min(1.0, dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
     if goal == "hierarchy":
         share *= _SLOWLY
     made = replace(replace(config, **_settings(config.geometry, goal)), popularity=popular)
-    smooth = (_SMOOTH * dense) ** 2 if config.geometry.has_cone else _EQUAL
+    smooth = _SMOOTH * dense * _SMOOTH * dense if config.geometry.has_cone else _EQUAL
     made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
     return in_units_of_radius(replace(made, finish=finish, parts=parts))
 
@@ -127,7 +128,7 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
     return replace(
         config,
         temperature=(config.temperature[0] * radius, config.temperature[1] * radius),
-        epsilon=(config.epsilon[0] * radius**2, config.epsilon[1] * radius**2),
-        step=config.step * radius**2,
+        epsilon=(config.epsilon[0] * radius * radius, config.epsilon[1] * radius * radius),
+        step=config.step * radius * radius,
         max_step=longest,
     )

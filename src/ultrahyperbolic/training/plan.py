@@ -8,18 +8,20 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
-from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place
-from ..engines.registry import check_processes, ends_exactly, kind_of, others_met, settle
+from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place, Problem
+from ..engines.registry import check_processes, ends_exactly, exact_place, kind_of, others_met, settle
 from ..geometry import Geometry
 from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
-from ..objective import SCOPES, Scope
+from ..objective import SCOPES, RankedPairs, Scope
 from .config import Settings, Stop, TrainingConfig, configured, located_in
 from .continued import fewer, gently, start_from
 from .method import GOALS, Goal, default_iterations, in_units_of_radius, recipe
@@ -142,7 +144,8 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
     """The trainings of a plan whose geometry is known."""
     if isinstance(plan.where, Choice):
         raise ValueError(f"dim = {plan.where.dim} names no signature: give p and q, or flat")
-    preset, place = Settings(), settle(plan.place, graph.n_nodes)
+    problem = _outlined(plan, plan.where, graph)
+    preset, place = Settings(), settle(plan.place, graph.n_nodes, problem)
     by_samples = place.backend == "sampled"
     if plan.preset is not None:
         preset = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
@@ -159,6 +162,7 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
             popularity = plan.old.popularity is not None
         if by_samples:
             made = sampled_recipe(config, graph, plan.goal, place, popularity=popularity)
+            made = made if exact_place(place, problem) else replace(made, finish=0.0)
         else:
             whole, meets = ends_exactly(graph.n_nodes), others_met(place, graph.n_nodes)
             made = recipe(config, graph, plan.goal, meets=meets, everywhere=not whole, popularity=popularity)
@@ -169,6 +173,13 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
         config = in_units_of_radius(config)
     config = replace(config, **plan.wishes.way_to_train)
     return [replace(config, seed=plan.seed + k) for k in range(plan.seeds)]
+
+
+def _outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
+    """What engines must know for a plan, without the edges."""
+    spec = configured(plan.wishes.frame, **located_in(where), **plan.wishes.way_to_train).spec()
+    pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64))
+    return Problem(pairs, [spec], stop_when_ordered=plan.wishes.stop == "ordered")
 
 
 class Execution:
@@ -194,11 +205,19 @@ class Execution:
             self.configs = configure(plan, graph)
         # The engine is ours to choose, by memory and by time, where nobody has named one.
         self._free = plan.place.backend == "auto" and plan.preset is None
-        self.plan = replace(plan, place=settle(plan.place, graph.n_nodes))
+        self._asked = plan.place
+        self.plan = plan
+        self._settle()
         self.start: Given | None = None
         if plan.old is not None:
             usual = configure(replace(plan, old=None), graph)[0]
             self.start = start_from(plan.old, graph, usual, quiet=quiet)
+
+    def _settle(self) -> None:
+        """Find the place of the plan; a choice of a geometry has its own."""
+        where, n = self.plan.where, self.graph.n_nodes
+        problem = None if isinstance(where, Choice) else _outlined(self.plan, where, self.graph)
+        self.plan = replace(self.plan, place=settle(self._asked, n, problem))
 
     @property
     def is_open(self) -> bool:
@@ -244,6 +263,7 @@ class Execution:
         if limit is not None:
             limit = max(limit - (time.monotonic() - began), 1e-3)
         self.plan = replace(plan, where=self.selection.best, time_limit=limit)
+        self._settle()
         self.configs = configure(self.plan, self.graph)
 
     def prepare(self) -> RunRecord:

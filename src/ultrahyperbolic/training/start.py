@@ -7,18 +7,20 @@ landmarks only, and every node is placed by its products with those.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+import math
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from importlib.util import find_spec
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from ..geometry import Geometry
 from ..graph import Graph
 from ..graph.hops import SEARCH_BYTES, hops_from
+from ..rounding import cosh_of_root
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,14 +57,14 @@ class SpectralStart:
         rng = np.random.default_rng(seed)
         if geometry.is_flat:
             flat = self._flat.coordinates(geometry.dim, 1.0)
-            drawn: Floats = scale * (flat + _JITTER * rng.standard_normal(flat.shape))
+            drawn: Floats = scale * (flat + _jitter(rng, flat.shape))
             return drawn
         time, space = geometry.time_dimensions, geometry.space_dimensions
         spectrum = self._hyperbolic if space else self._spherical
         points = np.concatenate((spectrum.coordinates(time, -1.0), spectrum.coordinates(space, 1.0)), axis=1)
         if points[:, 0].sum() < 0.0:
             points[:, 0] *= -1.0
-        points += _JITTER * rng.standard_normal(points.shape)
+        points += _jitter(rng, points.shape)
         points[:, 1:] *= scale
         if time == 1:
             points[:, 0] = np.abs(points[:, 0])  # one sheet of two
@@ -82,13 +84,11 @@ class SpectralStart:
 
     @cached_property
     def _hyperbolic(self) -> _Spectrum:
-        angles = self._angles
-        return _Spectrum(np.negative(np.cosh(angles, out=angles), out=angles), self.hops[1])
+        return self._of_angles(1.0)
 
     @cached_property
     def _spherical(self) -> _Spectrum:
-        angles = self._angles
-        return _Spectrum(np.negative(np.cos(angles, out=angles), out=angles), self.hops[1])
+        return self._of_angles(-1.0)
 
     @cached_property
     def _flat(self) -> _Spectrum:
@@ -103,12 +103,13 @@ class SpectralStart:
         products *= -0.5
         return _Spectrum(products, rows)
 
-    @property
-    def _angles(self) -> Floats:
-        """[n, k], for the caller to compute in: of a large graph, this table is what a start takes most memory for."""
-        hops = self.hops[0]
-        angles: Floats = hops * (_REACH / max(hops.max(initial=0), 1))
-        return angles
+    def _of_angles(self, sign: float) -> _Spectrum:
+        """That of -cosh(c·hops), or with sign -1 of -cos(c·hops): a value for each number of hops."""
+        hops, rows = self.hops
+        most = int(hops.max(initial=0))
+        unit = _REACH / max(most, 1)
+        values = np.array([-cosh_of_root(sign * (unit * k) * (unit * k)) for k in range(most + 1)])
+        return _Spectrum(values[hops], rows)
 
     @cached_property
     def hops(self) -> tuple[NDArray[np.int32], Ints]:
@@ -141,8 +142,12 @@ class _Spectrum:
 
     def __init__(self, products: Floats, rows: Ints) -> None:
         self.products = products
-        with _one_thread():
+        if find_spec("numba") is None:
             self.values, self.vectors = np.linalg.eigh(products[rows])
+        else:
+            from .eigen import eigenvectors
+
+            self.values, self.vectors = eigenvectors(products[rows])
 
     def coordinates(self, count: int, sign: float) -> Floats:
         """[n, count]: those of the largest eigenvalues of one sign.
@@ -152,24 +157,52 @@ class _Spectrum:
         order = np.argsort(-sign * self.values, kind="stable")[:count]
         values, vectors = sign * self.values[order], self.vectors[:, order]
         large = values > 1e-9 * np.abs(self.values).max(initial=1e-300)
-        with _one_thread():
-            products = self.products @ vectors
+        products = np.zeros((len(self.products), len(order)))
+        for k, vector in enumerate(vectors):  # a product of matrices, with its sums in this order
+            products += self.products[:, k, None] * vector
         found = sign * products / np.sqrt(np.where(large, values, 1.0)) * large
         points: Floats = np.pad(found, ((0, 0), (0, count - found.shape[1])))
         return points
 
 
-def _one_thread() -> AbstractContextManager[Any]:
-    """One thread of the linear algebra: its last digits depend on how many there are. All without threadpoolctl."""
-    if find_spec("threadpoolctl") is None:
-        return nullcontext()
-    limits: AbstractContextManager[Any] = _libraries().limit(limits=1, user_api="blas")
-    return limits
+def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_first: bool) -> Floats:
+    """[n, d] the paper's start: the pole with coordinates moved uniformly in ±ε√|β|, rescaled onto the manifold.
+
+    As ``Manifold.random_near_pole``, with sums in an order that no processor changes. Without ``perturb_first`` the
+    first coordinate is not moved; in flat space it is 1, which the authors' scripts had of the curved ones.
+    """
+    generator = torch.Generator().manual_seed(seed)
+    if len(geometry.parts) > 1:
+        drawn = geometry.manifold.random_near_pole(n, epsilon=epsilon, generator=generator, perturb_first=perturb_first)
+        found: Floats = drawn.numpy()
+        return found
+    (geometry,) = geometry.parts
+    time, radius = (0, 1.0) if geometry.is_flat else (geometry.time_dimensions, geometry.radius)
+    left, points = np.arange(n), np.empty((n, geometry.ambient_dim))
+    while len(left):  # nothing rescales a draw with ⟨z, z⟩ >= 0 onto the manifold
+        z = torch.rand(len(left), points.shape[1], dtype=torch.float64, generator=generator).numpy()
+        z = epsilon * radius * (2.0 * z - 1.0)
+        if not perturb_first:
+            z[:, 0] = 1.0 if geometry.is_flat else 0.0
+        if not time:
+            return z
+        z[:, 0] += radius
+        square = -_in_order(np.square(z[:, :time])) + _in_order(np.square(z[:, time:]))
+        good = square < 0.0
+        points[left[good]] = z[good] * np.sqrt(radius * radius / -square[good])[:, None]
+        left = left[~good]
+    return points
 
 
-@cache
-def _libraries() -> Any:
-    """The linear algebra that is loaded; numpy's is from the start, so it is looked for once."""
-    from threadpoolctl import ThreadpoolController
+def _in_order(terms: Floats) -> Floats:
+    """[n] the sums over [n, d], coordinate after coordinate."""
+    found = np.zeros(len(terms))
+    for k in range(terms.shape[1]):
+        found += terms[:, k]
+    return found
 
-    return ThreadpoolController()
+
+def _jitter(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
+    """Uniform numbers of standard deviation ``_JITTER``: normal ones take a logarithm now and then."""
+    drawn: Floats = _JITTER * math.sqrt(3.0) * (2.0 * rng.random(shape) - 1.0)
+    return drawn

@@ -43,16 +43,6 @@ class Rules(NamedTuple):
     parts: int
 
 
-class NodeEdges(NamedTuple):
-    """The edges of every node, as `Incidence` has them."""
-
-    offsets: NDArray[np.int64]
-    edges: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    stops: NDArray[np.int64]
-    places: NDArray[np.int64]
-
-
 class Edges(NamedTuple):
     """The pairs with an edge, of m."""
 
@@ -66,8 +56,6 @@ class Edges(NamedTuple):
     """[m] the neighbours j > i of each node i, ascending."""
     places: NDArray[np.int64]
     """[m] places among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; [0] for a large one."""
-    incidence: NodeEdges | None
-    """Where an edge is compared with the pairs of its ends."""
 
 
 class Moment(NamedTuple):
@@ -95,24 +83,3 @@ class Prepared(NamedTuple):
     """Its octaves above w = 0."""
     below: int
     """Its octaves below."""
-
-
-class Rows(NamedTuple):
-    """What the sweeps of a run write to."""
-
-    nodes: Floats
-    """[4, n] of each node: what its sum is relative to, the sum, the coefficient of its pairs, and its longest edge."""
-    slabs: Floats
-    """[S, 4, n] the first two as a slab has them, and the w between which a pair counts."""
-    kept: Floats
-    """[S, …] what the first sweep has computed: entries of tiles, one after the other."""
-    ends: NDArray[np.int64]
-    """[S, 2] where a slab's entries end, and the first row that they do not hold."""
-    nearest: Floats
-    """[S, 2] the least w >= 0 and the greatest w < 0."""
-    pulls: NDArray[np.floating]
-    """[S, ROWS · TILE] scratch, in the precision of pairs."""
-    edges: Floats
-    """[3, 2m] what is weaker and what is stronger at either end of an edge, and scratch."""
-    shift: Floats
-    """[2] the largest offset, and what sums are relative to where the pass is not cold: 0 without offsets."""

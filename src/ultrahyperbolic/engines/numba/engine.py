@@ -25,23 +25,13 @@ from ..base import (
     Precision,
     RunSpec,
     evaluation_shapes,
+    unknown_scope,
 )
 from . import iterate, streaming
-from .arguments import SMALL_NODES, Edges, Moment, NodeEdges, Prepared, Rules, Run
+from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
 from .loss import loss_and_gradient, small_loss_and_gradient
 from .near import NearPairs
-from .node_loss import (
-    advance_by_node,
-    edges_by_node,
-    gradient_of_slabs,
-    leaves_out,
-    nearest_of_slabs,
-    node_loss_and_gradient,
-    rank_slabs,
-    small_node_loss_and_gradient,
-)
 from .offsets import slab_of
-from .rows import begin, is_cold, rows_of, sweep
 from .streaming import prepare
 
 
@@ -64,17 +54,16 @@ class NumbaEngine(OneProcess):
     name: str = "numba"
 
     def __post_init__(self) -> None:
+        unfit = unknown_scope("numba", self.specs)
+        if unfit is not None:
+            raise ValueError(unfit)
         self._threads = self.threads or usable_threads()
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
         places, scratch = np.zeros(0, dtype=np.int64), self.pairs.n_edges
         if n <= SMALL_NODES:
             i, j = self.pairs.edges.T
             places, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
-        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, places, None)
-        if any(spec.scope == "node" for spec in self.specs):
-            found = self.pairs.incidence
-            listed = NodeEdges(found.offsets, found.edges, found.starts, found.stops, found.places)
-            self._node_edges = self._edges._replace(incidence=listed)
+        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, places)
         self._runs = [self._compiled(spec, scratch, dtype) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -141,11 +130,8 @@ class NumbaEngine(OneProcess):
     def _advance_alone(self, run: CompiledRun, losses: Floats, first: int) -> None:
         """Every iteration in one compiled loop."""
         window = np.ascontiguousarray(run.schedule[:, first : first + len(losses)])
-        how = (run.arrays, run.space, run.rules, window, first, losses)
-        if run.by_node:
-            advance_by_node(*how, self._node_edges, run.work)
-        else:
-            iterate.advance(*how, self._edges, run.work_of(run.rules.parts))
+        work = run.work_of(run.rules.parts)
+        iterate.advance(run.arrays, run.space, run.rules, window, first, losses, self._edges, work)
 
     def _advance_together(self, run: CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor | None) -> None:
         """The slabs of each iteration on all threads."""
@@ -161,8 +147,6 @@ class NumbaEngine(OneProcess):
         self, run: CompiledRun, now: Moment, pool: ThreadPoolExecutor | None, near: NearPairs | None = None
     ) -> tuple[float, float, float]:
         """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays."""
-        if run.by_node:
-            return self._node_loss(run, now, pool)
         work = run.work_of(now.parts)
         prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
@@ -202,28 +186,6 @@ class NumbaEngine(OneProcess):
         one = partial(slab_of, run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work)
         self._on_slabs(len(slabs), lambda k: one(slabs[k]), pool)
 
-    def _node_loss(self, run: CompiledRun, now: Moment, pool: ThreadPoolExecutor | None) -> tuple[float, float, float]:
-        """The same where edges are compared with the pairs of their ends."""
-        arrays, space, work, edges = run.arrays, run.space, run.work, self._node_edges
-        prepared: Prepared = prepare(arrays, space, now, self.stop_when_ordered, edges, work)
-        shared = (arrays, space, now, prepared, edges, work)
-        found: tuple[float, float, float]
-        if len(edges.places) or pool is None:
-            found = (small_node_loss_and_gradient if len(edges.places) else node_loss_and_gradient)(*shared)
-            return found
-        longest: float = edges_by_node(*shared)
-        cold, everything = bool(is_cold(work, now.tau)), False
-        while True:
-            begin(arrays.offsets, space, now, work, cold, everything)
-            self._on_slabs(run.slabs, partial(sweep, *shared, cold, False), pool)
-            loss: float = rank_slabs(arrays, now, edges, work)
-            if everything or not leaves_out(loss, edges, self.pairs.n_nodes):
-                break
-            cold = everything = True
-        self._on_slabs(run.slabs, partial(sweep, *shared, cold, True), pool)
-        gradient_of_slabs(arrays, space, now, edges, work)
-        return loss, longest, nearest_of_slabs(arrays, space, now, prepared, edges, work)
-
     def _on_slabs(self, slabs: int, work: Callable[[int], None], pool: ThreadPoolExecutor | None) -> None:
         """Do a thing for every slab of a pass, on a pool's threads."""
         workers = 1 if pool is None else min(self._threads, slabs)
@@ -261,15 +223,8 @@ class CompiledRun:
         # An offset is one coordinate more of what gradients are in.
         slopes = self.width + spec.popularity
         self.work = streaming.workspace(n, self.width, dtype, slopes)
-        self.by_node = spec.scope == "node"
-        if self.by_node:
-            # Sums by node range over more than single precision can tell: what they are made of is double.
-            tiles = np.zeros(self.work.tiles.shape)
-            rows = rows_of(n, pairs.n_edges, dtype, popular=spec.popularity)
-            self.work = self.work._replace(tiles=tiles, wide=None, rows=rows)
         self.slabs = len(self.work.sums)
-        plain = not self.by_node and not spec.popularity
-        self._for_samples = streaming.for_samples(self.work) if plain else self.work
+        self._for_samples = self.work if spec.popularity else streaming.for_samples(self.work)
         points, free, best = (np.empty((self.width, n)) for _ in range(3))
         offsets, kept = (np.zeros(n) if spec.popularity else None for _ in range(2))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
@@ -279,7 +234,7 @@ class CompiledRun:
     @property
     def is_plain(self) -> bool:
         """Whether w alone tells if a pair counts."""
-        return not self.by_node and self.arrays.offsets is None
+        return self.arrays.offsets is None
 
     def work_of(self, parts: int) -> streaming.Workspace:
         """Where a pass over all pairs, or over one part of so many, is done."""

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import jit
+from ...pairs.numba.portable import cosh_sinhc, jit
 from ..base import (
     BEST_ITERATION,
     BEST_LOSS,
@@ -157,17 +157,7 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
         square += (-g[k, i] if k < time else g[k, i]) * g[k, i]
     # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, and where it is 0 neither does.
     turn = 1.0 if optimizer != SIGNED_GRADIENT or square > 0.0 else -1.0 if square < 0.0 else 0.0
-    z = square * curvature
-    if abs(z) < 1e-3:
-        # cosh √z and sinh √z / √z; the next terms are z⁵/10! and z⁵/11!.
-        cosh = 1.0 + z * (0.5 + z * (1.0 / 24.0 + z * (1.0 / 720.0 + z * (1.0 / 40320.0))))
-        sinhc = 1.0 + z * (1.0 / 6.0 + z * (1.0 / 120.0 + z * (1.0 / 5040.0 + z * (1.0 / 362880.0))))
-    elif z > 0.0:
-        angle = math.sqrt(z)
-        cosh, sinhc = math.cosh(angle), math.sinh(angle) / angle
-    else:
-        angle = math.sqrt(-z)
-        cosh, sinhc = math.cos(angle), math.sin(angle) / angle
+    cosh, sinhc = cosh_sinhc(square * curvature)
     for k in range(d):
         g[k, i] = cosh * points[k, i] + turn * sinhc * g[k, i]
     _onto(g, d, i, time, radius)

@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from ..base import EXACT_NODES, Backend, Engine, EngineKind, Memory, Place, Problem, batch_bytes, unknown_space
+from ..base import (
+    EXACT_NODES,
+    Backend,
+    Engine,
+    EngineKind,
+    Memory,
+    Place,
+    Problem,
+    batch_bytes,
+    unknown_scope,
+    unknown_space,
+)
 from .arguments import SMALL_NODES
 
 
@@ -19,7 +30,7 @@ class NumbaKind:
             return "backend 'numba' needs the numba package, which is not installed"
         if place.torch_device.type != "cpu":
             return f"backend 'numba' computes on cpu, got device {place.device}"
-        return unknown_space(problem)
+        return unknown_space(problem) or unknown_scope(self.name, () if problem is None else problem.specs)
 
     def memory(self, problem: Problem, place: Place) -> Memory:
         """Beside the batch a gradient for every slab of the pass, and room for the edges of every run."""
@@ -33,20 +44,11 @@ class NumbaKind:
         slabs = len(slabs_of(n, sample=parts)) - 1
         passes = slabs * (coordinates * n + runs * 4 * ROWS * TILE) * item
         passes += 5 * 8 * coordinates * n + runs * 6 * 8 * max(m, min(n, SMALL_NODES) ** 2 // 2)
-        nodes = sum(spec.scope == "node" for spec in problem.specs)
         if n > SMALL_NODES and not parts:
             from .near import ENTRY_BYTES, most_entries
 
             # What the finish lists, and where the points were when it did.
-            passes += (runs - nodes) * ENTRY_BYTES * most_entries(n) + 8 * coordinates * n
-        if nodes:
-            from .rows import kept_numbers
-
-            # Sums by node of every slab, what the first sweep keeps, tiles in double precision, and edges at both ends.
-            passes += nodes * 8 * (4 * n * (slabs + 1) + slabs * (kept_numbers(n) + 4 * ROWS * TILE) + 6 * m)
-            popular = sum(spec.scope == "node" and spec.popularity for spec in problem.specs)
-            passes += popular * 8 * slabs * kept_numbers(n)
-            passes += 8 * 8 * m
+            passes += runs * ENTRY_BYTES * most_entries(n) + 8 * coordinates * n
         return Memory(batch_bytes(problem) + passes)
 
     def make(self, problem: Problem, place: Place) -> Engine:

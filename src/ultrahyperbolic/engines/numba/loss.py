@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
-from ...pairs.numba.functions import exponentials, jit, smooth
+from ...pairs.numba.functions import exponentials, smooth
+from ...pairs.numba.portable import exp, jit, log, log1p
 from .arguments import Prepared
 from .offsets import add_edge_offsets, add_offsets, scale_offsets, take_off_edges, take_off_pairs
 from .streaming import (
@@ -161,26 +160,26 @@ def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
             excess = score - reference
             nearest = max(nearest, score)
             if excess > 0.0:
-                shrunk = math.exp(-excess)
+                shrunk = exp(-excess)
                 rest = below * shrunk
                 own[stop] = 1.0 / shrunk
                 if rest < 1e-3:
-                    loss += math.log1p(rest)
+                    loss += log1p(rest)
                 else:
                     product *= 1.0 + rest
             else:
-                own[stop] = math.exp(excess)
+                own[stop] = exp(excess)
                 product *= below + own[stop]
                 loss -= excess
             if product > 1e200 or product < 1e-200:
-                loss += math.log(product)
+                loss += log(product)
                 product = 1.0
             inverse[stop] = 1.0 / (below + own[stop])
             pulls[stop] = below * inverse[stop]
             references[stop] = reference
             stop += 1
         if nearest > reference:
-            shrunk = math.exp(reference - nearest)
+            shrunk = exp(reference - nearest)
             below *= shrunk
             reference = nearest
             for e in range(start, stop):
@@ -188,18 +187,18 @@ def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
                 if own[e] < 1e100 and shrunk > 1e-100:
                     own[e] *= shrunk
                 else:
-                    own[e] = math.exp(values[e] * rate - reference)
+                    own[e] = exp(values[e] * rate - reference)
         for e in range(start, stop):
             below += own[e]
         start = stop
-    loss += math.log(product)
+    loss += log(product)
     above, stop = 0.0, m
     while stop > 0:
         start = weaker[stop - 1]
         for e in range(start, stop):
             pulls[e] -= above * own[e]
         if references[start] < reference:
-            above *= math.exp(references[start] - reference)
+            above *= exp(references[start] - reference)
             reference = references[start]
         for e in range(start, stop):
             above += inverse[e]

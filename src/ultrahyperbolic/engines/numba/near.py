@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import bounds, exponentials, jit, smooth
+from ...pairs.numba.functions import bounds, exponentials, smooth
+from ...pairs.numba.portable import jit
 from .arguments import Prepared
 from .streaming import add_pair, evaluate, half_chord, half_chords, kind_of_table, nearest_of, scale_of
 

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import bounds, dissimilarity, exponentials, jit, smooth, vectorized
+from ...pairs.numba.functions import bounds, dissimilarity, exponentials, smooth
+from ...pairs.numba.portable import exp, jit, vectorized
 from ..base import CELL
 from .streaming import (
     FEW,
@@ -32,14 +33,6 @@ from .streaming import (
     smallest,
     weigh_pulls,
 )
-
-
-@jit
-def less(offsets, value, i, j):
-    """A dissimilarity less the offsets of its nodes."""
-    if offsets is None:
-        return value
-    return value - (offsets[i] + offsets[j])
 
 
 @vectorized
@@ -75,17 +68,6 @@ def take_off_edges(offsets, ends, values):
 
 
 @jit
-def largest_offset(offsets):
-    """The largest offset; 0 without any."""
-    if offsets is None:
-        return 0.0
-    most = offsets[0]
-    for i in range(len(offsets)):
-        most = max(most, offsets[i])
-    return most
-
-
-@jit
 def add_offset_pair(offsets, gradient, i, j, weight):
     """Add a weight to the gradient in the offsets of both nodes."""
     if offsets is not None:
@@ -115,17 +97,6 @@ def add_offsets(offsets, gradient, weights, factor):
                 slopes[i] += part
                 slopes[j] += part
             row += n - i - 1
-
-
-@jit
-def add_offsets_by_node(offsets, gradient, weights, row, i, coefficients, factor):
-    """Add the weights of row i of a small graph, which are at ``row``, times the coefficients of both nodes."""
-    if offsets is not None:
-        slopes = gradient[len(gradient) - 1]
-        for j in range(i + 1, len(offsets)):
-            part = factor * weights[row + j - i - 1] * (coefficients[i] + coefficients[j])
-            slopes[i] += part
-            slopes[j] += part
 
 
 @jit
@@ -164,23 +135,6 @@ def shift_offset(offsets, gradient, i):
 
 
 @jit
-def nearest_with_offsets(offsets, points, factors, space, now, edges):
-    """The least of all pairs without an edge, which is only asked for where it decides when to stop; ∞ for none."""
-    least = np.inf
-    if offsets is not None:
-        for i in range(points.shape[1]):
-            edge, last = edges.offsets[i], edges.offsets[i + 1]
-            for j in range(i + 1, points.shape[1]):
-                if edge < last and edges.neighbors[edge] == j:
-                    edge += 1
-                else:
-                    w = half_chord(points, factors, space.time, i, j)
-                    value = dissimilarity(w, space.kind, space.radius, now.epsilon)[0]
-                    least = min(least, value - (offsets[i] + offsets[j]))
-    return least
-
-
-@jit
 def slab_of(offsets, run, space, now, prepared, edges, work, s):
     """The pairs of slab ``s``, with offsets or without."""
     if offsets is None:
@@ -202,7 +156,7 @@ def _come_nearer(nearest, tau, slack, state, gradient, first):
     """Where a pair is nearer, make the sums of the slab, whose rows begin at ``first``, relative to that."""
     if nearest < state[0] - slack:
         if state[1] > 0.0:
-            shrink = math.exp((nearest - state[0]) / tau)
+            shrink = exp((nearest - state[0]) / tau)
             state[1] *= shrink
             scale_rows(gradient, first, shrink)
         state[0] = nearest
@@ -220,7 +174,7 @@ def _add_few(offsets, run, space, now, prepared, work, state, w, i, rows, start,
                 value -= offsets[i + r] + offsets[start + j]
                 if value <= state[0] + cut * now.tau:
                     _come_nearer(value, now.tau, prepared.slack, state, gradient, first)
-                    weight = math.exp((state[0] - value) / now.tau)
+                    weight = exp((state[0] - value) / now.tau)
                     state[1] += weight
                     add_pair(points, i + r, start + j, weight * slope, gradient)
                     add_offset_pair(offsets, gradient, i + r, start + j, weight)

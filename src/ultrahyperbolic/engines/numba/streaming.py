@@ -16,8 +16,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from llvmlite import ir
-from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from ...pairs.numba.functions import (
@@ -35,15 +33,27 @@ from ...pairs.numba.functions import (
     dissimilarity,
     exponentials,
     fill_octave,
-    jit,
     look_up,
     lowest_octave,
     smooth,
     table_octaves,
+)
+from ...pairs.numba.portable import (
+    WIDTH,
+    add,
+    exp,
+    fma,
+    jit,
+    load,
+    splat,
+    store,
+    subtract,
+    total,
     vectorized,
+    widen,
 )
 from ..base import CELL, Floats
-from .arguments import Prepared, Rows
+from .arguments import Prepared
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
 SMALL_NODES = 96
@@ -89,8 +99,6 @@ class Workspace(NamedTuple):
     """[d] ±1/4|β|, the metric's signs times what makes w of a squared chord."""
     cut: Floats
     """[1] by how much, in units of τ, a pair may be farther than the nearest and still count."""
-    rows: Rows | None = None
-    """Where an edge is compared with the pairs of its ends."""
 
 
 def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
@@ -138,18 +146,6 @@ def for_samples(work: Workspace) -> Workspace:
     )
 
 
-@intrinsic
-def _multiply_add(_, a, b, c):
-    """A product and a sum as one instruction, even where the product is used twice."""
-
-    def generate(context, builder, signature, arguments):
-        real = context.get_value_type(signature.return_type)
-        function = builder.module.declare_intrinsic("llvm.fmuladd", [real], ir.FunctionType(real, [real] * 3))
-        return builder.call(function, arguments, fastmath=("reassoc", "nsz", "nnan", "contract"))
-
-    return a(a, a, a), generate
-
-
 @vectorized
 def half_chords(points, factors, time, i, start, count, w, at):
     """w of node i with ``count`` nodes from ``start`` on, into w from ``at`` on: Σ_k factors[k]·(x_ik - x_jk)²."""
@@ -166,18 +162,18 @@ def half_chords(points, factors, time, i, start, count, w, at):
             x2, row2 = points[k + 2, i], points[k + 2, start : start + count]
             for j in range(count):
                 t0, t1, t2 = x0 - row0[j], x1 - row1[j], x2 - row2[j]
-                row[j] += factor * (t0 * t0 + t1 * t1 + t2 * t2)
+                row[j] = fma(factor, fma(t2, t2, fma(t1, t1, t0 * t0)), row[j])
             k += 3
         elif k + 1 < last:
             x1, row1 = points[k + 1, i], points[k + 1, start : start + count]
             for j in range(count):
                 t0, t1 = x0 - row0[j], x1 - row1[j]
-                row[j] += factor * (t0 * t0 + t1 * t1)
+                row[j] = fma(factor, fma(t1, t1, t0 * t0), row[j])
             k += 2
         else:
             for j in range(count):
                 t0 = x0 - row0[j]
-                row[j] += factor * (t0 * t0)
+                row[j] = fma(factor, t0 * t0, row[j])
             k += 1
 
 
@@ -252,20 +248,21 @@ def nearest_of(w, count, space, epsilon):
 @vectorized
 def sum_of(weights, count):
     """Σ weights[:count]."""
-    total = 0.0
-    for j in range(count):
-        total += weights[j]
-    return total
+    even = odd = splat(0.0)
+    rest, whole = 0.0, count - count % (2 * WIDTH)
+    for j in range(0, whole, 2 * WIDTH):
+        even, odd = add(even, widen(load(weights, j))), add(odd, widen(load(weights, j + WIDTH)))
+    for j in range(whole, count):
+        rest += weights[j]
+    return total(add(even, odd)) + rest
 
 
 @vectorized
 def weigh_pulls(weights, pull, count):
     """Σ weights, and pull times the weights in place."""
-    total = 0.0
     for j in range(count):
-        total += weights[j]
         pull[j] *= weights[j]
-    return total
+    return sum_of(weights, count)
 
 
 @jit
@@ -283,7 +280,7 @@ def evaluate(w, count, kind, radius, now, prepared, table, masked, values, slope
             if size < start or (size >= reach and size < far(w)) or (kind == BROKEN and w[j] <= -0.5):
                 value, slope = dissimilarity(w[j], kind, radius, now.epsilon)
                 if hot:
-                    value = math.exp(-value / now.tau)
+                    value = exp(-value / now.tau)
                     slope *= value
                 values[j], slopes[j] = value, slope
 
@@ -299,39 +296,48 @@ def scale_rows(gradient, first, factor):
 @vectorized
 def push(points, i, start, count, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of four rows from i on, and take it from that of the columns."""
-    c0, c1, c2, c3 = pull[:count], pull[count : 2 * count], pull[2 * count : 3 * count], pull[3 * count : 4 * count]
+    whole = count - count % WIDTH
     for k in range(len(points)):
-        row, column = points[k, start : start + count], gradient[k, start : start + count]
         x0, x1, x2, x3 = points[k, i], points[k, i + 1], points[k, i + 2], points[k, i + 3]
-        s0 = s1 = s2 = s3 = x0 - x0
-        for j in range(count):
-            y = row[j]
+        a0, a1, a2, a3 = splat(x0), splat(x1), splat(x2), splat(x3)
+        r0 = r1 = r2 = r3 = x0 - x0
+        s0 = s1 = s2 = s3 = splat(r0)
+        for j in range(0, whole, WIDTH):
+            y = load(points, (k, start + j))
             # Signs are turned, so that both sums are plain multiply-adds: columns take, rows are subtracted below.
-            t0, t1, t2, t3 = y - x0, y - x1, y - x2, y - x3
-            s0 = _multiply_add(c0[j], t0, s0)
-            s1 = _multiply_add(c1[j], t1, s1)
-            s2 = _multiply_add(c2[j], t2, s2)
-            s3 = _multiply_add(c3[j], t3, s3)
-            added = _multiply_add(c2[j], t2, _multiply_add(c3[j], t3, column[j]))
-            column[j] = _multiply_add(c0[j], t0, _multiply_add(c1[j], t1, added))
-        gradient[k, i] -= s0
-        gradient[k, i + 1] -= s1
-        gradient[k, i + 2] -= s2
-        gradient[k, i + 3] -= s3
+            t0, t1, t2, t3 = subtract(y, a0), subtract(y, a1), subtract(y, a2), subtract(y, a3)
+            c0, c1, c2, c3 = load(pull, j), load(pull, count + j), load(pull, 2 * count + j), load(pull, 3 * count + j)
+            s0, s1, s2, s3 = fma(c0, t0, s0), fma(c1, t1, s1), fma(c2, t2, s2), fma(c3, t3, s3)
+            added = fma(c2, t2, fma(c3, t3, load(gradient, (k, start + j))))
+            store(gradient, (k, start + j), fma(c0, t0, fma(c1, t1, added)))
+        for j in range(whole, count):
+            y, column = points[k, start + j], gradient[k, start + j]
+            u0, u1, u2, u3 = y - x0, y - x1, y - x2, y - x3
+            p0, p1, p2, p3 = pull[j], pull[count + j], pull[2 * count + j], pull[3 * count + j]
+            r0, r1, r2, r3 = fma(p0, u0, r0), fma(p1, u1, r1), fma(p2, u2, r2), fma(p3, u3, r3)
+            gradient[k, start + j] = fma(p0, u0, fma(p1, u1, fma(p2, u2, fma(p3, u3, column))))
+        gradient[k, i] -= total(s0) + r0
+        gradient[k, i + 1] -= total(s1) + r1
+        gradient[k, i + 2] -= total(s2) + r2
+        gradient[k, i + 3] -= total(s3) + r3
 
 
 @vectorized
 def push_row(points, i, count, pull, at, gradient):
     """Add pull[at:]·(x_i - x_j) to the gradient of row i, and take it from that of the ``count`` columns after it."""
-    pulls = pull[at : at + count]
+    start, whole = i + 1, count - count % WIDTH
     for k in range(len(points)):
-        row, column, x = points[k, i + 1 :], gradient[k, i + 1 :], points[k, i]
-        total = x - x
-        for j in range(count):
-            t = row[j] - x
-            total = _multiply_add(pulls[j], t, total)
-            column[j] = _multiply_add(pulls[j], t, column[j])
-        gradient[k, i] -= total
+        x, rest = points[k, i], points[k, i] * 0
+        own, sums = splat(x), splat(rest)
+        for j in range(0, whole, WIDTH):
+            t, c = subtract(load(points, (k, start + j)), own), load(pull, at + j)
+            sums = fma(c, t, sums)
+            store(gradient, (k, start + j), fma(c, t, load(gradient, (k, start + j))))
+        for j in range(whole, count):
+            u, p = points[k, start + j] - x, pull[at + j]
+            rest = fma(p, u, rest)
+            gradient[k, start + j] = fma(p, u, gradient[k, start + j])
+        gradient[k, i] -= total(sums) + rest
 
 
 @vectorized
@@ -363,17 +369,12 @@ def add_pair(points, i, j, pull, gradient):
 def add_up(weights, count, sums, first, columns):
     """Add the weights of four rows to the sums of their nodes and to those of their columns."""
     a, b, c, d = weights[:count], weights[count : 2 * count], weights[2 * count : 3 * count], weights[3 * count :]
-    s0 = s1 = s2 = s3 = 0.0
     for j in range(count):
-        s0 += a[j]
-        s1 += b[j]
-        s2 += c[j]
-        s3 += d[j]
         columns[j] += (a[j] + b[j]) + (c[j] + d[j])
-    sums[first] += s0
-    sums[first + 1] += s1
-    sums[first + 2] += s2
-    sums[first + 3] += s3
+    sums[first] += sum_of(a, count)
+    sums[first + 1] += sum_of(b, count)
+    sums[first + 2] += sum_of(c, count)
+    sums[first + 3] += sum_of(d, count)
 
 
 @jit
@@ -416,7 +417,7 @@ def _come_nearer(w, size, space, now, prepared, cut, state, gradient, first):
     nearest = nearest_of(w, size, space, now.epsilon)
     if nearest < state[0] - prepared.slack:
         if state[1] > 0.0:
-            shrink = math.exp((nearest - state[0]) / now.tau)
+            shrink = exp((nearest - state[0]) / now.tau)
             state[1] *= shrink
             scale_rows(gradient, first, shrink)
         state[0] = nearest
@@ -432,7 +433,7 @@ def _add_few(exact, points, factors, space, now, state, w, i, rows, start, count
             if w[r * count + j] >= state[2] and w[r * count + j] <= state[3]:
                 chord = half_chord(exact, factors, space.time, i + r, start + j)
                 value, slope = dissimilarity(chord, space.kind, space.radius, now.epsilon)
-                weight = math.exp((state[0] - value) / now.tau)
+                weight = exp((state[0] - value) / now.tau)
                 state[1] += weight
                 add_pair(points, i + r, start + j, weight * slope, gradient)
 
@@ -554,7 +555,7 @@ def combine(tau, work, gradient):
             gradient[k, j] = 0.0
     for s in range(len(sums)):
         if sums[s, 1] > 0.0:
-            factor = math.exp((least - sums[s, 0]) / tau)
+            factor = exp((least - sums[s, 0]) / tau)
             total += factor * sums[s, 1]
             for k in range(len(gradient)):
                 for j in range(slabs[s], gradient.shape[1]):

@@ -33,6 +33,7 @@ from ..base import (
     Precision,
     RunSpec,
     evaluation_shapes,
+    unknown_scope,
 )
 from .iterate_kernels import (
     RECORD_WIDTH,
@@ -43,7 +44,6 @@ from .iterate_kernels import (
     move_kernel,
     pulls_kernel,
 )
-from .nodes import NodeSums
 from .pair_kernels import edges_kernel
 from .passes import Passes, exact_coefficients, on_device
 
@@ -68,6 +68,9 @@ class TritonEngine(OneProcess):
     name: str = "triton"
 
     def __post_init__(self) -> None:
+        unfit = unknown_scope("triton", self.specs)
+        if unfit is not None:
+            raise ValueError(unfit)
         device = self.device or torch.device("cuda")
         self._overhead = 0.0
         groups: dict[_Shared, list[int]] = {}
@@ -119,7 +122,6 @@ class _Shared(NamedTuple):
     optimizer: int
     width: int
     time: int
-    by_node: bool
     popular: bool
     parts: int
 
@@ -128,7 +130,7 @@ class _Shared(NamedTuple):
         space = kernel_space(spec.manifold, spec.dissimilarity)
         return cls(
             space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time,
-            spec.scope == "node", spec.popularity, spec.schedule.parts,
+            spec.popularity, spec.schedule.parts,
         )  # fmt: skip
 
 
@@ -138,7 +140,7 @@ class _Group:
     def __init__(self, engine: TritonEngine, numbers: list[int], shared: _Shared, device: torch.device) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.numbers, self.device = numbers, device
-        kind, self.optimizer, self.width, self.time, by_node, self.popular, parts = shared
+        kind, self.optimizer, self.width, self.time, self.popular, parts = shared
         self.parts = parts
         # What an evaluation looks at.
         self.looks = self.parts if pairs.n_nodes > EXACT_NODES else 1
@@ -148,7 +150,6 @@ class _Group:
         dtype = getattr(torch, engine.precision)
         self.passes = Passes(n, pairs.edges, runs, self.width, self.time, kind, dtype, device, popular=self.popular)
         self.flat = self.time == 0
-        self.nodes = NodeSums(pairs, self.passes) if by_node else None
 
         def double(*shape: int) -> torch.Tensor:
             return torch.zeros(*shape, dtype=torch.float64, device=device)
@@ -188,7 +189,6 @@ class _Group:
         )
         self.below, self.above = (double(runs, self.chunks + 1) for _ in range(2))
         self.rest, self.loss, self.longest = (double(runs) for _ in range(3))
-        self.one = torch.ones_like(self.rest)
         self.bare = torch.zeros_like(self.pulls) if self.popular else self.pulls
         self._captured: torch.cuda.CUDAGraph | None = None
 
@@ -292,62 +292,41 @@ class _Group:
         """
         runs, m, chunks = len(self.numbers), self.m, self.chunks
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
-        where = (self.pair_points, self.pair_factors, self.radius)
-        if self.nodes is None:
-            self.passes.launch(*where, self.schedule, self.iterations, parts=parts)
-        else:
-            self._sum_by_node(parts)
+        self.passes.launch(
+            self.pair_points, self.pair_factors, self.radius, self.schedule, self.iterations, parts=parts
+        )  # fmt: skip
         edges_kernel[(chunks, runs)](
             self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, chunks, *when,
             self.shifts, self.values, self.slopes, self.running, self.chunk_sums, self.chunk_longest, D=self.width,
             SIZE=_CHUNK, KIND=self.passes.kind, COEFFICIENTS=exact_coefficients(), POPULAR=self.popular,
         )  # fmt: skip
         scan = min(_SCAN, triton.next_power_of_2(chunks))
-        if self.nodes is None:
-            forward_kernel[(runs,)](
-                self.passes.sums, self.passes.sums[0].numel(), parts, self.passes.least, self.chunk_sums, chunks, *when,
-                self.below, SIZE=scan,
-            )  # fmt: skip
-            denominators_kernel[(chunks, runs)](
-                self.values, m, self.running, self.below, self.weaker, chunks, *when, self.log_z, self.running_inverse,
-                self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
-            )  # fmt: skip
-        else:
-            self.nodes.rank(self.values, self.log_z, self.chunk_loss, when, parts)
+        forward_kernel[(runs,)](
+            self.passes.sums, self.passes.sums[0].numel(), parts, self.passes.least, self.chunk_sums, chunks, *when,
+            self.below, SIZE=scan,
+        )  # fmt: skip
+        denominators_kernel[(chunks, runs)](
+            self.values, m, self.running, self.below, self.weaker, chunks, *when, self.log_z, self.running_inverse,
+            self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
+        )  # fmt: skip
         backward_kernel[(runs,)](
             self.passes.least, parts, self.chunk_inverse, self.chunk_loss, self.chunk_longest, chunks, *when,
             self.above, self.rest, self.loss, self.longest, self.record, self.losses, self.rules, self.best_every,
             SIZE=scan, STOP_WHEN_ORDERED=self.stop_when_ordered, RECORD=record,
         )  # fmt: skip
-        if self.nodes is None:
-            pulls_kernel[(chunks, runs)](
-                self.values, self.slopes, self.log_z, m, self.running, self.below, self.running_inverse, self.above,
-                self.weaker, self.stops, chunks, *when, self.pulls, self.bare, SIZE=_CHUNK, POPULAR=self.popular,
-            )  # fmt: skip
-        else:
-            self.nodes.pull(*where, when, (self.values, self.slopes, self.pulls, self.bare), parts)
-
-    def _sum_by_node(self, parts: int) -> None:
-        """The first pass by node; the nearest pair is looked for only where that decides when a run is done."""
-        assert self.nodes is not None
-        where = (self.pair_points, self.pair_factors, self.radius)
-        when = (self.schedule, self.schedule.shape[-1], self.iterations)
-        if self.stop_when_ordered:
-            self.passes.find_nearest(*where, when, parts)
-        else:
-            self.passes.least.fill_(torch.nan)
-        self.nodes.sum_up(*where, when, parts)
+        pulls_kernel[(chunks, runs)](
+            self.values, self.slopes, self.log_z, m, self.running, self.below, self.running_inverse, self.above,
+            self.weaker, self.stops, chunks, *when, self.pulls, self.bare, SIZE=_CHUNK, POPULAR=self.popular,
+        )  # fmt: skip
 
     def _gradient(self) -> None:
         """The Euclidean gradient of every node."""
         passes, nodes = self.passes, 64 if self.passes.interpreted else _NODES
-        # By node the pass has its coefficients already.
-        rest = self.rest if self.nodes is None else self.one
         gradient_kernel[(triton.cdiv(passes.n, nodes), passes.runs)](
-            self.points, self.gradient, passes.gradient, passes.splits, rest, self.pulls, self.bare, self.shift_slopes,
-            self.offsets, self.incident, self.others, self.factors, self.schedule, self.schedule.shape[-1],
-            self.iterations, passes.n, self.m, D=self.width, NODES=nodes, ENTRIES=_ENTRIES, POPULAR=self.popular,
-            num_warps=2,
+            self.points, self.gradient, passes.gradient, passes.splits, self.rest, self.pulls, self.bare,
+            self.shift_slopes, self.offsets, self.incident, self.others, self.factors, self.schedule,
+            self.schedule.shape[-1], self.iterations, passes.n, self.m, D=self.width, NODES=nodes, ENTRIES=_ENTRIES,
+            POPULAR=self.popular, num_warps=2,
         )  # fmt: skip
 
     def _move(self) -> None:

@@ -16,6 +16,7 @@ from ..base import (
     Place,
     Problem,
     batch_bytes,
+    unknown_scope,
     unknown_space,
 )
 
@@ -36,7 +37,7 @@ class TritonKind:
             return f"backend 'triton' computes on cuda, got device {place.device}"
         if not torch.cuda.is_available():
             return "backend 'triton' needs a CUDA device, and torch finds none"
-        return unknown_space(problem)
+        return unknown_space(problem) or unknown_scope(self.name, () if problem is None else problem.specs)
 
     def memory(self, problem: Problem, place: Place) -> Memory:
         """The batch on the host, and again on the device with the partial gradients and the edges."""
@@ -50,10 +51,6 @@ class TritonKind:
         if popular:
             # One row more of the partial gradients, and of each run offsets and what edges pull.
             passes += popular * (n * (item + 4 * 8) + 8 * m) + _ROWS * item
-        nodes = sum(spec.scope == "node" for spec in problem.specs)
-        if nodes:
-            # Sums by node, those of a few parts of the columns of each, and edges at both ends.
-            passes += nodes * 8 * (5 * m + 4 * n + 2 * max(n, _ROWS)) + 9 * 8 * m
         return Memory(batch_bytes(problem), passes + LIBRARY_BYTES)
 
     def make(self, problem: Problem, place: Place) -> Engine:

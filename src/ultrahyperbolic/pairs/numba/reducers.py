@@ -23,14 +23,12 @@ from .functions import (
     EXTRINSIC,
     FLAT_DISTANCE,
     FLAT_SQUARED,
-    bits,
     dissimilarity,
     fill_octave,
-    from_bits,
-    jit,
     lowest_octave,
     table_octaves,
 )
+from .portable import asin, asinh, bits, from_bits, jit
 
 _TILE = 256
 # Pairs of a block: some milliseconds of work. More where a block counts for many thresholds, or would be one of many.
@@ -316,10 +314,10 @@ def _function(space, w, w_bar):
         return dissimilarity(w, space.kind, radius, space.epsilon)[0]
     # Near the antipode w̄ has the digits. On the sphere rounding may leave it below 0, where nothing is.
     if w_bar > 0.0:
-        return radius * (math.pi - 2.0 * math.asin(math.sqrt(w_bar)))
+        return radius * (math.pi - 2.0 * asin(math.sqrt(w_bar)))
     if space.time == len(space.points):
         return radius * math.pi
-    return radius * (math.pi + 2.0 * math.asinh(math.sqrt(-w_bar)))
+    return radius * (math.pi + 2.0 * asinh(math.sqrt(-w_bar)))
 
 
 @jit

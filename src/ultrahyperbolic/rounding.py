@@ -1,0 +1,62 @@
+"""Arithmetic in numpy and Python that gives the same bits on every processor.
+
+Powers, logarithms and scalar products come from libraries that round differently from one processor to the next. These
+are made of + - × ÷ √, which every processor rounds alike, of sums whose order numpy fixes, or of Python's decimals.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+_LOG2, _LOG2_REST = 0.6931471803691238, 1.9082149292705877e-10
+
+
+def power(base: float, exponent: float) -> float:
+    """base^exponent of a positive base."""
+    return float((Decimal(base).ln() * Decimal(exponent)).exp())
+
+
+def geometric(first: float, last: float, count: int) -> Floats:
+    """[count] numbers from ``first`` to ``last``, each the same multiple of the one before."""
+    found = np.full(count, first)
+    if count > 1:
+        found[1:] = power(last / first, 1.0 / (count - 1))
+        np.multiply.accumulate(found, out=found)
+        found[-1] = last
+    return found
+
+
+def dot(a: torch.Tensor, b: torch.Tensor) -> float:
+    """Σ a·b over all entries; on a GPU, in the order that the device takes."""
+    products = (a * b).detach()
+    return float(products.sum()) if products.device.type != "cpu" else float(np.add.reduce(products.numpy().ravel()))
+
+
+def asinh(x: Floats) -> Floats:
+    """The area hyperbolic sine of x >= 0."""
+    y = x + x * x / (1.0 + np.sqrt(1.0 + x * x))
+    u = 1.0 + y
+    part, power_of_two = np.frexp(u)
+    small = part < np.sqrt(0.5)
+    part, power_of_two = np.where(small, 2.0 * part, part), power_of_two - small
+    s = (part - 1.0) / (part + 1.0)
+    series = np.zeros_like(s)
+    for k in range(23, 0, -2):
+        series = series * (s * s) + 2.0 / k
+    log = power_of_two * _LOG2 + (s * series + power_of_two * _LOG2_REST)
+    found: Floats = np.where(u == 1.0, y, log * (y / np.where(u == 1.0, 1.0, u - 1.0)))
+    return found
+
+
+def cosh_of_root(z: float) -> float:
+    """cosh √z, which for z < 0 is cos √-z, of |z| <= 3."""
+    found = 1.0
+    for k in range(24, 0, -2):
+        found = 1.0 + found * z / (k * (k - 1))
+    return found
