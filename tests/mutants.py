@@ -80,6 +80,7 @@ MUTANTS = [
     Mutant("loop.py", "seconds >= time_limit", "seconds >= 2 * time_limit", ("test_loop.py", "training")),
     Mutant("checks.py", "0.0 <= value < 1.0", "0.0 <= value <= 1.0", ("test_arguments.py", "optim")),
     Mutant("interrupted.py", "list(embeddings), result", "[], result", ("test_reliability.py", "training")),
+    Mutant("rounding.py", "1.0 / (count - 1)", "1.0 / count", ("training", "optim")),
     Mutant("progress.py", "task, plain = self.tasks[-1]", "task, plain = self.tasks[0]", ("test_progress.py", "cli")),
     Mutant("verdict.py", "rho is None or rho >= HIER", "rho is None or rho < HIER", ("evaluation", "cli", "report")),
     Mutant("testing.py", "report.failed[name] = f", "report.skipped[name] = f", ("test_testing.py",)),
