@@ -107,7 +107,7 @@ def run(mutant: Mutant, copy: Path) -> str | None:
             _forget(copy)
     if ended.returncode == 0:
         return None
-    failed = re.search(r"^(?:FAILED|ERROR) (\S+)", ended.stdout, re.M)
+    failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", ended.stdout, re.M)
     if failed is None:
         raise SystemExit(f"{mutant.file}: the tests did not run\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
     return failed[1]
