@@ -59,11 +59,9 @@ bench: $(READY)
 	$(BIN)/python benchmarks/accuracy.py
 	$(BIN)/python benchmarks/reading.py
 	$(BIN)/python benchmarks/karate.py
-	$(BIN)/python benchmarks/optimisation.py --graph karate
-	$(BIN)/python benchmarks/minimize.py
 	$(BIN)/python benchmarks/start.py
-	$(BIN)/python benchmarks/goals.py
-	$(BIN)/python benchmarks/scaling.py
+	$(BIN)/python benchmarks/board.py goals --graphs lesmis tree_with_cycles power_law
+	$(BIN)/python benchmarks/cost.py scaling
 	$(BIN)/python benchmarks/evaluation.py
 	$(BIN)/python benchmarks/report.py
 

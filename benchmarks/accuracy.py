@@ -1,7 +1,7 @@
 """How accurate exp, log, d_γ and D_γ are, judged by arithmetic with 100 digits.
 
     python benchmarks/accuracy.py                # print the tables; exit 1 if the bar is missed
-    python benchmarks/accuracy.py --docs docs    # rewrite docs/accuracy.md and docs/accuracy.png
+    python benchmarks/accuracy.py --docs docs    # write the tables of docs/accuracy.md and docs/accuracy.png
 
 An exact point x*, an exact tangent vector ξ* and y* = exp_{x*}(ξ*) are made in 100-digit arithmetic and rounded to the
 dtype: those are the inputs. The truth is the function at the values *before* rounding, so the unavoidable effect of
@@ -11,39 +11,31 @@ closed forms and derivatives below are written from the paper (Eqs. 5, 7, 8, 9) 
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import random
 import statistics
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import mpmath
 import torch
+from bench import Figures, Panel, draw, fill, parser, save, table
 from torch import Tensor
 
 from ultrahyperbolic import PseudoHyperboloid
 
 BAR = 16
-COMMAND = "python benchmarks/accuracy.py --docs docs"
 SIGNATURES = ((4, 0), (0, 4), (1, 3), (3, 1), (2, 2), (5, 4))
 BETAS = (-0.25, -1.0, -4.0)
 DTYPES = {"float64": torch.float64, "float32": torch.float32}
 ROUNDOFF = {"float64": 2.0**-53, "float32": 2.0**-24}
 FUNCTIONS = ("exp", "log", "d", "D")
-REGULAR, ANTIPODE, ALMOST_NULL, FAR, NO_GEODESIC, FAR_OUT = SUITES = (
-    "regular",
-    "near the antipode",
-    "almost null",
-    "far from the pole",
-    "no geodesic",
-    "near pairs far out",
-)
+REGULAR, ANTIPODE, ALMOST_NULL = "regular", "near the antipode", "almost null"
+FAR, NO_GEODESIC, FAR_OUT = "far from the pole", "no geodesic", "near pairs far out"
+SUITES = (REGULAR, ANTIPODE, ALMOST_NULL, FAR, NO_GEODESIC, FAR_OUT)
 HEIGHTS = (1.0, 1e2, 1e4, 1e6)
 NEAR = 0.01
 
@@ -80,9 +72,6 @@ class Space(NamedTuple):
         if self.q == 0:
             return ("space-like",)
         return ("time-like",) if self.p == 0 else ("space-like", "null", "time-like")
-
-
-# --- the paper's closed forms ----------------------------------------------------------------------------------------
 
 
 def dot(u: Vector, v: Vector) -> Number:
@@ -142,12 +131,11 @@ def closed_form(space: Space, function: str, a: Number, x: Vector, y: Vector) ->
 
 
 def textbook_cosine(space: Space, x: Vector, y: Vector) -> Number:
-    """⟨x, y⟩/β, as the paper has it."""
     return inner(space, x, y) / space.beta
 
 
 def chord_cosine(space: Space, x: Vector, y: Vector, f: Number = 1) -> Number:
-    """1 - ⟨fy - x, fy - x⟩/2fβ + (f - 1)²/2f: the same on the manifold, for every f."""
+    """1 - ⟨fy - x, fy - x⟩/2fβ + (f - 1)²/2f: the same on the manifold, for every f; f < 0 measures from -y."""
     chord = combine(f, y, -1, x)
     return 1 - inner(space, chord, chord) / (2 * f * space.beta) + (f - 1) ** 2 / (2 * f)
 
@@ -156,9 +144,6 @@ def stretch(space: Space, x: Vector, y: Vector) -> Number:
     """The f for which x and fy have time parts of one length."""
     time, other = x[: space.q + 1], y[: space.q + 1]
     return mp.sqrt(dot(time, time) / dot(other, other))
-
-
-# --- how much the inputs' rounding may move them ---------------------------------------------------------------------
 
 
 class Form(NamedTuple):
@@ -178,32 +163,16 @@ def chord_form(factor: Callable[[Space, Vector, Vector], Number]) -> Form:
     return Form(lambda space, x, y: chord_cosine(space, x, y, factor(space, x, y)), gradient)
 
 
-def antipodal(form: Form) -> Form:
-    """The same for -y in place of y."""
-
-    def turned(y: Vector) -> Vector:
-        return [-c for c in y]
-
-    def gradient(space: Space, x: Vector, y: Vector) -> tuple[Vector, Vector]:
-        by_x, by_y = form.gradient(space, x, turned(y))
-        return turned(by_x), by_y
-
-    return Form(lambda space, x, y: -form.cosine(space, x, turned(y)), gradient)
-
-
 TEXTBOOK = Form(textbook_cosine, lambda space, x, y: (y, x))
 HALF_CHORD = chord_form(lambda space, x, y: mp.one)
 LEVEL_CHORD = chord_form(stretch)
 # They agree on the manifold only. Each is the best conditioned one somewhere, and the smallest sum is the unit. D is
 # defined through ⟨x, y⟩ near the antipode, too: its forms are the first three.
-ANTIPODAL, LEVEL_ANTIPODAL = antipodal(HALF_CHORD), antipodal(LEVEL_CHORD)
+ANTIPODAL, LEVEL_ANTIPODAL = chord_form(lambda space, x, y: -mp.one), chord_form(lambda *words: -stretch(*words))
 LEVEL_FORMS = (LEVEL_CHORD, LEVEL_ANTIPODAL)
-FORMS = {
-    name: (TEXTBOOK, HALF_CHORD, LEVEL_CHORD)
-    if name.startswith("D")
-    else (TEXTBOOK, HALF_CHORD, LEVEL_CHORD, ANTIPODAL, LEVEL_ANTIPODAL)
-    for name in ("log", "d", "d²", "D", "D²")
-}
+_BOTH = (TEXTBOOK, HALF_CHORD, LEVEL_CHORD)
+_ALL = (*_BOTH, ANTIPODAL, LEVEL_ANTIPODAL)
+FORMS = {"log": _ALL, "d": _ALL, "d²": _ALL, "D": _BOTH, "D²": _BOTH}
 
 
 def cosine_gradient(space: Space, form: Form, x: Vector, y: Vector) -> tuple[Vector, Vector, Number]:
@@ -245,8 +214,10 @@ def logarithm_sensitivity(space: Space, form: Form, x: Vector, y: Vector) -> Vec
     return sums
 
 
-def scalar_sensitivity(space: Space, function: str, form: Form, x: Vector, y: Vector) -> Vector:
-    """Σ|∂f/∂x_i||x_i| + |∂f/∂y_i||y_i| for d, D and the signed squares of null pairs."""
+def sensitivity(space: Space, function: str, form: Form, x: Vector, y: Vector) -> Vector:
+    """Σ|∂f/∂x_i||x_i| + |∂f/∂y_i||y_i| for log, d, D and the signed squares of null pairs."""
+    if function == "log":
+        return logarithm_sensitivity(space, form, x, y)
     a = cosine(space, x, y)
     total = cosine_gradient(space, form, x, y)[2]
     if function.endswith("²"):
@@ -256,19 +227,10 @@ def scalar_sensitivity(space: Space, function: str, form: Form, x: Vector, y: Ve
     return [space.radius * total / mp.sqrt(abs(a * a - 1))]
 
 
-def sensitivity(space: Space, function: str, form: Form, x: Vector, y: Vector) -> Vector:
-    if function == "log":
-        return logarithm_sensitivity(space, form, x, y)
-    return scalar_sensitivity(space, function, form, x, y)
-
-
 def cosine(space: Space, x: Vector, y: Vector) -> Number:
     """⟨x, y⟩/β of exact points, exactly 1 for null pairs."""
     a = textbook_cosine(space, x, y)
     return a if abs(a - 1) > _NULL else mp.one
-
-
-# --- cases -----------------------------------------------------------------------------------------------------------
 
 
 class Target(NamedTuple):
@@ -280,8 +242,7 @@ class Target(NamedTuple):
     """Above this unit roundoff the inputs do not tell whether there is a geodesic."""
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(NamedTuple):
     """Exact inputs and what should become of them."""
 
     space: Space
@@ -446,24 +407,14 @@ def isotropic_tangent(space: Space, rng: random.Random, x: Vector, causal: str) 
     return spacelike
 
 
-def norm_grid() -> list[Number]:
-    """Half decades from 1e-8 to 10."""
-    return [mp.mpf(10) ** (mp.mpf(k) / 2) for k in range(-16, 3)]
-
-
-# --- judging ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Record:
+class Record(NamedTuple):
     """One function on one case in one dtype."""
 
     function: str
     dtype: str
     suite: str
     causal: str
-    signature: tuple[int, int]
-    beta: float
+    space: Space
     norm: float
     ratio: float
     """Worst coordinate's error over u Σ|∂f/∂x_i||x_i|."""
@@ -483,36 +434,25 @@ def to_numbers(row: Tensor) -> Vector:
     return [mp.mpf(c) for c in row.double().reshape(-1).tolist()]
 
 
-def naive_distance(space: Space, x: Tensor, y: Tensor) -> Tensor:
-    """Eq. 8 as it stands, in floating point."""
-    signs = torch.tensor(space.signs, dtype=x.dtype)
-    a = (signs * x * y).sum(-1) / space.beta
-    length = torch.where(a > 1, a.clamp_min(1).acosh(), a.clamp(-1, 1).acos())
-    return length * math.sqrt(-space.beta)
-
-
-def half_chord_distance(space: Space, x: Tensor, y: Tensor) -> Tensor:
-    """2√|β| asinh √w or asin √-w with w = ⟨x-y, x-y⟩/4|β|, in floating point."""
-    signs = torch.tensor(space.signs, dtype=x.dtype)
-    w = (signs * (x - y).square()).sum(-1) / (-4 * space.beta)
-    length = torch.where(w > 0, w.clamp_min(0).sqrt().asinh(), (-w).clamp(0, 1).sqrt().asin())
-    return length * (2 * math.sqrt(-space.beta))
-
-
 def computed(space: Space, x: Tensor, xi: Tensor, y: Tensor) -> dict[str, Tensor]:
-    """What the package returns, [n, 1 or 2 or d] by function."""
+    """What the package returns, [n, 1 or 2 or d] by function, and d by two plain formulas in floating point.
+
+    They are Eq. 8 as it stands, and 2√|β| asinh √w or asin √-w with w = ⟨x-y, x-y⟩/4|β|.
+    """
     manifold = PseudoHyperboloid(space.p, space.q, space.beta)
     distance, dissimilarity = manifold.dist(x, y).double(), manifold.dissimilarity(x, y).double()
+    signs, radius = torch.tensor(space.signs, dtype=x.dtype), math.sqrt(-space.beta)
+    a = (signs * x * y).sum(-1) / space.beta
+    w = (signs * (x - y).square()).sum(-1) / (-4 * space.beta)
+    naive = torch.where(a > 1, a.clamp_min(1).acosh(), a.clamp(-1, 1).acos())
+    half = torch.where(w > 0, w.clamp_min(0).sqrt().asinh(), (-w).clamp(0, 1).sqrt().asin())
     return {
-        "exp": manifold.expmap(x, xi),
-        "log": manifold.logmap(x, y).vector,
-        "d": distance[:, None],
-        "D": dissimilarity[:, None],
+        "exp": manifold.expmap(x, xi), "log": manifold.logmap(x, y).vector,
+        "d": distance[:, None], "D": dissimilarity[:, None],
         "d²": torch.stack((manifold.sqdist(x, y).double(), distance.square()), -1),
         "D²": torch.stack((dissimilarity.square(), dissimilarity.square()), -1),
-        "naive": naive_distance(space, x, y)[:, None],
-        "half chord": half_chord_distance(space, x, y)[:, None],
-    }
+        "naive": (naive * radius)[:, None], "half chord": (half * (2 * radius))[:, None],
+    }  # fmt: skip
 
 
 def error_ratio(values: Vector, target: Target, roundoff: float) -> float:
@@ -525,11 +465,6 @@ def error_ratio(values: Vector, target: Target, roundoff: float) -> float:
         if error > 0:
             worst = max(worst, float(error / (roundoff * unit)) if unit > 0 else math.inf)
     return worst
-
-
-def relative_error(value: Tensor, truth: Number) -> float:
-    number = mp.mpf(value.double().item())
-    return float(abs(number / truth - 1)) if mp.isfinite(number) else math.inf
 
 
 def inputs_exceed_bar(case: Case, function: str, x: Tensor, y: Tensor, roundoff: float) -> bool:
@@ -565,22 +500,11 @@ def judge(space: Space, cases: Sequence[Case], dtype: str) -> Iterator[Record]:
             undecided = u >= target.roundoff or (ratio > BAR and inputs_exceed_bar(case, function, x[row], y[row], u))
             relative: tuple[float, ...] = ()
             if function == "d":
-                names = ("d", "naive", "half chord")
-                rounding = float(u * target.unit[0] / target.truth[0])
-                relative = (*(relative_error(results[name][row], target.truth[0]) for name in names), rounding)
-            yield Record(
-                function.removesuffix("²"),
-                dtype,
-                case.suite,
-                case.causal,
-                (space.p, space.q),
-                space.beta,
-                case.norm,
-                ratio,
-                undecided,
-                relative,
-                case.height,
-            )
+                values = (to_numbers(results[name][row])[0] for name in ("d", "naive", "half chord"))
+                errors = (float(abs(v / target.truth[0] - 1)) if mp.isfinite(v) else math.inf for v in values)
+                relative = (*errors, float(u * target.unit[0] / target.truth[0]))
+            about = (dtype, case.suite, case.causal, space, case.norm)
+            yield Record(function.removesuffix("²"), *about, ratio, undecided, relative, case.height)
 
 
 def study(
@@ -588,37 +512,24 @@ def study(
     seed: int,
     *,
     signatures: Sequence[tuple[int, int]] = SIGNATURES,
-    betas: Sequence[float] = BETAS,
     norms: Sequence[Number] | None = None,
 ) -> list[Record]:
-    """Every function on every case in both dtypes."""
-    grid = norm_grid() if norms is None else list(norms)
-    spaces = [Space(p, q, beta) for p, q in signatures for beta in betas]
+    """Every function on every case in both dtypes; ‖ξ‖₂ in half decades from 1e-8 to 10."""
+    grid = [mp.mpf(10) ** (mp.mpf(k) / 2) for k in range(-16, 3)] if norms is None else list(norms)
     records: list[Record] = []
-    for number, space in enumerate(spaces, 1):
-        show_progress(f"{number}/{len(spaces)} Q^{{{space.p},{space.q}}} β = {space.beta:g}")
+    for space in [Space(p, q, beta) for p, q in signatures for beta in BETAS]:
         rng = random.Random(f"{seed} {space}")
         cases = [*regular_cases(space, rng, samples, grid), *hard_cases(space, rng, samples, grid)]
         cases += far_out_cases(space, rng, samples)
         for dtype in DTYPES:
             records.extend(judge(space, cases, dtype))
-    show_progress("")
     return records
 
 
-def show_progress(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-
-
-# --- reporting -------------------------------------------------------------------------------------------------------
-
 NAMES = {"exp": "exp", "log": "log", "d": "d_γ", "D": "D_γ"}
-MATH = {"exp": "exp", "log": "log", "d": r"$d_\gamma$", "D": r"$D_\gamma$"}
-Key = Callable[[Record], Any]
 
 
-def grouped(records: Iterable[Record], key: Key) -> dict[Any, list[Record]]:
+def grouped(records: Iterable[Record], key: Callable[[Record], Any]) -> dict[Any, list[Record]]:
     groups: dict[Any, list[Record]] = {}
     for record in records:
         groups.setdefault(key(record), []).append(record)
@@ -634,14 +545,6 @@ def median(records: Iterable[Record]) -> float:
     return statistics.median(record.ratio for record in records)
 
 
-def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A Markdown table with aligned columns, so that it reads in a terminal, too."""
-    lines = [list(header), *map(list, rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    lines.insert(1, ["-" * width for width in widths])
-    return "\n".join("| " + " | ".join(map(str.ljust, line, widths)) + " |" for line in lines)
-
-
 def ratio_text(ratio: float) -> str:
     return f"{ratio:.1f}" if ratio < 1e3 else f"{ratio:.1e}"
 
@@ -649,35 +552,23 @@ def ratio_text(ratio: float) -> str:
 def regular_table(records: Sequence[Record]) -> str:
     groups = grouped((r for r in records if r.suite == REGULAR), lambda r: (r.function, r.causal, r.dtype))
     rows = []
-    for function in FUNCTIONS:
-        for causal in ("space-like", "null", "time-like"):
-            cells = [groups[function, causal, dtype] for dtype in DTYPES]
-            ratios = [f"{ratio_text(worst(cell))} ({median(cell):.2f})" for cell in cells]
-            met = "yes" if all(worst(cell) <= BAR for cell in cells) else "**no**"
-            rows.append((NAMES[function], causal, *ratios, str(BAR), met))
+    for function, causal in product(FUNCTIONS, ("space-like", "null", "time-like")):
+        cells = [groups[function, causal, dtype] for dtype in DTYPES]
+        ratios = [f"{ratio_text(worst(cell))} ({median(cell):.2f})" for cell in cells]
+        met = "yes" if all(worst(cell) <= BAR for cell in cells) else "**no**"
+        rows.append((NAMES[function], causal, *ratios, str(BAR), met))
     return table(("function", "pairs", *(f"{dtype}: worst (median)" for dtype in DTYPES), "bar", "met"), rows)
 
 
-def beta_table(records: Sequence[Record]) -> str:
-    regular = [r for r in records if r.suite == REGULAR]
-    groups = grouped(regular, lambda r: (r.function, r.dtype, r.beta))
-    betas = sorted({r.beta for r in regular}, reverse=True)
-    rows = [
-        (NAMES[function], dtype, *(ratio_text(worst(groups[function, dtype, beta])) for beta in betas))
-        for function in FUNCTIONS
-        for dtype in DTYPES
-    ]
-    return table(("function", "dtype", *(f"β = {beta:g}" for beta in betas)), rows)
-
-
-def hard_table(records: Sequence[Record]) -> str:
-    groups = grouped(records, lambda r: (r.suite, r.dtype, r.function))
+def worst_table(records: Sequence[Record], first: str, column: Callable[[Record], Any], names: dict[Any, str]) -> str:
+    """The worst ratio: a row for each of something and dtype, a column for each of something else."""
+    groups = grouped(records, lambda r: (getattr(r, first), r.dtype, column(r)))
+    firsts = [each for each in (*FUNCTIONS, *SUITES[1:]) if any(key[0] == each for key in groups)]
     rows = []
-    for suite in SUITES[1:]:
-        for dtype in DTYPES:
-            cells = [groups.get((suite, dtype, function)) for function in FUNCTIONS]
-            rows.append((suite, dtype, *(ratio_text(worst(cell)) if cell else "–" for cell in cells)))
-    return table(("pairs", "dtype", *NAMES.values()), rows)
+    for each, dtype in product(firsts, DTYPES):
+        cells = [groups.get((each, dtype, name)) for name in names]
+        rows.append((NAMES.get(each, each), dtype, *(ratio_text(worst(cell)) if cell else "–" for cell in cells)))
+    return table(({"suite": "pairs"}.get(first, first), "dtype", *names.values()), rows)
 
 
 def relative_errors(records: Sequence[Record], dtype: str) -> dict[float, tuple[float, float]]:
@@ -690,13 +581,13 @@ def relative_errors(records: Sequence[Record], dtype: str) -> dict[float, tuple[
     }
 
 
-def naive_table(records: Sequence[Record]) -> str:
+def textbook_table(records: Sequence[Record]) -> str:
     errors = {dtype: relative_errors(records, dtype) for dtype in DTYPES}
-    rows = []
-    for norm in errors["float64"]:
-        if math.log10(norm) % 1 == 0:
-            cells = [f"{error:.1e}" for dtype in DTYPES for error in errors[dtype][norm]]
-            rows.append((f"{norm:.0e}", *cells))
+    rows = [
+        (f"{norm:.0e}", *(f"{error:.1e}" for dtype in DTYPES for error in errors[dtype][norm]))
+        for norm in errors["float64"]
+        if math.log10(norm) % 1 == 0
+    ]
     return table(("‖ξ‖₂", *(f"{dtype}, {which}" for dtype in DTYPES for which in ("ours", "textbook"))), rows)
 
 
@@ -704,48 +595,18 @@ def far_out_table(records: Sequence[Record]) -> str:
     """Relative errors of d_γ for near pairs far out, in float64."""
     chosen = [r for r in records if r.suite == FAR_OUT and r.dtype == "float64" and r.relative]
     rows = []
-    for definite in (False, True):
-        kind = "q = 0" if definite else "q ≥ 1"
-        groups = grouped((r for r in chosen if (r.signature[1] == 0) == definite), lambda r: r.height)
-        for height, group in sorted(groups.items()):
-            ours, _, plain, rounding = zip(*(r.relative for r in group), strict=True)
-            cells = [statistics.median(ours), max(ours), statistics.median(rounding), statistics.median(plain)]
-            rows.append((kind, f"{height:,.0f}", *(f"{cell:.0e}" for cell in cells)))
+    for (definite, height), group in sorted(grouped(chosen, lambda r: (r.space.q == 0, r.height)).items()):
+        ours, _, plain, rounding = zip(*(r.relative for r in group), strict=True)
+        cells = [statistics.median(ours), max(ours), statistics.median(rounding), statistics.median(plain)]
+        rows.append(("q = 0" if definite else "q ≥ 1", f"{height:,.0f}", *(f"{cell:.0e}" for cell in cells)))
     header = ("spaces", "‖s‖/√\\|β\\|", "ours", "ours, worst", "rounding the inputs", "half chord")
     return table(header, rows)
 
 
-def misses_table(records: Iterable[Record]) -> str:
-    """The worst miss of each kind; empty if there is none."""
-    misses = [r for r in records if r.ratio > BAR and not r.undecided]
-    groups = grouped(misses, lambda r: (r.function, r.dtype, r.suite, r.causal))
-    worst_first = sorted((max(group, key=lambda r: r.ratio) for group in groups.values()), key=lambda r: -r.ratio)
-    rows = [
-        (
-            NAMES[r.function],
-            r.dtype,
-            f"{r.suite}, {r.causal}",
-            f"Q^{{{r.signature[0]},{r.signature[1]}}}",
-            f"{r.beta:g}",
-            f"{r.norm:.2g}",
-            ratio_text(r.ratio),
-        )
-        for r in worst_first
-    ]
-    return table(("function", "dtype", "pairs", "space", "β", "‖ξ‖₂", "ratio"), rows) if rows else ""
-
-
-def summary(records: Sequence[Record], options: argparse.Namespace) -> dict[str, float | int | bool]:
+def summary(records: Sequence[Record]) -> Figures:
     """Flat keys for --json."""
-    flat: dict[str, float | int | bool] = {
-        "bar": BAR,
-        "worst": worst(records),
-        "met": worst(records) <= BAR,
-        "judged": len(records),
-        "undecided": sum(r.undecided for r in records),
-        "samples": options.samples,
-        "seed": options.seed,
-    }
+    flat: Figures = {"bar": BAR, "worst": worst(records), "met": worst(records) <= BAR, "judged": len(records)}
+    flat["undecided"] = sum(r.undecided for r in records)
     for (function, dtype, causal), group in grouped(records, lambda r: (r.function, r.dtype, r.causal)).items():
         regular = [r for r in group if r.suite == REGULAR]
         flat[f"{function}.{dtype}.{causal}.worst"] = worst(regular)
@@ -759,189 +620,60 @@ def summary(records: Sequence[Record], options: argparse.Namespace) -> dict[str,
     return flat
 
 
-def report(records: Sequence[Record]) -> str:
-    """What is printed."""
-    undecided = sum(r.undecided for r in records)
-    parts = [
-        "Largest error over u Σ|∂f/∂x_i||x_i|, regular pairs:",
-        regular_table(records),
-        "Worst ratio by β:",
-        beta_table(records),
-        "Worst ratio on hard pairs:",
-        hard_table(records),
-        "Median relative error of d_γ:",
-        naive_table(records),
-        "Relative error of d_γ, near pairs far out:",
-        far_out_table(records),
-    ]
-    misses = misses_table(records)
+def sections(records: Sequence[Record]) -> dict[str, str]:
+    """What is printed, and written between the marks of the page."""
+    regular = [r for r in records if r.suite == REGULAR]
+    misses = [r for r in records if r.ratio > BAR and not r.undecided]
+    text = f"The bar is met: the largest of {len(records):,} ratios is {ratio_text(worst(records))}."
     if misses:
-        parts += ["Missed:", misses]
-    met = "met" if worst(records) <= BAR else "MISSED"
-    parts.append(
-        f"Bar {BAR}: {met}, worst ratio {ratio_text(worst(records))} of {len(records):,} results; "
-        f"{undecided:,} set aside because their rounded inputs do not determine the answer."
-    )
-    return "\n\n".join(parts)
-
-
-# --- docs ------------------------------------------------------------------------------------------------------------
-
-PAGE = """Made by `{command}` ({samples} samples a cell, seed {seed}); every number below was computed by it.
-
-# Accuracy
-
-An exact point x, an exact tangent vector ξ of each causal type and y = exp_x(ξ) are made in arithmetic with {digits}
-digits and rounded to the dtype. The package gets the rounded values; the truth is the closed form of the paper at the
-values before rounding. Errors are divided by u Σ|∂f/∂x_i||x_i|, the sum over all input coordinates, with u the unit
-roundoff: 1 is what rounding the inputs alone may cost to first order. The bar is {bar}. Vectors are judged coordinate
-by coordinate, and null pairs, whose d_γ has an infinite slope, on the signed square ±d_γ².
-
-The cosine ⟨x, y⟩/β can be written in several ways that agree on the manifold and differ in how much they amplify
-rounding: as it stands, through the half chord ⟨x-y, x-y⟩, through ⟨x-fy, x-fy⟩ with time parts of one length, and
-through the last two with -y. The sum is that of the form which amplifies least for the pair at hand (of the first three
-for D_γ). It is not taken below |f|: no float is nearer than that in general.
-
-Points are the pole, near it (0.1), and spread out (normal space parts of standard deviation 1 and 3, times √|β|);
-‖ξ‖₂ runs from 1e-8 to 10 in half decades; β is {betas}; the spaces are
-{spaces}.
-
-{verdict}
-
-{regular}
-
-The same by β, worst ratio:
-
-{by_beta}
-
-![Error of the distance, and worst ratio of each function, against the length of the tangent vector](accuracy.png)
-
-## Hard pairs
-
-Near the antipode √|⟨ξ, ξ⟩| is between 3√|β| and π√|β|; almost null means ⟨ξ, ξ⟩/‖ξ‖² of ±1e-3 to ±1e-12; far from the
-pole are space parts of standard deviation 30; and for pairs without a geodesic, -exp_x(ξ) with ξ space-like, only D_γ
-exists. Worst ratio:
-
-{hard}
-
-## Near pairs far out
-
-Points with a space part of length ‖s‖ and d_γ = {near:g}√|β|, in directions that the metric does not tell apart. The
-half chord ⟨x-y, x-y⟩/4|β| subtracts terms of size ‖x‖² there: each factor of 10 in ‖s‖ costs it two digits. The package
-levels the time parts first, and what is left is what rounding the inputs costs, one digit. Relative error of d_γ in
-float64, medians unless it says worst:
-
-{far_out}
-
-## Why not the textbook formula
-
-Eq. 8 as it stands, √|β| acosh(⟨x, y⟩/β) or acos, subtracts nearly equal numbers when the points are close. At
-‖ξ‖₂ = 1e-3 in float32 its median relative error is {textbook:.0e}; the package, which measures close pairs through
-the half chord, has {ours:.0e}. Median relative error of d_γ over space-like and time-like pairs:
-
-{naive}
-
-## What the numbers do not say
-
-- The sum can be large: for points far from the pole or almost null directions d_γ itself is badly conditioned, and a
-  ratio of 1 may mean that few digits are right. A small ratio says that little more is lost than the inputs' rounding
-  costs, and no more than that.
-- {undecided:,} of {judged:,} results were set aside because the rounded inputs do not determine the answer: exact
-  arithmetic on them misses the bar already (points closer than their rounding), or they do not tell whether
-  there is a geodesic.
-- Near pairs far out are judged where u‖s‖² is below 1e-3: in float32 up to ‖s‖ = 100.
-"""
-
-
-def verdict(records: Sequence[Record]) -> str:
-    misses = misses_table(records)
-    if not misses:
-        return f"The bar is met: the largest of {len(records):,} ratios is {ratio_text(worst(records))}."
-    return f"**The bar is missed.** The worst miss of each kind:\n\n{misses}\n\nRegular pairs:"
-
-
-def page(records: Sequence[Record], options: argparse.Namespace) -> str:
-    ours, textbook = relative_errors(records, "float32")[1e-3]
-    return PAGE.format(
-        command=COMMAND,
-        samples=options.samples,
-        seed=options.seed,
-        digits=mp.dps,
-        bar=BAR,
-        betas=", ".join(f"{beta:g}" for beta in BETAS),
-        spaces=", ".join(f"Q^{{{p},{q}}}" for p, q in SIGNATURES),
-        verdict=verdict(records),
-        regular=regular_table(records),
-        by_beta=beta_table(records),
-        hard=hard_table(records),
-        naive=naive_table(records),
-        far_out=far_out_table(records),
-        near=NEAR,
-        ours=ours,
-        textbook=textbook,
-        undecided=sum(r.undecided for r in records),
-        judged=len(records),
-    )
+        text = f"**The bar is missed** {len(misses):,} times, most of all by {max(misses, key=lambda r: r.ratio)}."
+    set_aside = sum(r.undecided for r in records)
+    betas = {beta: f"β = {beta:g}" for beta in BETAS}
+    hard = [r for r in records if r.suite != REGULAR]
+    return {
+        "verdict": f"{text} {set_aside:,} results were set aside.",
+        "regular": regular_table(records),
+        "beta": worst_table(regular, "function", lambda r: r.space.beta, betas),
+        "hard": worst_table(hard, "suite", lambda r: r.function, NAMES),
+        "far out": far_out_table(records),
+        "textbook": textbook_table(records),
+    }
 
 
 def plot(records: Sequence[Record], file: Path) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(11, 4.2), layout="constrained")
-    lines = {"float64": "-", "float32": "--"}
-    for dtype, line in lines.items():
+    left: dict[str, tuple[Sequence[float], Sequence[float]]] = {}
+    for dtype in DTYPES:
         errors = relative_errors(records, dtype)
-        for column, (label, colour) in enumerate((("this package", "#0072b2"), ("textbook", "#d55e00"))):
-            values = [pair[column] for pair in errors.values()]
-            left.loglog(list(errors), values, line, color=colour, label=f"{label}, {dtype}")
-    left.set(
-        xlabel="‖ξ‖₂",
-        ylabel=r"median relative error of $d_\gamma$",
-        title=r"$d_\gamma$: this package and Eq. 8 as it stands",
-    )
-    colours = dict(zip(FUNCTIONS, ("#0072b2", "#e69f00", "#009e73", "#cc79a7"), strict=True))
+        for column, label in enumerate(("this package", "textbook")):
+            left[f"{label}, {dtype}"] = list(errors), [pair[column] for pair in errors.values()]
     regular = (r for r in records if r.suite == REGULAR)
+    right: dict[str, tuple[Sequence[float], Sequence[float]]] = {f"bar: {BAR}": ([1e-8, 10.0], [BAR, BAR])}
     for (function, dtype), group in grouped(regular, lambda r: (r.function, r.dtype)).items():
         by_norm = sorted(grouped(group, lambda r: float(f"{r.norm:.3e}")).items())
-        values = [worst(cell) for _, cell in by_norm]
-        label = f"{MATH[function]}, {dtype}"
-        right.loglog([norm for norm, _ in by_norm], values, lines[dtype], color=colours[function], label=label)
-    right.axhline(BAR, color="black", linewidth=1)
-    right.annotate(f"bar: {BAR}", (1e-8, BAR), xytext=(0, 3), textcoords="offset points")
-    right.set(
-        xlabel="‖ξ‖₂",
-        ylabel=r"worst error / ($u\ \sum |\partial f/\partial x_i||x_i|$)",
-        title="Worst case of each function",
+        right[f"{NAMES[function]}, {dtype}"] = [norm for norm, _ in by_norm], [worst(cell) for _, cell in by_norm]
+    draw(
+        file,
+        Panel("‖ξ‖₂", "median relative error of d_γ", "d_γ: this package and Eq. 8 as it stands", left),
+        Panel("‖ξ‖₂", "worst error / (u Σ|∂f/∂x_i||x_i|)", "Worst case of each function", right),
     )
-    for axes in (left, right):
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize="small")
-    figure.savefig(file, dpi=100)
-    pyplot.close(figure)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Judge exp, log, d_γ and D_γ by arithmetic with 100 digits.")
-    parser.add_argument("--samples", type=int, default=2, help="cases per cell (default 2)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the numbers with flat keys")
-    parser.add_argument("--docs", type=Path, metavar="DIR", help="write DIR/accuracy.md and DIR/accuracy.png")
-    options = parser.parse_args(arguments)
+    made = parser(__doc__)
+    made.add_argument("--samples", type=int, default=2, help="cases per cell (default: 2)")
+    made.add_argument("--seed", type=int, default=0)
+    made.add_argument(
+        "--docs", type=Path, metavar="DIR", help="write the tables of DIR/accuracy.md, and DIR/accuracy.png"
+    )
+    options = made.parse_args(arguments)
     if options.samples < 1:
-        parser.error(f"--samples must be at least 1, got {options.samples}")
+        made.error(f"--samples must be at least 1, got {options.samples}")
     records = study(options.samples, options.seed)
-    print(report(records))
-    if options.json:
-        # JSON knows no infinity, the ratio of a NaN.
-        flat = {key: value if math.isfinite(value) else None for key, value in summary(records, options).items()}
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(flat, indent=1) + "\n", encoding="utf-8")
+    texts = sections(records)
+    print("\n\n".join(f"{name}:\n{text}" for name, text in texts.items()))
+    save(summary(records) | {"samples": options.samples, "seed": options.seed}, options.json)
     if options.docs:
-        options.docs.mkdir(parents=True, exist_ok=True)
-        (options.docs / "accuracy.md").write_text(page(records, options), encoding="utf-8")
+        fill(options.docs / "accuracy.md", texts)
         plot(records, options.docs / "accuracy.png")
     return 0 if worst(records) <= BAR else 1
 

@@ -1,213 +1,381 @@
 """The board: what a user gets by default, on graphs that the method was sought on and on graphs it never saw.
 
-    python benchmarks/board.py pack out/graphs.npz --folder DATA
-    python benchmarks/board.py before out/before
-    python benchmarks/board.py run --half looked --before out/before --packed out/graphs.npz --json out/board.json
-    python benchmarks/board.py table out/board.json
-    python benchmarks/board.py bars out/board.json
+    python benchmarks/board.py run --half looked --which new,paper --json out/board.json
+    python benchmarks/board.py table out/board.json --before old/board.json
+    python benchmarks/board.py bars out/board.json --before old/board.json
 
-``run`` trains every graph of a half in eight geometries from three seeds: as ``embed(graph, p=, q=)`` does (``new``),
-as the commit before this method did (``before``, from its own source in a process of its own) and by the paper's recipe
-(``paper``; of NIPS that of its scripts for NIPS, of any other graph that for the club). All are measured alike, by the
-measures of now. All geometries and seeds of a graph are one batch, and its seconds are shared alike. The file of
-``--json`` is written after every graph; what it holds is not trained again unless ``--again`` says so. ``table`` prints
-the tables of the docs from such files, and ``bars`` what must hold; it fails if something does not. ``bars`` takes the
+``run`` trains every graph of a half in eight geometries from three seeds: as ``embed(graph, p=, q=)`` does (``new``)
+and by the paper's recipe (``paper``; of NIPS its scripts' own). All trainings of a graph are one batch, and share its
+seconds alike. The file of ``--json`` is written after every graph; what it holds is not trained again unless
+``--again`` says so. ``table`` prints the tables of the docs from such files, and ``bars`` what must hold; it fails if
+something does not. ``--before`` names files that ``run`` of another version wrote, to compare with. ``bars`` takes the
 files of the other parts too:
 
-``karate``    how often a bare ``embed`` ranks both leaders of the club first
-``nips``      NIPS by its signature alone, beside the paper's figures
-``longer``    2N iterations against N, N the median at convergence, which ``--runs`` has or is trained for
-``choice``    the geometry that is chosen for neighbours, against the best that ``--runs`` has of that goal
-``cost``      CPU time of the command, against before and on a terminal
-``ranks``     how often ranks from further seeds lie in the intervals that 20 seeds gave
-``depth``     whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
-``adversarial``  graphs made to break things
+``karate``       how often a bare ``embed`` ranks both leaders of the club first
+``nips``         NIPS by its signature alone, beside the paper's figures
+``longer``       2N iterations against N, N the median at convergence, which ``--runs`` has or is trained for
+``choice``       the geometry that is chosen for neighbours, against the best that ``--runs`` has of that goal
+``cost``         CPU time of the command, on a terminal and against the source of another version (``--source``)
+``goals``        mAP, tie order and ρ of the four goals on four graphs, in Q^{2,2} (``--plot`` draws them)
+``ranks``        how often ranks from further seeds lie in the intervals that 20 seeds gave
+``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
 
-``pack`` writes all graphs into one file, so that a machine with torch and numpy alone can read them (``--packed``).
-``--folder`` is where the others lie: the tables of real graphs, in it or in its ``graphs``, and ``nips_edges.txt``; if
-not said, what ``ULTRAHYPERBOLIC_DATA`` names. ``board_graphs.py`` says which graphs there are, ``graphs.py`` how the
-generated ones are made.
+``--folder`` is where the tables of real graphs and ``nips_edges.txt`` are. ``board_graphs.py`` says which graphs there
+are, ``graphs.py`` how the generated ones are made.
 """
 
 from __future__ import annotations
 
-import argparse
+import math
 import os
+import pty
+import subprocess
 import sys
-from collections.abc import Callable
+import tempfile
+import time
+from argparse import Namespace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-import board_before
-import board_cost
-import board_graphs
-import board_parts
+import board_run
+import numpy as np
 import torch
-from board_figures import GEOMETRIES, KEYS, WHICH, Figures, load, save
-from board_tables import bars, print_bars, tables
-from board_train import How, run
+from bench import Figures, Floats, Ints, Panel, Value, add_folder, draw, found, load, mean, parser, print_bars, save
+from board_graphs import Loaded, depths_known, load_graph, of_half
+from board_run import GEOMETRIES, KEYS, MEASURES, Cells, How, Job, Trained, measure, run, train
 
+from ultrahyperbolic import datasets, embed, select
+from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.evaluation import closeness, leader_ranks, ranks_of
+from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training.method import GOALS
+from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.select import choose
+from ultrahyperbolic.training.where import DEFAULT, Choice
 
-SEEDS = {"run": 3, "karate": 100, "nips": 3, "longer": 3, "choice": 3, "ranks": 20, "depth": 3, "adversarial": 1}
-
-
-def parser() -> argparse.ArgumentParser:
-    made = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    made.add_argument("part", choices=PARTS)
-    made.add_argument(
-        "files", nargs="*", type=Path, help="of table and bars: what was measured; of pack and before: where to write"
-    )
-    made.add_argument("--json", type=Path, help="write the figures here, under flat keys")
-    made.add_argument(
-        "--folder", type=Path, default=os.environ.get("ULTRAHYPERBOLIC_DATA"), help="where the real graphs are"
-    )
-    made.add_argument("--packed", type=Path, help="the file that pack wrote, instead")
-    made.add_argument(
-        "--half", choices=("looked", "unseen", "both"), default="looked", help="which graphs (default: looked)"
-    )
-    made.add_argument("--graphs", nargs="+", default=[], metavar="NAME", help="these alone")
-    made.add_argument(
-        "--geometries", nargs="+", default=[], choices=KEYS, metavar="KEY", help=f"these alone, of {', '.join(KEYS)}"
-    )
-    made.add_argument("--which", default="new", help="of run: new, before, paper, with commas (default: new)")
-    made.add_argument("--seeds", type=int, help="3; 100 of karate, 20 of ranks, 1 of adversarial")
-    made.add_argument("--further", type=int, default=50, help="of ranks: how many further seeds (default: 50)")
-    made.add_argument("--iterations", type=int, help="of every training; of longer, N")
-    made.add_argument("--goal", choices=GOALS, default="balanced", help="of run: what is trained for")
-    made.add_argument("--before", type=Path, metavar="FOLDER", help="what before wrote")
-    made.add_argument(
-        "--runs", nargs="+", type=Path, default=[], metavar="FILE", help="of choice and longer: the files of run"
-    )
-    made.add_argument("--again", action="store_true", help="of run: train what the file holds already, too")
-    made.add_argument("--device", help="cpu or cuda")
-    made.add_argument("--threads", type=int, help="of the CPU (default: all; of cost: 1)")
-    return made
+SEEDS = {"karate": 100, "ranks": 20}
+DIM = 4
 
 
-class Asked:
-    """The arguments, as the parts need them."""
-
-    def __init__(self, arguments: argparse.Namespace) -> None:
-        self.arguments = arguments
-        self.json: Path | None = arguments.json
-        place = Place(arguments.device, threads=arguments.threads)
-        self.how = How(place, arguments.iterations, None, arguments.before, arguments.goal)
-        self.seeds: int = arguments.seeds or SEEDS.get(arguments.part, 1)
-        self.geometries: list[Geometry] = [g for g in GEOMETRIES if g.file_name in (arguments.geometries or KEYS)]
-        self.files: list[Path] = arguments.files
-
-    @property
-    def shelf(self) -> board_graphs.Shelf:
-        """Where the graphs are."""
-        return board_graphs.Shelf(self.arguments.folder, self.arguments.packed)
-
-    @property
-    def names(self) -> list[str]:
-        """The graphs that were asked for."""
-        return self.arguments.graphs or board_graphs.of_half(self.arguments.half)
-
-    def graphs(self, *names: str) -> list[str]:
-        """The graphs that were asked for, or else these."""
-        return self.arguments.graphs or list(names)
-
-    @property
-    def file(self) -> Path:
-        """The one place to write to."""
-        if len(self.files) != 1:
-            raise SystemExit(f"{self.arguments.part} needs one path to write to")
-        return self.files[0]
-
-    @property
-    def before(self) -> Path:
-        """The source of before."""
-        if self.how.before is None:
-            raise SystemExit("cost compares with the source of before: give --before FOLDER")
-        return self.how.before
-
-
-def pack(asked: Asked) -> Figures:
-    board_graphs.pack(asked.shelf, asked.file, asked.graphs(*board_graphs.SOURCES))
-    return {}
-
-
-def before(asked: Asked) -> Figures:
-    board_before.unpack(asked.file)
-    return {}
-
-
-def run_part(asked: Asked) -> Figures:
-    which = asked.arguments.which.split(",")
-    unknown = set(which) - set(WHICH)
-    if unknown:
-        raise SystemExit(f"--which knows {', '.join(WHICH)}, got {', '.join(sorted(unknown))}")
+def run_part(asked: Namespace) -> Figures:
+    which = asked.which.split(",")
+    if set(which) - {"new", "paper"}:
+        raise SystemExit(f"--which knows new and paper, got {asked.which}")
     return run(
-        asked.shelf, asked.names, asked.geometries, asked.seeds, which, asked.how, asked.json,
-        again=asked.arguments.again,
-    )  # fmt: skip
+        asked.folder, asked.names, asked.geometries, asked.seeds, asked.how, which, asked.json, again=asked.again
+    )
 
 
-def table(asked: Asked) -> Figures:
-    print(tables(load(asked.files)))
+def kept(asked: Namespace) -> Figures:
+    """The figures of files, and those of another version as ``before``."""
+    before = {key.replace("/new/", "/before/"): value for key, value in load(asked.before).items() if "/new/" in key}
+    return load(asked.files) | before
+
+
+def table_part(asked: Namespace) -> Figures:
+    print(board_run.tables(kept(asked)))
     return {}
 
 
-def bars_part(asked: Asked) -> Figures:
-    return print_bars(bars(load(asked.files)))
+def leaders() -> list[int]:
+    ids = list(datasets.karate().ids)
+    return [ids.index(node) for node in ("1", "34")]
 
 
-def karate(asked: Asked) -> Figures:
-    return board_parts.karate(asked.shelf, asked.seeds, asked.how)
+def deltas(loaded: Loaded, trainings: Sequence[Trained], how: How) -> list[Floats]:
+    return [measure(loaded.graph, t.job.geometry, t.points, how.place).delta for t in trainings]
 
 
-def nips(asked: Asked) -> Figures:
-    return board_parts.nips(asked.shelf, asked.seeds, asked.how)
+def said(figures: Mapping[str, Value], stem: str) -> str:
+    return ", ".join(f"{word} {figures[f'{stem}{what}']:.3f}" for what, word in MEASURES.items())
 
 
-def longer(asked: Asked) -> Figures:
-    runs = load(asked.arguments.runs)
-    return board_parts.longer(asked.shelf, asked.names, asked.geometries, asked.seeds, asked.how, runs)
+def karate(asked: Namespace) -> Figures:
+    """How often a bare ``embed`` ranks both leaders of the club first, and how it fits."""
+    loaded = load_graph("karate")
+    trainings = train(loaded, [Job(DEFAULT, seed) for seed in range(asked.seeds)], "new", asked.how)
+    rows = [board_run.figures_of(loaded.graph, each, asked.how.place) for each in trainings]
+    first = [leader_ranks(delta, leaders()).tolist() == [1, 2] for delta in deltas(loaded, trainings, asked.how)]
+    figures: Figures = {"geometry": DEFAULT.name, "seeds": asked.seeds, "leaders_first": mean(first)}
+    figures |= {what: mean(row[what] for row in rows if row[what] is not None) for what in MEASURES}
+    print(f"karate, {DEFAULT.name}: both leaders first in {sum(first)} of {asked.seeds}; {said(figures, '')}")
+    return {f"karate:{what}": value for what, value in figures.items()}
 
 
-def choice(asked: Asked) -> Figures:
-    return board_cost.choice(asked.shelf, asked.names, asked.seeds, asked.how, load(asked.arguments.runs))
+def nips(asked: Namespace) -> Figures:
+    """NIPS by its signature alone, beside what the paper has."""
+    from ultrahyperbolic.paper.coauthors import ROWS, TABLE2, TABLE3
+
+    geometries = [KEYS[key] for key in ("Q2_2", "Q3_3", "Q3_1", "Q1_3")]
+    cells = Cells(run(asked.folder, ["nips"], geometries, asked.seeds, asked.how))
+    figures: Figures = {"nips:seeds": asked.seeds}
+    for geometry in geometries:
+        key, stem = geometry.file_name, f"nips:{geometry.file_name}/"
+        figures |= {f"{stem}{what}": cells.value("nips", key, "new", what) for what in (*MEASURES, "seconds")}
+        published = (TABLE2.published | TABLE3.published)[key]
+        recall, rho = published[ROWS.index("recall_at_1")] / 100, published[ROWS.index("rho_all")]
+        figures |= {f"{stem}published_recall_at_1": recall, f"{stem}published_spearman_all": rho}
+        print(f"{geometry.name}: {said(figures, stem)}; the paper has Recall@1 {recall:.3f} and ρ {rho:.3f}")
+    return figures
 
 
-def cost(asked: Asked) -> Figures:
-    folder = asked.arguments.folder or Path()
-    threads = asked.arguments.threads or 1
-    names = asked.graphs("netscience", "nips")
-    return board_cost.cost(Path(folder), names, asked.before, threads, asked.how.iterations)
+def longer(asked: Namespace) -> Figures:
+    """2N iterations against N; where N is not given, it is the median at convergence, from a run or trained here."""
+    n, words = asked.how.iterations, (asked.folder, asked.names, asked.geometries, asked.seeds)
+    if n is None:
+        runs = load(asked.runs) or run(*words, asked.how)
+        counts = [v for key, v in runs.items() if "/new/" in key and key.endswith("/iterations")]
+        n = round(float(np.median(counts)))
+    figures: Figures = {"longer:iterations": n}
+    lengths = [replace(asked.how, iterations=times * n, stop="iterations") for times in (1, 2)]
+    short, long = (Cells(run(*words, each)) for each in lengths)
+    for geometry in asked.geometries:
+        changes = []
+        for what, word in MEASURES.items():
+            one, two = (c.several(asked.names, geometry.file_name, ["new"], what)[0] for c in (short, long))
+            key = f"longer:{geometry.file_name}/{what}"
+            figures |= {f"{key}/one": one, f"{key}/two": two}
+            if not math.isnan(two - one):
+                figures[f"{key}/difference"] = two - one
+            changes.append(f"{word} {two - one:+.4f}")
+        print(f"{geometry.name}: {2 * n} iterations against {n}: {', '.join(changes)}", flush=True)
+    return figures
 
 
-def ranks(asked: Asked) -> Figures:
-    names = asked.graphs("karate", "lesmis", "nips")
-    return board_parts.ranks(asked.shelf, names, asked.seeds, asked.arguments.further, asked.how)
+def choice(asked: Namespace) -> Figures:
+    """The geometry that is chosen for neighbours, against the best of those that ``run`` trained, and what it costs."""
+    runs = load(asked.runs)
+    if runs.get("run:goal", "balanced") != "neighbours":
+        raise SystemExit("choice compares fixed geometries of the same goal: run --goal neighbours, then --runs FILE")
+    cells, place, wishes = Cells(runs), asked.how.place, Wishes(iterations=asked.how.iterations)
+    figures: Figures = {}
+    differences: dict[str, list[float]] = {}
+    for name in asked.names:
+        loaded = load_graph(name, asked.folder)
+        graph, stem = loaded.graph, f"choice:{name}"
+        fixed = {key: cells.value(name, key, "new", "map") for key, geometry in KEYS.items() if geometry.dim == DIM}
+        fixed = {key: value for key, value in fixed.items() if not math.isnan(value)}
+        if not fixed:
+            raise SystemExit(f"no mAP of {name} in a fixed geometry: give the file of run with --runs")
+        best = max(fixed, key=lambda key: fixed[key])
+        scores, chosen, ratios, agree = [], [], [], []
+        carried_out(Plan(Choice.of(DIM), Wishes(iterations=20), place=place, goal="neighbours"), graph)  # which compiles
+        for seed in range(asked.seeds):
+            plan = Plan(Choice.of(DIM), wishes, seed, place=place, goal="neighbours")
+            geometry, embedding, spent = carried_out(plan, graph)
+            _, _, alone = carried_out(replace(plan, where=geometry), graph)
+            points = embedding.points.copy()
+            scores.append(measure(graph, geometry, points, place, embedding.popularity).measures["map"])
+            chosen.append(geometry.name)
+            ratios.append(spent / alone)
+            where: dict[str, Any] = {"device": place.device, "threads": place.threads, "quiet": True}
+            where |= {} if asked.iterations is None else {"iterations": asked.iterations}
+            agree.append(select(graph, dim=DIM, goal="neighbours", seed=seed, **where).best == geometry)
+        figures |= {
+            f"{stem}/geometry": ", ".join(sorted(set(chosen))), f"{stem}/map": mean(scores),
+            f"{stem}/best_geometry": KEYS[best].name, f"{stem}/best_map": fixed[best],
+            f"{stem}/time_ratio": mean(ratios), f"{stem}/select_agrees": mean(agree),
+        }  # fmt: skip
+        differences.setdefault(loaded.half, []).append(mean(scores) - fixed[best])
+        print(
+            f"{name}: {figures[f'{stem}/geometry']}, mAP {mean(scores):.3f} against {fixed[best]:.3f} of "
+            f"{KEYS[best].name}; {mean(ratios):.2f} times one training; select agrees in {mean(agree):.0%}", flush=True,
+        )  # fmt: skip
+    figures |= {f"choice:{half}/difference": mean(values) for half, values in differences.items()}
+    figures["choice:least_difference"] = min(value for values in differences.values() for value in values)
+    for name, end, worst in (("most_time_ratio", "/time_ratio", max), ("select_agrees", "/select_agrees", min)):
+        figures[f"choice:{name}"] = worst(value for key, value in figures.items() if key.endswith(end))
+    return figures
 
 
-def depth(asked: Asked) -> Figures:
-    names = asked.graphs("karate", *board_graphs.depths_known())
-    return board_parts.depth(asked.shelf, names, asked.geometries, asked.seeds, asked.how)
+def carried_out(plan: Plan, graph: Graph) -> tuple[Geometry, Embedding, float]:
+    """The geometry, the embedding and the seconds of a plan."""
+    began = time.perf_counter()
+    execution = Execution(plan, graph)
+    choose(execution)
+    embedding = execution.train(measures=False)
+    return execution.configs[0].geometry, embedding, time.perf_counter() - began
 
 
-def adversarial(asked: Asked) -> Figures:
-    return board_parts.adversarial(asked.arguments.graphs, asked.geometries, asked.seeds, asked.how)
+def cost(asked: Namespace) -> Figures:
+    """CPU seconds of a bare ``embed``, once it is compiled: quiet, on a terminal, and of another version."""
+    here, threads = Path(__file__).parents[1], asked.threads or 1
+    figures: Figures = {"cost:threads": threads}
+    more = [] if asked.iterations is None else ["--iterations", str(asked.iterations)]
+    for name in asked.graphs or ("netscience", "nips"):
+        file = {"nips": "nips_edges.txt"}.get(name, f"{name}.tsv.gz")
+        words = [name if name == "karate" else str(found(asked.folder, file))]
+        sources = {"new": here} | ({"before": asked.source} if asked.source else {})
+        for source in sources.values():
+            cpu_seconds([*words, "--iterations", "20"], source, threads)
+        seconds = {which: cpu_seconds([*words, *more], source, threads) for which, source in sources.items()}
+        seconds["terminal"] = cpu_seconds([*words, *more], here, threads, terminal=True)
+        mine = {f"{which}_seconds": value for which, value in seconds.items()}
+        mine["terminal_ratio"] = seconds["terminal"] / seconds["new"]
+        if asked.source:
+            mine["ratio"] = seconds["new"] / seconds["before"]
+        print(f"{name}: " + ", ".join(f"{what} {value:.3f}" for what, value in mine.items()), flush=True)
+        figures |= {f"cost:{name}/{what}": value for what, value in mine.items()}
+    return figures
 
 
-PARTS: dict[str, Callable[[Asked], Figures]] = {
-    "pack": pack, "before": before, "run": run_part, "table": table, "bars": bars_part, "karate": karate, "nips": nips,
-    "longer": longer, "choice": choice, "cost": cost, "ranks": ranks, "depth": depth, "adversarial": adversarial,
+def cpu_seconds(words: Sequence[str], folder: Path, threads: int, *, terminal: bool = False) -> float:
+    """User and system time of the command, and of all it starts, with the package of ``src`` in a folder."""
+    source = folder.resolve() / "src"
+    if not (source / "ultrahyperbolic").is_dir():
+        raise SystemExit(f"{folder} has no src/ultrahyperbolic")
+    environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": str(threads), "TERM": "xterm-256color"}
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "ultrahyperbolic", "embed", *words, "-o", f"{out}/out"]
+        command += ["--threads", str(threads), *([] if terminal else ["--quiet"])]
+        ours, theirs = pty.openpty()
+        output = theirs if terminal else None
+        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
+        os.close(theirs)
+        try:
+            while terminal and os.read(ours, 65536):
+                pass
+        except OSError:  # which Linux says when the other end is closed
+            pass
+        finally:
+            os.close(ours)
+        _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode:
+        raise SystemExit(f"the command failed with {process.returncode}: {process.args!r}")
+    return used.ru_utime + used.ru_stime
+
+
+def goals(asked: Namespace) -> Figures:
+    names = asked.graphs or ("lesmis", "tree_with_cycles", "power_law", "celegans")
+    runs = {
+        goal: Cells(run(asked.folder, names, [KEYS["Q2_2"]], asked.seeds, replace(asked.how, goal=goal)))
+        for goal in GOALS
+    }
+    figures: Figures = {}
+    for name in names:
+        for goal, cells in runs.items():
+            mine = {what: cells.value(name, "Q2_2", "new", what) for what in MEASURES}
+            figures |= {f"{name}_{goal}_{what}": v for what, v in mine.items() if not math.isnan(v)}
+            print(f"{name}, {goal}: {said(mine, '')}")
+    if asked.plot:
+        panels = []
+        for name in names:
+            keys = {str(goal): [f"{name}_{goal}_{what}" for what in ("spearman_all", "map")] for goal in GOALS}
+            points = {goal: ([figures[rho]], [figures[precision]]) for goal, (rho, precision) in keys.items()}
+            panels.append(Panel("hierarchy: ρ with strength", "neighbours: mAP", name, points, "linear"))
+        draw(asked.plot, *panels)
+    return figures
+
+
+def intervals(loaded: Loaded, seeds: int, how: How) -> tuple[Ints, Ints]:
+    """The least and the largest rank of each node [n] that ``embed(seeds=)`` gives.
+
+    Of 20 values and one more of the same kind, that one lies between the least and the largest in 19 of 21 cases.
+    """
+    words: dict[str, Any] = {"seeds": seeds, "iterations": how.iterations, "device": how.place.device}
+    result: Any = embed(loaded.graph, threads=how.place.threads, quiet=True, **words).rank_intervals
+    return np.asarray(result.low), np.asarray(result.high)
+
+
+def ranks(asked: Namespace) -> Figures:
+    """How often the rank of a node, trained from other seeds, lies in the interval that some seeds gave it."""
+    figures: Figures = {"ranks:seeds": asked.seeds, "ranks:further": asked.further}
+    for name in asked.graphs or ("karate", "lesmis", "nips"):
+        loaded = load_graph(name, asked.folder)
+        low, high = intervals(loaded, asked.seeds, asked.how)
+        jobs = [Job(DEFAULT, asked.seeds + seed) for seed in range(asked.further)]
+        trainings = train(loaded, jobs, "new", asked.how)
+        seen = np.stack([ranks_of(delta) for delta in deltas(loaded, trainings, asked.how)])
+        varies = (seen.min(0) < seen.max(0)) | (low < high)
+        inside = float(((seen >= low) & (seen <= high))[:, varies].mean()) if varies.any() else 1.0
+        width = float(np.median((high - low)[varies])) if varies.any() else 0.0
+        stem = f"ranks:{name}"
+        figures |= {f"{stem}/inside": inside, f"{stem}/varying": int(varies.sum()), f"{stem}/median_width": width}
+        print(
+            f"{name}: inside in {inside:.1%} over {varies.sum()} nodes of {len(low)}, median width {width}", flush=True
+        )
+    return figures
+
+
+def depth(asked: Namespace) -> Figures:
+    """Whether δ follows the depth below the root, which nothing was trained on; degree and closeness beside it."""
+    figures: Figures = {}
+    for name in asked.graphs or ("karate", *depths_known()):
+        loaded = load_graph(name, asked.folder)
+        graph, stem = loaded.graph, f"depth:{name}"
+        scores = {"degree": graph.degree.astype(np.float64), "strength": graph.strength, "closeness": closeness(graph)}
+        others = {other: central(loaded, score) for other, score in scores.items()}
+        figures |= board_run.about(loaded) | {f"{stem}/{other}": value for other, value in others.items()}
+        print(f"{name}: " + ", ".join(f"{other} {value:.3f}" for other, value in others.items()))
+        jobs = [Job(geometry, seed) for geometry in asked.geometries for seed in range(asked.seeds)]
+        sums = deltas(loaded, train(loaded, jobs, "new", asked.how), asked.how)
+        for geometry in asked.geometries:
+            mine = [delta for job, delta in zip(jobs, sums, strict=True) if job.geometry == geometry]
+            with_depth = mean(central(loaded, -delta) for delta in mine)
+            with_strength = mean(spearman(graph.strength, -delta) for delta in mine)
+            key = f"{stem}/{geometry.file_name}"
+            figures |= {f"{key}/depth": with_depth, f"{key}/spearman_all": with_strength}
+            print(f"  {geometry.name}: with depth {with_depth:.3f}, with strength {with_strength:.3f}", flush=True)
+    return figures
+
+
+def central(loaded: Loaded, score: Floats) -> float:
+    """How well a score that is high for central nodes says what is known: ρ with minus depth, from -1 to 1.
+
+    Of the club, whose leaders are known and no depth, the share of the other members that are below a leader.
+    """
+    if loaded.name == "karate":
+        others = np.delete(score, leaders())
+        return mean(float((others < score[leader]).mean()) for leader in leaders())
+    if loaded.depth is None:
+        raise SystemExit(f"the depth of the nodes of {loaded.name} is not known")
+    known = loaded.depth >= 0
+    return spearman(score[known], -loaded.depth[known].astype(np.float64))
+
+
+PARTS: dict[str, Callable[[Namespace], Figures]] = {
+    "run": run_part, "table": table_part, "bars": lambda asked: print_bars(board_run.bars(kept(asked))),
+    "karate": karate, "nips": nips, "longer": longer, "choice": choice, "cost": cost, "goals": goals, "ranks": ranks,
+    "depth": depth,
 }  # fmt: skip
 
 
 def main() -> None:
-    arguments = parser().parse_args()
-    if arguments.threads:
-        torch.set_num_threads(arguments.threads)
-    figures = PARTS[arguments.part](Asked(arguments))
-    save(figures, arguments.json)
-    if figures.get("bars:failed") or figures.get("adversarial:failures"):
+    made = parser(__doc__)
+    made.add_argument("part", choices=PARTS)
+    made.add_argument("files", nargs="*", type=Path, help="of table and bars: what was measured")
+    add_folder(made)
+    made.add_argument("--half", choices=("looked", "unseen", "both"), default="looked", help="(default: looked)")
+    made.add_argument("--graphs", nargs="+", default=[], metavar="NAME", help="these alone")
+    made.add_argument("--geometries", nargs="+", default=list(KEYS), choices=KEYS, metavar="KEY", help=", ".join(KEYS))
+    made.add_argument("--which", default="new", help="of run: new, paper, or both with a comma (default: new)")
+    made.add_argument("--seeds", type=int, help="3; 100 of karate, 20 of ranks")
+    made.add_argument("--further", type=int, default=50, help="of ranks: how many further seeds (default: 50)")
+    made.add_argument("--iterations", type=int, help="of every training; of longer, N")
+    made.add_argument("--goal", choices=GOALS, default="balanced", help="of run: what is trained for")
+    made.add_argument("--before", nargs="+", type=Path, default=[], metavar="FILE", help="of run, by another version")
+    made.add_argument("--source", type=Path, metavar="FOLDER", help="of cost: a checkout of another version")
+    made.add_argument("--runs", nargs="+", type=Path, default=[], metavar="FILE", help="of run, for choice and longer")
+    made.add_argument("--again", action="store_true", help="of run: train what the file holds already, too")
+    made.add_argument("--plot", type=Path, help="of goals: draw mAP over ρ here")
+    made.add_argument("--device", help="cpu or cuda")
+    made.add_argument("--threads", type=int, help="of the CPU (default: all; of cost: 1)")
+    asked = made.parse_args()
+    if asked.threads:
+        torch.set_num_threads(asked.threads)
+    asked.how = How(Place(asked.device, threads=asked.threads), asked.iterations, None, asked.goal)
+    asked.seeds = asked.seeds or SEEDS.get(asked.part, 3)
+    asked.geometries = [geometry for geometry in GEOMETRIES if geometry.file_name in asked.geometries]
+    asked.names = asked.graphs or of_half(asked.half)
+    figures = PARTS[asked.part](asked)
+    save(figures, asked.json)
+    if figures.get("bars:failed"):
         sys.exit(1)
 
 

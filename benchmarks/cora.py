@@ -13,9 +13,7 @@ accuracy over the first three seeds; all seeds are then trained with it. ``cora.
 
 from __future__ import annotations
 
-import argparse
 import itertools
-import json
 import os
 import statistics
 import time
@@ -25,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
+from bench import Figures, found, parser, save, table
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -52,19 +51,15 @@ class Cora(NamedTuple):
     @classmethod
     def read(cls) -> Cora:
         """From the file."""
-        folder = Path(os.environ.get("ULTRAHYPERBOLIC_DATA", "."))
-        paths = [path for path in (folder / "cora.npz", folder / "graphs" / "cora.npz") if path.exists()]
-        if not paths:
-            raise SystemExit(f"cora.npz is not in {folder}: set ULTRAHYPERBOLIC_DATA to the folder that holds it")
-        with np.load(paths[0]) as data:
-            found = {name: torch.from_numpy(data[name].astype(np.int64)) for name in data.files}
-        labels, ties = found["labels"], found["edges"].T
-        n, columns = len(labels), int(found["n_features"])
-        places = torch.stack((found["feature_rows"], found["feature_cols"]))
+        with np.load(found(Path(os.environ.get("ULTRAHYPERBOLIC_DATA", ".")), "cora.npz")) as data:
+            read = {name: torch.from_numpy(data[name].astype(np.int64)) for name in data.files}
+        labels, ties = read["labels"], read["edges"].T
+        n, columns = len(labels), int(read["n_features"])
+        places = torch.stack((read["feature_rows"], read["feature_cols"]))
         values = 1.0 / torch.bincount(places[0], minlength=n)[places[0]].float()
         features = torch.sparse_coo_tensor(places, values, (n, columns), check_invariants=True).coalesce()
         edges, weights = uh.nn.normalized_edges(torch.cat((ties, ties.flip(0)), dim=1), n, dtype=torch.float32)
-        return cls(features, edges, weights, labels, found["train"], found["val"], found["test"])
+        return cls(features, edges, weights, labels, read["train"], read["val"], read["test"])
 
 
 class Network(nn.Module):
@@ -81,24 +76,15 @@ class Network(nn.Module):
         """Scores [n, n_classes]."""
         x = cora.features
         if self.training:
-            x = torch.sparse_coo_tensor(
-                x.indices(), functional.dropout(x.values(), DROPOUT), x.shape, is_coalesced=True, check_invariants=False
-            )
+            values = functional.dropout(x.values(), DROPOUT)
+            x = torch.sparse_coo_tensor(x.indices(), values, x.shape, is_coalesced=True, check_invariants=False)
         x = self.activation(self.first(x, cora.edges, cora.weights))
         scores: Tensor = self.head(self.activation(self.second(x, cora.edges, cora.weights)))
         return scores
 
 
 def geometries() -> dict[str, uh.Manifold]:
-    Q = uh.PseudoHyperboloid
-    return {
-        "R^4": uh.Euclidean(4),
-        "H^4 = Q^{4,0}": Q(4, 0),
-        "Q^{3,1}": Q(3, 1),
-        "Q^{2,2}": Q(2, 2),
-        "Q^{1,3}": Q(1, 3),
-        "S^4 = Q^{0,4}": Q(0, 4),
-    }
+    return {"R^4": uh.Euclidean(4)} | {f"Q^{{{p},{4 - p}}}": uh.PseudoHyperboloid(p, 4 - p) for p in range(4, -1, -1)}
 
 
 class Task(NamedTuple):
@@ -121,24 +107,22 @@ def run(task: Task, manifold: uh.Manifold, seed: int, rate: float, decay: float)
         optimizer.zero_grad()
         functional.cross_entropy(model(cora)[cora.train], cora.labels[cora.train]).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-        if epoch % EVERY:
-            continue
-        model.eval()
-        with torch.no_grad():
-            right = (model(cora).argmax(1) == cora.labels).float()
-        found = (right[cora.validation].mean().item(), right[cora.test].mean().item())
-        best = max(best, found, key=lambda pair: pair[0])
+        if epoch % EVERY == 0:
+            model.eval()
+            with torch.no_grad():
+                right = (model(cora).argmax(1) == cora.labels).float()
+            now = (right[cora.validation].mean().item(), right[cora.test].mean().item())
+            best = max(best, now, key=lambda pair: pair[0])
     return best
 
 
 class Found(NamedTuple):
-    """What validation chose, its accuracies in per cent by seed, and all that was tried."""
+    """What validation chose, and its accuracies in per cent by seed."""
 
     lr: float
     weight_decay: float
     validation: list[float]
     test: list[float]
-    tried: list[dict[str, object]]
 
 
 def compared(task: Task, manifold: uh.Manifold, seeds: int) -> Found:
@@ -150,37 +134,30 @@ def compared(task: Task, manifold: uh.Manifold, seeds: int) -> Found:
     chosen = max(tried, key=lambda setting: statistics.mean(pair[0] for pair in tried[setting]))
     pairs = [*tried[chosen], *(run(task, manifold, seed, *chosen) for seed in range(TUNED, seeds))]
     validation, test = ([100 * value for value in values] for values in zip(*pairs, strict=True))
-    settings = [{"lr": rate, "weight_decay": decay, "runs": runs} for (rate, decay), runs in tried.items()]
-    return Found(*chosen, validation, test, settings)
-
-
-def spread(values: list[float]) -> str:
-    """Mean ± standard deviation."""
-    return f"{statistics.mean(values):.1f} ± {statistics.stdev(values) if len(values) > 1 else 0.0:.1f}"
+    return Found(*chosen, validation, test)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seeds", type=int, default=10)
-    parser.add_argument("--epochs", type=int, default=200)
-    parser.add_argument("--activation", choices=list(ACTIVATIONS), default="tanh")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
+    made = parser(__doc__)
+    made.add_argument("--seeds", type=int, default=10)
+    made.add_argument("--epochs", type=int, default=200)
+    made.add_argument("--activation", choices=list(ACTIVATIONS), default="tanh")
+    options = made.parse_args()
     torch.set_num_threads(1)
-    task, rows = Task(Cora.read(), arguments.epochs, arguments.activation), []
-    print(
-        "| geometry | test accuracy | validation | learning rate | weight decay | seconds |\n|---|---|---|---|---|---|"
-    )
+    task = Task(Cora.read(), options.epochs, options.activation)
+    figures: Figures = {"seeds": options.seeds, "epochs": options.epochs, "activation": options.activation}
+    rows = []
     for name, manifold in geometries().items():
         begun = time.perf_counter()
-        found = compared(task, manifold, arguments.seeds)
-        seconds = time.perf_counter() - begun
-        cells = (name, spread(found.test), spread(found.validation), found.lr, found.weight_decay, f"{seconds:.0f}")
-        print(f"| {' | '.join(map(str, cells))} |", flush=True)
-        rows.append({"geometry": name, "seconds": seconds, **found._asdict()})
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps({**vars(arguments), "json": str(arguments.json), "rows": rows}))
+        chosen = compared(task, manifold, options.seeds)
+        mine: Figures = {"lr": chosen.lr, "weight_decay": chosen.weight_decay, "seconds": time.perf_counter() - begun}
+        for what, values in (("test", chosen.test), ("validation", chosen.validation)):
+            spread = statistics.stdev(values) if len(values) > 1 else 0.0
+            mine |= {what: statistics.mean(values), f"{what}_spread": spread}
+        figures |= {f"{name}: {what}": value for what, value in mine.items()}
+        rows.append([name, *(f"{value:.4g}" for value in mine.values())])
+        save(figures, options.json)
+    print(table(["geometry", *mine], rows))
 
 
 if __name__ == "__main__":

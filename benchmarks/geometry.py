@@ -11,35 +11,32 @@ The rival of χ is the descent direction of T. Gao, L.-H. Lim and K. Ye, "Semi-R
 
 from __future__ import annotations
 
-import argparse
-import json
-import math
 import platform
 import statistics
-import textwrap
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import geoopt
 import torch
+from bench import Bar, Figures, fill, parser, print_bars, save, show, slope, table
 from torch import Tensor
 
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.optim import gram_schmidt_direction, orthonormal_basis
 
-Figures = dict[str, float]
-
 BARS = {"expmap_ratio": 1.3, "logmap_ratio": 1.3, "dist_ratio": 1.3}
-MARKS = ("<!-- geometry: written by benchmarks/geometry.py -->", "<!-- end of geometry -->")
 OPERATIONS = ("expmap", "logmap", "dist")
+NAMES = ("chi", "gram_schmidt")
 # geoopt's formulas cancel for nearby points of the hyperboloid (-⟨x, y⟩ near 1): the digits they keep set this bound.
 AGREEMENT = 1e-6
 SEPARATION = 1e-6
 # The first calls of geoopt's scripted functions compile them.
 COMPILING_CALLS = 3
+Maps = Mapping[str, Callable[[Tensor, Tensor], Tensor]]
 
 
 class Sizes(NamedTuple):
@@ -58,158 +55,85 @@ FULL = Sizes(100_000, 40, (4, 8, 16, 32, 64, 128, 256, 512), 5, 1 << 20, 1 << 21
 QUICK = Sizes(2_000, 3, (4, 8, 16), 3, 1 << 12, 1 << 14, 4)
 
 
-def interleave(
-    functions: Mapping[str, Callable[[], object]], rounds: int, *, warm_up: int = 1
-) -> dict[str, list[float]]:
+def interleave(work: Mapping[str, Callable[[], object]], rounds: int, warm_up: int = 1) -> dict[str, list[float]]:
     """Seconds of every call, all functions once a round, each round in the reverse order of the one before."""
-    seconds: dict[str, list[float]] = {name: [] for name in functions}
-    order = list(functions)
-    for turn in range(-warm_up, rounds):
+    seconds: dict[str, list[float]] = {name: [] for name in work}
+    order = list(work)
+    for _ in range(warm_up + rounds):
         order.reverse()
         for name in order:
             start = time.perf_counter()
-            functions[name]()
-            stop = time.perf_counter()
-            if turn >= 0:
-                seconds[name].append(stop - start)
-    return seconds
+            work[name]()
+            seconds[name].append(time.perf_counter() - start)
+    return {name: times[warm_up:] for name, times in seconds.items()}
 
 
-def median_ratio(ours: Iterable[float], theirs: Iterable[float]) -> float:
-    """The median over the rounds: calls of one round saw the same machine."""
-    return statistics.median(a / b for a, b in zip(ours, theirs, strict=True))
-
-
-def print_table(title: str, header: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> None:
-    lines = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    print(f"\n{title}")
-    for first, *cells in lines:
-        print("  " + "  ".join([first.ljust(widths[0]), *map(str.rjust, cells, widths[1:])]).rstrip())
-
-
-# --- the definite limits against geoopt ---------------------------------------------------------------------------
-
-
-class Maps(NamedTuple):
-    """The operations of one library on one manifold."""
-
-    expmap: Callable[[Tensor, Tensor], Tensor]
-    logmap: Callable[[Tensor, Tensor], Tensor]
-    dist: Callable[[Tensor, Tensor], Tensor]
-
-
-def our_maps(manifold: PseudoHyperboloid) -> Maps:
-    return Maps(manifold.expmap, lambda x, y: manifold.logmap(x, y).vector, manifold.dist)
+def our_maps(M: PseudoHyperboloid) -> Maps:
+    return {"expmap": M.expmap, "logmap": lambda x, y: M.logmap(x, y).vector, "dist": M.dist}
 
 
 def geoopt_maps() -> dict[str, Maps]:
     """Lorentz with its projections switched off; the sphere has no such switch."""
     lorentz: Any = geoopt.Lorentz()
     sphere: Any = geoopt.Sphere()
+    plain = partial(lorentz.expmap, norm_tan=False, project=False)
     return {
-        "lorentz": Maps(partial(lorentz.expmap, norm_tan=False, project=False), lorentz.logmap, lorentz.dist),
-        "sphere": Maps(sphere.expmap, sphere.logmap, sphere.dist),
+        "lorentz": {"expmap": plain, "logmap": lorentz.logmap, "dist": lorentz.dist},
+        "sphere": {name: getattr(sphere, name) for name in OPERATIONS},
     }
 
 
-def sample(manifold: PseudoHyperboloid, points: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Points x spread with scale 1, tangent vectors u and y = exp_x(u)."""
+def sample(manifold: PseudoHyperboloid, points: int) -> dict[str, tuple[Tensor, Tensor]]:
+    """The arguments of the maps: points x spread with scale 1, tangent vectors u and y = exp_x(u)."""
     generator = torch.Generator().manual_seed(0)
     x = manifold.random(points, generator=generator)
     u = manifold.random_tangent(x, scale=0.3, generator=generator)
-    return x, u, manifold.expmap(x, u)
-
-
-def calls(maps: Maps, x: Tensor, u: Tensor, y: Tensor) -> dict[str, Callable[[], Tensor]]:
-    arguments = {"expmap": (x, u), "logmap": (x, y), "dist": (x, y)}
-    return {name: partial(getattr(maps, name), *arguments[name]) for name in OPERATIONS}
-
-
-def largest_difference(ours: Tensor, theirs: Tensor) -> float:
-    """The largest relative difference of a row (of vectors [n, d] or scalars [n])."""
-    if ours.dim() == 1:
-        ours, theirs = ours.unsqueeze(-1), theirs.unsqueeze(-1)
-    return float(((ours - theirs).norm(dim=-1) / theirs.norm(dim=-1)).max())
+    y = manifold.expmap(x, u)
+    return {"expmap": (x, u), "logmap": (x, y), "dist": (x, y)}
 
 
 def error_nearby(manifold: PseudoHyperboloid, maps: Maps, x: Tensor, u: Tensor) -> float:
     """The largest relative error of a distance that is 1e-6; rounding y alone costs 1e-10 ‖x‖² or so."""
     y = manifold.expmap(x, u * (SEPARATION / manifold.norm(u, keepdim=True)))
-    return float((maps.dist(x, y) / SEPARATION - 1.0).abs().max())
+    return float((maps["dist"](x, y) / SEPARATION - 1.0).abs().max())
 
 
 def compare_limit(name: str, manifold: PseudoHyperboloid, theirs: Maps, sizes: Sizes) -> Figures:
-    """Agreement, errors and times of both libraries on one manifold."""
-    ours = our_maps(manifold)
-    x, u, y = sample(manifold, sizes.points)
-    mine, rivals = calls(ours, x, u, y), calls(theirs, x, u, y)
-    figures: Figures = {}
+    """Agreement, errors and times of both libraries on one manifold; a ratio is the median over the rounds."""
+    ours, figures = our_maps(manifold), Figures()
+    arguments = sample(manifold, sizes.points)
     for operation in OPERATIONS:
-        difference = largest_difference(mine[operation](), rivals[operation]())
+        pair = {who: partial(maps[operation], *arguments[operation]) for who, maps in (("", ours), ("geoopt_", theirs))}
+        mine, rival = (work().reshape(sizes.points, -1) for work in pair.values())
+        difference = float(((mine - rival).norm(dim=-1) / rival.norm(dim=-1)).max())
         if not difference <= AGREEMENT:
             raise SystemExit(f"{name} {operation}: differs from geoopt by {difference:.3g}, more than {AGREEMENT:g}")
-        pair = {"ours": mine[operation], "geoopt": rivals[operation]}
-        seconds = interleave(pair, sizes.rounds, warm_up=COMPILING_CALLS)
-        figures |= {
-            f"{name}_{operation}_ms": 1e3 * statistics.median(seconds["ours"]),
-            f"geoopt_{name}_{operation}_ms": 1e3 * statistics.median(seconds["geoopt"]),
-            f"{name}_{operation}_ratio": median_ratio(seconds["ours"], seconds["geoopt"]),
-            f"{name}_{operation}_difference": difference,
-        }
-    figures[f"{name}_dist_error_nearby"] = error_nearby(manifold, ours, x, u)
-    figures[f"geoopt_{name}_dist_error_nearby"] = error_nearby(manifold, theirs, x, u)
+        seconds, stem = interleave(pair, sizes.rounds, COMPILING_CALLS), f"{name}_{operation}"
+        figures |= {f"{who}{stem}_ms": 1e3 * statistics.median(times) for who, times in seconds.items()}
+        figures[f"{stem}_ratio"] = statistics.median(a / b for a, b in zip(*seconds.values(), strict=True))
+        figures[f"{stem}_difference"] = difference
+    for who, maps in (("", ours), ("geoopt_", theirs)):
+        figures[f"{who}{name}_dist_error_nearby"] = error_nearby(manifold, maps, *arguments["expmap"])
     return figures
-
-
-def print_limits(figures: Figures, points: int) -> None:
-    rows = [
-        (
-            f"{name} {operation}",
-            f"{figures[f'{name}_{operation}_ms']:.2f}",
-            f"{figures[f'geoopt_{name}_{operation}_ms']:.2f}",
-            f"{figures[f'{name}_{operation}_ratio']:.2f}",
-            f"{figures[f'{name}_{operation}_difference']:.1e}",
-        )
-        for name in ("lorentz", "sphere")
-        for operation in OPERATIONS
-    ]
-    rows += [(f"(5, 4) {name}", f"{figures[f'ultrahyperbolic_{name}_ms']:.2f}", "", "", "") for name in OPERATIONS]
-    print_table(
-        f"{points} points of ambient dimension 10",
-        ("", "ours [ms]", "geoopt [ms]", "ratio", "largest difference"),
-        rows,
-    )
-    errors = [
-        (name, f"{figures[f'{name}_dist_error_nearby']:.1e}", f"{figures[f'geoopt_{name}_dist_error_nearby']:.1e}")
-        for name in ("lorentz", "sphere")
-    ]
-    print_table(f"Largest relative error of dist at a separation of {SEPARATION:g}", ("", "ours", "geoopt"), errors)
 
 
 def benchmark_maps(sizes: Sizes) -> Figures:
     """expmap, logmap and dist on H⁹ and S⁹ beside geoopt's, and on Q^{5,4} for information."""
-    theirs = geoopt_maps()
+    theirs, mixed = geoopt_maps(), PseudoHyperboloid(5, 4)
     figures = compare_limit("lorentz", PseudoHyperboloid(9, 0), theirs["lorentz"], sizes)
     figures |= compare_limit("sphere", PseudoHyperboloid(0, 9), theirs["sphere"], sizes)
-    mixed = PseudoHyperboloid(5, 4)
-    for operation, seconds in interleave(calls(our_maps(mixed), *sample(mixed, sizes.points)), sizes.rounds).items():
+    arguments, maps = sample(mixed, sizes.points), our_maps(mixed)
+    work = {operation: partial(maps[operation], *arguments[operation]) for operation in OPERATIONS}
+    for operation, seconds in interleave(work, sizes.rounds).items():
         figures[f"ultrahyperbolic_{operation}_ms"] = 1e3 * statistics.median(seconds)
     for operation in ("expmap", "logmap"):
         figures[f"{operation}_ratio"] = max(figures[f"lorentz_{operation}_ratio"], figures[f"sphere_{operation}_ratio"])
-    figures["dist_ratio"] = figures["lorentz_dist_ratio"]
-    print_limits(figures, sizes.points)
-    return figures
-
-
-# --- χ against Gram–Schmidt ---------------------------------------------------------------------------------------
+    return figures | {"dist_ratio": figures["lorentz_dist_ratio"]}
 
 
 def metric_signs(manifold: PseudoHyperboloid) -> Tensor:
     """The diagonal [d] of G."""
-    signs = torch.ones(manifold.ambient_dim, dtype=torch.float64)
-    signs[: manifold.q + 1] = -1.0
-    return signs
+    return (torch.arange(manifold.ambient_dim) > manifold.q).double() * 2.0 - 1.0
 
 
 def classical_gram_schmidt(manifold: PseudoHyperboloid, x: Tensor, start: Tensor) -> Tensor:
@@ -238,229 +162,122 @@ def orthonormality(manifold: PseudoHyperboloid, basis: Tensor) -> Tensor:
     return (gram - torch.diag_embed(gram.diagonal(dim1=-2, dim2=-1).sign())).abs().amax((-2, -1))
 
 
-def half_and_half(d: int) -> PseudoHyperboloid:
-    """The pseudo-hyperboloid in R^d with as many time as space dimensions."""
-    return PseudoHyperboloid(d // 2, d - 1 - d // 2)
-
-
 def problem(manifold: PseudoHyperboloid, points: int) -> tuple[Tensor, Tensor, Tensor]:
     """Points of scale 1 and Euclidean gradients [n, d], and ambient vectors [d-1, d] from which to make bases."""
-    generator = torch.Generator().manual_seed(0)
-    d = manifold.ambient_dim
+    generator, d = torch.Generator().manual_seed(0), manifold.ambient_dim
     x = manifold.random(points, generator=generator)
     gradient = torch.randn(points, d, dtype=torch.float64, generator=generator)
     return x, gradient, torch.randn(d - 1, d, dtype=torch.float64, generator=generator)
 
 
-def time_directions(d: int, sizes: Sizes) -> Figures:
+def time_directions(manifold: PseudoHyperboloid, d: int, sizes: Sizes) -> Figures:
     """Microseconds a point; each method has as many points as make its temporaries the same size for all d."""
-    manifold = half_and_half(d)
-    chi_points, rival_points = max(1, sizes.chi_elements // d), max(1, sizes.gram_schmidt_elements // d**2)
-    x, gradient, _ = problem(manifold, chi_points)
-    seconds = interleave(
-        {
-            "chi": partial(manifold.descent_direction, x, gradient),
-            "surrogate": partial(manifold.surrogate_direction, x, gradient),
-            "gram_schmidt": partial(gram_schmidt, manifold, *problem(manifold, rival_points)),
-        },
-        sizes.dimension_rounds,
-    )
-    return {
-        f"chi_points_d{d}": chi_points,
-        f"gram_schmidt_points_d{d}": rival_points,
-        f"chi_us_d{d}": 1e6 * statistics.median(seconds["chi"]) / chi_points,
-        f"surrogate_us_d{d}": 1e6 * statistics.median(seconds["surrogate"]) / chi_points,
-        f"gram_schmidt_us_d{d}": 1e6 * statistics.median(seconds["gram_schmidt"]) / rival_points,
+    points = {"chi": max(1, sizes.chi_elements // d), "gram_schmidt": max(1, sizes.gram_schmidt_elements // d**2)}
+    points["surrogate"] = points["chi"]
+    x, gradient, _ = problem(manifold, points["chi"])
+    work = {
+        "chi": partial(manifold.descent_direction, x, gradient),
+        "surrogate": partial(manifold.surrogate_direction, x, gradient),
+        "gram_schmidt": partial(gram_schmidt, manifold, *problem(manifold, points["gram_schmidt"])),
     }
+    seconds = interleave(work, sizes.dimension_rounds)
+    figures: Figures = {f"{name}_points_d{d}": points[name] for name in NAMES}
+    return figures | {f"{name}_us_d{d}": 1e6 * statistics.median(seconds[name]) / points[name] for name in work}
 
 
-def direction_residuals(manifold: PseudoHyperboloid, x: Tensor, df: Tensor, zeta: Tensor, square: Tensor) -> Figures:
-    """Worst over the points: how far ζ is from tangent, ⟨Df, ζ⟩ from what it should be, and ‖ζ‖/‖Df‖."""
-    size = zeta.norm(dim=-1)
-    return {
-        "tangency": float((manifold.inner(x, zeta).abs() / (x.norm(dim=-1) * size)).max()),
-        "descent": float((manifold.inner(df, zeta) / square - 1.0).abs().max()),
-        "length": float((size / df.norm(dim=-1)).max()),
-    }
+def residuals(manifold: PseudoHyperboloid, d: int, points: int) -> Figures:
+    """What rounding does to both directions, and to the bases by where they start and how they are made.
 
-
-def residuals(d: int, points: int) -> Figures:
-    """What rounding does to both directions, and to the bases by where they start and how they are made."""
-    manifold = half_and_half(d)
+    Worst over the points: how far ζ is from tangent, ⟨Df, ζ⟩ from what it should be, and ‖ζ‖/‖Df‖.
+    """
     x, gradient, start = problem(manifold, points)
     df, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
     zeta, basis = gram_schmidt(manifold, x, gradient, start), orthonormal_basis(manifold, x, start)
-    coefficients = (basis * (metric_signs(manifold) * df).unsqueeze(-2)).sum(-1)
-    directions = {
-        "chi": direction_residuals(manifold, x, df, chi, df.square().sum(-1)),
-        "gram_schmidt": direction_residuals(manifold, x, df, zeta, coefficients.square().sum(-1)),
-    }
-    figures = {f"{name}_{key}_d{d}": value for name, found in directions.items() for key, value in found.items()}
-    off = orthonormality(manifold, basis)
-    figures[f"gram_schmidt_orthonormality_d{d}"] = float(off.max())
-    figures[f"gram_schmidt_orthonormality_median_d{d}"] = float(off.median())
-    # A vector with |⟨e, e⟩| = 1 is as long as the vector it was made of was close to null.
-    figures[f"gram_schmidt_longest_d{d}"] = float(basis.norm(dim=-1).max())
+    squares = df.square().sum(-1), (basis * (metric_signs(manifold) * df).unsqueeze(-2)).sum(-1).square().sum(-1)
+    figures: Figures = {}
+    for name, direction, square in zip(NAMES, (chi, zeta), squares, strict=True):
+        size = direction.norm(dim=-1)
+        tangency = manifold.inner(x, direction).abs() / (x.norm(dim=-1) * size)
+        descent = (manifold.inner(df, direction) / square - 1.0).abs()
+        mine = {"tangency": tangency, "descent": descent, "length": size / df.norm(dim=-1)}
+        figures |= {f"{name}_{key}_d{d}": float(values.max()) for key, values in mine.items()}
     axes = torch.eye(d, dtype=torch.float64)
-    others = {
-        "classical": classical_gram_schmidt(manifold, x, start),
-        "time_first": orthonormal_basis(manifold, x, axes[:-1]),
-        "space_first": orthonormal_basis(manifold, x, axes.flip(0)[:-1]),
-    }
-    for name, other in others.items():
-        figures[f"gram_schmidt_{name}_orthonormality_d{d}"] = float(orthonormality(manifold, other).max())
-    return figures
-
-
-def growth_exponent(figures: Figures, name: str, dimensions: tuple[int, ...]) -> float:
-    """Slope of log time over log d by least squares."""
-    logs = [math.log(d) for d in dimensions]
-    return statistics.linear_regression(logs, [math.log(figures[f"{name}_us_d{d}"]) for d in dimensions]).slope
-
-
-def format_figure(value: float) -> str:
-    return str(value) if isinstance(value, int) else f"{value:.3g}" if 0.01 <= value < 1000 else f"{value:.1e}"
-
-
-def print_columns(title: str, columns: Mapping[str, str], figures: Figures, dimensions: tuple[int, ...]) -> None:
-    """A table of ``figures`` with a row for each d; ``columns`` maps key stems to headings."""
-    rows = [(str(d), *(format_figure(figures[f"{key}_d{d}"]) for key in columns)) for d in dimensions]
-    print_table(title, ("d", *columns.values()), rows)
-
-
-def print_directions(figures: Figures, dimensions: tuple[int, ...], points: int) -> None:
-    timed = {
-        "chi_us": "χ [µs]",
-        "surrogate_us": "surrogate [µs]",
-        "chi_points": "on points",
-        "gram_schmidt_us": "Gram–Schmidt [µs]",
-        "gram_schmidt_points": "on points",
-    }
-    print_columns("Time for a direction at one point, R^d half time and half space", timed, figures, dimensions)
-    headings = {"tangency": "|⟨x,ζ⟩|/‖x‖‖ζ‖", "descent": "error of ⟨Df,ζ⟩", "length": "‖ζ‖/‖Df‖"}
-    for name, title in (("chi", "χ"), ("gram_schmidt", "Gram–Schmidt direction")):
-        columns = {f"{name}_{key}": heading for key, heading in headings.items()}
-        print_columns(f"{title}, worst of {points} points", columns, figures, dimensions)
     bases = {
-        "gram_schmidt_orthonormality_median": "median",
-        "gram_schmidt_orthonormality": "worst",
-        "gram_schmidt_longest": "longest ‖e‖",
-        "gram_schmidt_classical_orthonormality": "classical: worst",
-        "gram_schmidt_time_first_orthonormality": "axes, time first: worst",
-        "gram_schmidt_space_first_orthonormality": "axes, space first: worst",
+        "": basis,
+        "classical_": classical_gram_schmidt(manifold, x, start),
+        "time_first_": orthonormal_basis(manifold, x, axes[:-1]),
+        "space_first_": orthonormal_basis(manifold, x, axes.flip(0)[:-1]),
     }
-    print_columns(f"Gram–Schmidt basis, max |⟨e_i,e_j⟩ - ε_i δ_ij| at {points} points", bases, figures, dimensions)
-    print("  (modified Gram–Schmidt from random vectors unless a column says otherwise)")
+    for name, made in bases.items():
+        figures[f"gram_schmidt_{name}orthonormality_d{d}"] = float(orthonormality(manifold, made).max())
+    figures[f"gram_schmidt_orthonormality_median_d{d}"] = float(orthonormality(manifold, basis).median())
+    # A vector with |⟨e, e⟩| = 1 is as long as the vector it was made of was close to null.
+    return figures | {f"gram_schmidt_longest_d{d}": float(basis.norm(dim=-1).max())}
 
 
 def benchmark_directions(sizes: Sizes) -> Figures:
-    """χ and the Gram–Schmidt direction over d: time, its growth and the residuals."""
+    """χ and the Gram–Schmidt direction over d, half time and half space: time, its growth and the residuals."""
     figures: Figures = {}
     for d in sizes.dimensions:
-        figures |= time_directions(d, sizes)
-        figures |= residuals(d, sizes.residual_points)
+        manifold = PseudoHyperboloid(d // 2, d - 1 - d // 2)
+        figures |= time_directions(manifold, d, sizes) | residuals(manifold, d, sizes.residual_points)
     # Small d measure how torch reduces short rows as well as how the work grows: the tail says how it goes on.
     tail = sizes.dimensions[len(sizes.dimensions) // 2 :]
-    for name in ("chi", "gram_schmidt"):
-        figures[f"{name}_exponent"] = growth_exponent(figures, name, sizes.dimensions)
-        figures[f"{name}_tail_exponent"] = growth_exponent(figures, name, tail)
-    print_directions(figures, sizes.dimensions, sizes.residual_points)
-    print()
-    for part, dimensions in (("", sizes.dimensions), ("tail_", tail)):
-        exponents = ", ".join(
-            f"{name}_{part}exponent {figures[f'{name}_{part}exponent']:.2f}" for name in ("chi", "gram_schmidt")
-        )
-        print(f"Growth over d = {dimensions[0]} … {dimensions[-1]}: {exponents}")
+    for name, (part, some) in product(NAMES, (("", sizes.dimensions), ("tail_", tail))):
+        figures[f"{name}_{part}exponent"] = slope(some, [figures[f"{name}_us_d{d}"] for d in some])
     return figures
 
 
-# --- the run ------------------------------------------------------------------------------------------------------
-
-
-def print_bars(figures: Figures) -> None:
-    print()
-    for key, bar in BARS.items():
-        print(f"{key} {figures[key]:.2f}, at most {bar}: {'met' if figures[key] <= bar else 'MISSED'}")
-    print(f"sphere_dist_ratio {figures['sphere_dist_ratio']:.2f}, no bar: see the errors at {SEPARATION:g} above")
-
-
 def section(figures: Figures, sizes: Sizes, threads: int) -> str:
-    """What docs/performance.md says of the geometry."""
+    """The tables of docs/performance.md on the geometry."""
     first, last = sizes.dimensions[0], sizes.dimensions[-1]
     tail = sizes.dimensions[len(sizes.dimensions) // 2]
-    off = {
-        name: f"{figures[f'gram_schmidt_{name}orthonormality_d{last}']:.0e}"
-        for name in ("", "classical_", "time_first_", "space_first_")
-    }
     ratios = {
         "exponential map, the slower of the two limits": "expmap_ratio",
         "logarithm, the slower of the two limits": "logmap_ratio",
         "distance, Lorentz model": "dist_ratio",
         "distance, sphere": "sphere_dist_ratio",
+        f"largest relative error of our distance at {SEPARATION:g}, sphere": "sphere_dist_error_nearby",
+        "the same of geoopt": "geoopt_sphere_dist_error_nearby",
     }
     growth = {
-        f"exponent of d over {first} … {last}": "exponent",
-        f"exponent of d over {tail} … {last}": "tail_exponent",
-    }
-    parts = [
-        "`python benchmarks/geometry.py` (part of `make bench`; `--json FILE` for the figures, `--threads N`) "
-        f"measures, side by side in one run, float64, {sizes.points:,} points of ambient dimension 10, forward. "
-        f"`--docs docs` wrote this section with torch {torch.__version__} and geoopt {geoopt.__version__}, "
-        f"{threads} thread(s), {platform.machine()}.",
-        "| ratio to geoopt, projections off | key | measured | bar |",
-        "|---|---|---|---|",
-        *(f"| {what} | `{key}` | {figures[key]:.2f} | {BARS.get(key, '–')} |" for what, key in ratios.items()),
-        f"The sphere's distance costs more because it is accurate: at a separation of {SEPARATION:g} its largest "
-        f"relative error is {figures['sphere_dist_error_nearby']:.1e}, and that of geoopt, which takes "
-        f"acos of a clamped scalar product, {figures['geoopt_sphere_dist_error_nearby']:.1e}.",
+        f"exponent of d over {first} … {last}": "exponent", f"exponent of d over {tail} … {last}": "tail_exponent",
+        f"µs at d = {last}": f"us_d{last}",
+    }  # fmt: skip
+    drift = {
+        "from random tangent vectors": "", "the same in the classical form": "classical_",
+        "from the coordinate axes, time first": "time_first_", "space first": "space_first_",
+    }  # fmt: skip
+    by_key = [[words, f"`{key}`", f"{figures[key]:.3g}", f"{BARS.get(key, '–')}"] for words, key in ratios.items()]
+    by_d = [[words, *(f"`{n}_{key}` {figures[f'{n}_{key}']:.3g}" for n in NAMES)] for words, key in growth.items()]
+    keys = {words: f"gram_schmidt_{variant}orthonormality_d{last}" for words, variant in drift.items()}
+    bases = [[words, f"`{key}`", f"{figures[key]:.1g}"] for words, key in keys.items()]
+    versions = f"torch {torch.__version__}, geoopt {geoopt.__version__}, {threads} thread(s), {platform.machine()}"
+    return "\n\n".join([
+        f"{sizes.points:,} points of ambient dimension 10, {versions}:",
+        table(("ratio to geoopt, projections off", "key", "measured", "bar"), by_key),
         "χ against the Gram–Schmidt direction of Gao, Lim & Ye (2018), time for one point:",
-        "| | keys | χ | Gram–Schmidt |",
-        "|---|---|---|---|",
-        *(
-            f"| {what} | `chi_{key}`, `gram_schmidt_{key}` | {figures[f'chi_{key}']:.2f} | "
-            f"{figures[f'gram_schmidt_{key}']:.2f} |"
-            for what, key in growth.items()
-        ),
-        f"| µs at d = {last} | `chi_us_d{last}`, `gram_schmidt_us_d{last}` | {figures[f'chi_us_d{last}']:,.1f} | "
-        f"{figures[f'gram_schmidt_us_d{last}']:,.0f} |",
-        "The tail leaves out short rows, whose time is not that of the arithmetic. How far Gram–Schmidt drifts from an "
-        f"orthonormal basis depends on where it starts: at d = {last} the worst of {sizes.residual_points} points is "
-        f"off by {off['']} from random tangent vectors, by {off['classical_']} in the classical form, and by "
-        f"{off['time_first_']} or {off['space_first_']} from the coordinate axes, time or space first.",
-    ]
-    lines = [part if part.startswith("|") else f"\n{textwrap.fill(part, 120)}\n" for part in parts]
-    return "\n".join(lines).replace("\n\n\n", "\n\n")
-
-
-def write_section(path: Path, text: str) -> None:
-    """Put the text between the two marks of the page."""
-    before, start, rest = path.read_text(encoding="utf-8").partition(MARKS[0])
-    _, end, after = rest.partition(MARKS[1])
-    if not start or not end:
-        raise SystemExit(f"{path} lacks the marks {MARKS[0]} and {MARKS[1]}")
-    path.write_text(f"{before}{start}\n{text.strip()}\n{end}{after}", encoding="utf-8")
+        table(("", "χ", "Gram–Schmidt"), by_d),
+        f"How far a Gram–Schmidt basis is from orthonormal, the worst of {sizes.residual_points} points at d = {last}:",
+        table(("basis", "key", "off by"), bases),
+    ])  # fmt: skip
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to FILE")
-    parser.add_argument("--docs", type=Path, metavar="DIR", help="write the section on geometry of DIR/performance.md")
-    parser.add_argument("--quick", action="store_true", help="a small run that only shows that everything works")
-    parser.add_argument("--threads", type=int, default=1, help="of torch (default 1)")
-    options = parser.parse_args(arguments)
+    made = parser(__doc__)
+    made.add_argument("--docs", type=Path, metavar="DIR", help="write the section on geometry of DIR/performance.md")
+    made.add_argument("--quick", action="store_true", help="a small run that only shows that everything works")
+    made.add_argument("--threads", type=int, default=1, help="of torch (default: 1)")
+    options = made.parse_args(arguments)
     sizes = QUICK if options.quick else FULL
     torch.set_num_threads(options.threads)
-    print(f"float64, forward, torch {torch.__version__}, geoopt {geoopt.__version__}, {options.threads} thread(s)")
     with torch.no_grad():
-        figures = benchmark_maps(sizes)
-        figures |= benchmark_directions(sizes)
-    print_bars(figures)
+        figures = benchmark_maps(sizes) | benchmark_directions(sizes)
+    show(figures)
+    print_bars([Bar(key, figures[key] <= bar, f"{figures[key]:.2f}, at most {bar}") for key, bar in BARS.items()])
     if options.docs is not None:
-        write_section(options.docs / "performance.md", section(figures, sizes, options.threads))
-    if options.json is not None:
-        figures |= {"threads": options.threads, "points": sizes.points}
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        options.json.write_text(json.dumps(figures, indent=2) + "\n")
+        fill(options.docs / "performance.md", {"geometry": section(figures, sizes, options.threads)})
+    save(figures | {"threads": options.threads, "points": sizes.points}, options.json)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Graphs made by numpy from fixed seeds: those of the board, planted trees, and ones made to break things."""
+"""Graphs made by numpy from fixed seeds: those of the board, and planted trees."""
 
 from __future__ import annotations
 
@@ -8,32 +8,21 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from bench import Floats, Ints
 
 from ultrahyperbolic.graph import Graph
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Half = Literal["looked", "unseen", "apart"]
 Pairs = Iterable[tuple[int, int]]
 
 
 class Arrays(NamedTuple):
-    """A graph as arrays."""
+    """A graph as edges [m, 2] of n nodes, weights [m] unless all are alike, and hops [n] below the root, if any."""
 
     edges: Ints
-    """[m, 2]"""
     n: int
     weights: Floats | None = None
-    """[m]; None where all ties are alike."""
     depth: Ints | None = None
-    """[n] hops below the root, where there is one; -1 of nodes that it does not reach."""
-
-    @classmethod
-    def of(cls, graph: Graph, depth: Ints | None = None) -> Arrays:
-        """Those of a graph."""
-        weights = graph.weights.copy() if len(graph.capacities) > 1 else None
-        return cls(graph.edges.astype(np.int64), graph.n_nodes, weights, depth)
 
     def graph(self, name: str | None = None) -> Graph:
         """The graph, of nodes 0 to n - 1."""
@@ -58,7 +47,6 @@ def of_pairs(pairs: Pairs, n: int | None = None) -> Arrays:
 
 
 def weighted(graph: Arrays, seed: int, low: float = -3.0, high: float = 3.0) -> Arrays:
-    """Weights over six orders of magnitude."""
     return graph._replace(weights=10.0 ** np.random.default_rng(seed).uniform(low, high, len(graph.edges)))
 
 
@@ -73,7 +61,6 @@ def tree_with_cycles(n: int, extra: int, seed: int) -> Arrays:
 
 
 def chords(n: int, count: int, rng: np.random.Generator) -> Pairs:
-    """So many random pairs."""
     return [(int(a), int(b)) for a, b in rng.integers(0, n, (count, 2))]
 
 
@@ -118,64 +105,8 @@ def preferential(n: int, ties: int, seed: int) -> Arrays:
 
 
 def star_with_path(leaves: int, length: int) -> Arrays:
-    """A star, of which one leaf begins a path."""
     path = [(leaves + k, leaves + k + 1) for k in range(length)]
     return of_pairs([*((0, leaf) for leaf in range(1, leaves + 1)), *path])
-
-
-def small_world(n: int, near: int, rewired: float, seed: int) -> Arrays:
-    """A ring of which some ties end anywhere; weights fall with the distance along the ring, by chance."""
-    rng = np.random.default_rng(seed)
-    ring = [(a, (a + step) % n) for a in range(n) for step in range(1, near + 1)]
-    pairs = [(a, int(rng.integers(n)) if step > 1 and rng.random() < rewired else b) for (a, b), step in zip(
-        ring, [step for _ in range(n) for step in range(1, near + 1)], strict=True)]  # fmt: skip
-    made = of_pairs(pairs, n)
-    gap = np.abs(made.edges[:, 0] - made.edges[:, 1])
-    return made._replace(weights=rng.lognormal(0.0, 1.0, len(gap)) / np.minimum(gap, n - gap))
-
-
-def geometric(n: int, radius: float, seed: int) -> Arrays:
-    """Points of a square, tied where they are near."""
-    places = np.random.default_rng(seed).random((n, 2))
-    square = ((places[:, None] - places) ** 2).sum(-1)
-    i, j = np.nonzero(np.triu(square < radius**2, 1))
-    return Arrays(np.stack((i, j), 1).astype(np.int64), n)
-
-
-def bipartite_preferential(members: int, groups: int, most: int, seed: int) -> Arrays:
-    """Members join groups, the larger the likelier; weights are how often."""
-    rng = np.random.default_rng(seed)
-    size = np.ones(groups)
-    pairs, weights = [], []
-    for member in range(members):
-        for group in rng.choice(groups, int(rng.integers(1, most + 1)), replace=False, p=size / size.sum()):
-            pairs.append((member, members + int(group)))
-            weights.append(float(rng.geometric(0.4)))
-            size[group] += 1.0
-    return Arrays(np.array(pairs, dtype=np.int64), members + groups, np.array(weights))
-
-
-def ring_of_cliques(count: int, size: int, seed: int) -> Arrays:
-    """Cliques of strong ties, each joined with the next by a weak one."""
-    rng = np.random.default_rng(seed)
-    inside = [(c * size + a, c * size + b) for c in range(count) for a in range(size) for b in range(a)]
-    between = [(c * size, (c + 1) % count * size + 1) for c in range(count)]
-    made = of_pairs([*inside, *between], count * size)
-    within = made.edges[:, 0] // size == made.edges[:, 1] // size
-    return made._replace(weights=np.where(within, 2.0, 0.2) + rng.random(len(within)))
-
-
-def copying(n: int, kept: float, seed: int) -> Arrays:
-    """Each new node copies a random earlier one: tied to it, and to each of its neighbours by chance."""
-    rng = np.random.default_rng(seed)
-    neighbours: list[set[int]] = [{1}, {0}]
-    for node in range(2, n):
-        model = int(rng.integers(node))
-        mine = {model, *(other for other in sorted(neighbours[model]) if rng.random() < kept)}
-        neighbours.append(mine)
-        for other in mine:
-            neighbours[other].add(node)
-    return of_pairs(((a, b) for a in range(n) for b in neighbours[a]), n)
 
 
 def lattice(side: int, shortcuts: int, seed: int) -> Arrays:
@@ -255,12 +186,6 @@ GENERATED: dict[str, Generated] = {
     "weighted_blocks": Generated(lambda: weighted(blocks(60, 3, 0.2, 0.01, 4), 4), "looked"),
     "power_law": Generated(lambda: preferential(200, 3, 2), "looked"),
     "star_with_path": Generated(lambda: star_with_path(40, 40), "looked"),
-    "small_world": Generated(lambda: small_world(260, 3, 0.08, 1601)),
-    "geometric": Generated(lambda: geometric(350, 0.075, 1602), connected=False),
-    "bipartite_preferential": Generated(lambda: bipartite_preferential(220, 60, 5, 1603), connected=False),
-    "ring_of_cliques": Generated(lambda: ring_of_cliques(24, 7, 1604)),
-    "layered_tree": Generated(lambda: balanced_tree(2, 8, 90, 1605, weights=True)),
-    "copying": Generated(lambda: copying(400, 0.35, 1606)),
     "lattice": Generated(lambda: lattice(18, 12, 1701), "unseen"),
     "forest_fire": Generated(lambda: forest_fire(420, 0.3, 1702), "unseen"),
     "hyperbolic_disc": Generated(lambda: hyperbolic_disc(380, 1200, 1703), "unseen", connected=False),
@@ -270,71 +195,7 @@ GENERATED: dict[str, Generated] = {
     "planted_tree": Generated(lambda: balanced_tree(3, 5, 60, 21)),
     "planted_tree_weighted": Generated(lambda: balanced_tree(3, 5, 60, 22, weights=True)),
     "planted_random_tree": Generated(lambda: tree_with_cycles(400, 80, 23)),
-    "blocks": Generated(lambda: blocks(40, 4, 0.3, 0.02, 0)),
 }
-
-
-def path(n: int) -> Pairs:
-    return [(k, k + 1) for k in range(n - 1)]
-
-
-def complete(n: int, first: int = 0) -> list[tuple[int, int]]:
-    return [(first + a, first + b) for b in range(n) for a in range(b)]
-
-
-def between(a: int, b: int) -> Pairs:
-    """Complete bipartite."""
-    return [(i, a + j) for i in range(a) for j in range(b)]
-
-
-def path_weights(exponents: Iterable[float]) -> Arrays:
-    weights = np.array([10.0**exponent for exponent in exponents])
-    return of_pairs(path(len(weights) + 1))._replace(weights=weights)
-
-
-def chained(*cliques: int, path_length: int) -> Pairs:
-    """Cliques, with a path of so many nodes after the first."""
-    head, tail = complete(cliques[0]), cliques[0] + path_length
-    line = [(cliques[0] - 1 + k, cliques[0] + k) for k in range(path_length + len(cliques) - 1)]
-    return [*head, *line, *(pair for size in cliques[1:] for pair in complete(size, tail))]
-
-
-ADVERSARIAL: dict[str, Callable[[], Arrays]] = {
-    "one tie and an isolated node": lambda: of_pairs([(0, 1)], 3),
-    "two ties of one node": lambda: of_pairs([(0, 1), (1, 2)])._replace(weights=np.array([1.0, 2.0])),
-    "two components": lambda: of_pairs([*complete(20), *((20 + a, 20 + b) for a, b in path(20))]),
-    "fifty components": lambda: of_pairs([(3 * k + a, 3 * k + b) for k in range(50) for a, b in path(3)]),
-    "weights 1e-9 and 1e9": lambda: path_weights([-9.0, 9.0] * 20),
-    "weights over eighteen orders": lambda: path_weights(np.linspace(-9.0, 9.0, 60).tolist()),
-    "all weights alike": lambda: path_weights([0.0] * 30),
-    "star of 5,000 leaves": lambda: of_pairs(between(1, 5000)),
-    "complete bipartite 30, 30": lambda: of_pairs(between(30, 30)),
-    "complete bipartite 1, 40": lambda: of_pairs(between(1, 40)),
-    "complete but for one tie": lambda: of_pairs(complete(40)[1:]),
-    "complete 40, all weights apart": lambda: weighted(of_pairs(complete(40)), 1),
-    "path of 3,000": lambda: of_pairs(path(3000)),
-    "cycle of 1,000": lambda: of_pairs([*path(1000), (0, 999)]),
-    "barbell": lambda: of_pairs(chained(30, 30, path_length=20)),
-    "lollipop": lambda: of_pairs(chained(40, path_length=60)),
-    "wheel 200": lambda: of_pairs([*between(1, 199), *((k, k + 1) for k in range(1, 199)), (1, 199)]),
-    "hypercube 8": lambda: of_pairs([(a, a ^ 1 << bit) for a in range(256) for bit in range(8)]),
-    "many isolated nodes": lambda: of_pairs([(0, 1), (1, 2), (2, 0)], 300),
-    "dense random 300": lambda: blocks(300, 1, 0.5, 0.0, 0),
-}
-
-
-def components(graph: Arrays) -> Ints:
-    """[n] the least node that each is joined with."""
-    least = np.arange(graph.n)
-    a, b = graph.edges.T
-    while True:
-        lower = np.minimum(least[a], least[b])
-        before = least.copy()
-        np.minimum.at(least, a, lower)
-        np.minimum.at(least, b, lower)
-        least = least[least]
-        if (least == before).all():
-            return least
 
 
 def depth_below(parents: Pairs, n: int, root: int) -> Ints:
@@ -349,17 +210,3 @@ def depth_below(parents: Pairs, n: int, root: int) -> Ints:
         queue = sorted({child for node in queue for child in children[node] if depth[child] < 0})
         depth[queue] = level
     return depth
-
-
-def spearman(a: NDArray[np.number], b: NDArray[np.number]) -> float:
-    """The correlation of ranks, equal values sharing theirs; NaN where it is not defined."""
-
-    def ranks(values: NDArray[np.number]) -> Floats:
-        _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
-        found: Floats = np.cumsum(counts)[which] - 0.5 * counts[which]
-        found -= found.mean()
-        return found
-
-    x, y = ranks(a), ranks(b)
-    scale = math.sqrt(float(x @ x) * float(y @ y))
-    return float(x @ y) / scale if scale else math.nan

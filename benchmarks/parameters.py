@@ -9,108 +9,82 @@ small parameters, of ten points each, are moved together, as our optimisers do, 
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 import geoopt
 import torch
+from bench import Figures, finish, parser
 from torch.optim import Optimizer
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, groups
 
+H, Q = uh.PseudoHyperboloid(4, 0), uh.PseudoHyperboloid(3, 1)
+OURS: dict[str, Any] = {
+    "sgd": partial(PseudoRiemannianSGD, direction="descent"),
+    "adam": partial(PseudoRiemannianAdam, direction="descent"),
+}
+THEIRS: dict[str, Any] = {"sgd": geoopt.optim.RiemannianSGD, "adam": geoopt.optim.RiemannianAdam}
 
-def measured(optimizer: Optimizer, parameter: torch.Tensor, gradient: torch.Tensor) -> float:
-    parameter.grad = gradient.clone()
+
+def parameters(M: uh.Manifold, points: int, count: int, *, by_geoopt: bool = False) -> list[torch.Tensor]:
+    starts = [M.random(points, scale=0.3, generator=k) for k in range(count)]
+    lorentz = geoopt.Lorentz(k=torch.tensor(1.0, dtype=torch.float64))
+    if by_geoopt:
+        return [geoopt.ManifoldParameter(start, manifold=lorentz) for start in starts]
+    return [uh.ManifoldParameter(start, M) for start in starts]
+
+
+def step(optimizer: Optimizer) -> float:
+    generator = torch.Generator().manual_seed(0)
+    for parameter in optimizer.param_groups[0]["params"]:
+        parameter.grad = 1e-3 * torch.randn(parameter.shape, dtype=torch.float64, generator=generator)
     start = time.process_time()
     optimizer.step()
     return time.process_time() - start
 
 
-def many(count: int, rounds: int) -> dict[str, float]:
-    """Seconds of a step of so many small parameters: together, one after the other, and geoopt's."""
-    Q, H = uh.PseudoHyperboloid(3, 1), uh.PseudoHyperboloid(4, 0)
-    lorentz = geoopt.Lorentz(k=torch.tensor(1.0, dtype=torch.float64))
-    generator, small = torch.Generator().manual_seed(0), groups._SMALL
-    gradients = [1e-3 * torch.randn(10, 5, dtype=torch.float64, generator=generator) for _ in range(count)]
-    found: dict[str, float] = {}
-    for kind, ours, theirs in (
-        ("sgd", PseudoRiemannianSGD, geoopt.optim.RiemannianSGD),
-        ("adam", PseudoRiemannianAdam, geoopt.optim.RiemannianAdam),
-    ):
-        mine = [uh.ManifoldParameter(Q.random(10, scale=0.3, generator=k), Q) for k in range(count)]
-        others = [
-            geoopt.ManifoldParameter(H.random(10, scale=0.3, generator=k), manifold=lorentz) for k in range(count)
-        ]
-        for way, params, make in (("together", mine, ours), ("each", mine, ours), ("geoopt", others, theirs)):
-            optimizer = make(params, lr=1e-3)
+def large(points: int, rounds: int) -> Figures:
+    """Of one parameter, beside geoopt's Lorentz model."""
+    optimizers = {}
+    for kind in OURS:
+        optimizers[f"geoopt_{kind}"] = THEIRS[kind](parameters(H, points, 1, by_geoopt=True), lr=1e-3)
+        for M in (H, Q):
+            optimizers[f"q{M.p}_{M.q}_{kind}"] = OURS[kind](parameters(M, points, 1), lr=1e-3)
+    rows = [{name: step(optimizer) for name, optimizer in optimizers.items()} for _ in range(rounds)]
+    figures: Figures = {f"{name}_seconds": min(row[name] for row in rows) for name in optimizers}
+    for name in optimizers:
+        figures[f"{name}_ratio"] = figures[f"{name}_seconds"] / figures[f"geoopt_{name.rpartition('_')[2]}_seconds"]
+    return figures
+
+
+def many(count: int, rounds: int) -> Figures:
+    """Of many small parameters: together, one after the other, and geoopt's."""
+    figures, small = Figures(), groups._SMALL
+    for kind in OURS:
+        mine, others = parameters(Q, 10, count), parameters(H, 10, count, by_geoopt=True)
+        for way, params, make in (("together", mine, OURS), ("each", mine, OURS), ("geoopt", others, THEIRS)):
+            optimizer = make[kind](params, lr=1e-3)
             groups._SMALL = 0 if way == "each" else small
-            for _ in range(rounds):
-                for parameter, gradient in zip(params, gradients, strict=True):
-                    parameter.grad = gradient.clone()
-                start = time.process_time()
-                optimizer.step()
-                seconds = time.process_time() - start
-                name = f"many_{kind}_{way}_seconds"
-                found[name] = min(found.get(name, seconds), seconds)
+            figures[f"many_{kind}_{way}_seconds"] = min(step(optimizer) for _ in range(rounds))
         groups._SMALL = small
-        found[f"many_{kind}_each_over_together"] = (
-            found[f"many_{kind}_each_seconds"] / found[f"many_{kind}_together_seconds"]
-        )
-    return found
+        each, together = (figures[f"many_{kind}_{way}_seconds"] for way in ("each", "together"))
+        figures[f"many_{kind}_each_over_together"] = each / together
+    return figures
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--points", type=int, default=1_000_000)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--many", type=int, default=200, help="small parameters in one optimiser")
-    parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    torch.set_num_threads(arguments.threads)
-    lorentz = geoopt.Lorentz(k=torch.tensor(1.0, dtype=torch.float64))
-    runs: dict[str, tuple[Optimizer, torch.Tensor]] = {}
-    generator = torch.Generator().manual_seed(0)
-    gradient = 1e-3 * torch.randn(arguments.points, 5, dtype=torch.float64, generator=generator)
-
-    def points(M: uh.Manifold) -> torch.Tensor:
-        return M.random(arguments.points, scale=0.3, generator=0)
-
-    hyperbolic = uh.PseudoHyperboloid(4, 0)
-    theirs = geoopt.ManifoldParameter(points(hyperbolic), manifold=lorentz)
-    runs["geoopt SGD, Lorentz"] = geoopt.optim.RiemannianSGD([theirs], lr=1e-3), theirs
-    theirs = geoopt.ManifoldParameter(points(hyperbolic), manifold=lorentz)
-    runs["geoopt Adam, Lorentz"] = geoopt.optim.RiemannianAdam([theirs], lr=1e-3), theirs
-    for M, name in ((hyperbolic, "Q^(4,0)"), (uh.PseudoHyperboloid(3, 1), "Q^(3,1)")):
-        ours = uh.ManifoldParameter(points(M), M)
-        runs[f"SGD, {name}"] = PseudoRiemannianSGD([ours], lr=1e-3), ours
-        ours = uh.ManifoldParameter(points(M), M)
-        runs[f"Adam, {name}"] = PseudoRiemannianAdam([ours], lr=1e-3), ours
-    seconds = dict.fromkeys(runs, float("inf"))
-    for _ in range(arguments.rounds):
-        for name, (optimizer, parameter) in runs.items():
-            seconds[name] = min(seconds[name], measured(optimizer, parameter, gradient))
-    rows = []
-    for name, value in seconds.items():
-        kind = "Adam" if "Adam" in name else "SGD"
-        ratio = value / seconds[f"geoopt {kind}, Lorentz"]
-        rows.append({"step": name, "seconds": value, "ratio": ratio})
-        print(f"{name:22} {value:7.3f} s  {ratio:5.2f} times geoopt's")
-    small = many(arguments.many, arguments.rounds)
-    for kind in ("sgd", "adam"):
-        together, each, theirs = (small[f"many_{kind}_{way}_seconds"] for way in ("together", "each", "geoopt"))
-        print(
-            f"{arguments.many} small parameters, {kind:4} {1e3 * together:6.1f} ms together, "
-            f"{1e3 * each:6.1f} ms one by one ({each / together:.0f} times), geoopt {1e3 * theirs:6.1f} ms"
-        )
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(
-            json.dumps({**vars(arguments), "json": str(arguments.json), **small, "rows": rows}, indent=2)
-        )
+    made = parser(__doc__)
+    made.add_argument("--points", type=int, default=1_000_000)
+    made.add_argument("--rounds", type=int, default=5)
+    made.add_argument("--many", type=int, default=200, help="small parameters in one optimiser")
+    made.add_argument("--threads", type=int, default=1)
+    options = made.parse_args()
+    torch.set_num_threads(options.threads)
+    figures: Figures = {"points": options.points, "many": options.many, "threads": options.threads}
+    finish(figures | large(options.points, options.rounds) | many(options.many, options.rounds), options.json)
 
 
 if __name__ == "__main__":

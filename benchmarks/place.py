@@ -11,42 +11,17 @@ drawn. Graphs other than the data sets come from the folder that ``ULTRAHYPERBOL
 
 from __future__ import annotations
 
-import argparse
-import json
-import os
 import time
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from bench import Figures, Ints, graph_named, parser, save, table
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.graph import Graph
 
-_SETS = ("karate", "lesmis")
-_TABLES = ("netscience",)
-Ints = NDArray[np.int64]
-
-
-def graphs(names: list[str] | None, tables: Sequence[str] = _TABLES) -> dict[str, Graph]:
-    """The named graphs; the data sets, and of the folder where there is one ``tables``."""
-    folder = os.environ.get("ULTRAHYPERBOLIC_DATA")
-    wanted = names or [*_SETS, *(tables if folder else ())]
-    found = {}
-    for name in wanted:
-        if name in uh.datasets.names():
-            found[name] = uh.datasets.load(name)
-        elif folder:
-            found[name] = uh.read_graph(Path(folder) / "graphs" / f"{name}.tsv.gz")
-        else:
-            raise SystemExit(f"{name}: no data set of that name; set ULTRAHYPERBOLIC_DATA to the folder of the graphs")
-    return found
-
 
 def without(graph: Graph, kept: Ints) -> Graph:
-    """The graph of some of its nodes."""
     where = np.full(graph.n_nodes, -1)
     where[kept] = np.arange(len(kept))
     both = (where[graph.edges] >= 0).all(1)
@@ -68,9 +43,9 @@ def recall(graph: Graph, embedding: uh.Embedding, nodes: Ints) -> float:
 
 def placed_again(graph: Graph, old: uh.Embedding, taken: Ints, kept: Ints) -> float:
     """Recall@5 of nodes that are placed in an embedding of the others."""
-    ends = graph.edges[np.isin(graph.edges, taken).any(1)]
-    weights = graph.weights[np.isin(graph.edges, taken).any(1)]
-    ties = [(graph.ids[i], graph.ids[j], w) for (i, j), w in zip(ends.tolist(), weights.tolist(), strict=True)]
+    theirs = np.isin(graph.edges, taken).any(1)
+    ends = zip(graph.edges[theirs].tolist(), graph.weights[theirs].tolist(), strict=True)
+    ties = [(graph.ids[i], graph.ids[j], weight) for (i, j), weight in ends]
     new = old.transform(ties)
     points = np.empty((graph.n_nodes, old.points.shape[1]))
     points[kept] = old.points
@@ -88,7 +63,7 @@ def draw(graph: Graph, share: float, seed: int) -> tuple[Ints, Ints]:
     return taken, np.setdiff1d(np.arange(graph.n_nodes), taken)
 
 
-def measure(graph: Graph, share: float, repeats: int) -> dict[str, float]:
+def measure(graph: Graph, share: float, repeats: int) -> Figures:
     whole = uh.embed(graph, quiet=True)
     rows, nodes, seconds = [], 0, 0.0
     for seed in range(repeats):
@@ -100,36 +75,23 @@ def measure(graph: Graph, share: float, repeats: int) -> dict[str, float]:
         rows.append([recall(graph, whole, taken), placed_again(graph, out, taken, kept)])
         seconds, nodes = seconds + time.perf_counter() - began, nodes + len(taken)
         rows[-1].append(placed_again(graph, unseen, taken, kept))
-    had, again, never = np.mean(rows, axis=0)
+    had, again, never = map(float, np.mean(rows, axis=0))
     return {
-        "nodes": graph.n_nodes,
-        "placed": nodes,
-        "had": round(had, 4),
-        "taken_out": round(again, 4),
-        "taken_out_kept": round(again / had, 4),
-        "never_seen": round(never, 4),
-        "never_seen_kept": round(never / had, 4),
-        "seconds": round(seconds / repeats, 2),
-    }
+        "nodes": graph.n_nodes, "placed": nodes, "had": had, "taken_out": again, "taken_out_kept": again / had,
+        "never_seen": never, "never_seen_kept": never / had, "seconds": seconds / repeats,
+    }  # fmt: skip
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--graphs", nargs="+", help="data sets, or graphs of the folder")
-    parser.add_argument("--share", type=float, default=0.1, help="of the nodes that are taken out")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="where to write the figures")
-    arguments = parser.parse_args()
-    figures: dict[str, float] = {}
-    for name, graph in graphs(arguments.graphs).items():
-        found = measure(graph, arguments.share, arguments.repeats)
-        if not figures:
-            print(f"{'graph':12}" + "".join(f"{key:>16}" for key in found))
-        print(f"{name:12}" + "".join(f"{value:>16}" for value in found.values()), flush=True)
-        figures |= {f"{name}_{key}": value for key, value in found.items()}
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
+    made = parser(__doc__)
+    made.add_argument("--graphs", nargs="+", default=["karate", "lesmis", "netscience"])
+    made.add_argument("--share", type=float, default=0.1, help="of the nodes that are taken out")
+    made.add_argument("--repeats", type=int, default=3)
+    options = made.parse_args()
+    measured = {name: measure(graph_named(name), options.share, options.repeats) for name in options.graphs}
+    header = ["graph", *next(iter(measured.values()))]
+    print(table(header, [[name, *(f"{value:.4g}" for value in mine.values())] for name, mine in measured.items()]))
+    save({f"{name}_{key}": value for name, mine in measured.items() for key, value in mine.items()}, options.json)
 
 
 if __name__ == "__main__":

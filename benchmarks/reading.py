@@ -5,15 +5,13 @@
 The file is a TSV with text ids, ten edges a node, heavy-tailed degrees and whole weights, its rows in random order.
 pandas parses the table and stops there; ``read_graph`` also numbers the ids and sorts and merges the edges. Every
 measurement runs in a process of its own; the readers take turns, and the fastest of the repetitions counts. Each reads
-a file of at most a million edges first: by then its libraries are loaded, and the loops of ``read_graph`` compiled,
-which happens once and is kept on disk. How long that first file took, the fastest again, is ``warm_up``. Ratios compare
-like with like: on all cores, or, as ``serial``, both on one, to which their processes are bound where the system can.
-``low_memory=False`` makes pandas 3.1 and later read with one thread, as earlier versions always do.
+a smaller file first (``warm_up``): by then its libraries are loaded, and the loops of ``read_graph`` compiled. Ratios
+compare like with like: on all cores, or, as ``serial``, both on one, to which their processes are bound where the
+system can. ``low_memory=False`` makes pandas 3.1 and later read with one thread, as earlier versions always do.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -22,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from ultrahyperbolic.graph.errors import need
+import pyarrow as pa
+from bench import Figures, finish, parser, power_law_ends
+from pyarrow import csv
 
 _PEAK = "resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == 'darwin' else 1024)"
 _CORES = "len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count()"
@@ -31,43 +30,27 @@ _ONE_CORE = """\
 if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 """
+_GRAPH = ("import pyarrow; from ultrahyperbolic.graph import read_graph", "read_graph(path)")
+_PANDAS = ("import pandas, pyarrow", "pandas.read_csv(path, sep='\\t', header=None)")
+_SERIAL = "pandas.read_csv(path, sep='\\t', header=None, low_memory=False)"
 _READERS = {
-    "graph": (
-        "import pyarrow; from ultrahyperbolic.graph import read_graph",
-        "read_graph(path)",
-        "{'nodes': out.n_nodes, 'distinct_edges': out.n_edges}",
-    ),
-    "graph_serial": (
-        f"{_ONE_CORE}import pyarrow; from ultrahyperbolic.graph import read_graph",
-        "read_graph(path)",
-        "{}",
-    ),
-    "pandas": (
-        "import pandas, pyarrow",
-        "pandas.read_csv(path, sep='\\t', header=None)",
-        "{'pandas_version': pandas.__version__}",
-    ),
-    "pandas_serial": (
-        f"{_ONE_CORE}import pandas, pyarrow",
-        "pandas.read_csv(path, sep='\\t', header=None, low_memory=False)",
-        "{}",
-    ),
+    "graph": (*_GRAPH, "{'nodes': out.n_nodes, 'distinct_edges': out.n_edges}"),
+    "graph_serial": (_ONE_CORE + _GRAPH[0], _GRAPH[1], "{}"),
+    "pandas": (*_PANDAS, "{'pandas_version': pandas.__version__}"),
+    "pandas_serial": (_ONE_CORE + _PANDAS[0], _SERIAL, "{}"),
 }
 
 
 def write_edges(path: Path, edges: int, seed: int = 0) -> None:
-    pa, csv = need("pyarrow", "this benchmark"), need("pyarrow.csv", "this benchmark")
     rng = np.random.default_rng(seed)
     nodes = max(edges // 10, 2)
-    # Expected degrees of a power law with exponent 2.5; which node has which is random.
-    reach = np.cumsum((np.arange(nodes) + 10.0) ** (-1 / 1.5))
+    drawn = power_law_ends(nodes, rng)
     names = pa.array([f"user-{k:07d}" for k in rng.permutation(nodes)])
     options = csv.WriteOptions(include_header=False, delimiter="\t", quoting_style="none")
     with open(path, "wb") as file:
         for start in range(0, edges, 1_000_000):
             size = min(1_000_000, edges - start)
-            ends = np.searchsorted(reach, rng.random((2, size)) * reach[-1])
-            first, second = (names.take(pa.array(end)) for end in ends)
+            first, second = (names.take(pa.array(end)) for end in drawn(size))
             table = pa.table([first, second, rng.integers(1, 100, size)], names=["first", "second", "weight"])
             csv.write_csv(table, file, options)
 
@@ -91,36 +74,26 @@ print(json.dumps({{"warm_up": seconds[0], "seconds": seconds[1], "peak_bytes": {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--edges", type=int, default=10_000_000)
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", type=Path, help="where to write the figures")
-    arguments = parser.parse_args()
-    figures: dict[str, Any] = {"edges": arguments.edges, "repeats": arguments.repeats}
-    best = dict.fromkeys(_READERS, float("inf"))
+    made = parser(__doc__)
+    made.add_argument("--edges", type=int, default=10_000_000)
+    made.add_argument("--repeats", type=int, default=3)
+    options = made.parse_args()
+    figures: Figures = {"edges": options.edges, "repeats": options.repeats}
     with tempfile.TemporaryDirectory() as folder:
         warm_up, path = Path(folder, "warm-up.tsv"), Path(folder, "edges.tsv")
-        write_edges(warm_up, min(arguments.edges, 1_000_000))
-        write_edges(path, arguments.edges)
-        figures["file_mib"] = round(path.stat().st_size / 2**20, 1)
-        for _ in range(arguments.repeats):
-            for reader in _READERS:
-                result = measure(reader, warm_up, path)
-                best[reader] = min(best[reader], result.pop("seconds"))
-                first = f"{reader}_warm_up_seconds"
-                figures[first] = min(figures.get(first, float("inf")), round(result.pop("warm_up"), 3))
-                peak = f"{reader}_peak_gib"
-                figures[peak] = max(figures.get(peak, 0.0), round(result.pop("peak_bytes") / 2**30, 3))
-                figures[f"{reader}_cores"] = result.pop("cores")
-                figures |= result
-    figures |= {f"{reader}_seconds": round(seconds, 3) for reader, seconds in best.items()}
-    figures["ratio_to_pandas"] = round(best["graph"] / best["pandas"], 2)
-    figures["ratio_to_pandas_serial"] = round(best["graph_serial"] / best["pandas_serial"], 2)
-    for key, value in figures.items():
-        print(f"{key:30} {value}")
-    if arguments.json:
-        arguments.json.parent.mkdir(parents=True, exist_ok=True)
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n")
+        write_edges(warm_up, min(options.edges, 1_000_000))
+        write_edges(path, options.edges)
+        figures["file_mib"] = path.stat().st_size / 2**20
+        rounds = [{reader: measure(reader, warm_up, path) for reader in _READERS} for _ in range(options.repeats)]
+    for reader in _READERS:
+        mine = [each[reader] for each in rounds]
+        figures[f"{reader}_warm_up_seconds"] = min(each.pop("warm_up") for each in mine)
+        figures[f"{reader}_seconds"] = min(each.pop("seconds") for each in mine)
+        figures[f"{reader}_peak_gib"] = max(each.pop("peak_bytes") for each in mine) / 2**30
+        figures |= {f"{reader}_cores": mine[0].pop("cores")} | mine[0]
+    for end in ("", "_serial"):
+        figures[f"ratio_to_pandas{end}"] = figures[f"graph{end}_seconds"] / figures[f"pandas{end}_seconds"]
+    finish(figures, options.json)
 
 
 if __name__ == "__main__":

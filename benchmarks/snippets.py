@@ -8,14 +8,14 @@ folder with the files that the page shows: a text block is a file if a line with
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import re
 import shlex
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
+
+from bench import Figures, parser, save
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(?<=```console\n).*?(?=```)", re.S)
@@ -57,12 +57,11 @@ def main() -> None:
 
     from ultrahyperbolic.cli import app
 
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("pages", type=Path, nargs="*", help="which pages; all if none is named")
-    parser.add_argument("--json", type=Path, help="write how many commands each page has, and whether it changed")
-    arguments = parser.parse_args()
-    figures: dict[str, int] = {}
-    for page in arguments.pages or pages():
+    made = parser(__doc__)
+    made.add_argument("pages", type=Path, nargs="*", help="(default: all)")
+    options = made.parse_args()
+    figures: Figures = {}
+    for page in options.pages or pages():
         path = page.resolve()
         text = path.read_text(encoding="utf-8")
         if not examples(text):
@@ -77,9 +76,7 @@ def main() -> None:
         path.write_text(new, encoding="utf-8")
         figures |= {f"{path.stem}_commands": len(examples(text)), f"{path.stem}_changed": int(new != text)}
         print(f"{path.name}: {len(examples(text))} commands, {'changed' if new != text else 'as it was'}")
-
-    if arguments.json:
-        arguments.json.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
+    save(figures, options.json)
 
 
 if __name__ == "__main__":

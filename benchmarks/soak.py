@@ -6,13 +6,11 @@ python benchmarks/soak.py nips --json out/soak_nips.json
 
 from __future__ import annotations
 
-import argparse
-import json
 import time
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from bench import Figures, Floats, finish, parser
 
 from ultrahyperbolic import datasets
 from ultrahyperbolic.engines.base import BatchState, Place
@@ -25,12 +23,11 @@ ITERATIONS = {"karate": 1_000_000, "nips": 10_000}
 
 
 def resident() -> float:
-    """MiB of memory that this process holds."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     return int(status.partition("VmRSS:")[2].split()[0]) / 1024
 
 
-def drift(points: np.ndarray[Any, np.dtype[np.float64]], time_dimensions: int, beta: float) -> float:
+def drift(points: Floats, time_dimensions: int, beta: float) -> float:
     """The largest |⟨x, x⟩ - β| / ‖x‖² of points [..., d], in more digits than float64 has."""
     squares = np.square(points.astype(np.longdouble))
     total = squares.sum(-1)
@@ -38,7 +35,7 @@ def drift(points: np.ndarray[Any, np.dtype[np.float64]], time_dimensions: int, b
     return float((np.abs(inner - beta) / total).max())
 
 
-def soak(name: str, iterations: int, threads: int | None) -> dict[str, Any]:
+def soak(name: str, iterations: int, threads: int | None) -> Figures:
     config = TrainingConfig(p=3, q=1, beta=-1.0, iterations=iterations)
     graph = datasets.load(name)
     worst, counted = 0.0, 0
@@ -56,33 +53,20 @@ def soak(name: str, iterations: int, threads: int | None) -> dict[str, Any]:
         started = time.monotonic()
         (found,) = embed_many(graph, [config], Place(threads=threads), measures=False, callbacks=[look])
         seconds = time.monotonic() - started
-    return {
-        "graph": name,
-        "iterations": found.run["iterations"],
-        "looks": counted,
-        "largest_drift": worst,
-        "nonfinite": found.run["nonfinite"],
-        "steps_back": found.run["steps_back"],
-        "mib_after_a_tenth": memory[0],
-        "mib_at_the_end": memory[-1],
-        "mib_of_losses": 8 * 0.9 * iterations / 2**20,
-        "seconds": seconds,
-    }
+    run = found.run
+    figures: Figures = {"graph": name, "iterations": run["iterations"], "looks": counted, "largest_drift": worst}
+    figures |= {"nonfinite": run["nonfinite"], "steps_back": run["steps_back"], "seconds": seconds}
+    figures |= {"mib_after_a_tenth": memory[0], "mib_at_the_end": memory[-1]}
+    return figures | {"mib_of_losses": 8 * 0.9 * iterations / 2**20}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("graph", choices=sorted(ITERATIONS))
-    parser.add_argument("--iterations", type=int, help="a million of karate, 10,000 of nips if not said")
-    parser.add_argument("--threads", type=int)
-    parser.add_argument("--json", type=Path)
-    asked = parser.parse_args()
-    found = soak(asked.graph, asked.iterations or ITERATIONS[asked.graph], asked.threads)
-    for key, value in found.items():
-        print(f"{key:18} {f'{value:.3g}' if isinstance(value, float) else value}")
-    if asked.json is not None:
-        asked.json.parent.mkdir(parents=True, exist_ok=True)
-        asked.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    made = parser(__doc__)
+    made.add_argument("graph", choices=sorted(ITERATIONS))
+    made.add_argument("--iterations", type=int, help="(default: a million of karate, 10,000 of nips)")
+    made.add_argument("--threads", type=int)
+    options = made.parse_args()
+    finish(soak(options.graph, options.iterations or ITERATIONS[options.graph], options.threads), options.json)
 
 
 if __name__ == "__main__":

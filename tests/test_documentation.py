@@ -61,7 +61,8 @@ def scripts_named(page):
 def test_scripts_that_are_named_exist_and_know_their_options(page):
     for script, options in scripts_named(page):
         assert script.exists(), f"{page.name} names {script.relative_to(ROOT)}"
-        known = set(re.findall(r"\"(--[a-z-]+)\"", script.read_text()))
+        shared = (ROOT / "benchmarks" / "bench.py").read_text()
+        known = set(re.findall(r"\"(--[a-z-]+)\"", script.read_text() + shared))
         assert options <= known, f"{page.name}: {script.name} has no {', '.join(sorted(options - known))}"
 
 

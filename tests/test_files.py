@@ -22,7 +22,7 @@ import pytest
 from machines import ON_LINUX
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.files import as_json_data, id_as_json, replace_file, replace_files, sealed_json
+from ultrahyperbolic.files import as_json_data, id_as_json, read_sealed_json, replace_file, replace_files, sealed_json
 from ultrahyperbolic.training.checkpoint import locked
 
 FLIPS = {"club": 1000, "tuples": 300}
@@ -163,6 +163,12 @@ def test_the_seal_is_the_last_key_and_covers_all_others():
     assert list(first) == ["b", "a", "sha256"]
     assert first["sha256"] != second["sha256"]
     assert sealed_json(first) == sealed_json({"b": 1, "a": [1.5, None]})
+
+
+def test_half_a_character_in_a_record_comes_back(tmp_path):
+    record = {"name": "a\ud800", "other": "é\U0001f600\\ud800"}
+    (tmp_path / "r.json").write_bytes(sealed_json(record))
+    assert read_sealed_json(tmp_path / "r.json") == record
 
 
 def test_what_json_has_no_word_for_becomes_null_and_numpy_s_numbers_plain():

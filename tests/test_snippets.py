@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
-import sys
 import tomllib
 from pathlib import Path
 
@@ -125,35 +124,29 @@ def test_blocks_say_what_they_are(page):
     assert languages <= known
 
 
-def test_the_ten_tasks_are_those_that_are_timed(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    for module in ("tasks", "snippets"):
-        sys.modules.pop(module, None)
+def test_the_ten_tasks_are_those_that_are_timed():
     from snippets import examples, files
-    from tasks import FILES, TASKS
 
     text = (ROOT / "docs" / "ten-tasks.md").read_text(encoding="utf-8")
-    assert len(TASKS) == 10
-    assert [words for words, _ in examples(text)] == [f"ultrahyperbolic {task.words}" for task in TASKS]
-    assert re.findall(r"^## \d+\. (.*)$", text, re.M) == [task.name for task in TASKS]
-    assert files(text) == FILES
+    assert len(re.findall(r"^## \d+\. (.*)$", text, re.M)) == len(examples(text)) == 10
+    assert all(words.startswith("ultrahyperbolic ") for words, _ in examples(text))
+    assert set(files(text)) == {"calls.csv", "flights.csv", "airports.csv"}
 
 
-def test_the_times_of_the_tasks_go_between_the_marks(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    sys.modules.pop("tasks", None)
-    from tasks import TASKS, Times, write
+def test_the_times_of_the_tasks_go_into_the_page(monkeypatch, tmp_path):
+    import start
 
     page = tmp_path / "page.md"
-    page.write_text("before\n<!-- times: by x -->\nold\n<!-- end of times -->\nafter\n")
-    for seconds in (1.0, 2.0):
-        write(page, [Times(TASKS[0], 10 * seconds, seconds)])
-    lines = page.read_text().splitlines()
-    assert [lines[0], lines[1], lines[-2], lines[-1]] == [
-        "before",
-        "<!-- times: by x -->",
-        "<!-- end of times -->",
-        "after",
-    ]
-    assert lines[-3] == f"| 1. {TASKS[0].name} | 20.0 | 2.0 |"
-    assert "old" not in lines
+    task = "## 1. Say hello\n\n`a.csv`:\n\n```text\nx,y\n```\n\n```console\n$ ultrahyperbolic rank a.csv\n```\n"
+    page.write_text(f"{task}<!-- times: by x -->\nold\n<!-- end of times -->\nafter\n")
+    seen = []
+
+    def seconds(command, folder, cache):
+        seen.append((command[3:], (folder / "a.csv").read_text()))
+        return 2.0
+
+    monkeypatch.setattr(start, "seconds", seconds)
+    assert start.tasks(page) == {"task1_cold_seconds": 2.0, "task1_warm_seconds": 2.0}
+    assert seen == [(["rank", "a.csv"], "x,y\n")] * 2
+    assert "| 1. Say hello | 2.0 | 2.0 |" in " ".join(page.read_text().split())
+    assert "\nold\n" not in page.read_text()

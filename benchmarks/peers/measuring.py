@@ -1,25 +1,96 @@
-"""One measuring code for all: what the package's own ``evaluate`` has, of any points with any dissimilarity."""
+"""One measuring code for all: the package's own measures, of any points with any dissimilarity."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 import torch
-from graphs import Ints, spearman
-from peer import Floats
+from bench import Floats, Ints
 from scipy.sparse import csr_array
-from spaces import placed, table
 from torch import Tensor
 
 from ultrahyperbolic.evaluation import link_prediction, over_pairs
 from ultrahyperbolic.evaluation.baselines import closeness, pagerank
+from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.evaluation.links import HeldOut
-from ultrahyperbolic.geometry import Manifold
+from ultrahyperbolic.geometry import Euclidean, Geometry, Manifold
 from ultrahyperbolic.graph import Graph
 
 MEASURES = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all", "mean_rank")
+Function = Callable[[Tensor, Tensor], Tensor]
+
+
+def euclidean(x: Tensor, y: Tensor) -> Tensor:
+    return (x - y).square().sum(-1).sqrt()
+
+
+def poincare(x: Tensor, y: Tensor) -> Tensor:
+    """Of the unit ball."""
+    to_rim = (1.0 - x.square().sum(-1)) * (1.0 - y.square().sum(-1))
+    return 2.0 * torch.asinh(euclidean(x, y) / to_rim.clamp(min=1e-300).sqrt())
+
+
+def lorentz(x: Tensor, y: Tensor) -> Tensor:
+    """Of the hyperboloid, time first: from half the chord, which keeps its digits where points are near."""
+    square = (x - y).square()
+    chord = (square[..., 1:].sum(-1) - square[..., 0]).clamp(min=0.0)
+    return 2.0 * torch.asinh(0.5 * chord.sqrt())
+
+
+def sphere(x: Tensor, y: Tensor) -> Tensor:
+    """Of the unit sphere."""
+    return 2.0 * torch.asin((0.5 * euclidean(x, y)).clamp(max=1.0))
+
+
+def cosine(x: Tensor, y: Tensor) -> Tensor:
+    return 1.0 - torch.cosine_similarity(x, y, dim=-1)
+
+
+def wembed(x: Tensor, y: Tensor) -> Tensor:
+    """WEmbed's: the distance over (w_x w_y)^(1/d), the weight of a node being its last number."""
+    weights = x[..., -1] * y[..., -1]
+    return euclidean(x[..., :-1], y[..., :-1]) / weights ** (1.0 / (x.shape[-1] - 1))
+
+
+def table(values: Floats) -> Function:
+    """Of a matrix [n, n]; a point is the position of its node."""
+    known = torch.from_numpy(values)
+    return lambda x, y: known[x[..., 0].long(), y[..., 0].long()]
+
+
+FUNCTIONS: dict[str, Function] = {f.__name__: f for f in (euclidean, poincare, lorentz, sphere, cosine, wembed)}
+
+
+class PeerSpace(Euclidean):
+    """Coordinates with a dissimilarity of their own; the last coordinate is 1 of a node that has no place, else 0."""
+
+    def __init__(self, function: Function, d: int) -> None:
+        super().__init__(d + 1)
+        self.function = function
+
+    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """[...]: ∞ where one of the nodes has no place."""
+        placeless = (x[..., -1] + y[..., -1]) > 0.0
+        return self.function(x[..., :-1], y[..., :-1]).masked_fill(placeless, torch.inf)
+
+
+def placed(coordinates: Floats, function: Function) -> tuple[Tensor, Manifold]:
+    """Points and their manifold; NaN coordinates are of a node without a place."""
+    missing = ~np.isfinite(coordinates).all(1, keepdims=True)
+    points = np.column_stack((np.where(missing, 0.0, coordinates), missing))
+    return torch.from_numpy(points), PeerSpace(function, coordinates.shape[1])
+
+
+def space_of(coordinates: Floats, dissimilarity: str, **numbers: float) -> tuple[Tensor, Manifold]:
+    """What a peer wrote: its points, and the manifold by which they are measured. ``geometry`` is one of ours."""
+    if dissimilarity != "geometry":
+        return placed(coordinates, FUNCTIONS[dissimilarity])
+    flat, p, q = (int(numbers[name]) for name in ("flat", "p", "q"))
+    geometry = Geometry(flat=flat) if flat else Geometry(p, q, None, numbers["beta"])
+    return torch.from_numpy(coordinates), geometry.manifold
 
 
 def measured(
@@ -35,8 +106,7 @@ def measured(
 
 def depth_agreement(score: Floats, depth: Ints) -> float:
     """Spearman's ρ of a score that is high for central nodes with minus the depth, where that is known."""
-    known = depth >= 0
-    return spearman(score[known], -depth[known])
+    return spearman(score[depth >= 0], -depth[depth >= 0].astype(np.float64))
 
 
 def centralities(graph: Graph, depth: Ints) -> dict[str, float]:
@@ -69,36 +139,36 @@ def link_aucs(graph: Graph, held: HeldOut) -> dict[str, float]:
     }
 
 
-class Directed(NamedTuple):
-    """What the published protocol gives."""
+class Ranked(NamedTuple):
+    """How the nodes that were asked for stand among all others."""
 
     mean_rank: float
     map: float
 
 
-def hypernyms(
-    points: Tensor, manifold: Manifold, below: Ints, above: Ints, *, popularity: Floats | None = None
-) -> Directed:
-    """Mean rank and mAP as published: each node's hypernyms among all nodes that are none, its hyponyms included.
+def ranked(
+    points: Tensor, manifold: Manifold, asking: Ints, asked: Ints, *, popularity: Floats | None = None
+) -> Ranked:
+    """Of pairs (asking, asked) [k]: the mean rank of an asked node, and mAP over the asking ones.
 
-    ``below`` and ``above`` [k] are the pairs of the closure. Nodes without a hypernym ask nothing.
+    A rank counts the nodes that are no farther and were not asked for. With hypernyms asked for this is the published
+    protocol, hyponyms counting as wrong. Nodes that ask nothing do not count. Computed where the points [n, d] are.
     """
-    order = np.lexsort((above, below))
-    below, above = below[order], above[order]
-    nodes, first = np.unique(below, return_index=True)
-    ranks, precisions = [], []
-    for node, mine in zip(nodes.tolist(), np.split(above, first[1:]), strict=True):
+    order = np.lexsort((asked, asking))
+    asking, asked = asking[order], asked[order]
+    nodes, first = np.unique(asking, return_index=True)
+    offsets = 0.0 if popularity is None else torch.from_numpy(popularity.copy()).to(points.device)
+    ranks, precision = 0.0, 0.0
+    for node, mine in zip(nodes.tolist(), np.split(asked, first[1:]), strict=True):
         row = manifold.cdist(points[node : node + 1], points, dissimilarity="geodesic")[0].double()
-        far = torch.where(row.isnan(), torch.inf, row).numpy()
-        if popularity is not None:
-            far = far - popularity
-        true = np.zeros(len(far), dtype=bool)
-        true[mine] = True
+        far = torch.where(row.isnan(), torch.inf, row) - offsets
+        true = torch.zeros(len(far), dtype=torch.bool, device=far.device)
+        true[torch.from_numpy(mine).to(far.device)] = True
         others = ~true
         others[node] = False
-        own = np.sort(far[true])
-        nearer = np.searchsorted(np.sort(far[others]), own, side="right")
-        together = np.searchsorted(own, own, side="right")
-        ranks.append(1.0 + nearer)
-        precisions.append(float((together / (together + nearer)).mean()))
-    return Directed(float(np.concatenate(ranks).mean()), float(np.mean(precisions)))
+        own = far[true].sort().values
+        nearer = torch.searchsorted(far[others].sort().values, own, right=True)
+        together = torch.searchsorted(own, own, right=True)
+        ranks += float((1.0 + nearer).sum())
+        precision += float((together / (together + nearer)).mean())
+    return Ranked(ranks / len(asked), precision / len(nodes))

@@ -1,111 +1,117 @@
-"""The tables of the comparison, from the figures of ``run``, ``baselines`` and ``closure``, between marks of a page."""
+"""The tables of the comparison, and what it must show, from the figures of ``compare.py``."""
 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Mapping, Sequence
 
-from board_figures import Value, number
-from runs import ALL, DEPTHS, GRAPHS, OURS, PEERS, SCORES
+from bench import Bar, Figures, Value, cell, number, print_bars
+from bench import table as markdown
+from compare import ALL, CLOSURES, DEPTHS, GRAPHS, PEERS
 
-Names = Mapping[str, str]
-
-TITLES: Names = {name: peer.title for name, peer in ALL.items()} | SCORES
+TITLES = {name: peer.title for name, peer in ALL.items()} | {
+    "degree": "degree", "pagerank": "PageRank", "closeness": "closeness", "adamic_adar": "Adamic–Adar",
+    "preferential": "pref. attachment",
+}  # fmt: skip
 # Measure: how it is printed, and whether more is better (None: no contest).
 MEASURES: dict[str, tuple[str, bool | None]] = {
-    "map": (".3f", True),
-    "recall_at_1": (".3f", True),
-    "violated_orders": (".4f", False),
-    "tie_order": (".3f", True),
-    "spearman_all": (".3f", None),
-    "auc": (".3f", True),
-    "cpu": (".2f", False),
-    "process_cpu": (".1f", False),
+    "map": (".3f", True), "recall_at_1": (".3f", True), "violated_orders": (".4f", False), "tie_order": (".3f", True),
+    "spearman_all": (".3f", None), "auc": (".3f", True), "cpu": (".2f", False), "process_cpu": (".1f", False),
     "memory": (".0f", False),
-}
+}  # fmt: skip
+NEAR = 0.005
+FIRST_OF = 10
+TIMES_WEMBED = 4.0
+SHARE_OF_GENSIM = 0.1
 
 
-def value(figures: Mapping[str, Value], name: str, graph: str, measure: str) -> float:
-    """The mean over the seeds; NaN where there is none."""
-    return number(figures, f"{name}.{graph}.{measure}")
-
-
-def seeds(figures: Mapping[str, Value], name: str, graph: str, measure: str) -> int:
-    """Of how many seeds it is the mean."""
-    return sum(not math.isnan(number(figures, f"{name}.{graph}.seed{k}.{measure}")) for k in range(100))
-
-
-def table(
-    figures: Mapping[str, Value], measure: str, graphs: Sequence[str], names: Sequence[str], form: str,
-    more: bool | None,
-) -> str:  # fmt: skip
-    """A row for each graph, a column for each peer that has something; the first of a row is bold."""
-    names = [n for n in names if any(not math.isnan(value(figures, n, graph, measure)) for graph in graphs)]
-    lines = [f"| graph | {' | '.join(TITLES[name] for name in names)} |", "|---" * (len(names) + 1) + "|"]
+def table(figures: Mapping[str, Value], measure: str, graphs: Sequence[str], form: str, more: bool | None) -> str:
+    """A row for each graph, a column for each method that has something; the first of a row is bold."""
+    values = {(n, g): number(figures, f"{n}.{g}.{measure}") for n in TITLES for g in graphs}
+    names = [name for name in TITLES if not all(math.isnan(values[name, graph]) for graph in graphs)]
+    rows = []
     for graph in graphs:
-        row = [value(figures, name, graph, measure) for name in names]
-        known = [f"{each:{form}}" for each in row if not math.isnan(each)]
-        if not known:
-            continue
-        best = None if more is None else (max if more else min)(known, key=float)
-        cells = ["–" if math.isnan(each) else _bold(f"{each:{form}}", best) for each in row]
-        lines.append(f"| {graph} | {' | '.join(cells)} |")
-    return "\n".join(lines)
-
-
-def _bold(text: str, best: str | None) -> str:
-    return f"**{text}**" if text == best else text
+        cells = [cell(values[name, graph], form) for name in names]
+        known = [text for text in cells if text != "–"]
+        best = (max if more else min)(known, key=float) if known and more is not None else None
+        if known:
+            rows.append([graph, *(f"**{text}**" if text == best else text for text in cells)])
+    return markdown(["graph", *(TITLES[name] for name in names)], rows)
 
 
 def tables(figures: Mapping[str, Value]) -> dict[str, str]:
-    """All tables, by the name of their mark."""
-    everybody = [*PEERS, *OURS]
-    made = {
-        name: table(figures, name, GRAPHS, [*everybody, *SCORES], form, more) for name, (form, more) in MEASURES.items()
-    }
-    made["depth"] = table(figures, "depth", DEPTHS, [*everybody, *SCORES], ".3f", True)
-    made["closure"] = closures(figures)
+    made = {name: table(figures, name, GRAPHS, form, more) for name, (form, more) in MEASURES.items()}
+    made["depth"] = table(figures, "depth", DEPTHS, ".3f", True)
+    forms = {"directed_map": ".3f", "directed_mean_rank": ".2f", "map": ".3f", "mean_rank": ".2f", "cpu": ".1f"}
+    header = ["closure", "peer", "mAP, published", "mean rank, published", "mAP, both ways", "mean rank, both ways"]
+    made["closure"] = markdown(
+        [*header, "CPU s"],
+        [
+            [graph, title, *(cell(number(figures, f"{name}.{graph}_closure.{m}"), form) for m, form in forms.items())]
+            for graph in CLOSURES
+            for name, title in TITLES.items()
+            if f"{name}.{graph}_closure.directed_map" in figures
+        ],
+    )
     made["seeds"] = few_seeds(figures)
     return made
 
 
-def closures(figures: Mapping[str, Value]) -> str:
-    """Both protocols, a row for each peer and closure."""
-    lines = [
-        "| closure | peer | mAP, published | mean rank, published | mAP, both ways | mean rank, both ways | CPU s |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    measures = ("directed_map", "directed_mean_rank", "map", "mean_rank", "cpu")
-    for graph in ("mammals", "phenotypes"):
-        for name, title in TITLES.items():
-            row = [value(figures, name, f"{graph}_closure", measure) for measure in measures]
-            if not math.isnan(row[0]):
-                forms = (".3f", ".2f", ".3f", ".2f", ".1f")
-                cells = " | ".join(f"{each:{form}}" for each, form in zip(row, forms, strict=True))
-                lines.append(f"| {graph} | {title} | {cells} |")
-    return "\n".join(lines)
-
-
 def few_seeds(figures: Mapping[str, Value], wanted: int = 3) -> str:
     """What was trained from fewer seeds than the rest, in words."""
-    found: dict[tuple[str, str, int], list[str]] = {}
+    fewer: dict[str, list[str]] = {}
     for measure, words in (("map", "trainings"), ("auc", "held-out trainings")):
         for name, peer in ALL.items():
             for graph in dict.fromkeys((*GRAPHS, *DEPTHS)):
-                count = seeds(figures, name, graph, measure)
-                if 0 < count < wanted and peer.seeded:
-                    found.setdefault((peer.title, words, count), []).append(graph)
-    lines = [f"- {title}, {words} from {n} seed{'s' if n > 1 else ''}: {', '.join(graphs)}"
-             for (title, words, n), graphs in found.items()]  # fmt: skip
-    return "\n".join(lines) if lines else "Every figure is the mean of three seeds."
+                keys = [f"{name}.{graph}.seed{k}.{measure}" for k in range(100)]
+                n = sum(not math.isnan(number(figures, key)) for key in keys)
+                if 0 < n < wanted and peer.seeded:
+                    title = f"- {peer.title}, {words} from {n} seed{'s' if n > 1 else ''}"
+                    fewer.setdefault(title, []).append(graph)
+    lines = [f"{title}: {', '.join(graphs)}" for title, graphs in fewer.items()]
+    return "\n".join(lines) or "Every figure is the mean of three seeds."
 
 
-def written(page: str, made: Mapping[str, str]) -> str:
-    """A page with the tables between ``<!-- NAME -->`` and ``<!-- end of NAME -->``; marks it lacks are an error."""
-    for name, text in made.items():
-        pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- end of {name} -->)", re.S)
-        page, count = pattern.subn(lambda found, text=text: f"{found[1]}{text}\n{found[2]}", page)  # type: ignore[misc]
-        if count != 1:
-            raise SystemExit(f"the page must have one <!-- {name} --> and <!-- end of {name} -->, it has {count}")
-    return page
+def first(figures: Mapping[str, Value], ours: str, graphs: Sequence[str], measure: str, near: float) -> tuple[int, int]:
+    """On how many graphs we are first, or within ``near`` of the first, and of how many; each is printed."""
+    held = known = 0
+    for graph in graphs:
+        mine = number(figures, f"{ours}.{graph}.{measure}")
+        theirs = {TITLES[name]: number(figures, f"{name}.{graph}.{measure}") for name in PEERS}
+        best = max((value, name) for name, value in [*theirs.items(), ("no peer", -math.inf)] if not math.isnan(value))
+        if not math.isnan(mine):
+            known, held = known + 1, held + (mine >= best[0] - near)
+            print(f"  {graph}: {measure} {mine:.3f}, the first peer {best[1]} {best[0]:.3f}")
+    return held, known
+
+
+def bars(figures: Mapping[str, Value]) -> Figures:
+    """Print each with its figures; ``bars.failed`` counts those that do not hold or were not measured."""
+
+    def value(name: str, graph: str, measure: str) -> float:
+        return number(figures, f"{name}.{graph}.{measure}")
+
+    def bar(key: str, said: str, known: float, *, holds: bool) -> Bar:
+        return Bar(key, None if math.isnan(known) else holds, said)
+
+    held, known = first(figures, "neighbours", GRAPHS, "map", NEAR)
+    kept: Figures = {"bars.map_first": held}
+    said = f"first or within {NEAR} on {held} of {known}, {FIRST_OF} of 12 asked"
+    made = [Bar("map", held >= FIRST_OF if known == len(GRAPHS) else None, said)]
+    for measure, graphs in (("tie_order", GRAPHS), ("depth", DEPTHS)):
+        held, known = first(figures, "balanced", graphs, measure, 0.0)
+        made.append(Bar(measure, held == known if known else None, f"first on {held} of {known}"))
+    for graph in ("netscience", "nips"):
+        mine, theirs = value("q22_neighbours", graph, "cpu"), value("wembed", graph, "cpu")
+        kept[f"bars.cpu_{graph}_ratio"] = mine / theirs
+        said = f"{mine:.1f} s, {mine / theirs:.2f} times WEmbed's {theirs:.1f} s, {TIMES_WEMBED:g} allowed"
+        made.append(bar(f"cpu_{graph}", said, mine / theirs, holds=mine / theirs <= TIMES_WEMBED))
+    share, chosen = (value(name, "nips", "cpu") / value("gensim", "nips", "cpu") for name in ("q22", "balanced"))
+    kept["bars.gensim_cpu_with_choice"] = chosen
+    said = f"{share:.3f} of gensim's on nips, less than {SHARE_OF_GENSIM} asked; {chosen:.3f} with a choice"
+    made.append(bar("gensim_cpu", said, share, holds=share < SHARE_OF_GENSIM))
+    for measure, sign in (("recall_at_1", 1.0), ("violated_orders", -1.0), ("spearman_all", 1.0)):
+        mine, theirs = value("q22", "nips", measure), value("gensim", "nips", measure)
+        ahead = sign * (mine - theirs)
+        made.append(bar(f"gensim_{measure}", f"{mine:.4g}, gensim {theirs:.4g}, on nips", ahead, holds=ahead > 0.0))
+    return print_bars(made, "bars.") | kept | {"bars.failed": sum(each.holds is not True for each in made)}

@@ -9,33 +9,19 @@ import argparse
 import os
 import shutil
 import subprocess
-import tempfile
 import venv
 from pathlib import Path
 
 HERE = Path(__file__).parent
 FOLDER = HERE.parents[1] / ".peers"
 PINS = {path.stem: path for path in sorted((HERE / "requirements").glob("*.txt"))}
-WEMBED_OPTIONS = ("-DWEMBED_USE_SPRK=OFF", "-DFETCHCONTENT_TRY_FIND_PACKAGE_MODE=ALWAYS")
+WEMBED_OPTIONS = "-DWEMBED_USE_SPRK=OFF -DFETCHCONTENT_TRY_FIND_PACKAGE_MODE=ALWAYS"
 
 
 def install(python: Path, *words: str, **variables: str) -> None:
-    """Let pip of an environment install something."""
     command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *words]
     path = f"{python.parent}{os.pathsep}{os.environ.get('PATH', '')}"
     subprocess.run(command, check=True, env={**os.environ, "PATH": path, **variables})
-
-
-def build_wembed(python: Path, pins: list[str]) -> None:
-    """Its wheel where there is one; else from source, without the Rust index, by its own pybind11."""
-    (own,) = (pin for pin in pins if pin.startswith("wembed=="))
-    with tempfile.TemporaryDirectory() as folder:
-        others = Path(folder, "others.txt")
-        others.write_text("\n".join(pin for pin in pins if pin != own))
-        install(python, "--requirement", str(others))
-    asked = subprocess.run([str(python), "-m", "pybind11", "--cmakedir"], check=True, capture_output=True, text=True)
-    options = " ".join((*WEMBED_OPTIONS, f"-Dpybind11_DIR={asked.stdout.strip()}"))
-    install(python, "--no-build-isolation", "--no-deps", own, CMAKE_ARGS=options)
 
 
 def make(name: str) -> None:
@@ -47,24 +33,22 @@ def make(name: str) -> None:
         python = folder / "bin" / "python"
         lines = PINS[name].read_text(encoding="utf-8").splitlines()
         pins = [line for line in lines if line and not line.startswith("#")]
-        if name == "wembed":
-            build_wembed(python, pins)
-        else:
-            install(python, "--requirement", str(PINS[name]))
+        # WEmbed, where there is no wheel, is built from source without the Rust index, by the pybind11 of its pins.
+        last = [pin for pin in pins if pin.startswith("wembed==")]
+        install(python, *(pin for pin in pins if pin not in last))
+        if last:
+            asked = [str(python), "-m", "pybind11", "--cmakedir"]
+            found = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+            options = f"{WEMBED_OPTIONS} -Dpybind11_DIR={found}"
+            install(python, "--no-build-isolation", "--no-deps", *last, CMAKE_ARGS=options)
         shutil.copy(PINS[name], folder / "pins.txt")
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def ready(name: str) -> bool:
-    """Whether the environment is there, made from these pins."""
-    made = FOLDER / name / "pins.txt"
-    return made.exists() and made.read_bytes() == PINS[name].read_bytes()
-
-
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PINS)} (default: all)")
     parser.add_argument("--again", action="store_true", help="also those that are there")
     asked = parser.parse_args()
@@ -72,11 +56,11 @@ def main() -> None:
     if unknown:
         parser.error(f"no peer has pins called {', '.join(sorted(unknown))}: there are {', '.join(PINS)}")
     for name in asked.names or PINS:
-        if ready(name) and not asked.again:
-            print(f"{name}: ready")
-            continue
-        print(f"{name}: making {FOLDER / name}", flush=True)
-        make(name)
+        made = FOLDER / name / "pins.txt"
+        ready = made.exists() and made.read_bytes() == PINS[name].read_bytes()
+        print(f"{name}: {'ready' if ready else f'making {FOLDER / name}'}", flush=True)
+        if asked.again or not ready:
+            make(name)
 
 
 if __name__ == "__main__":

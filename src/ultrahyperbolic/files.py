@@ -234,7 +234,9 @@ def sealed_json(record: Mapping[str, object]) -> bytes:
     """A record as JSON for people, its last key the sha256 of all others; what is not finite is null."""
     plain = {str(key): as_json_data(value) for key, value in record.items() if key != SEAL}
     plain[SEAL] = hashlib.sha256(_canonical(plain)).hexdigest()
-    return (json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n").encode("utf-8", "surrogatepass")
+    text = json.dumps(plain, indent=2, allow_nan=False, ensure_ascii=False) + "\n"
+    # UTF-8 has no half characters, such as may be in names; JSON writes them as a backslash and their number.
+    return text.encode("utf-8", "backslashreplace")
 
 
 def read_sealed_json(path: Path) -> dict[str, Any]:

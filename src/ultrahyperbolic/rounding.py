@@ -38,6 +38,11 @@ def dot(a: torch.Tensor, b: torch.Tensor) -> float:
     return float(products.sum()) if products.device.type != "cpu" else float(np.add.reduce(products.numpy().ravel()))
 
 
+def root(x: torch.Tensor) -> torch.Tensor:
+    """√x; on the CPU numpy's, which is exact. Torch's may be that of a vector library, which is not."""
+    return x.sqrt() if x.device.type != "cpu" else torch.from_numpy(np.sqrt(x.detach().numpy()))
+
+
 def asinh(x: Floats) -> Floats:
     """The area hyperbolic sine of x >= 0."""
     y = x + x * x / (1.0 + np.sqrt(1.0 + x * x))

@@ -8,6 +8,10 @@ from collections.abc import Mapping
 HIERARCHY_FROM = 0.3
 # Chance has 0.5.
 TIE_ORDER_FROM = 0.6
+# Below this, fewer than half of what stands near a node are its neighbours.
+NEIGHBOURS_FROM = 0.5
+# Chance has 0.5.
+VIOLATED_UP_TO = 0.25
 
 
 def shows_hierarchy(measures: Mapping[str, float]) -> bool:
@@ -37,6 +41,19 @@ def no_tie_order(measures: Mapping[str, float]) -> str | None:
     )
 
 
+def poor_fit(measures: Mapping[str, float]) -> str | None:
+    """The sentence for points that do not show which nodes are tied; None where they do, or nobody knows."""
+    precision, violated = measures.get("map"), measures.get("violated_orders")
+    if precision is not None and precision < NEIGHBOURS_FROM:
+        why = f"near nodes are often not neighbours (mAP {precision:.3f}; 1 is perfect)"
+    elif violated is not None and violated > VIOLATED_UP_TO:
+        why = f"in {100 * violated:.1f} % of comparisons an untied pair lies closer than a tied one"
+    else:
+        return None
+    return f"the fit is poor: {why}. More iterations or another geometry may help"
+
+
 def reservations(measures: Mapping[str, float]) -> list[str]:
     """Sentences on what the points do not show, though a reader would expect it; none where all is well."""
-    return [words for words in (no_hierarchy(measures), no_tie_order(measures)) if words is not None]
+    found = (poor_fit(measures), no_hierarchy(measures), no_tie_order(measures))
+    return [words for words in found if words is not None]

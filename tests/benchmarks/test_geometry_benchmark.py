@@ -87,4 +87,4 @@ def test_the_section_of_the_docs_is_written_between_its_marks(tmp_path: Path) ->
     assert "old" not in section
     assert "`gram_schmidt_exponent`" in section
     page.write_text("no marks")
-    assert b"lacks the marks" in subprocess.run(command, capture_output=True, check=False).stderr
+    assert b"must have one <!-- geometry -->" in subprocess.run(command, capture_output=True, check=False).stderr

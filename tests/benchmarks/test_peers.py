@@ -19,9 +19,7 @@ FOLDER = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture(autouse=True)
-def benchmarks(monkeypatch):
-    monkeypatch.syspath_prepend(str(FOLDER))
-    monkeypatch.syspath_prepend(str(FOLDER / "peers"))
+def same_threads():
     threads = torch.get_num_threads()
     yield
     torch.set_num_threads(threads)
@@ -40,8 +38,7 @@ def points_of(manifold, n=34):
     ("name", "manifold"), [("lorentz", PseudoHyperboloid(4, 0)), ("sphere", PseudoHyperboloid(0, 4))]
 )
 def test_a_peer_s_space_is_measured_as_ours(club, name, manifold):
-    from measuring import MEASURES, measured
-    from spaces import space_of
+    from measuring import MEASURES, measured, space_of
 
     points = points_of(manifold)
     ours = evaluate(club, points, manifold, dissimilarity="distance")
@@ -51,8 +48,7 @@ def test_a_peer_s_space_is_measured_as_ours(club, name, manifold):
 
 
 def test_a_matrix_of_distances_is_measured_as_the_points_it_is_of(club):
-    from measuring import MEASURES, auc, measured
-    from spaces import placed, table
+    from measuring import MEASURES, auc, measured, placed, table
 
     manifold = PseudoHyperboloid(2, 2)
     points = points_of(manifold)
@@ -65,7 +61,7 @@ def test_a_matrix_of_distances_is_measured_as_the_points_it_is_of(club):
 
 
 def test_the_spaces_are_what_they_are_called():
-    from spaces import FUNCTIONS
+    from measuring import FUNCTIONS
 
     x = torch.tensor([[0.3, 0.1], [0.0, 0.0]], dtype=torch.float64)
     y = torch.tensor([[0.3, 0.1], [math.tanh(0.5), 0.0]], dtype=torch.float64)
@@ -77,14 +73,14 @@ def test_the_spaces_are_what_they_are_called():
 
 
 def test_a_node_without_a_place_is_far_from_all():
-    from spaces import space_of
+    from measuring import space_of
 
     points, manifold = space_of(np.array([[0.0, 0.0], [np.nan, np.nan], [3.0, 4.0]]), "euclidean")
     assert manifold.cdist(points, dissimilarity="geodesic")[0].tolist() == [0.0, math.inf, 5.0]
 
 
 def test_our_own_geometries_are_their_manifolds():
-    from spaces import space_of
+    from measuring import space_of
 
     _, curved = space_of(np.ones((3, 5)), "geometry", flat=0, p=2, q=2, beta=-1.0)
     assert isinstance(curved, PseudoHyperboloid)
@@ -105,19 +101,18 @@ def test_scores_of_ties_are_those_of_their_definitions():
 
 
 def test_published_protocol_ranks_hypernyms_alone_among_all_that_are_none():
-    from measuring import hypernyms
-    from spaces import space_of
+    from measuring import ranked, space_of
 
     # On a line: the root 0 at 0, 1 at 1, its child 2 at 1.5, which is nearer to 1 than the root is.
     line = space_of(np.array([[0.0], [1.0], [1.5]]), "euclidean")
-    found = hypernyms(*line, np.array([1, 2, 2]), np.array([0, 0, 1]))
+    found = ranked(*line, np.array([1, 2, 2]), np.array([0, 0, 1]))
     # Of 1 the hypernym is second after its own hyponym; of 2 both are before all others, of which there are none.
     assert found.mean_rank == pytest.approx((2 + 1 + 1) / 3)
     assert found.map == pytest.approx((1 / 2 + 1.0) / 2)
 
 
 def test_figures_add_up_and_are_averaged():
-    from runs import averaged
+    from compare import averaged
 
     found = averaged(
         {
@@ -148,7 +143,7 @@ def compare(tmp_path, monkeypatch):
 
 
 def test_runs_are_kept_and_not_repeated(compare, monkeypatch):
-    import runs
+    import compare as runs
 
     first = compare("run", "--peers", "spectral", "--graphs", "karate", "--held-out", 0)
     assert {"spectral.karate.map", "spectral.karate.seed0.map", "spectral.karate.memory"} < set(first)
@@ -160,7 +155,7 @@ def test_runs_are_kept_and_not_repeated(compare, monkeypatch):
 
 
 def test_a_peer_that_fails_is_said_and_the_run_goes_on(compare, monkeypatch, capsys):
-    import runs
+    import compare as runs
 
     def one(peer, *words):
         if peer.title == "UMAP":
@@ -177,13 +172,11 @@ def test_a_peer_that_fails_is_said_and_the_run_goes_on(compare, monkeypatch, cap
 
 @pytest.mark.slow
 def test_ours_are_trained_by_the_public_call(club):
-    from measuring import measured
-    from ours_peer import train
-    from peer import Given
-    from spaces import space_of
+    from measuring import measured, space_of
+    from methods import Given, ours
 
     options = {"signature": "2,2", "iterations": "30", "goal": "neighbours"}
-    found = train(Given(club.edges, club.n_nodes, club.weights, 4, 0, options))
+    found = ours(Given(club.edges, club.n_nodes, club.weights, 4, 0, options))
     measures = measured(club, *space_of(found.coordinates, found.dissimilarity, **found.extra))
     assert found.coordinates.shape == (34, 5)
     assert (found.extra["p"], found.extra["q"]) == (2, 2)
@@ -192,25 +185,23 @@ def test_ours_are_trained_by_the_public_call(club):
 
 @pytest.mark.slow
 def test_popularity_is_taken_from_what_is_measured(club):
-    from measuring import auc, hypernyms, measured
-    from ours_peer import train
-    from peer import Given
-    from spaces import space_of
+    from measuring import auc, measured, ranked, space_of
+    from methods import Given, ours
 
     options = {"signature": "2,2", "iterations": "200", "popularity": "yes"}
-    found = train(Given(club.edges, club.n_nodes, club.weights, 4, 0, options))
+    found = ours(Given(club.edges, club.n_nodes, club.weights, 4, 0, options))
     made = space_of(found.coordinates, found.dissimilarity, **found.extra)
     held, (below, above) = hold_out_edges(club, 0.1), club.edges.T
     for measure in (
         lambda **words: measured(club, *made, **words)["map"],
         lambda **words: auc(club, *made, held, **words),
-        lambda **words: hypernyms(*made, below, above, **words).map,
+        lambda **words: ranked(*made, below, above, **words).map,
     ):
         assert measure(popularity=found.popularity) > measure()
 
 
 def test_an_unknown_peer_and_a_missing_environment_are_said(compare, monkeypatch, tmp_path):
-    import runs
+    import compare as runs
 
     with pytest.raises(SystemExit, match="no peer is called nobody"):
         compare("run", "--peers", "nobody")
@@ -228,7 +219,7 @@ def test_what_needs_no_embedding(compare):
 
 def figures(**changes):
     """Figures for which every bar holds, but for what is changed: ``peer.graph.measure``."""
-    from runs import DEPTHS, GRAPHS
+    from compare import DEPTHS, GRAPHS
 
     found = {}
     for graph in dict.fromkeys((*GRAPHS, *DEPTHS)):
@@ -242,7 +233,7 @@ def figures(**changes):
 
 
 def test_bars_hold_and_fail(capsys):
-    from peer_bars import bars
+    from peer_tables import bars
 
     assert bars(figures())["bars.failed"] == 0
     for key, value in (
@@ -267,18 +258,19 @@ def test_the_page_gets_its_tables(tmp_path):
     page = tmp_path / "page.md"
     page.write_text((FOLDER.parent / "docs" / "comparison.md").read_text())
     for _ in range(2):  # which must not grow
-        program.table_part(program.parser().parse_args(["table", str(source), "--docs", str(page)]))
+        program.main(["table", str(source), "--docs", str(page)])
     text = page.read_text()
-    assert "| karate | 0.900 | 0.500 | 0.896 | **0.950** | **0.950** |" in text
+    assert "| karate | 0.900 | 0.500 | 0.896 | **0.950** | **0.950** |" in " ".join(text.split())
     assert text.count("<!-- map -->") == 1
     assert "WEmbed, trainings from 2 seeds: karate" in text
+    page.write_text("no marks")
     with pytest.raises(SystemExit, match="must have one <!-- map -->"):
-        program.written("no marks", {"map": ""})
+        program.main(["table", str(source), "--docs", str(page)])
 
 
 def test_every_environment_has_pins_of_its_own():
     import setup
-    from runs import ALL
+    from compare import ALL
 
     needed = {peer.environment for peer in ALL.values()} - {None}
     assert needed == set(setup.PINS)

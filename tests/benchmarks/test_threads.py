@@ -45,4 +45,6 @@ def test_both_forms_of_the_karate_club_s_loss(figures):
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
 def test_every_benchmark_writes_its_figures(script):
-    assert re.search(r'add_argument\("--json", type=Path', script.read_text())
+    text = script.read_text()
+    assert "parser(__doc__)" in text
+    assert re.search(r"(save|finish)\(.*options\.json|(save|finish)\(.*asked\.json", text)

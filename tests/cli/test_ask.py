@@ -90,12 +90,19 @@ def test_cluster_writes_its_column_and_the_report_again(call, own):
     assert (own / "report.html").exists()
 
 
-def test_place_writes_the_new_nodes(call, refuse, own):
+def test_place_writes_all_nodes_and_marks_the_new_ones(call, refuse, own):
     Path("new.tsv").write_text("a\tb\tweight\nnew1\t34\t5\nnew1\t33\t3\nnew2\tnew1\t2\n")
     result = call("place", own, "new.tsv", "-o", "placed")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[1].startswith("new1      34 (")
-    assert list(uh.load("placed").ids) == ["new1", "new2"]
+    placed, old = uh.load("placed"), uh.load(own)
+    assert list(placed.ids) == [*old.ids, "new1", "new2"]
+    assert (placed.points[: len(old)] == old.points).all()
+    assert placed.attributes["new"].tolist() == [""] * len(old) + ["yes", "yes"]
+    tied = json.loads(call("neighbors", "placed", "new1", "-k", 40, "--json").stdout)["neighbors"]
+    assert len(tied) == len(old) + 1
+    assert {row["node"] for row in tied if row["connected"]} == {"34", "33", "new2"}
+    assert "new1" in call("neighbors", "placed", "34", "-k", 40).stdout
     assert "holds an embedding already" in refuse("place", own, "new.tsv", "-o", "placed")
     Path("old.tsv").write_text("1\t2\n")
     assert "nothing to place" in refuse("place", own, "old.tsv", "-o", "other")

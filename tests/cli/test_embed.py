@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.evaluation import reservations
 
 TIES = "source,target,calls\nann,bob,2\nbob,cid,1\nbob,ann,3\ncid,dan,4\ndan,dan,9\n"
 
@@ -39,6 +40,18 @@ def test_it_ends_with_policies_measures_the_top_and_the_files(call):
     assert [float(delta) for *_, delta, _ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
     assert lines[start + 10] == ""
     assert "\x1b" not in result.output
+
+
+def test_a_poor_fit_is_said_in_the_same_words_as_on_the_report(call):
+    notes = [
+        line.removeprefix("  note: ")
+        for line in call("embed karate -o club --iterations 1").stdout.splitlines()
+        if line.startswith("  note: ")
+    ]
+    assert any(line.startswith("the fit is poor: ") for line in notes)
+    assert notes == reservations(record("club")["measures"])
+    page = Path("club/report.html").read_text(encoding="utf-8")
+    assert all(f"{line[0].upper()}{line[1:]}" in page for line in notes)
 
 
 def test_json_is_one_object_and_says_what_run_json_says(call):
@@ -238,7 +251,7 @@ def test_a_folder_does_not_win_over_a_data_set(call):
 def test_the_parquet_needs_no_package_of_ours(call):
     call("embed karate -o club --iterations 5 --quiet")
     table = pd.read_parquet("club/embedding.parquet")
-    assert list(table.columns) == ["node", *(f"x{k}" for k in range(7)), "delta", "rank", "club", "ties"]
+    assert list(table.columns) == ["node", *(f"x{k}" for k in range(7)), "delta", "rank", "club", "ties", "tie_weights"]
     assert sorted(table["rank"]) == list(range(1, 35))
 
 

@@ -18,7 +18,7 @@ from ultrahyperbolic import PseudoHyperboloid, datasets
 from ultrahyperbolic.cli.output import print_table
 from ultrahyperbolic.datasets import networkx_graphs, nouns
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.evaluation import RankIntervals, evaluate
+from ultrahyperbolic.evaluation import RankIntervals, evaluate, reservations
 
 
 def rows(text: str) -> list[list[str]]:
@@ -86,7 +86,9 @@ def test_evaluate_says_what_the_points_do_not_show(call):
     points = manifold.random(34, generator=torch.Generator().manual_seed(0)).numpy()
     Embedding(ids, points, manifold).save("random")
     lines = call("evaluate random --graph karate").stdout.splitlines()
-    assert sum(line.startswith("note: ") for line in lines) == 2
+    notes = [line.removeprefix("note: ") for line in lines if line.startswith("note: ")]
+    assert notes == reservations(json.loads(call("evaluate random --graph karate --json").stdout)["measures"])
+    assert notes[0].startswith("the fit is poor: ")
     assert [line.split()[0] for line in lines[3:8]] == [
         "map", "recall_at_1", "violated_orders", "tie_order", "spearman_all"
     ]  # fmt: skip

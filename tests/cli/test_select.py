@@ -39,6 +39,12 @@ def test_several_dimensions_as_json(call):
     assert said["within_noise"] is None, "one seed tells nothing apart"
 
 
+def test_a_comparison_fits_into_a_time_limit(call, refuse):
+    said = json.loads(call("select karate --dim 1 --iterations 8 --time-limit 60 --json").stdout)
+    assert len(said["rows"]) == 3
+    assert "time_limit must be" in refuse("select karate --dim 1 --time-limit 0")
+
+
 def test_the_goal_and_held_out_ties(call):
     said = json.loads(call("select karate --dim 1 --goal ties --iterations 8 --json").stdout)
     assert said["goal"] == "ties"
@@ -132,3 +138,19 @@ def test_embed_with_a_dimension_selects(call):
     assert record["select"]["winner"] == record["select"]["rows"][0]["geometry"]
     config = record["config"]
     assert (config["flat"] or config["p"] + config["q"]) == 2
+
+
+@pytest.mark.parametrize("command", ["embed karate --signature 1,1 -o out --no-report", "select karate --dim 1 --json"])
+def test_both_spellings_of_neighbours_are_known(call, command):
+    assert call(f"{command} --goal neighbors --iterations 3").exit_code == 0
+
+
+def test_dropped_directions_are_told(call):
+    Path("g.graphml").write_text(
+        '<graphml><graph edgedefault="directed"><node id="a"/><node id="b"/><node id="c"/>'
+        '<edge source="a" target="b"/><edge source="b" target="c"/></graph></graphml>'
+    )
+    assert (
+        "note: g.graphml: directions dropped, asymmetric pairs summed: 2"
+        in call("select g.graphml --dim 1 --iterations 3").stderr
+    )

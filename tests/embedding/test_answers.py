@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.embedding import store
 from ultrahyperbolic.embedding.saved import Saved
 
 LABELS = {"v": "Valjean", "j": "Javert", "c": "Cosette", "m": "Cosette"}
@@ -147,3 +148,9 @@ def test_other_forms_have_what_is_known_of_nodes(cast):
     nodes = cast.to_networkx().nodes
     assert nodes["v"]["label"] == "Valjean"
     assert nodes["j"]["city"] == "Paris"
+
+
+def test_ties_whose_weights_were_not_kept_all_weigh_1():
+    found = store.graph_of("abc", store.Ties(["1 2", "0", "0"], None))
+    assert found.edges.tolist() == [[0, 1], [0, 2]]
+    assert found.weights.tolist() == [1.0, 1.0]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -40,7 +41,6 @@ def ties(tmp_path_factory):
 
 def environment():
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "MASTER"))}
-    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
     kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
     return kept | {"PYTHONPATH": str(SOURCE), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 
@@ -135,6 +135,65 @@ def test_a_killed_process_is_started_again_and_the_training_goes_on(rank, ties, 
 @pytest.mark.slow
 def test_the_same_by_samples(ties, alone_by_samples, tmp_path):
     check_that_a_killed_process_is_made_good(ties, alone_by_samples, tmp_path / "run", 1, "--backend", "sampled")
+
+
+def two_started(arguments, seconds, folder):
+    """The first process of a training and another, as a launcher starts them; they give each other up after a while."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port = found.getsockname()[1]
+    shared = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
+    shared |= environment() | {"ULTRAHYPERBOLIC_TIMEOUT": str(seconds)}
+    return [
+        subprocess.Popen(
+            [sys.executable, *map(str, arguments)], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=shared | {"RANK": str(rank), "LOCAL_RANK": str(rank)}, text=True, start_new_session=True,
+        )
+        for rank in range(2)
+    ]  # fmt: skip
+
+
+@ON_LINUX
+@pytest.mark.parametrize("silent", [pytest.param(0, marks=pytest.mark.slow), 1])
+def test_a_process_that_does_not_answer_ends_the_training(silent, ties, tmp_path):
+    words = [ties, "-o", "run", "--checkpoint-every", 0, "--signature", "2,2", "--iterations", 100_000, "--no-report"]
+    both = two_started(["-m", "ultrahyperbolic", "embed", *words], 10, tmp_path)
+    try:
+        while not (tmp_path / "run" / "checkpoint.safetensors").exists():
+            assert [process.poll() for process in both] == [None, None], both[0].communicate()[1]
+            time.sleep(0.01)
+        os.kill(both[silent].pid, signal.SIGSTOP)
+        _, error = ended(both[1 - silent], code=1)
+        assert silent == 0 or "does not answer" in error
+        assert silent == 0 or "continue from the last checkpoint with embed --resume FOLDER" in error
+    finally:
+        both[silent].kill()
+        both[silent].communicate()
+    assert (tmp_path / "run" / "checkpoint.safetensors").exists()
+
+
+ALONE_FOR_LONG = """
+import os, time
+from ultrahyperbolic.engines.group import joined
+from ultrahyperbolic.engines.serving import serve
+if os.environ["RANK"] == "1":
+    raise SystemExit(serve())
+with joined():
+    time.sleep(15)
+"""
+
+
+@pytest.mark.slow
+def test_the_first_process_may_work_alone_for_longer(tmp_path):
+    for process in two_started(["-c", ALONE_FOR_LONG], 6, tmp_path):
+        ended(process)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "soon"])
+def test_a_wrong_timeout_is_refused(text, monkeypatch):
+    monkeypatch.setenv("ULTRAHYPERBOLIC_TIMEOUT", text)
+    with pytest.raises(ProcessesError, match="ULTRAHYPERBOLIC_TIMEOUT must be a number of seconds above 0"):
+        group.patience()
 
 
 def test_too_many_processes_are_one_line(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -41,6 +43,18 @@ def test_what_is_remembered_changes_nothing(pairs, p, q, tau):
         np.testing.assert_allclose(found.loss, truth.loss, rtol=1e-11)
         scale = np.abs(truth.gradient).max()
         np.testing.assert_allclose(found.gradient, truth.gradient, rtol=1e-8, atol=1e-10 * scale)
+
+
+def test_a_part_of_the_pairs_stays_a_part(pairs, monkeypatch):
+    monkeypatch.setattr("ultrahyperbolic.engines.numba.engine.EXACT_NODES", N - 1)
+    manifold = PseudoHyperboloid(2, 2)
+    whole = engine_of(pairs, manifold, 7e-4)
+    engine = NumbaEngine(pairs, [replace(spec, schedule=replace(spec.schedule, parts=5)) for spec in whole.specs])
+    nearby = engine.nearby()
+    for state in walk(manifold, 1e-6):
+        found, truth = nearby(state), engine.evaluate(state)
+        np.testing.assert_array_equal(found.loss, truth.loss)
+        np.testing.assert_array_equal(found.gradient, truth.gradient)
 
 
 def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs):

@@ -72,3 +72,17 @@ def test_what_is_said_on_both_sides_of_the_thresholds():
     assert "0.29" in none
     assert "the stronger is hardly nearer than chance" in chance
     assert len(reservations(good | {"spearman_all": -0.4})) == len(reservations(good | {"tie_order": 0.2})) == 1
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "words"),
+    [
+        ({"map": 0.5}, {"map": 0.49}, "near nodes are often not neighbours (mAP 0.490; 1 is perfect)"),
+        ({"violated_orders": 0.25}, {"violated_orders": 0.26}, "in 26.0 % of comparisons an untied pair lies closer"),
+    ],
+)
+def test_a_poor_fit_is_said(good, bad, words):
+    assert reservations(good) == []
+    (said,) = reservations(bad)
+    assert said.startswith("the fit is poor: ")
+    assert words in said

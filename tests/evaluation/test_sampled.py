@@ -11,7 +11,7 @@ from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import closeness, from_samples, over_nodes, over_pairs
 from ultrahyperbolic.evaluation.baselines import sampled_closeness
 from ultrahyperbolic.evaluation.closure import sampled_closure, triadic_closure
-from ultrahyperbolic.evaluation.sampled import drawn_nodes
+from ultrahyperbolic.evaluation.sampled import delta_from_samples, drawn_nodes
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train
 
@@ -61,6 +61,16 @@ def test_some_nodes_tell_the_measures_within_their_errors():
         if exact[name] > 0.02:  # of rare things so few nodes know no error
             assert abs(np.mean(values)) < 4.0 / np.sqrt(40) * max(1.0, np.std(values)), name
             assert 0.5 < np.std(values) < 2.0, name
+
+
+@pytest.mark.parametrize("parts", [1, 3])
+def test_delta_in_a_moment_is_that_of_a_small_graph_and_near_that_of_a_larger(parts):
+    manifold = PseudoHyperboloid(2, 1)
+    for n, error in ((60, 1e-9), (600, 0.1)):
+        graph = random_graph(n, parts=parts)
+        points = points_on(manifold, n)
+        exact = over_pairs(graph, points, manifold).delta
+        np.testing.assert_allclose(np.median(delta_from_samples(graph, points, manifold) / exact), 1.0, rtol=error)
 
 
 def test_closeness_is_estimated_from_some_sources():

@@ -23,7 +23,7 @@ from ultrahyperbolic.embedding.record import GraphRecord, RunRecord
 from ultrahyperbolic.embedding.store import write_record
 from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.files import read_sealed_json
-from ultrahyperbolic.training import plan, train
+from ultrahyperbolic.training import train
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
@@ -169,7 +169,7 @@ def test_without_more_time_the_limit_is_for_all_parts_together(refuse, call, beg
 def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
     begun("embed karate -o club --dim 2 --iterations 400")
     before = read_checkpoint(Path("club"))[1].select
-    monkeypatch.setattr(plan, "choose_geometry", None)
+    monkeypatch.setattr(import_module("ultrahyperbolic.training.select"), "choose", None)
     assert call("embed --resume club --quiet").exit_code == 0
     assert read_sealed_json(Path("club/run.json"))["select"] == before
 
@@ -348,6 +348,35 @@ def test_a_damaged_checkpoint_is_one_line(refuse, call, begun):
 
 
 # --- signals -----------------------------------------------------------------------------------------------------
+
+
+def killed_politely(folder, words, since):
+    """The output of a training that gets a SIGTERM once its checkpoint is beyond an iteration."""
+    command = [sys.executable, "-m", "ultrahyperbolic", *words]
+    process = subprocess.Popen(command, cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    path = folder / "run" / CHECKPOINT
+    while not path.exists() or read_checkpoint(path.parent)[0].state.iteration <= since:
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 143, err
+    return json.loads(out), err
+
+
+@pytest.mark.slow
+def test_a_polite_kill_of_a_large_training_leaves_without_measuring(tmp_path):
+    n, rng = 10_500, np.random.default_rng(0)
+    ends = np.column_stack((np.arange(n), (np.arange(n) + rng.integers(1, 40, n)) % n))
+    np.savetxt(tmp_path / "ties.tsv", ends, fmt="%d", delimiter="\t")
+    every = ["--checkpoint-every", "0", "--json"]
+    said, err = killed_politely(tmp_path, ["embed", "ties.tsv", "-o", "run", "--signature", "1,1", *every], 0)
+    assert (said["stopped"], said["measures"]) == ("interrupted", {})
+    assert "delta and ranks are estimated from a few nodes; there are no measures and no report" in err
+    assert sorted(contents(tmp_path / "run")) == [CHECKPOINT, "embedding.parquet", "run.json"]
+    assert len(uh.load(tmp_path / "run")) == n
+    again, _ = killed_politely(tmp_path, ["embed", "--resume", "run", *every], said["iterations"])
+    assert again["iterations"] > said["iterations"]
 
 
 def test_a_polite_kill_saves_and_leaves(tmp_path):

@@ -45,6 +45,8 @@ OPTIONS: list[dict[str, Any]] = [
     {"source": 1, "target": 0},
     {"source": "source", "target": "target"},
     {"comments": ""},
+    {"encoding": "latin-1"},
+    {"encoding": "utf-16"},
     {"repeated": "error"},
     {"repeated": "max"},
     {"asymmetric": "error"},

@@ -116,6 +116,19 @@ def test_membership_is_relative_to_the_size_of_the_point():
     assert M.check_point(far).ok
 
 
+@pytest.mark.parametrize(
+    "M", [PseudoHyperboloid(4, 0), PseudoHyperboloid(3, 1, -4.0), PseudoSphere(2, 2, 4.0)], ids=str
+)
+@pytest.mark.parametrize(("dtype", "within", "beyond"), [(torch.float64, 1e6, 1e9), (torch.float32, 1e2, 1e5)])
+def test_points_so_far_out_that_rounding_hides_beta_are_refused(M, dtype, within, beyond):
+    """Relative to ‖x‖² nothing tells there whether ⟨x, x⟩ is β."""
+    tangent = M.proju(M.origin(2), torch.ones(2, 5, dtype=torch.float64))
+    for scale in (beyond, 1e18):
+        far = M.phi(M.origin(2) + tangent * torch.tensor([[1.0], [scale]])).to(dtype)
+        assert "x[1] is too far out: ‖x‖ = " in M.check_point(far).reason
+    assert M.check_point(M.phi(M.origin(2) + within * tangent).to(dtype)).ok
+
+
 def test_beta_is_a_buffer_that_to_and_state_dict_see():
     M = PseudoHyperboloid(3, 1, -0.3)
     assert list(M.state_dict()) == ["beta"]
@@ -746,6 +759,11 @@ def test_derivatives_far_out_are_those_of_the_distance():
     u = M.proju(x, torch.tensor([1.0, 0.0, 0.0, 0.0, 1.0], dtype=torch.float64))
     u = M.proju(x, u / M.norm(u))
     t = torch.tensor(0.7, dtype=torch.float64, requires_grad=True)
+    # The slope is a quotient of ⟨y - x, y'⟩ and √⟨y - x, y - x⟩, which are of the size of t. Far out these products
+    # are differences of terms of the size ‖y‖ ‖y - x‖, because y is rounded to a few units of ‖y‖.
+    y = M.geodesic(x, u, t)
+    rounding = 16 * torch.finfo(torch.float64).eps * (y.norm() * (y - x).norm() / t**2).item()
+    assert rounding < 1e-4
     for measure in (M.dist, M.dissimilarity):
         (slope,) = torch.autograd.grad(measure(x, M.geodesic(x, u, t)), t)
-        assert slope.item() == pytest.approx(1.0, abs=1e-6)
+        assert slope.item() == pytest.approx(1.0, abs=rounding)

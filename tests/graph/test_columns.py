@@ -96,10 +96,19 @@ def test_a_number_is_an_end_where_no_names_are_shared(write):
 def test_what_is_told_wins(table):
     assert taken(table(CAST, weight="year")) == ("Person A", "Person B", "year")
     assert taken(table(CAST, weight=False)) == ("Person A", "Person B", None)
-    assert taken(table(CAST, source="Person B", target="Person A")) == ("Person B", "Person A", None)
+    assert taken(table(CAST, source="Person B", target="Person A")) == ("Person B", "Person A", "Scenes")
     assert taken(table(CAST | {"next": [1991, 1992, 1991, 1993]}, source="year", target="next")) == (
         "year", "next", None,
     )  # fmt: skip
+
+
+def test_naming_the_ends_that_would_be_found_keeps_the_weight_that_would_be_found(table):
+    found = table(CAST)
+    assert table(CAST, source="Person A", target="Person B") == found
+    assert table(CAST, source=1, target=2) == found
+    assert table(CAST, source="Person A") == found
+    assert table(CAST, target="Person B") == found
+    assert taken(table(CAST, source="Person A", target="Person B", weight=False)) == ("Person A", "Person B", None)
 
 
 # Nothing of this changes how plain lists are read.
@@ -134,11 +143,93 @@ def test_plain_lists_are_read_as_ever(write, text):
         ("day,A,B\n1990-01-31,ann,bob\n1991-01-01,bob,cid\n", ["ann", "bob", "cid"]),
         ("who,whom,day\nann,bob,1990-01-31\nbob,cid,1991-01-01\n", ["ann", "bob", "cid"]),
         ("von;nach;Art;Gewicht\nann;bob;x;1,5\nbob;cid;y;2,5\n", ["ann", "bob", "cid"]),
-        ("gate door\n10.0.0.1 10.0.0.2\n10.0.0.2 10.0.0.3\n", ["gate", "door", "10.0.0.1", "10.0.0.2", "10.0.0.3"]),
     ],
 )
 def test_a_header_is_no_person(write, text, ids):
     assert read_graph(write(text)).ids == ids
+
+
+BODY = [
+    "ann,bob", "bob,cid", "cid,dan", "dan,ann", "eve,ann", "eve,bob", "fay,gus", "gus,ann", "gus,bob",
+]  # fmt: skip
+HEADERS = [
+    "Person1,Person2", "protein1,protein2", "origin,destination", "sender,recipient", "citing,cited",
+    "follower,followed", "user,item", "author,coauthor", "u,v", "A,B", "node_a,node_b", "Node A,Node B",
+    "InteractorA,InteractorB", "gene_1,gene_2", "parent,child", "employee,manager", "lender,borrower",
+    "caller,callee", "exporter,importer", "start,end", "head,tail", "i,j", "from_id,to_id", "Quelle,Ziel",
+    "von,nach", "émetteur,destinataire", "来源,目标", "_from,_to", "x1,x2", "friend a,friend b",
+    "head,tail,relation", "Official Symbol A,Official Symbol B,Experimental System", "user_id,artist,tag",
+    "dept_from,dept_to,kind",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+@pytest.mark.parametrize("header", HEADERS)
+def test_a_header_of_any_words_is_no_tie(write, header, delimiter):
+    rows = [row + ",x" * (header.count(",") - 1) for row in BODY]
+    text = "\n".join([header, *rows]).replace(",", delimiter)
+    with pytest.warns(UserWarning, match=r"the first row, .* is taken for a header") as said:
+        graph = read_graph(write(text))
+    names = header.split(",")[:2]
+    assert graph.columns == (*names, None)
+    assert list(graph.ids) == ["ann", "bob", "cid", "dan", "eve", "fay", "gus"]
+    assert graph.n_edges == len(BODY)
+    assert str(said[0].message).endswith(
+        f"{names[0]!r} – {names[1]!r}, is taken for a header, as both names occur in no other row; if it is a tie, say "
+        "so (header=False, --no-header)"
+    )
+    assert said[0].filename == __file__
+    assert read_graph(write(text), header=False).n_nodes == 9
+    assert read_graph(write(text), header=True).n_nodes == 7
+
+
+def test_a_header_of_a_large_file_is_no_tie(write, monkeypatch):
+    monkeypatch.setattr("ultrahyperbolic.graph.readers._LARGE", 0)
+    with pytest.warns(UserWarning, match="'citing' – 'cited', is taken for a header"):
+        graph = read_graph(write("\n".join(["citing,cited", *BODY])))
+    assert graph == read_graph(write("\n".join(BODY)))
+
+
+def test_words_above_numbers_on_one_side_are_a_header(write):
+    with pytest.warns(UserWarning, match="'user_id' – 'artist', is taken for a header"):
+        graph = read_graph(write("user_id,artist\n17,Bowie\n18,Bowie\n18,Eno\n"))
+    assert list(graph.ids) == ["17", "Bowie", "18", "Eno"]
+
+
+NO_HEADERS = {
+    "an end occurs again": "ann,bob\nbob,cid\ncid,dan\n",
+    "an end occurs again on the other side": "ann,bob\ncid,ann\ncid,dan\n",
+    "an end occurs again after blanks": "ann,bob\ncid,  ann\ncid,dan\n",
+    "the row occurs again, reversed": "ann,bob\ncid,dan\ndan,eve\nbob,ann\n",
+    "a third cell occurs again": "ann,bob,friend\ncid,dan,friend\ndan,eve,foe\n",
+    "a number": "ann,7\ncid,8\ncid,9\n",
+    "a date": "ann,1990-12-31\ncid,8\ncid,9\n",
+    "pairs alone throughout": "ann,bob\ncid,dan\neve,fay\n",
+    "one row": "ann,bob\n",
+    "a self-loop": "ann,ann\ncid,dan\ndan,eve\n",
+}
+
+
+@pytest.mark.parametrize("case", NO_HEADERS)
+def test_a_first_tie_is_no_header(write, case):
+    graph = read_graph(write(NO_HEADERS[case]))
+    assert graph.ids[0] == "ann"
+    assert graph.columns == (0, 1, None)
+
+
+def test_a_name_far_below_tells_that_the_first_row_is_a_tie(write):
+    rows = [f"p{k},p{k + 1}" for k in range(3 * SAMPLE_ROWS)]
+    assert read_graph(write("\n".join(["ann,bob", *rows, "bob,p7"]))).ids[0] == "ann"
+
+
+def test_a_header_that_the_whole_file_tells_keeps_the_lines_of_messages(write):
+    with pytest.warns(UserWarning, match="is taken for a header"), pytest.raises(GraphError, match="line 5"):
+        read_graph(write("citing,cited\na,b\nb,c\nc,b\nb,c\n"), repeated="error")
+
+
+def test_naming_columns_says_that_there_is_a_header(write):
+    text = write("citing,cited,kind\na,b,x\nb,c,x\n")
+    assert read_graph(text, source="cited", target="citing").columns == ("cited", "citing", None)
 
 
 def test_the_first_rows_decide():

@@ -77,6 +77,38 @@ def test_the_caller_keeps_his_arrays():
     assert graph.weights.tolist() == [1, 2]
 
 
+def test_a_graph_of_the_callers_own_arrays_leaves_them_writable_and_does_not_follow_them():
+    edges, weights = np.array([[0, 1], [1, 2]]), np.array([2.0, 1.0])
+    graph = Graph(("a", "b", "c"), edges, weights)
+    edges[0, 1], weights[:] = 2, 7.0
+    assert graph.edges.tolist() == [[0, 1], [1, 2]]
+    assert graph.weights.tolist() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("edges", "weights", "reason"),
+    [
+        ([[0, 3]], [1.0], r"edge 0 \(from 0\) joins the nodes 0 and 3: give positions i < j from 0 to 2"),
+        ([[0, 1], [0, 1]], [1.0, 1.0], "edge 1 .* does not come after the one before: sort them, each once"),
+        ([[0, 1]], [np.nan], "edge 0 .* weighs nan: a weight is a finite number above 0"),
+    ],
+)
+def test_edges_that_are_no_edges_of_the_nodes_are_refused(edges, weights, reason):
+    with pytest.raises(GraphError, match=reason):
+        Graph(("a", "b", "c"), np.array(edges), np.array(weights))
+
+
+def test_edges_are_checked_across_the_blocks_in_which_they_are_checked(monkeypatch):
+    monkeypatch.setattr("ultrahyperbolic.graph.rows._CHECKED", 2)
+    edges, weights = np.array([[0, 1], [0, 2], [0, 3], [1, 2], [2, 3]]), np.ones(5)
+    assert Graph(range(4), edges, weights).n_edges == 5
+    for k in range(1, 5):
+        swapped = edges.copy()
+        swapped[[k - 1, k]] = edges[[k, k - 1]]
+        with pytest.raises(GraphError, match=rf"edge {k} \(from 0\) does not come after"):
+            Graph(range(4), swapped, weights)
+
+
 def test_unweighted_keeps_everything_else():
     graph = Graph.from_edges(TRIANGLE, nodes={"a": "A", "b": "B", "c": "C", "d": "D"}, name="toy")
     plain = graph.unweighted()

@@ -67,6 +67,12 @@ def test_directions_are_summed_or_refused(read):
         read(content, asymmetric="error")
 
 
+def test_an_edge_that_is_directed_by_itself_has_its_direction_counted(read):
+    content = HEAD + NODES + '<edge source="a" target="b" directed="{}"/></graph></graphml>'
+    assert read(content.format("true")).policies == {"asymmetric_pairs_summed": 1}
+    assert read(content.format("false")).policies == {}
+
+
 @pytest.mark.parametrize("direction", ["directed", "undirected"])
 def test_the_first_graph_alone_says_what_directions_mean(read, direction):
     other = {"directed": "undirected", "undirected": "directed"}[direction]

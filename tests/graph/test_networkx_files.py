@@ -174,6 +174,12 @@ def test_without_networkx_they_are_refused_by_name(read, format, monkeypatch):
         read(content)
 
 
+def test_gml_of_another_encoding_is_read(tmp_path):
+    text = 'graph [ node [ id 1 label "Zoë" ] node [ id 2 ] edge [ source 1 target 2 ] ]'
+    (tmp_path / "g.gml").write_text(text, encoding="latin-1")
+    assert read_graph(tmp_path / "g.gml", encoding="latin-1").labels == {1: "Zoë"}
+
+
 BAD = [
     ("graph [ node [ id 1 ]", "g: the GML file is damaged: expected ']', found EOF"),
     ("graph [ node [ id 1 ] node [ id 1 ] ]", "g: the GML file is damaged: node id 1 is duplicated"),
@@ -182,7 +188,7 @@ BAD = [
         "g: the GML file is damaged: edge #0 has undefined target 9",
     ),
     ("graph [ " + "a [ " * 2000, "g: the GML file is damaged: it is nested too deeply"),
-    (b'graph [\n  node [ id 1 label "\xff" ] ]', "g, line 2: not UTF-8: convert the file to UTF-8"),
+    (b'graph [\n  node [ id 1 label "\xff" ] ]', "g, line 2: not UTF-8: name the encoding of the file, for example "),
     (f'graph [ node [ id "{"x" * 70_000}" ] ]', "g: an id is longer than 64 KiB"),
     ("<gexf/>", "g: the GEXF file is damaged: No <graph> element"),
     (GEXF.format("undirected", "<nodes>"), "g, line 1: this is not well-formed XML: mismatched tag"),

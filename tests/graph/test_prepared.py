@@ -8,7 +8,7 @@ import pytest
 from ultrahyperbolic import embed
 from ultrahyperbolic.files import sealed_json
 from ultrahyperbolic.graph import Graph, GraphError, as_graph, read_graph
-from ultrahyperbolic.graph.prepared import HEADER, is_prepared
+from ultrahyperbolic.graph.prepared import HEADER, _described, is_prepared
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def test_a_graph_comes_back_as_it_was(graph, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "ids", [("x", (1, 2), 7.5), (3, 1, 2), ("é", "\ud800", "b"), (1, "1", ("a", ("b", 3))), range(3), (2**70, 1, 0)]
+    "ids", [("x", (1, 2), 7.5), (3, 1, 2), ("é", "\U0001f600", "b"), (1, "1", ("a", ("b", 3))), range(3), (2**70, 1, 0)]
 )
 def test_ids_of_every_kind_come_back(ids, tmp_path):
     graph = Graph.from_arrays([0, 1], [1, 2], ids=ids)
@@ -102,6 +102,7 @@ def test_a_save_that_fails_leaves_what_was_there(graph, tmp_path, monkeypatch):
         ("asymmetric", "error"),
         ("weights_are_distances", True),
         ("comments", ""),
+        ("encoding", "latin-1"),
     ],
 )
 def test_options_of_reading_are_said_to_come_too_late(graph, tmp_path, option, value):
@@ -136,4 +137,44 @@ def test_a_newer_format_is_refused(graph, tmp_path):
     header = json.loads((tmp_path / "g" / HEADER).read_text())
     (tmp_path / "g" / HEADER).write_bytes(sealed_json(header | {"version": 99}))
     with pytest.raises(GraphError, match=r"newer version of ultrahyperbolic \(format 99, and this one reads 1\)"):
+        Graph.load(tmp_path / "g")
+
+
+def _sealed_again(folder, name, values):
+    """Another array in place of a file, with its sha256 in the header: no check of bytes can tell."""
+    np.save(folder / name, values)
+    header = json.loads((folder / HEADER).read_text())
+    header["files"][name] = _described(folder / name)
+    (folder / HEADER).write_bytes(sealed_json(header))
+
+
+@pytest.mark.parametrize(
+    ("edges", "reason"),
+    [
+        ([[0, 1], [1, 40_000_000]], "edge 1 (from 0) joins the nodes 1 and 40000000: give positions i < j from 0 to 3"),
+        ([[0, 1], [1, 4]], "edge 1 (from 0) joins the nodes 1 and 4:"),
+        ([[-1, 1], [1, 2]], "edge 0 (from 0) joins the nodes -1 and 1:"),
+        ([[0, 1], [2, 2]], "edge 1 (from 0) joins the nodes 2 and 2:"),
+        ([[1, 0], [1, 2]], "edge 0 (from 0) joins the nodes 1 and 0:"),
+        ([[1, 2], [0, 1]], "edge 1 (from 0) does not come after the one before"),
+        ([[0, 1], [0, 1]], "edge 1 (from 0) does not come after the one before"),
+        ([[0, 1], [1, 2], [2, 3]], "its counts differ"),
+        ([0, 1], "edges must be [m, 2] and weights [m]"),
+    ],
+)
+@pytest.mark.parametrize("check", [True, False])
+def test_edges_that_loops_would_follow_out_of_bounds_are_refused(graph, tmp_path, edges, reason, check):
+    graph.save(tmp_path / "g")
+    _sealed_again(tmp_path / "g", "edges.npy", np.array(edges))
+    with pytest.raises(GraphError) as caught:
+        Graph.load(tmp_path / "g", check=check)
+    assert str(caught.value).startswith(f"{tmp_path / 'g'}: the prepared graph is damaged: {reason}")
+    assert str(caught.value).endswith(": prepare it again")
+
+
+@pytest.mark.parametrize("weight", [0.0, -1.0, np.nan, np.inf])
+def test_weights_that_no_class_can_hold_are_refused(graph, tmp_path, weight):
+    graph.save(tmp_path / "g")
+    _sealed_again(tmp_path / "g", "weights.npy", np.array([1.0, weight]))
+    with pytest.raises(GraphError, match=rf"damaged: edge 1 \(from 0\) weighs {weight:g}: a weight is a finite number"):
         Graph.load(tmp_path / "g")

@@ -377,8 +377,11 @@ BAD = [
     ("a,b,1\nc,,1\n", "graph.txt, line 2: an id is empty"),
     ("a,b,1\n,c,1\n", "graph.txt, line 2: an id is empty"),
     ("a,b,1\n  ,c,1\n", "graph.txt, line 2: an id is empty"),
-    (b"a,b,1\nc,\xff,1\n", "graph.txt, line 2: not UTF-8: convert the file to UTF-8"),
-    ("a b 1\n".encode("utf-16"), "graph.txt: the text is UTF-16: convert it to UTF-8"),
+    (
+        b"a,b,1\nc,\xff,1\n",
+        "graph.txt, line 2: not UTF-8: name the encoding of the file, for example encoding='latin-1'",
+    ),
+    ("a b 1\n".encode("utf-16"), "graph.txt: the text is UTF-16: say so (encoding='utf-16', --encoding utf-16)"),
     (bytes(100), "graph.txt: not a text file"),
     ("a b 1\n" * 50_000 + "a \0b 1\n", "graph.txt: not a text file"),
     ("a,b,1\n" * 3 + '"c,d,1\ne,f,1\n', "graph.txt, line 4: 1 column where 3 are expected: "),
@@ -392,6 +395,42 @@ def test_bad_text_is_refused_in_one_line_that_says_where(write, content, message
         read_graph(write(content))
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "cp1252", "utf-16", "utf-16-le", "utf-8", "utf-8-sig"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_text_of_another_encoding_is_read_as_the_same_text(write, encoding, compressed):
+    text = "source;target;weight\nZoë;Frédéric;2\nFrédéric;Ünal;1,5\n" + '"Zoë; the 2nd";Ünal;3\n' * compressed
+    data = text.encode(encoding)
+    graph = read_graph(write(gzip.compress(data) if compressed else data), encoding=encoding)
+    assert graph == read_graph(write(text))
+    assert graph.ids[0] == "Zoë"
+
+
+def test_a_list_of_nodes_has_the_encoding_of_the_ties(write):
+    ties = write("Zoë,Ünal\n".encode("latin-1"))
+    nodes = write("id,label\nÜnal,Ü.\nZoë,Z.\nAndré,A.\n".encode("latin-1"), "nodes.csv")
+    assert read_graph(ties, nodes=nodes, encoding="latin-1").labels == {"Ünal": "Ü.", "Zoë": "Z.", "André": "A."}
+
+
+LONG = b"a,b\nb,c\n" * 50_000  # more than is looked at before it is read
+
+
+@pytest.mark.parametrize(
+    ("content", "encoding", "message"),
+    [
+        (b"a,b\nb,\xe9\n", "ascii", "graph.txt, line 2: not ascii: name the encoding of the file, for example"),
+        (LONG + b"b,\x81\n", "cp1252", "graph.txt, line 100001: not cp1252: name the encoding"),
+        (LONG + b"b,\x81\n", None, "graph.txt, line 100001: not UTF-8: name the encoding"),
+        (b"a,b\nb,c+2AA-\n", "utf-7", "graph.txt, line 1: not utf-7"),
+        (b"a,b\nb,c\n", "no-such", "encoding 'no-such' is not known: give one such as 'latin-1' or 'utf-16'"),
+        (b"a,b\nb,c\n", "base64", "encoding 'base64' is not known"),
+    ],
+)
+def test_what_an_encoding_does_not_have_is_refused_by_line(write, content, encoding, message):
+    with pytest.raises(GraphError) as refused:
+        read_graph(write(content), encoding=encoding)
+    assert str(refused.value).startswith(message)
 
 
 def test_a_line_without_end_is_refused(write, monkeypatch):
@@ -576,6 +615,9 @@ def test_bad_matrix_market_is_refused(write, content, message):
         ("<graphml/>", {"target": "x"}),
         ("<graphml/>", {"weight": 2}),
         (b"PAR1", {"header": True}),
+        (b"PAR1", {"encoding": "latin-1"}),
+        ("<graphml/>", {"encoding": "latin-1"}),
+        ('{"nodes": [], "links": []}', {"encoding": "latin-1"}),
     ],
 )
 def test_options_that_do_not_apply_are_refused(write, content, options):

@@ -34,14 +34,14 @@ def pull(points):
 def test_ids_of_any_shape_give_points(M):
     table = ManifoldEmbedding(6, M, generator=0)
     assert isinstance(table.weight, uh.ManifoldParameter)
-    assert table.weight.dtype == torch.get_default_dtype()
+    assert table.weight.dtype == torch.float64
     for ids in (torch.tensor(3), torch.tensor([1, 1]), torch.arange(6).reshape(3, 2)):
         found = table(ids)
         assert torch.equal(found, table.weight.detach()[ids])
         assert M.check_point(found.detach()).ok
     assert torch.equal(ManifoldEmbedding(6, M, generator=0).weight, table.weight)
     assert not torch.equal(ManifoldEmbedding(6, M, generator=1).weight, table.weight)
-    spread = [(ManifoldEmbedding(50, M, generator=0, scale=s).weight - M.origin(dtype=torch.float32)).norm().item()
+    spread = [(ManifoldEmbedding(50, M, generator=0, scale=s).weight - M.origin()).norm().item()
               for s in (0.01, 0.1)]  # fmt: skip
     assert spread[1] > 5 * spread[0]
 
@@ -76,9 +76,21 @@ def test_it_is_saved_loaded_copied_and_converted():
     assert other.manifold.beta.item() == -4.0
     twin = copy.deepcopy(table)
     assert twin.weight.manifold is twin.manifold is not M
-    assert isinstance(table.to(torch.float64).weight, uh.ManifoldParameter)
-    assert table.weight.dtype == torch.float64
+    assert isinstance(table.to(torch.float32).weight, uh.ManifoldParameter)
+    assert table.weight.dtype == torch.float32
     assert "5" in repr(table)
+
+
+@pytest.mark.parametrize("convert", [nn.Module.double, lambda table: table.to(torch.float64)], ids=["double", "to"])
+@pytest.mark.parametrize("M", MANIFOLDS, ids=lambda M: M._label())
+def test_points_that_get_more_digits_can_be_trained(M, convert):
+    """Rounded to float32 they are off the manifold by more than float64 allows."""
+    table = convert(ManifoldEmbedding(20, M, scale=2.0, generator=0, dtype=torch.float32))
+    assert table.weight.dtype == torch.float64
+    assert M.check_point(table.weight.detach()).ok
+    optimizer = PseudoRiemannianAdam(table.parameters(), lr=1e-2)
+    pull(table(torch.arange(20))).backward()
+    optimizer.step()
 
 
 def test_it_starts_from_given_points():
@@ -100,6 +112,7 @@ def test_it_starts_from_given_points():
         made = ManifoldEmbedding.from_embedding(embedding, dtype=dtype)
         torch.testing.assert_close(made.weight.detach(), points.to(dtype))
         assert M.check_point(made.weight.detach()).ok
+    assert ManifoldEmbedding.from_embedding(embedding).weight.dtype == torch.float64
 
 
 class Model(nn.Module):

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import copy
 import pickle
+import threading
 
 import pytest
 import torch
+from machines import ON_CUDA
 from torch.func import vmap
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import objective
 from ultrahyperbolic.nn import RankingLoss, SampleSizes
-from ultrahyperbolic.objective import RankedPairs
+from ultrahyperbolic.objective import RankedPairs, SampledLoss
 
 GRAPH = uh.datasets.karate()
 EVERYTHING = SampleSizes(10**6, 10**6, 10**6)
@@ -169,3 +171,36 @@ def test_a_learned_curvature_has_a_gradient():
     loss = RankingLoss(GRAPH, M)
     loss(M.random(34, generator=0).detach()).backward()
     assert M.log_abs_beta.grad.abs() > 0
+
+
+def test_samples_are_computed_by_the_caller_s_thread(monkeypatch):
+    """A thread has its own current stream on a GPU: another one would not compute on the caller's."""
+    M, threads, estimate = uh.PseudoHyperboloid(2, 1), [], SampledLoss.__call__
+    monkeypatch.setattr(
+        SampledLoss, "__call__", lambda *args: (threads.append(threading.get_ident()), estimate(*args))[1]
+    )
+    loss = RankingLoss(GRAPH, M, sample=SOME)
+    loss(M.random(34, generator=0))
+    torch.compile(loss, fullgraph=True, backend="aot_eager")(M.random(34, generator=0))
+    assert threads == [threading.get_ident()] * 2
+
+
+@pytest.mark.parametrize("scope", ["graph", "node"])
+def test_samples_are_computed_alike_without_autograd_and_under_autocast(scope):
+    M = uh.PseudoHyperboloid(2, 1)
+    loss, x = RankingLoss(GRAPH, M, sample=SOME, scope=scope).eval(), M.random(34, generator=0)
+    expected = loss(x)
+    for context in (torch.no_grad(), torch.inference_mode(), torch.autocast("cpu", dtype=torch.bfloat16)):
+        with context:
+            assert loss(x).item() == expected.item()
+
+
+@ON_CUDA
+def test_samples_are_computed_on_the_caller_s_stream():
+    M = uh.PseudoHyperboloid(2, 1)
+    loss, x = RankingLoss(GRAPH, M, sample=SOME).eval().cuda(), M.random(34, generator=0).cuda()
+    expected = loss(x).item()
+    torch.cuda._sleep(1 << 32)  # keeps the default stream busy for seconds
+    with torch.cuda.stream(torch.cuda.Stream()):
+        assert loss(x).item() == pytest.approx(expected, rel=1e-12)
+    assert not torch.cuda.default_stream().query(), "what waits for the default stream was computed there"

@@ -75,7 +75,7 @@ def test_the_surrogate_needs_fewer_steps_than_chi():
 
 
 def test_any_direction_that_descends_will_do_and_of_the_others_it_is_said():
-    # Where this starts Df is null and not 0: it ascends at the rate ⟨Df, Df⟩ = 0.
+    # Where this starts Df is null and not 0: it ascends at the rate ⟨Df, Df⟩ = 0, exactly, as all numbers are whole.
     M = PseudoHyperboloid(2, 1, -4.0)
 
     def run(direction):
@@ -91,6 +91,17 @@ def test_any_direction_that_descends_will_do_and_of_the_others_it_is_said():
         assert (result.converged, result.iterations) == (False, 0)
         assert result.reason == f"no step decreases the function: direction '{direction}' does not descend here"
         assert result.gradient_norm > 1.0
+
+
+def test_a_direction_of_slope_0_gets_no_step_even_where_the_function_falls():
+    # As above, but along Df the function falls in the second order, as by rounding it may fall there.
+    M = PseudoHyperboloid(2, 1, -4.0)
+
+    def function(x):
+        return (x[..., 1] + x[..., 2] + 1.0).square().sum() - (x[..., 1] - x[..., 2]).square().sum()
+
+    result = minimize(function, M.origin(1), M, method="line_search", direction="gradient")
+    assert (result.converged, result.iterations, result.value) == (False, 0, 1.0)
 
 
 def test_convergence_does_not_depend_on_the_units(setting):

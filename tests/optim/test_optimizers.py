@@ -7,8 +7,10 @@ import io
 
 import pytest
 import torch
+from machines import ON_CUDA
 
-from ultrahyperbolic import Euclidean, PseudoHyperboloid
+from ultrahyperbolic import Euclidean, ManifoldParameter, PseudoHyperboloid, datasets
+from ultrahyperbolic.nn import LinkDecoder, ManifoldEmbedding
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
 
 BOTH = [PseudoRiemannianSGD, PseudoRiemannianAdam]
@@ -251,7 +253,7 @@ def test_states_of_nearly_the_same_geometry_are_told_apart(generator):
         second.load_state_dict(first.state_dict())
 
 
-def test_an_infinite_gradient_does_not_reach_the_parameters(generator):
+def test_an_infinite_gradient_is_named_and_does_not_reach_the_points(generator):
     M = PseudoHyperboloid(3, 1)
     for kind in BOTH:
         x = torch.nn.Parameter(M.random(4, generator=generator))
@@ -259,7 +261,87 @@ def test_an_infinite_gradient_does_not_reach_the_parameters(generator):
         optimizer = kind([x], M, lr=1e-2)
         x.grad = torch.randn(x.shape, dtype=torch.float64, generator=generator)
         x.grad[2, 0] = float("inf")
-        optimizer.step()
+        rule = r"the gradient of param_groups\[0\]\['params'\]\[0\]\[2\] is not finite: \(inf, .*; .* shape \(4, 5\)"
+        with pytest.raises(FloatingPointError, match=rule):
+            optimizer.step()
         assert M.check_point(x.detach()).ok
         moved = (x.detach() - start).norm(dim=-1) > 1e-6
         assert moved.tolist() == [True, True, False, True]
+
+
+@pytest.mark.parametrize("kind", BOTH)
+def test_a_gradient_that_is_not_finite_is_named_and_moves_no_layer(kind, generator):
+    M = PseudoHyperboloid(3, 1)
+    nodes, head = ManifoldParameter(M.random(4, generator=generator), M), torch.nn.Parameter(torch.ones(2, 5))
+    optimizer = kind([("nodes", nodes), ("head", head)], lr=1e-2)
+    nodes.grad, head.grad = torch.zeros(4, 5, dtype=torch.float64), torch.ones(2, 5)
+    head.grad[1, 3] = float("nan")
+    with pytest.raises(FloatingPointError, match=r"the gradient of head\[1\] is not finite: \(1, 1, 1, nan, 1\)"):
+        optimizer.step()
+    assert torch.equal(head, torch.ones(2, 5))
+
+
+def test_a_sparse_gradient_that_is_not_finite_is_named_by_its_row(generator):
+    M = PseudoHyperboloid(2, 1)
+    table = ManifoldEmbedding(10, M, sparse=True)
+    optimizer = PseudoRiemannianAdam(table.named_parameters())
+    (table(torch.tensor([2, 7])) * torch.tensor([[1.0], [float("inf")]])).sum().backward()
+    with pytest.raises(FloatingPointError, match=r"the gradient of weight\[7\] is not finite"):
+        optimizer.step()
+
+
+def test_a_step_that_overflows_is_an_error_that_names_the_points(generator):
+    """Small parameters move together: the one that cannot is named."""
+    M = PseudoHyperboloid(3, 1)
+    params = [(name, ManifoldParameter(M.random(3, generator=generator), M)) for name in "ab"]
+    optimizer = PseudoRiemannianSGD(params, lr=1e-2)
+    for scale, (_, param) in zip((1.0, 1e300), params, strict=True):
+        param.grad = torch.full((3, 5), scale, dtype=torch.float64)
+    with pytest.raises(FloatingPointError, match=r"a step of b, of shape \(3, 5\), overflows though its gradient"):
+        optimizer.step()
+    PseudoRiemannianSGD(params, lr=1e-2, max_step=0.1).step()
+
+
+def test_a_layer_that_an_earlier_step_made_infinite_is_named():
+    head = torch.nn.Parameter(torch.ones(2))
+    optimizer = PseudoRiemannianSGD([("head", head), ("empty", torch.nn.Parameter(torch.ones(0)))], lr=1e30)
+    for param in optimizer.param_groups[0]["params"]:
+        param.grad = torch.full_like(param, 1e30)
+    optimizer.step()
+    with pytest.raises(FloatingPointError, match=r"^head is not finite: \(-inf, -inf\)"):
+        optimizer.step()
+
+
+@pytest.mark.parametrize(("p", "q"), [(4, 0), (3, 1)])
+def test_adam_trains_link_prediction_at_the_rate_of_other_libraries(p, q):
+    """Along χ the points run away at this rate: to 1e140 within 60 steps."""
+    M, graph = PseudoHyperboloid(p, q), datasets.lesmis()
+    nodes = ManifoldEmbedding(graph.n_nodes, M, generator=0)
+    links = LinkDecoder(M, dissimilarity="smoothed", epsilon=0.01)
+    optimizer = PseudoRiemannianAdam([*nodes.parameters(), *links.parameters()], lr=1e-2)
+    ties, generator, losses = torch.tensor(graph.edges), torch.Generator().manual_seed(0), []
+    for _ in range(100):
+        optimizer.zero_grad()
+        others = torch.randint(graph.n_nodes, ties.shape, generator=generator)
+        tied, drawn = links(*nodes(ties).unbind(1)), links(*nodes(others).unbind(1))
+        loss = -(torch.nn.functional.logsigmoid(tied).mean() + torch.nn.functional.logsigmoid(-drawn).mean())
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]
+    assert nodes.weight.abs().max() < 100.0
+    assert M.check_point(nodes.weight.detach()).ok
+
+
+@ON_CUDA
+def test_a_step_can_be_captured_in_a_cuda_graph(generator):
+    M = PseudoHyperboloid(3, 1).cuda()
+    x = torch.nn.Parameter(M.random(4, generator=generator).cuda())
+    optimizer = PseudoRiemannianSGD([x], M, lr=1e-2)
+    x.grad = torch.ones_like(x)
+    optimizer.step()
+    before, graph = x.detach().clone(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizer.step()
+    graph.replay()
+    assert (x.detach() != before).any(-1).all()

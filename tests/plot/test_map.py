@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
-from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, plot
+from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, load, plot
 from ultrahyperbolic.plot import ties
 from ultrahyperbolic.plot.colours import Kinds, Numbers, columns
 from ultrahyperbolic.plot.layout import map_layout, map_of, near_links
@@ -151,9 +153,19 @@ def test_a_map_is_a_picture_with_names(theme, tmp_path):
     assert (corner > 250) == (theme == "light")
 
 
+def test_a_saved_embedding_has_the_same_picture(tmp_path):
+    pytest.importorskip("matplotlib")
+    trained = embedded()
+    loaded = load(trained.save(tmp_path / "folder"))
+    assert loaded.ties == trained.graph
+    for draw in (plot.plot_map, partial(plot.map, library="matplotlib"), partial(plot.hierarchy, library="matplotlib")):
+        first, second = (plot.save(draw(each), tmp_path / f"{k}.png") for k, each in enumerate((trained, loaded)))
+        assert first.read_bytes() == second.read_bytes()
+
+
 def test_names_stay_inside_and_apart():
     pytest.importorskip("matplotlib")
-    from ultrahyperbolic.plot.atlas import place_names
+    from ultrahyperbolic.plot.labels import place_names
 
     rng = np.random.default_rng(0)
     size = np.array([500.0, 300.0])
@@ -168,6 +180,28 @@ def test_names_stay_inside_and_apart():
     for k, (low, high) in enumerate(boxes):
         for bottom, top in boxes[:k]:
             assert not ((low < top).all() and (bottom < high).all())
+
+
+@pytest.mark.parametrize("draw", [plot.map, plot.hierarchy])
+@pytest.mark.parametrize("ids", ["names", "numbers"])
+def test_names_on_flat_panels_do_not_overlap(draw, ids):
+    pytest.importorskip("matplotlib")
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.text import Text
+
+    people = embedded()
+    if ids == "numbers":
+        people = Embedding([str(k) for k in range(77)], people.points, people.manifold)
+    figure = draw(people, library="matplotlib")
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    (axis,) = figure.axes
+    boxes = [Text.get_window_extent(text, canvas.get_renderer()) for text in axis.texts]
+    assert {text.get_text() for text in axis.texts} >= {str(node) for node in people.hierarchy()["node"][:10]}
+    for k, box in enumerate(boxes):
+        assert axis.bbox.fully_contains(*box.min)
+        assert axis.bbox.fully_contains(*box.max)
+        assert not any(box.overlaps(other) for other in boxes[:k])
 
 
 def test_a_map_without_ties_and_what_is_refused():

@@ -62,7 +62,10 @@ def test_the_geometry_is_the_earlier_one():
     old = uh.embed(CLUB, p=2, q=1, beta=-4.0, iterations=30, quiet=True)
     found = uh.embed(CLUB, continue_from=old, iterations=30, quiet=True)
     assert found.geometry == old.geometry
-    assert uh.embed(CLUB, continue_from=old, p=2, q=1, iterations=5, quiet=True).geometry == old.geometry
+    again = uh.embed(CLUB, continue_from=old, p=2, q=1, beta=-4.0, iterations=5, quiet=True)
+    assert again.geometry == old.geometry
+    with pytest.raises(ValueError, match=r"beta -4, and beta = -1\.0 is another geometry"):
+        uh.embed(CLUB, continue_from=old, beta=-1.0, quiet=True)
 
 
 def test_popularity_goes_on():

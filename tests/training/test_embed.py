@@ -90,7 +90,7 @@ def test_a_batch_is_its_runs(club):
 def test_files_are_read_without_us(club, tmp_path):
     folder = club.save(tmp_path / "club")
     table = pd.read_parquet(folder / "embedding.parquet")
-    assert list(table.columns) == ["node", "x0", "x1", "x2", "x3", "x4", "delta", "rank", "club", "ties"]
+    assert list(table.columns) == ["node", "x0", "x1", "x2", "x3", "x4", "delta", "rank", "club", "ties", "tie_weights"]
     assert table.node.tolist() == [str(k) for k in range(1, 35)]
     assert np.array_equal(table[[f"x{k}" for k in range(5)]].to_numpy(), club.points)
     assert np.array_equal(table["rank"], club.rank)

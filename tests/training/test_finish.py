@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -53,12 +52,22 @@ def test_it_stops_when_it_has_converged_and_only_where_that_is_asked_for():
     assert all_of_them.record.result.final_loss <= converged.record.result.final_loss
 
 
+def soon_and_late():
+    """A training that is so warm that it soon has nothing to gain, and one that has to the last."""
+    late = configured(iterations=200, finish=0.8, stop="converged")
+    return [replace(late, temperature=(1e4, 1e4)), late]
+
+
 def test_run_k_of_a_batch_is_that_run_alone_to_the_end():
-    configs = [configured(seed=seed, stop="converged") for seed in (0, 1, 2)]
-    batch = embed_many(KARATE, configs, measures=False)
-    for number, each in enumerate(configs):
+    """One that has come to rest is not woken when the others begin another block."""
+    batch = embed_many(KARATE, soon_and_late(), measures=False)
+    assert [each.record.stopped.text for each in batch] == ["converged", "reached 200 iterations"]
+    for number, each in enumerate(soon_and_late()):
         (alone,) = embed_many(KARATE, [each], measures=False)
         assert np.array_equal(alone.points, batch[number].points)
+        assert alone.record.loss == batch[number].record.loss
+        assert alone.record.result == batch[number].record.result
+        assert alone.record.stopped == batch[number].record.stopped
 
 
 def test_a_training_gone_on_with_in_its_finish_comes_to_the_same_end():
@@ -68,17 +77,19 @@ def test_a_training_gone_on_with_in_its_finish_comes_to_the_same_end():
         found = progress.checkpoint()
         state = replace(
             found.state,
-            **{name: getattr(found.state, name).copy() for name in ("points", "free", "best", "record")},
+            **{name: getattr(found.state, name).copy() for name in ("points", "free", "best", "record", "rested")},
         )
         kept.append(replace(found, state=state))
 
-    config = partial(configured, iterations=200, finish=0.6)  # several blocks
-    (whole,) = embed_many(KARATE, [config()], measures=False, callbacks=[keep])
+    configs = soon_and_late()
+    whole = embed_many(KARATE, configs, measures=False, callbacks=[keep])
     assert len(kept) > 5
-    for checkpoint in kept[:: len(kept) // 5]:
-        (again,) = embed_many(KARATE, [config()], measures=False, checkpoint=checkpoint)
-        assert np.array_equal(again.points, whole.points)
-        assert again.record.result.iterations == 200
+    for checkpoint in kept[:: len(kept) // 4]:
+        again = embed_many(KARATE, configs, measures=False, checkpoint=checkpoint)
+        for one, other in zip(whole, again, strict=True):
+            assert np.array_equal(one.points, other.points)
+            assert one.record.result == other.record.result
+            assert one.record.loss == other.record.loss
 
 
 def test_ctrl_c_in_the_finish_keeps_what_it_has_gained():
@@ -91,6 +102,21 @@ def test_ctrl_c_in_the_finish_keeps_what_it_has_gained():
     (found,) = raised.value.embeddings
     assert found.record.result.iterations == 85
     assert found.record.result.final_loss == pytest.approx(losses(found)[-1])
+    assert losses(found)[-1] < losses(found)[69]
+
+
+def test_a_step_is_given_up_between_its_passes_where_someone_asks():
+    passes = []
+
+    def asked():
+        passes.append(1)
+        return len(passes) > 20
+
+    with pytest.raises(uh.Interrupted) as raised:
+        embed_many(KARATE, [configured()], measures=False, asked=asked)
+    (found,) = raised.value.embeddings
+    assert len(passes) == 21
+    assert 70 < found.record.result.iterations < 91
     assert losses(found)[-1] < losses(found)[69]
 
 

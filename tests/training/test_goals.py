@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+import ultrahyperbolic as uh
 from ultrahyperbolic.training.goals import score
 from ultrahyperbolic.training.method import GOALS
 
@@ -27,6 +29,16 @@ def test_neighbours_decide_where_a_measure_is_not_defined():
     assert score("hierarchy", {"map": 0.4, "tie_order": 0.9}) == 0.4
     assert score("balanced", {"map": 0.4, "tie_order": 0.9}) == pytest.approx(0.65)
     assert score("balanced", {"map": 0.4}) == 0.4
+
+
+def test_neighbors_are_neighbours():
+    club = uh.datasets.karate()
+    assert score("neighbors", NEIGHBOURLY) == score("neighbours", NEIGHBOURLY)
+    short = {"iterations": 4, "quiet": True}
+    american, british = (uh.embed(club, p=1, q=1, goal=goal, **short) for goal in ("neighbors", "neighbours"))
+    assert np.array_equal(american.points, british.points)
+    assert american.popularity is not None
+    assert uh.select(club, dim=1, goal="neighbors", **short).goal == "neighbours"
 
 
 def test_a_goal_that_is_none_is_refused():

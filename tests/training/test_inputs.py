@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+
+import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 
 import ultrahyperbolic as uh
 
@@ -66,3 +70,36 @@ def test_a_geometry_is_named_once():
     for bad in ("3", "x,y", (1, 2, 3), 7):
         with pytest.raises(ValueError, match="signature must be"):
             uh.embed("karate", signature=bad)
+
+
+def _directed(tmp_path):
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    yield graph
+    matrix = nx.to_numpy_array(graph)
+    yield matrix
+    yield scipy.sparse.csr_array(matrix)
+    nx.write_graphml(graph, tmp_path / "g.graphml")
+    nx.write_gml(graph, tmp_path / "g.gml")
+    nx.write_gexf(graph, tmp_path / "g.gexf")
+    (tmp_path / "g.json").write_text(json.dumps({"directed": True} | {"nodes": NODES, "links": LINKS}))
+    (tmp_path / "g.mtx").write_text("%%MatrixMarket matrix coordinate pattern general\n3 3 2\n1 2\n2 3\n")
+    yield from (str(tmp_path / f"g.{suffix}") for suffix in ("graphml", "gml", "gexf", "json", "mtx"))
+
+
+NODES, LINKS = [{"id": node} for node in "abc"], [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
+
+
+def test_dropped_directions_are_told_in_a_line_and_in_the_record(tmp_path, caplog):
+    loud = FEW | {"quiet": False}
+    for data in _directed(tmp_path):
+        caplog.clear()
+        found = uh.embed(data, **loud)
+        name = data if isinstance(data, str) else "the graph"
+        assert caplog.messages == [f"{name}: directions dropped, asymmetric pairs summed: 2"]
+        assert found.record.graph.policies == {"asymmetric_pairs_summed": 2}
+    caplog.clear()
+    uh.embed(nx.DiGraph([("a", "b"), ("b", "c")]), **FEW)
+    both_ways = [("a", "b"), ("b", "c"), ("b", "a"), ("c", "b")]
+    for plain in (nx.Graph(both_ways), nx.DiGraph(both_ways), both_ways):
+        uh.embed(plain, **loud)
+    assert caplog.messages == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -13,7 +16,7 @@ from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import place as place_module
 from ultrahyperbolic.training import placing
-from ultrahyperbolic.training.place import _as_ties
+from ultrahyperbolic.training.place import _as_ties, with_placed
 from ultrahyperbolic.training.placing import Cooling, Held, Placing, Ties
 
 CLUB = uh.datasets.karate()
@@ -148,6 +151,23 @@ def test_the_new_ones_can_be_saved(club, tmp_path, few_steps):
     assert list(uh.load(tmp_path / "new").ids) == ["a"]
 
 
+def test_old_and_new_nodes_are_one_embedding_with_all_ties(tmp_path):
+    old = uh.embed(CLUB, goal="neighbours", iterations=20, quiet=True).with_attributes(age=np.arange(34))
+    ties = Graph.from_edges([("a", "1", 3.0), ("b", "a", 2.0), ("1", "34", 9.0)])
+    loaded = uh.load(old.save(tmp_path / "old"))
+    for known in (old, loaded):
+        new = known.transform(ties)
+        whole = with_placed(known, new, ties)
+        assert list(whole.ids) == [*CLUB.ids, "a", "b"]
+        assert (whole.points == np.concatenate((old.points, new.points))).all()
+        assert (whole.popularity == np.append(old.popularity, new.popularity)).all()
+        assert whole.attributes["age"][:34].tolist() == list(range(34))
+        assert np.isnan(whole.attributes["age"][34:]).all()
+        assert whole.graph.n_edges == CLUB.n_edges + 2
+        assert {whole.ids[row] for row in whole.tied_to(whole.index("a"))} == {"1", "b"}
+    assert with_placed(replace(loaded, graph=None), new, ties).graph is None
+
+
 def test_the_loss_is_eq_17_by_node():
     """Each tie against the weaker ties and the non-ties of its two ends, as the sum is written."""
     n, k = 7, 3
@@ -163,7 +183,9 @@ def test_the_loss_is_eq_17_by_node():
 
     search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), neighbors), 0)
     x = points[n:][None]
-    ours = search._losses(x, temperature, epsilon, search._near(x), search._at_held_ends(temperature, epsilon))[0]
+    ours = search._losses(
+        x, temperature, epsilon, search._near(x, temperature), search._at_held_ends(temperature, epsilon)
+    )[0]
 
     function = geometry.manifold.pair_function("smoothed", epsilon)
     apart = function(points[:, None], points[None])
@@ -181,3 +203,24 @@ def test_the_loss_is_eq_17_by_node():
         own = -apart[a, b] / temperature
         wanted = torch.logsumexp(torch.stack([own, *compared]), 0) - own
         assert float(ours[number]) == pytest.approx(float(wanted), rel=1e-9)
+
+
+@pytest.mark.parametrize("geometry", [Geometry.curved(2, 2), Geometry.curved(3, 0), Geometry(flat=3)], ids=str)
+def test_the_nodes_drawn_stand_for_all_others(geometry):
+    """The mean of many draws is the exact sum, also once the point has moved from where they were drawn."""
+    n, temperature, epsilon, draws = 1000, 0.2, 0.05, 100
+    points = geometry.manifold.random(n + 1, scale=1.0, generator=torch.Generator().manual_seed(0))
+    ties, alone = Ties(1, n, np.array([[0, 3]]), np.ones(1)), torch.full((1,), -1e30, dtype=torch.float64)
+    popularity = np.random.default_rng(1).normal(0.0, 0.2, n + 1)
+    placing = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), popularity=popularity), 0)
+    function = geometry.manifold.pair_function("smoothed", epsilon)
+    seen = points[None, n:]
+    for x in (seen, geometry.manifold.phi(seen + 0.05)):
+        scores = (torch.from_numpy(popularity[:n]) - function(x[0, 0], points[:n])) / temperature
+        own, others = scores[3], torch.cat((scores[:3], scores[4:]))
+        exact = torch.exp(torch.logsumexp(others, 0) - own)
+        nears = (placing._near(seen, temperature) for _ in range(draws))
+        losses = torch.stack([placing._losses(x, temperature, epsilon, near, alone)[0, 0] for near in nears])
+        shares = torch.expm1(losses) / exact
+        assert abs(shares.mean() - 1.0) <= 4.0 * shares.std() / math.sqrt(draws) + 1e-9
+        assert shares.std() < 0.25

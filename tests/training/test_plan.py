@@ -72,13 +72,13 @@ def test_words_name_a_geometry_or_a_choice():
     assert geometry_of(2, 2, beta=-4.0) == Geometry(2, 2, None, -4.0)
     assert geometry_of(flat=True) == Geometry(flat=4)
     assert geometry_of(dim=3, flat=True) == Geometry(flat=3)
-    assert geometry_of(dim=3, beta=-2.0) == Choice(3, -2.0)
+    assert geometry_of(dim=1, beta=-2.0) == Choice(
+        (Geometry(flat=1), Geometry(1, 0, None, -2.0), Geometry(0, 1, None, -2.0))
+    )
     with pytest.raises(ValueError, match="p and q go together, got p = 3 and q = None"):
         geometry_of(3)
     with pytest.raises(ValueError, match="flat space has no curvature: leave it out, got -2"):
         geometry_of(flat=True, beta=-2.0)
-    with pytest.raises(ValueError, match="dim = 3 names no signature"):
-        configure(KARATE, dim=3)
 
 
 def test_a_plan_gives_what_the_call_gives():

@@ -17,7 +17,7 @@ from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import plan
 from ultrahyperbolic.training.pace import Pace
 from ultrahyperbolic.training.plan import Execution, Plan, Wishes, configure
-from ultrahyperbolic.training.sampling import moved_share, sampled_iterations
+from ultrahyperbolic.training.sampling import moved_share, usual_iterations
 
 KARATE = datasets.karate()
 SAMPLED = Place("cpu", "sampled")
@@ -79,7 +79,7 @@ def test_where_a_batch_moves_few_points_there_are_more_iterations_and_longer_mov
     place = Place(torch.device("cpu"), "sampled")
     assert moved_share(KARATE, place) == pytest.approx(4 / 34)
     few = configure(Plan(place=SAMPLED), KARATE)[0]
-    assert few.iterations == sampled_iterations(KARATE, place) == 4 * usual.iterations
+    assert few.iterations == usual_iterations(KARATE, place) == 4 * usual.iterations
     assert few.max_step[0] > usual.max_step[0]
 
 

@@ -11,10 +11,14 @@ import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.engines import memory
+from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training import plan, train
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.select import Row, _near, prior
+from ultrahyperbolic.training.where import Choice
 
 # The module, whose name the function of the same name hides.
 MODULE = import_module("ultrahyperbolic.training.select")
@@ -112,6 +116,63 @@ def test_of_equal_scores_the_fewer_violated_orders_decide(monkeypatch):
     assert violated == sorted(violated)
 
 
+@pytest.fixture
+def too_many(monkeypatch):
+    """A graph with too many pairs to look at all, by limits that are low."""
+    for module in ("registry", "numba.engine", "numba.kind"):
+        monkeypatch.setattr(f"ultrahyperbolic.engines.{module}.EXACT_NODES", 100)
+    for module in (MODULE, train):
+        monkeypatch.setattr(module, "SAMPLED_NODES", 100)
+    monkeypatch.setattr(plan, "others_met", lambda place, n: 16)
+    return uh.as_graph(nx.barabasi_albert_graph(120, 2, seed=0))
+
+
+@pytest.mark.parametrize("backend", ["numba", "sampled"])
+def test_what_is_compared_of_a_large_graph_is_what_embed_trains(monkeypatch, too_many, backend):
+    trained, embed_many = [], plan.embed_many
+    monkeypatch.setattr(plan, "embed_many", lambda g, c, *a, **k: trained.extend(c) or embed_many(g, c, *a, **k))
+    monkeypatch.setattr(train.Finishing, "_begin", lambda *_: pytest.fail("all pairs end the training"))
+    uh.select(too_many, dim=1, iterations=48, seed=3, backend=backend, quiet=True)
+    wishes, place = plan.Wishes(iterations=4), Place(backend=backend)
+    for geometry in (Geometry(flat=1), Geometry(1, 0), Geometry(0, 1)):
+        (usual,) = plan.configure(plan.Plan(geometry, wishes, 3, place=place), too_many)
+        assert usual.finish == 0.0
+        assert usual in trained
+
+
+@pytest.mark.parametrize("by", ["graph", "links"])
+def test_a_large_graph_is_measured_by_samples(monkeypatch, too_many, by):
+    for name in ("train.over_pairs", "select.triadic_closure"):
+        module, _, function = name.partition(".")
+        everything = import_module(f"ultrahyperbolic.training.{module}")
+        monkeypatch.setattr(everything, function, lambda *_, **__: pytest.fail("all pairs are looked at"))
+    counts = "ultrahyperbolic.evaluation.links.nonedge_counts"
+    monkeypatch.setattr(counts, lambda *_, **__: pytest.fail("all pairs are looked at"))
+    monkeypatch.setattr(MODULE, "_NEGATIVES", 1000)
+    found = uh.select(too_many, dim=1, by=by, seeds=1, iterations=24, quiet=True)
+    assert all(measures["measured_nodes"] > 0 for row in found.rows for measures in row.measures)
+    assert all(0.0 <= row.score <= 1.0 for row in found.rows)
+    assert 0.0 < found.prior["transitivity"] < 1.0
+
+
+def test_geometries_that_do_not_fit_into_memory_together_train_in_several_batches(monkeypatch):
+    club, sizes, embed_many = uh.datasets.karate(), [], plan.embed_many
+    together = uh.select(club, dim=2, iterations=48, quiet=True)
+    problem = train.problem_of(club, [TrainingConfig(2, 0, iterations=8)] * 2)
+    place = plan.settle(Place(), club.n_nodes)
+    room = memory.estimate(problem, place, train._start_bytes(problem, [TrainingConfig(2, 0)])).host
+    monkeypatch.setattr(memory, "free_bytes", lambda: room)
+    monkeypatch.setattr(plan, "embed_many", lambda g, c, *a, **k: sizes.append(len(c)) or embed_many(g, c, *a, **k))
+    apart = uh.select(club, dim=2, iterations=48, quiet=True)
+    assert len(sizes) > 2
+    assert max(sizes) < 4
+    assert [row.to_json() for row in apart.rows] == [row.to_json() for row in together.rows]
+    assert uh.embed(club, dim=2, iterations=48, quiet=True).geometry == together.best
+    monkeypatch.setattr(memory, "free_bytes", lambda: 1000)
+    with pytest.raises(MemoryError, match="1 at once, need about"):
+        uh.select(club, dim=2, iterations=48, quiet=True)
+
+
 def test_one_seed_cannot_tell():
     found = uh.select(uh.datasets.karate(), dim=1, iterations=16, quiet=True)
     assert found.seeds == 1
@@ -136,8 +197,8 @@ def test_held_out_edges_decide_on_request(monkeypatch):
     assert found.rows[0].score == max(row.score for row in found.rows if row.kept)
 
     edges = []
-    embed_many = MODULE.embed_many
-    monkeypatch.setattr(MODULE, "embed_many", lambda g, *a, **k: edges.append(g.edges) or embed_many(g, *a, **k))
+    embed_many = plan.embed_many
+    monkeypatch.setattr(plan, "embed_many", lambda g, *a, **k: edges.append(g.edges) or embed_many(g, *a, **k))
     uh.select(uh.datasets.karate(), dim=1, by="links", seeds=2, held_out=0.25, iterations=8, quiet=True)
     assert [len(some) for some in edges] == [78 - round(0.25 * 78)] * 4
     assert not np.array_equal(edges[0], edges[1]), "others for each seed"
@@ -173,28 +234,55 @@ def test_an_interrupt_ends_the_comparison(monkeypatch):
     assert not isinstance(raised.value, uh.Interrupted)  # half a comparison is none
 
 
-def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
-    train = import_module("ultrahyperbolic.training.train")
-    limits = []
-    embed_many = train.embed_many
+def limits_of(monkeypatch, call):
+    """The seconds that each batch of a call is given."""
+    limits, embed_many = [], train.embed_many
 
     def look(*arguments, **options):
         limits.append(options["time_limit"])
         return embed_many(*arguments, **options)
 
-    for module in (MODULE, train):
-        monkeypatch.setattr(module, "embed_many", look)
-    uh.embed(uh.datasets.karate(), dim=2, iterations=16, time_limit=8.0, quiet=True)
-    assert limits[:2] == [2.0, 2.0]
+    with monkeypatch.context() as patch:
+        for module in (plan, train):
+            patch.setattr(module, "embed_many", look)
+        call()
+    return limits
+
+
+def test_half_of_a_time_limit_is_for_the_choice(monkeypatch):
+    club = uh.datasets.karate()
+    limits = limits_of(monkeypatch, lambda: uh.embed(club, dim=2, iterations=16, time_limit=8000.0, quiet=True))
     assert len(limits) == 3
-    assert 0.0 < limits[2] < 8.0
+    assert limits[0] <= 1000.0, "a quarter of the limit is for the first round, and half of that for its measures"
+    assert 2000.0 < limits[1] <= 4000.0, "what the first round leaves is for the second"
+    assert 4000.0 < limits[2] < 8000.0
+
+
+def test_measuring_counts_as_time_of_the_choice(monkeypatch):
+    clock, measure = [0.0], MODULE.with_pair_measures
+
+    def slow(*arguments, **options):
+        clock[0] += 50.0
+        return measure(*arguments, **options)
+
+    monkeypatch.setattr(MODULE, "with_pair_measures", slow)
+    monkeypatch.setattr(MODULE.time, "monotonic", lambda: clock[0])
+    club, found = uh.datasets.karate(), []
+    limits = limits_of(
+        monkeypatch, lambda: found.append(uh.select(club, dim=2, iterations=16, time_limit=1000.0, quiet=True))
+    )
+    assert limits == [250.0, 700.0], "four geometries were measured in 200 s, and two more will be in 100 s"
+    assert found[0].seconds == 300.0
+    limits = limits_of(
+        monkeypatch, lambda: found.append(uh.select(club, dim=2, seeds=2, iterations=16, time_limit=100.0, quiet=True))
+    )
+    assert len(limits) == 1, "no time is left for the second seed and the second round"
+    assert all(row.kept and len(row.scores) == 1 for row in found[1].rows)
 
 
 @pytest.mark.parametrize("wrong", [{"beta": 1.0}, {"preset": "papper"}, {"temperature": -1.0}, {"dim": 0}])
 def test_what_is_wrong_is_told_before_the_choice(monkeypatch, wrong):
-    from ultrahyperbolic.training import plan
-
-    monkeypatch.setattr(plan, "choose_geometry", lambda *_, **__: pytest.fail("it was chosen first"))
+    monkeypatch.setattr(MODULE, "_Comparison", lambda *_: pytest.fail("it was chosen first"))
     with pytest.raises(ValueError, match=next(iter(wrong))):
         uh.embed(uh.datasets.karate(), **{"dim": 2, **wrong}, quiet=True)
 
@@ -216,10 +304,13 @@ def test_a_board_that_cannot_be_written_is_told_before_the_choice(monkeypatch, t
 def test_what_flat_space_has_not_is_chosen_among_the_curved():
     embedding = uh.embed(uh.datasets.karate(), dim=2, iterations=16, quiet=True, optimizer="phi")
     assert sorted(row["geometry"] for row in embedding.run["select"]["rows"]) == ["Q^{0,2}", "Q^{1,1}", "Q^{2,0}"]
+    embedding = uh.embed(uh.datasets.karate(), dim=2, iterations=16, quiet=True, dissimilarity="distance")
+    assert sorted(row["geometry"] for row in embedding.run["select"]["rows"]) == ["Q^{0,2}", "Q^{2,0}", "R^2"]
 
 
 def test_beta_is_of_the_curved_geometries(monkeypatch):
-    monkeypatch.setattr(MODULE, "_geometries", lambda dim, beta: [Geometry(flat=dim), Geometry(0, dim, None, beta)])
+    few = Choice((Geometry(flat=2), Geometry(0, 2, None, -4.0)))
+    monkeypatch.setattr(Choice, "of", lambda *_: few)
     monkeypatch.setattr(Row, "score", property(lambda row: 1.0 if row.geometry.is_flat else 0.0))
     embedding = uh.embed(uh.datasets.karate(), dim=2, beta=-4.0, iterations=8, quiet=True)
     assert (embedding.run["config"]["flat"], embedding.run["config"]["beta"]) == (2, -1.0)

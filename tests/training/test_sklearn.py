@@ -105,6 +105,25 @@ def test_a_dimension_is_chosen_and_a_device_taken():
         uh.UltrahyperbolicEmbedding(seed=0, random_state=0).fit(adjacency())
 
 
+@pytest.mark.parametrize("form", [np.array, scipy.sparse.csr_array])
+@pytest.mark.parametrize("tied", [[0, 2], []])
+def test_a_new_node_without_ties_is_refused_by_its_row(form, tied):
+    model = uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=5, seed=0).fit(adjacency().toarray())
+    ties = np.zeros((4, 34))
+    ties[tied, 0] = 3.0
+    first, count = (1, 2) if tied else (0, 4)
+    with pytest.raises(ValueError, match=rf"^row {first} of X \(from 0\) has no ties .* \({count} such\)"):
+        model.transform(form(ties))
+
+
+def test_a_goal_may_be_spelt_as_in_america():
+    one, other = (
+        uh.UltrahyperbolicEmbedding(p=1, q=1, iterations=3, seed=0, goal=goal).fit_transform("karate")
+        for goal in ("neighbors", "neighbours")
+    )
+    assert np.array_equal(one, other)
+
+
 def test_new_nodes_are_placed_by_their_ties():
     graph, matrix = uh.datasets.karate(), adjacency().toarray()
     model = uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=50, seed=0).fit(matrix)

@@ -14,7 +14,8 @@ from ultrahyperbolic.cli import app
 COMMAND_ALONE = {
     "deterministic", "output", "overwrite", "resume", "checkpoint_every", "with_report", "as_json",  # of a process
     "unweighted",  # weight=False
-    "delimiter", "header", "source", "target", "comments", "nodes", "repeated", "asymmetric", "weights_are_distances",
+    "delimiter", "header", "source", "target", "comments", "encoding", "nodes", "repeated", "asymmetric",
+    "weights_are_distances",
 }  # fmt: skip
 PYTHON_ALONE = {"callback"}
 SKLEARN_HAS_NOT = {"callback", "tensorboard", "quiet"}

@@ -69,7 +69,7 @@ def embed(
         float | None, _option(_GEOMETRY, "--beta", help="Below 0; 1/beta is the curvature. -1 if not said.")
     ] = None,
     goal: Annotated[
-        Literal["balanced", "hierarchy", "neighbours", "ties"],
+        Literal["balanced", "hierarchy", "neighbours", "neighbors", "ties"],
         _option(_TRAINING, "--goal", help="What the embedding is for; balanced if not said."),
     ] = "balanced",
     by: Annotated[
@@ -267,8 +267,10 @@ def embed(
     from ..engines.base import Place
     from ..graph import GraphError
     from ..training.continued import continued_geometry
+    from ..training.method import as_goal
     from ..training.plan import Execution, Plan, Wishes
-    from ..training.where import geometry_of
+    from ..training.select import choose
+    from ..training.where import Choice, geometry_of
 
     with refusing(GraphError):
         data.require_trainable()
@@ -278,17 +280,17 @@ def embed(
         wishes = Wishes(optimizer, iterations, ends, dissimilarity, smoothing, step, longest, stop, scope, popularity)
         machine = Place(device, backend, threads, precision)
         geometry = geometry_of(**where) if old is None else continued_geometry(old, **where)
-        asked = Plan(geometry, wishes, seed, preset, time_limit, machine, goal, by, seeds, old)
+        asked = Plan(geometry, wishes, seed, preset, time_limit, machine, as_goal(goal), by, seeds, old)
         execution = Execution(asked, data, quiet=quiet)
     if deterministic:
         _check_deterministic(execution.plan.place)
-    if execution.is_open:
+    if isinstance(geometry, Choice):
         claim(context, place, overwrite=overwrite)
         with (
             refusing(ValueError, TypeError, MemoryError),
             leaving("interrupted while the signature was chosen: no embedding is saved"),
         ):
-            execution.choose()
+            choose(execution)
     with refusing(MemoryError):
         record = execution.prepare()
     if execution.selection is None:

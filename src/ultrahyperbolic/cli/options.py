@@ -66,6 +66,9 @@ Unweighted = Annotated[bool, _reading("--unweighted", help="Every weight is 1, w
 Comments = Annotated[
     str | None, _reading("--comments", metavar="CHARS", help="Lines that begin with one are skipped (#%).")
 ]
+Encoding = Annotated[
+    str | None, _reading("--encoding", metavar="NAME", help="Of text that is not UTF-8: latin-1, cp1252, utf-16, ...")
+]
 Nodes = Annotated[
     Path | None, _reading("--nodes", metavar="FILE", help="All nodes in the order wanted; labels in a second column.")
 ]
@@ -92,6 +95,7 @@ class Reading(TypedDict, total=False):
     target: str | int
     weight: str | int | Literal[False]
     comments: str
+    encoding: str
     nodes: Path
     repeated: Literal["sum", "max", "first", "error"]
     asymmetric: Literal["sum", "error"]
@@ -109,6 +113,7 @@ class _ReadingOptions:
     weight: Weight = None
     unweighted: Unweighted = False
     comments: Comments = None
+    encoding: Encoding = None
     nodes: Nodes = None
     repeated: Repeated = None
     asymmetric: Asymmetric = None
@@ -129,6 +134,7 @@ class _ReadingOptions:
             "target": _column(self.target),
             "weight": False if self.unweighted else _column(self.weight),
             "comments": self.comments,
+            "encoding": self.encoding,
             "nodes": self.nodes,
             "repeated": self.repeated,
             "asymmetric": self.asymmetric,

@@ -56,10 +56,12 @@ def place(
 
     NEW_TIES is read as embed reads a graph: one tie per line, from a new
     node to an old one or to another new one. Nodes that FOLDER does not have
-    are new. Old nodes stay where they are; the output folder holds the new
-    nodes alone. To train on the whole graph: embed --continue-from.
+    are new. Old nodes stay where they are. The output folder holds both, and
+    its column new says which nodes are. To train on the whole graph:
+    embed --continue-from.
     """
     from ..embedding.store import prepare_folder
+    from ..training.place import with_placed
 
     embedding = open_embedding(folder)
     ties = find_graph(new_ties, reading, quiet=as_json)
@@ -73,9 +75,10 @@ def place(
         embedding = replace(embedding, graph=data)
     with refusing(ValueError, TypeError):
         new = embedding.transform(ties, seed=seed, quiet=as_json)
-    new = new.with_record(replace(new.record, command=shlex.join(context.obj)))
+        whole = with_placed(embedding, new, ties)
+    whole = whole.with_record(replace(whole.record, command=shlex.join(context.obj)))
     with refusing(OSError, TypeError, about="cannot save the embedding: "):
-        new.save(where, overwrite=True)
+        whole.save(where, overwrite=True)
     near, apart = _nearest(embedding, new)
     if as_json:
         nodes = [

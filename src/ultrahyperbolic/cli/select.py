@@ -11,7 +11,7 @@ import typer
 from ..progress import bar
 from . import options as opt
 from .errors import Refused, refusing
-from .output import print_json, print_table
+from .output import note, print_json, print_table
 from .signals import leaving
 from .sources import find_graph
 
@@ -35,7 +35,7 @@ def select(
         str, typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6.")
     ] = "4",
     goal: Annotated[
-        Literal["balanced", "hierarchy", "neighbours", "ties"],
+        Literal["balanced", "hierarchy", "neighbours", "neighbors", "ties"],
         typer.Option("--goal", help="What the embedding is for, and so what is scored."),
     ] = "balanced",
     by: Annotated[
@@ -75,9 +75,15 @@ def select(
     ] = None,
     device: Annotated[str | None, typer.Option("--device", show_default=False, help="cpu or cuda.")] = None,
     backend: Annotated[
-        Literal["auto", "numba", "triton", "reference"], typer.Option("--backend", help="What computes.")
+        Literal["auto", "numba", "triton", "reference", "sampled"], typer.Option("--backend", help="What computes.")
     ] = "auto",
     threads: Annotated[int | None, typer.Option("--threads", min=1, show_default=False, help="CPU threads.")] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="SECONDS", show_default=False, help="Fit the comparison, with measuring, into this."
+        ),
+    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -113,13 +119,17 @@ def select(
             output.mkdir(parents=True, exist_ok=True)
     context.with_resource(bar(f"comparing geometries for {graph}", show=not quiet))
     data = find_graph(graph, reading, quiet=quiet)
+    from ..graph.fold import said_of_directions
     from ..training.select import select as compare
+
+    if not quiet and (words := said_of_directions(data.source, data.policies)) is not None:
+        note(words)
 
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = compare(
             data, dim=dims, goal=goal, by=by, seeds=seeds, iterations=iterations,
             held_out=held_out or 0.1, popularity=popularity, seed=seed, quiet=quiet, device=device, backend=backend,
-            threads=threads, beta=beta, precision=precision,
+            threads=threads, beta=beta, precision=precision, time_limit=time_limit,
         )  # fmt: skip
     if output is not None:
         from ..files import as_json_data, replace_file

@@ -51,20 +51,20 @@ def leaving(message: str) -> AbstractContextManager[None]:
     return on_interrupt(lambda: end(message, 130))
 
 
-def cut_short(work: Callable[[], object]) -> bool:
-    """Do some work until Ctrl-C; whether it came."""
-    pressed = False
+def cut_short(work: Callable[[], object]) -> int:
+    """Do some work until Ctrl-C or a polite kill; the exit code of that, or 0."""
+    pressed = 0
 
-    def press() -> None:
+    def press(code: int) -> None:
         nonlocal pressed
-        pressed = True
+        pressed = code
         raise KeyboardInterrupt
 
     try:
-        with on_interrupt(press):
+        with on_interrupt(lambda: press(130)), on_interrupt(lambda: press(143), signal.SIGTERM):
             work()
     except KeyboardInterrupt:
-        return True
+        return pressed or 130
     except Exception:  # of any type: compilers make exceptions of their own of what a handler raises
         if not pressed:
             raise

@@ -28,10 +28,14 @@ def together(command: Callable[P, None]) -> Callable[P, None]:
         from ..engines.processes import ProcessesError
 
         try:
-            with joined(), refusing(ProcessesError):
+            with refusing(ProcessesError), joined():
                 command(*arguments, **options)
         except ConnectionLostError as error:
-            print(f"error: {error}; torchrun --max-restarts starts again from the last checkpoint", file=sys.stderr)
+            print(
+                f"error: {error}; continue from the last checkpoint with embed --resume FOLDER, or have torchrun do so "
+                "with --max-restarts",
+                file=sys.stderr,
+            )
             raise typer.Exit(1) from None
 
     return run

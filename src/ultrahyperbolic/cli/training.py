@@ -106,23 +106,21 @@ def begin(task: Task) -> None:
 def train_and_keep(task: Task, keeping: Keeping) -> None:
     """Train, measure, save and report; Ctrl-C keeps the best points so far, and a checkpoint to go on from."""
     from ..loop import Stopped
-    from ..training.train import with_pair_measures
+    from ..training.train import SOON_NODES
 
     graph, asked = task.execution.graph, _Asked(task)
+    soon = graph.n_nodes <= SOON_NODES
     with on_interrupt(partial(asked, 130)), on_interrupt(partial(asked, 143), signal.SIGTERM):
         embedding, checkpoints = _train(task, asked, keeping)
-        # The pass over all pairs that measures gives δ too, which saving needs.
-        embedding = with_pair_measures(
-            graph, embedding, quiet=keeping.quiet, device=task.execution.plan.place.torch_device
-        )
+        embedding = _with_delta(embedding, task, keeping, asked, soon=soon)
         with refusing(OSError, about="cannot save the embedding: "):
             embedding.save(task.folder, overwrite=True)
     ending, result = embedding.record.stopped, embedding.record.result
     interrupted = ending is not None and ending.why is Stopped.INTERRUPTED
-    left_out = "measuring"
+    left_out = "" if interrupted else "measuring"
     # Who asked when the training was over by itself does not want to wait for what comes after it, either.
-    if interrupted or not asked.code:
-        embedding, left_out = _complete(embedding, task, keeping)
+    if not asked.code or (interrupted and soon):
+        embedding, left_out = _complete(embedding, task, keeping, asked)
     if left_out:
         _stop_here(checkpoints)
     if keeping.as_json:
@@ -175,7 +173,9 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
         with refusing(OSError, about="cannot write for TensorBoard: "):
             boards = stack.enter_context(with_tensorboard(keeping.tensorboard, execution.graph, execution.configs))
         try:
-            embedding = execution.train([*boards, between], measures=False, checkpoint=task.checkpoint)
+            embedding = execution.train(
+                [*boards, between], measures=False, checkpoint=task.checkpoint, asked=lambda: asked.code > 0
+            )
         except Interrupted as interrupted:
             if not isinstance(interrupted.embedding, Embedding):
                 raise
@@ -198,6 +198,30 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
     return embedding.with_record(record), checkpoints
 
 
+def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked, *, soon: bool) -> Embedding:
+    """With the measures of all pairs, which give δ too, as saving needs; who cannot wait gets an estimate of that."""
+    import torch
+
+    from ..evaluation.sampled import delta_from_samples
+    from ..training.train import with_pair_measures
+
+    execution, found = task.execution, embedding
+
+    def measure() -> None:
+        nonlocal found
+        device = execution.plan.place.torch_device
+        found = with_pair_measures(execution.graph, embedding, quiet=keeping.quiet, device=device)
+
+    if soon or not asked.code:
+        asked.code = cut_short(measure) or asked.code
+    if found is embedding and not soon:
+        points = torch.from_numpy(embedding.points.copy())
+        embedding.remember(delta_from_samples(execution.graph, points, embedding.manifold), None)
+        if not keeping.quiet:
+            note("delta and ranks are estimated from a few nodes; there are no measures and no report")
+    return found
+
+
 def _stop_here(checkpoints: Checkpoints) -> None:
     """Write a checkpoint from which the training can go on; what it has reached is saved in any case."""
     try:
@@ -206,7 +230,7 @@ def _stop_here(checkpoints: Checkpoints) -> None:
         note(f"cannot write the checkpoint, the last one stays: {reason(error)}")
 
 
-def _complete(embedding: Embedding, task: Task, keeping: Keeping) -> tuple[Embedding, str]:
+def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked) -> tuple[Embedding, str]:
     """Complete the measures and the record and write the report; what Ctrl-C left no time for, if any."""
     from ..progress import bar
     from ..report import write_report
@@ -224,11 +248,13 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping) -> tuple[Embed
             write_report(complete, task.folder)
 
     with refusing(OSError, about="cannot save the embedding: "):
-        if cut_short(compare):
+        if code := cut_short(compare):
+            asked.code = code
             return complete, "measuring"
         complete.save_record(task.folder)
         try:
-            if keeping.with_report and cut_short(report):
+            if keeping.with_report and (code := cut_short(report)):
+                asked.code = code
                 return complete, "writing the report"
         except ImportError as error:
             note(f"there is no report: {error}")

@@ -53,7 +53,7 @@ class Embedding:
     record: RunRecord = field(default_factory=RunRecord)
     """How it was made: settings, seed, versions, graph, loss, measures, timing. You may pass plain data."""
     graph: Graph | None = None
-    """The graph it was trained on. None after loading: the folder does not hold the graph."""
+    """The graph it was trained on. None after loading; `ties` is then what the folder holds of it."""
     rank_intervals: RankIntervals | None = None
     """How far each rank varies with the seed, where several seeds were trained; ``record.ranks`` says which."""
     popularity: Floats | None = None
@@ -65,8 +65,8 @@ class Embedding:
     """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
     _nearest: ClassVar[Nearest | None] = None
     """The nearest nodes of every node, as many as were computed before."""
-    _saved_ties: ClassVar[Sequence[str] | None] = None
-    """Which nodes are tied, as the folder has it, for an embedding that was loaded."""
+    _saved_ties: ClassVar[store.Ties | None] = None
+    """The ties, as the folder has them, for an embedding that was loaded."""
 
     def __post_init__(self) -> None:
         points = np.array(self.points, dtype=np.float64)
@@ -218,7 +218,14 @@ class Embedding:
         if self.graph is not None:
             offsets, nodes = self.graph.neighbor_lists
             return nodes[offsets[row] : offsets[row + 1]]
-        return None if self._saved_ties is None else store.tied_rows(self._saved_ties[row])
+        return None if self._saved_ties is None else store.tied_rows(self._saved_ties.rows[row])
+
+    @cached_property
+    def ties(self) -> Graph | None:
+        """The graph it was trained on, or after loading the ties that the folder holds; None where it holds none."""
+        if self.graph is not None or self._saved_ties is None:
+            return self.graph
+        return store.graph_of(self.ids, self._saved_ties)
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
         """The ids of the nodes within a distance of a node, nearest first, without the node; popularity is ignored."""
@@ -245,8 +252,8 @@ class Embedding:
 
         As many of the nearest pairs are joined as the graph has ties.
         """
-        ties = self.record.graph.edges if self.graph is None and self.record.graph is not None else None
-        ties = ties if self.graph is None else self.graph.n_edges
+        graph, recorded = self.ties, self.record.graph
+        ties = graph.n_edges if graph is not None else None if recorded is None else recorded.edges
         near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
         return clusters(self._tensor, self.manifold, pairs=ties, near=near, popularity=self.popularity)
 
@@ -305,7 +312,7 @@ class Embedding:
     def plot(self, **options: Any) -> Any:
         """The map of the report as a still picture with names: a figure of matplotlib.
 
-        ``options`` are those of `ultrahyperbolic.plot.plot_map`: after loading, pass ``graph=`` for the ties.
+        ``options`` are those of `ultrahyperbolic.plot.plot_map`.
         """
         from ..plot import plot_map
 
@@ -365,12 +372,12 @@ class Embedding:
         )  # fmt: skip
 
     @cached_property
-    def _ties(self) -> Sequence[str] | None:
-        return self._saved_ties if self.graph is None else store.ties_of(self.graph.neighbor_lists)
+    def _ties(self) -> store.Ties | None:
+        return self._saved_ties if self.graph is None else store.ties_of(self.graph)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
-        """Read what `save` wrote. The graph itself is not in the folder, but which nodes are tied is.
+        """Read what `save` wrote. Of the graph, the folder holds the ties (see `ties`), not where it came from.
 
         Raises ``ValueError`` where a file is not what was written.
         """

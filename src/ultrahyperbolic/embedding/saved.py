@@ -87,4 +87,4 @@ class Saved:
     def tied_to(self, row: int) -> Ints | None:
         """The rows of the nodes tied to the node in a row; None where the folder does not say."""
         ties = self.table.ties
-        return None if ties is None else store.tied_rows(ties[row])
+        return None if ties is None else store.tied_rows(ties.rows[row])

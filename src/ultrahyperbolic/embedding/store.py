@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
+from ..graph import Graph
 from ..graph.attributes import Attributes, free_names
 from ..graph.parquet import read_parquet
 from ..graph.rows import Number
@@ -30,13 +31,22 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
-_POPULARITY, _LABEL, _TIES = "popularity", "label", "ties"
-_OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES}
+_POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
+_OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS}
 _KINDS = ("string", "double", "int64")  # of attributes
 _MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
+
+
+class Ties(NamedTuple):
+    """Which nodes are tied, as text that whatever reads Parquet can take apart."""
+
+    rows: Sequence[str]
+    """[n] the rows of the nodes that each node is tied to, ascending."""
+    weights: Sequence[str] | None
+    """[n] the weights of those ties, in the same order; None in a folder that does not hold them."""
 
 
 class Table(NamedTuple):
@@ -56,32 +66,50 @@ class Table(NamedTuple):
     labels: Labels | None = None
     attributes: Attributes = MappingProxyType({})
     """Further columns of the table of nodes."""
-    ties: Sequence[str] | None = None
-    """[n] the rows of the nodes that each is tied to, as `ties_of` writes them, where that is known."""
+    ties: Ties | None = None
+    """Where they are known."""
 
 
-def ties_of(neighbor_lists: tuple[Ints, Ints]) -> list[str] | None:
-    """The neighbours of each node as text, of ``Graph.neighbor_lists``; None of a graph that has too many.
+def ties_of(graph: Graph) -> Ties | None:
+    """The ties of each node as text; None of a graph that has too many.
 
-    >>> ties_of((np.array([0, 2, 3, 4]), np.array([1, 2, 0, 0])))
-    ['1 2', '0', '0']
+    >>> ties_of(Graph.from_edges([("ann", "bob", 2), ("ann", "cid", 0.5)]))
+    Ties(rows=['1 2', '0', '0'], weights=['2 0.5', '2', '0.5'])
     """
-    offsets, nodes = neighbor_lists
-    if len(nodes) > 2 * _MOST_TIES:
+    if graph.n_edges > _MOST_TIES:
         return None
+    offsets, rows = graph.neighbor_lists
+    (i, j), n = graph.edges.T, graph.n_nodes
+    order = np.argsort(np.concatenate((i * n + j, j * n + i)))
+    return Ties(_joined(offsets, rows), _joined(offsets, np.tile(graph.weights, 2)[order]))
+
+
+def _joined(offsets: Ints, values: NDArray[np.generic]) -> list[str]:
+    """Numbers as text with blanks between, part by part; reading them gives the same numbers."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     # In Arrow's memory: as objects, the numbers of millions of ties would take gigabytes.
-    texts = _numbers(nodes).cast(pa.string())
+    texts = _numbers(values).cast(pa.string())
     begins = pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets.astype(np.int32))])
     found: list[str] = pc.binary_join(pa.ListArray.from_arrays(begins, texts), " ").to_pylist()
     return found
 
 
 def tied_rows(text: str) -> Ints:
-    """The reverse for one node."""
+    """The rows that a text of ties holds."""
     return np.array(text.split(), dtype=np.int64)
+
+
+def graph_of(ids: Sequence[Hashable], ties: Ties) -> Graph:
+    """The graph with these ties; where their weights were not kept, all are 1."""
+    first = np.repeat(np.arange(len(ids)), [len(text.split()) for text in ties.rows])
+    second = tied_rows(" ".join(ties.rows))
+    once = first < second
+    if ties.weights is None:
+        return Graph.from_arrays(first[once], second[once], ids=ids)
+    weights = np.array(" ".join(ties.weights).split(), dtype=np.float64)
+    return Graph.from_arrays(first[once], second[once], weights[once], ids=ids)
 
 
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
@@ -130,7 +158,9 @@ def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
     for name, values in table.attributes.items():
         found[columns[name]] = [_clean(text) for text in values] if values.dtype == object else values
     if table.ties is not None:
-        found[_TIES] = table.ties
+        found[_TIES] = table.ties.rows
+        if table.ties.weights is not None:
+            found[_TIE_WEIGHTS] = table.ties.weights
     return found
 
 
@@ -294,7 +324,7 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
         for name, kind in kinds.items():
             if str(schema.field(name).type) != kind:
                 raise ValueError(f"the column {name} holds {schema.field(name).type}, not {kind}")
-        extras = [name for name in _mapping(about, "columns") if ties or name != _TIES]
+        extras = [name for name in _mapping(about, "columns") if ties or name not in (_TIES, _TIE_WEIGHTS)]
         for name in extras:
             if str(schema.field(name).type) not in _KINDS:
                 raise ValueError(f"the column {name} holds {schema.field(name).type}, not text or numbers")
@@ -327,11 +357,11 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
 
 def _read_extras(
     table: pyarrow.Table, about: Mapping[str, Json], ids: Sequence[Hashable]
-) -> tuple[Labels | None, Attributes, Sequence[str] | None]:
+) -> tuple[Labels | None, Attributes, Ties | None]:
     """Labels, attributes and ties, as far as they were read; ``ValueError`` where one is not what was written."""
     names = _mapping(about, "attributes")
     labels: Labels | None = None
-    ties: Sequence[str] | None = None
+    ties: dict[str, list[str]] = {}
     attributes: dict[str, NDArray[np.generic]] = {}
     for column, seal in _mapping(about, "columns").items():
         if column not in table.column_names:
@@ -341,11 +371,11 @@ def _read_extras(
             raise ValueError(f"the column {column} is not what was written: its sha256 differs")
         if column == _LABEL:
             labels = {node: str(label) for node, label in zip(ids, values, strict=True) if label}
-        elif column == _TIES:
-            ties = [str(text) for text in values]
+        elif column in (_TIES, _TIE_WEIGHTS):
+            ties[column] = [str(text) for text in values]
         else:
             attributes[str(names.get(column, column))] = values
-    return labels, attributes, ties
+    return labels, attributes, Ties(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None
 
 
 def _floats(table: pyarrow.Table, name: str) -> Floats:

@@ -172,6 +172,8 @@ class BatchState:
     """[B, n] the offsets of nodes; 0 for runs that have none."""
     best_offsets: Floats
     """[B, n] those of the best points."""
+    rested: NDArray[np.int64]
+    """[B] after how many iterations a run came to rest, because its last steps gained nothing; -1 while it moves."""
     iteration: int = 0
     stopped: Ending | None = None
     """That there is nothing more to gain, where that was found."""
@@ -186,12 +188,14 @@ class BatchState:
         record = np.repeat(fresh, len(starts))
         offsets = np.zeros(stacked.shape[:2])
         return cls(
-            stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy(), offsets, offsets.copy()
+            stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy(), offsets, offsets.copy(), none - 1
         )  # fmt: skip
 
     def copy_from(self, other: BatchState) -> None:
         """Stand where another batch of the same shape stands."""
-        for name in ("points", "free", "best", "record", "steps_back", "nonfinite", "offsets", "best_offsets"):
+        for name in (
+            "points", "free", "best", "record", "steps_back", "nonfinite", "offsets", "best_offsets", "rested",
+        ):  # fmt: skip
             getattr(self, name)[:] = getattr(other, name)
         self.iteration = other.iteration
 
@@ -212,6 +216,12 @@ class BatchState:
         """[B] which runs have met every constraint."""
         done: NDArray[np.bool_] = self.record["done_at"] >= 0
         return done
+
+    @property
+    def resting(self) -> NDArray[np.bool_]:
+        """[B] which runs move no more."""
+        resting: NDArray[np.bool_] = self.done | (self.rested >= 0)
+        return resting
 
     @property
     def rows(self) -> Floats:

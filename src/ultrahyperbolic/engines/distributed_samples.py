@@ -117,7 +117,7 @@ class Helper(_Together):
         record = BatchState.start([np.zeros((1, 1))] * batch).record
         none = np.zeros(batch, dtype=np.int64)
         # The best points are kept by the first process.
-        self._state = BatchState(points, free, points, record, none, none, offsets, offsets)
+        self._state = BatchState(points, free, points, record, none, none, offsets, offsets, none)
 
     def help(self, what: Say, numbers: list[float]) -> None:
         """Advance, or evaluate, as the first process does."""

@@ -2,7 +2,8 @@
 
 A message is a header of numbers, sent to all. To *open* an engine the first process sends the graph and the runs
 with their digest, and each of the others answers with what is wrong, or nothing. What comes after other headers is the
-business of the engine that they name. On CPUs gloo carries the messages; between CUDA devices NCCL does.
+business of the engine that they name. On CPUs gloo carries the messages; between CUDA devices NCCL does. Headers have a
+group of their own: while the first process works alone, a thread of it says from time to time that it is there.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import itertools
 import os
 import platform
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -30,16 +32,26 @@ from ..version import __version__
 from .base import Precision, Problem, RunSpec, Schedule
 from .processes import ProcessesError, processes, set_processes
 
-# A process waits for the first as long as that measures and writes; one that is gone is noticed at once.
-_PATIENCE = timedelta(days=2)
+# A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached,
+# is given up after so many seconds, unless this variable has another number.
+_PATIENCE, _VARIABLE = 600.0, "ULTRAHYPERBOLIC_TIMEOUT"
+# How often in that time the first process says that it is there.
+_PULSES = 4
 # What is said, to which engine, and up to so many numbers.
 _HEADER = 2 + 7
 _NO_SCHEDULE = Schedule.constant(1, temperature=1.0, step=1.0)
 _numbers = itertools.count()
+_speaking = threading.Lock()
+
+
+class _Connection:
+    headers: dist.ProcessGroup | None = None
+    lost = ""
+    """What went wrong: nothing is sent after that, which would only be waited for again."""
 
 
 class ConnectionLostError(RuntimeError):
-    """Another process of the training is gone."""
+    """Another process of the training is gone, or does not answer."""
 
 
 class Say(IntEnum):
@@ -51,6 +63,7 @@ class Say(IntEnum):
     PASS = 3
     ADVANCE = 4
     EVALUATE = 5
+    WAIT = 6
 
 
 class Setup(NamedTuple):
@@ -93,30 +106,54 @@ class Opening(NamedTuple):
 def joined() -> Iterator[None]:
     """Be the first of the processes that torchrun has started, and let the others go in the end."""
     join()
+    over = threading.Event()
+    pulse = threading.Thread(target=_say_wait, args=(over,), daemon=True)
+    pulse.start()
     try:
         yield
     finally:
+        over.set()
+        pulse.join()
         with suppress(ConnectionLostError):  # who is gone needs no telling
             say(Say.LEAVE)
         part()
 
 
+def _say_wait(over: threading.Event) -> None:
+    """Tell the others that the first is there, whatever it is at, until that is over."""
+    while not over.wait(patience() / _PULSES):
+        with suppress(ConnectionLostError):  # which is for whoever asks for something
+            say(Say.WAIT)
+
+
+def patience() -> float:
+    """For how many seconds a process that does not answer is waited for."""
+    text = os.environ.get(_VARIABLE, str(_PATIENCE))
+    with suppress(ValueError):
+        if 0.0 < float(text) < 1e9:
+            return float(text)
+    raise ProcessesError(f"{_VARIABLE} must be a number of seconds above 0, got {text!r}")
+
+
 def join() -> None:
     """Meet the other processes."""
-    store, rank, world = next(rendezvous("env://", timeout=_PATIENCE))
+    longest = timedelta(seconds=patience())
+    store, rank, world = next(rendezvous("env://", timeout=longest))
     # The launcher's store outlives a restart: what processes that are gone have written there is not for us.
     attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
     own = dist.PrefixStore(f"ultrahyperbolic/{attempt}", store)  # type: ignore[attr-defined]  # documented all the same
     backends = "cpu:gloo"
     if torch.cuda.is_available() and dist.is_nccl_available():
         backends += ",cuda:nccl"  # which connects nothing before it is used
-    dist.init_process_group(backends, store=own, rank=rank, world_size=world, timeout=_PATIENCE)
+    dist.init_process_group(backends, store=own, rank=rank, world_size=world, timeout=longest)
+    _Connection.headers, _Connection.lost = dist.new_group(backend="gloo", timeout=longest), ""
     set_processes(dist.get_world_size())
 
 
 def part() -> None:
     """Be alone again."""
     set_processes(1)
+    _Connection.headers = None
     dist.destroy_process_group()
 
 
@@ -161,23 +198,26 @@ def connection() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        words = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ConnectionLostError(f"another process of this training is gone ({words})") from None
+        words = _Connection.lost = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConnectionLostError(f"another process of this training is gone or does not answer ({words})") from None
 
 
 def say(what: Say, *numbers: float) -> None:
     """Tell all others something; the first number is that of an engine."""
     header = torch.zeros(_HEADER, dtype=torch.float64)
     header[: 1 + len(numbers)] = torch.tensor([float(what), *numbers], dtype=torch.float64)
-    with connection():
-        dist.broadcast(header, 0)
+    with _speaking, connection():
+        if _Connection.lost:
+            raise RuntimeError(_Connection.lost)
+        dist.broadcast(header, 0, group=_Connection.headers)
 
 
 def hear() -> tuple[Say, int, list[float]]:
     """What the first process says: what it is about, the number of an engine, and numbers for that."""
-    header = torch.zeros(_HEADER, dtype=torch.float64)
-    with connection():
-        dist.broadcast(header, 0)
+    header = torch.full((_HEADER,), float(Say.WAIT), dtype=torch.float64)
+    while header[0] == Say.WAIT:
+        with connection():
+            dist.broadcast(header, 0, group=_Connection.headers)
     what, engine, *numbers = header.tolist()
     return Say(int(what)), int(engine), numbers
 

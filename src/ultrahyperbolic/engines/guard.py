@@ -38,7 +38,7 @@ class _Guard:
         sound &= _finite(state.offsets) & _finite(state.best_offsets)
         best = state.record["best_loss"]
         comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
-        for run in np.flatnonzero(~state.done & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
+        for run in np.flatnonzero(~state.resting & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
             if not (np.isfinite(state.best[run]).all() and np.isfinite(state.best_offsets[run]).all()):
                 state.best[run], state.best_offsets[run] = self.start[run], 0.0
                 state.record["best_loss"][run], state.record["best_iteration"][run] = np.inf, -1.0

@@ -94,6 +94,16 @@ def from_samples(
     return FromSamples({name: value for name, value in measures.items() if not math.isnan(value)}, delta)
 
 
+def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold) -> Floats:
+    """[n] δ of points [n, d], estimated in a moment: from the fewest nodes that any estimate takes."""
+    rng = np.random.default_rng(0)
+    drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
+    table, found = _Table(points, kernel_space(manifold, "geodesic"), None), _Found(graph, components(graph), rng)
+    for some in np.array_split(drawn, math.ceil(len(drawn) * graph.n_nodes / _AT_ONCE)):
+        found.add_delta(some, table.rows(some))
+    return found.delta()
+
+
 class _Table:
     """Distances of some nodes to all."""
 

@@ -185,7 +185,10 @@ class LevelSet(Manifold):
     # --- membership ---------------------------------------------------------------------------------------------
 
     def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_0 > 0 for q = 0 (default 1e-10, float32 2e-5)."""
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_0 > 0 for q = 0 (default 1e-10, float32 2e-5).
+
+        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one for each row.
+        """
         validate(self.ambient_dim, x=x)
         tolerance = default_tolerance(x.dtype, tolerance)
         check = membership.all_finite(x=x)

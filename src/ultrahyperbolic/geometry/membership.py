@@ -9,6 +9,8 @@ from ..checks import format_number
 from .arguments import Check, check_finite, first_row, format_row, row_name
 
 _OK = Check(True, "")
+# ‖x‖² in units of |β| and of the dtype's roundoff, beyond which ⟨x, x⟩ = β and ⟨x, x⟩ = 0 cannot be told apart.
+_HIDING = 8.0
 
 
 def all_finite(**tensors: Tensor) -> Check:
@@ -21,9 +23,20 @@ def all_finite(**tensors: Tensor) -> Check:
 
 
 def on_quadric(x: Tensor, square: Tensor, beta: float, tolerance: float | Tensor) -> Check:
-    """|⟨x, x⟩ - β| <= tolerance · max(‖x‖², |β|), with square = ⟨x, x⟩ [...]."""
-    residual = (square - beta).abs()
-    off = residual > tolerance * x.square().sum(-1).clamp_min(abs(beta))
+    """|⟨x, x⟩ - β| <= tolerance · max(‖x‖², |β|), with square = ⟨x, x⟩ [...], and ‖x‖² not so large that it hides β.
+
+    The latter unless each row has a tolerance of its own, which then says how much of β may be hidden.
+    """
+    residual, size = (square - beta).abs(), x.square().sum(-1)
+    far = size * torch.finfo(x.dtype).eps > _HIDING * abs(beta)
+    if far.any() and not isinstance(tolerance, Tensor):
+        row = first_row(far)
+        return Check(
+            False,
+            f"{row_name('x', row)} is too far out: ‖x‖ = {x[row].norm().item():.3g}, where rounding in {x.dtype} "
+            f"hides whether ⟨x, x⟩ is beta = {format_number(beta)}",
+        )
+    off = residual > tolerance * size.clamp_min(abs(beta))
     if not off.any():
         return _OK
     row = first_row(off)

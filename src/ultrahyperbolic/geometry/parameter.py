@@ -17,7 +17,8 @@ class ManifoldTensor(Tensor):
     """A tensor [..., d] whose rows are points of ``manifold``; that is checked when it is made.
 
     What is computed from it is a plain tensor. Copies (``clone``, ``to``, ``deepcopy``, pickles) keep the manifold,
-    ``detach`` does not: a ``state_dict`` holds plain tensors, which every program can load.
+    ``detach`` does not: a ``state_dict`` holds plain tensors, which every program can load. Points that get more digits
+    by ``double``, are brought onto the manifold again: rounded to fewer they are off it by more than the new ones.
 
     >>> from ultrahyperbolic import PseudoHyperboloid
     >>> M = PseudoHyperboloid(2, 1)
@@ -45,6 +46,10 @@ class ManifoldTensor(Tensor):
         """As ``Tensor.to``, on the same manifold."""
         return _follow(self, super().to(*args, **kwargs))  # type: ignore[call-overload]
 
+    def double(self) -> ManifoldTensor:
+        """As ``Tensor.double``, on the same manifold."""
+        return self.to(torch.float64)
+
     def clone(self, *, memory_format: torch.memory_format | None = None) -> ManifoldTensor:
         """As ``Tensor.clone``, on the same manifold."""
         return _follow(self, super().clone(memory_format=memory_format))
@@ -71,7 +76,7 @@ class ManifoldTensor(Tensor):
 
 
 class ManifoldParameter(ManifoldTensor, nn.Parameter):
-    """A parameter [..., d] whose rows are points of a manifold: our optimisers move it there, along -χ.
+    """A parameter [..., d] whose rows are points of a manifold: our optimisers move it there.
 
     It keeps its manifold through ``.to`` of its module, ``load_state_dict``, ``deepcopy``, pickles and
     ``DistributedDataParallel``. A manifold that is also an attribute of the module is moved and saved with it.
@@ -103,6 +108,8 @@ def _follow(of: ManifoldTensor, result: Tensor) -> ManifoldTensor:
     """A result on the same manifold, within its graph; the tensor itself where torch returned that."""
     if result is of:
         return of
+    if result.dtype.itemsize > of.dtype.itemsize:
+        result = of.manifold.phi(result)
     followed = result.as_subclass(ManifoldTensor)
     followed.manifold = of.manifold
     return followed

@@ -100,7 +100,10 @@ class PseudoSphere(Manifold):
         return -self.image.inner(*self._image_of(u=u, v=v), keepdim=keepdim)
 
     def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_{q+1} > 0 for p = 1 (default 1e-10, float32 2e-5)."""
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_{q+1} > 0 for p = 1 (default 1e-10, float32 2e-5).
+
+        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one for each row.
+        """
         validate(self.ambient_dim, x=x)
         tolerance = default_tolerance(x.dtype, tolerance)
         check = membership.all_finite(x=x)

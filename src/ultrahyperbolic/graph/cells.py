@@ -71,5 +71,13 @@ def has_header(table: Table) -> bool:
     return len(first) > 1 and all(k in words and mostly_numbers(rest, k) for k in ends)
 
 
+def may_be_header(table: Table) -> bool:
+    """Whether the first row may name the columns, for all that these rows tell: no cell of it occurs again below it."""
+    first, rest = [cell.strip() for cell in table[0]], table[1:]
+    return not any(
+        holds_quantities([cell]) or cell in distinct_values(rest, column) for column, cell in enumerate(first)
+    )
+
+
 def _cells(table: Table, column: int) -> list[str]:
     return [row[column] for row in table if column < len(row)]

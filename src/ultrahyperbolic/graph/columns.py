@@ -88,25 +88,28 @@ def choose_columns(
     """Positions of source, target and weight: as told, else by a known name, else by what the columns hold.
 
     The ends are then those of `find_ends`. The weight is the third column where it holds numbers; where the ends
-    were found elsewhere, the column that follows the first of them, past the other. ``names`` is ``None`` for a table
-    without a header, and ``values`` gives the distinct values of a column in the first rows.
+    are found elsewhere, the column that follows the first of them, past the other, also if they are told as well.
+    ``names`` is ``None`` for a table without a header, and ``values`` gives the distinct values of a column in the
+    first rows.
     """
     source, target, weight = wanted
     if width < 2:
         raise GraphError(f"{where}: one column; an edge needs two, the ids of its ends (is the delimiter right?)")
     known = [fold_name(name) for name in names or ()]
     ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
-    first, second, usual = 0, 1, 2
     if ends is not None:
-        first = first if source is not None else _only(ends[0], known, where)
-        second = second if target is not None else _only(ends[1], known, where)
-    elif source is None and target is None:
+        first = known.index(ends[0]) if source is not None else _only(ends[0], known, where)
+        second = known.index(ends[1]) if target is not None else _only(ends[1], known, where)
+    else:
         first, second = find_ends(width, values)
-        usual = first + 1 + (second == first + 1)
+    found = {first, second}
     if source is not None:
         first = _find(source, names, width, where)
     if target is not None:
         second = _find(target, names, width, where)
+    usual = 2
+    if ends is None and found == {first, second}:
+        usual = min(found) + 1 + (max(found) == min(found) + 1)
     if first == second:
         raise GraphError(f"{where}: source and target are the same column: name two")
     if weight is False:

@@ -5,14 +5,22 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from .cells import Table, decimal_point, distinct_values, has_decimal_commas, has_header, mostly_numbers
+from .cells import (
+    Table,
+    decimal_point,
+    distinct_values,
+    has_decimal_commas,
+    has_header,
+    may_be_header,
+    mostly_numbers,
+)
 from .columns import SAMPLE_ROWS, fold_name
 from .errors import GraphError
 from .limits import COLUMNS
-from .streams import open_bytes, raw_lines
+from .streams import not_decoded, open_bytes, raw_lines
 
 WHITESPACE = "whitespace"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -39,6 +47,8 @@ class Dialect:
     sample: Table  # the first rows, without the header
     start: tuple[int, int] = (0, 0)  # bytes and lines before the table
     point: str = "."  # before the decimals of weights
+    encoding: str | None = None  # of the file, where it is not UTF-8
+    first_row: Sequence[str] | None = None  # where it may be a header, which only the whole file can tell
 
     @property
     def separator(self) -> str:
@@ -58,17 +68,27 @@ class Dialect:
         return distinct_values(self.sample, column)
 
 
-def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: str, nodes: bool = False) -> Dialect:
+def sniff(
+    path: str,
+    *,
+    delimiter: str | None,
+    header: bool | None,
+    comments: str,
+    encoding: str | None = None,
+    names: Collection[object] = (),
+    nodes: bool = False,
+) -> Dialect:
     """How the file writes its table, from its first lines and what the caller says.
 
-    In a list of ``nodes`` whitespace does not divide, and one column is enough.
+    A first row that has all ``names`` of columns which the caller gives is a header. In a list of ``nodes`` whitespace
+    does not divide, and one column is enough.
     """
     is_character = delimiter is None or (len(delimiter) == 1 and delimiter.isascii() and delimiter not in '"\r\n\0')
     if not is_character and delimiter != WHITESPACE:
         raise GraphError(
             f"delimiter must be one character or {WHITESPACE!r}, got {delimiter!r}; one of ASCII, no quote"
         )
-    with open_bytes(path) as stream:
+    with open_bytes(path, encoding) as stream:
         sample = stream.read(_SAMPLE)
         whole = not stream.read(1)
     lines = _sample_lines(sample, whole, path, comments)
@@ -97,8 +117,12 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
         table.pop()  # a quoted field may go on
     if (widest := max(map(len, table))) > COLUMNS:
         raise GraphError(f"{path}: {widest} columns or more, and at most {COLUMNS} are read: no list of edges")
+    first_row = [cell.strip() for cell in table[0]]
+    is_open = False
     if header is None:
-        header = has_header(table) or (nodes and _names_nodes(table[0]))
+        is_named = bool(names) and all(name in first_row for name in names)
+        header = is_named or has_header(table) or (nodes and _names_nodes(table[0]))
+        is_open = not header and not nodes and may_be_header(table)
     body = table[1:] if header else table
     if not body:
         raise GraphError(f"{path}: nothing in it but a header")
@@ -107,9 +131,11 @@ def sniff(path: str, *, delimiter: str | None, header: bool | None, comments: st
         delimiter,
         comments,
         quoted=b'"' in sample,
-        header=[name.strip() for name in table[0]] if header else None,
+        header=first_row if header else None,
         width=Counter(map(len, body)).most_common(1)[0][0],
         sample=body,
+        encoding=encoding,
+        first_row=first_row if is_open else None,
     )
     if header and len(table[0]) != dialect.width:
         line, names = next(records(dialect))
@@ -126,7 +152,7 @@ def _names_nodes(row: Sequence[str]) -> bool:
 def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:
     """The lines of the sample that are no comments and not empty; the last only if it is complete."""
     if sample.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise GraphError(f"{path}: the text is UTF-16: convert it to UTF-8")
+        raise GraphError(f"{path}: the text is UTF-16: say so (encoding='utf-16', --encoding utf-16)")
     if b"\0" in sample:
         raise GraphError(f"{path}: not a text file, nor Parquet, GraphML or Matrix Market")
     lines = sample.removeprefix(BYTE_ORDER_MARK).split(b"\n")
@@ -166,7 +192,7 @@ def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
     pattern = comment_pattern(dialect.comments)
 
     def lines() -> Iterator[str]:
-        for number, line in enumerate(raw_lines(dialect.path), 1):
+        for number, line in enumerate(raw_lines(dialect.path, dialect.encoding), 1):
             if number <= dialect.start[1]:
                 continue
             if number == 1:
@@ -179,7 +205,7 @@ def records(dialect: Dialect) -> Iterator[tuple[int, list[str]]]:
                 try:
                     yield line.decode() + "\n"
                 except UnicodeDecodeError:
-                    raise GraphError(f"{dialect.path}, line {number}: not UTF-8: convert the file to UTF-8") from None
+                    raise not_decoded(dialect.path, number, "UTF-8") from None
 
     try:
         for row in csv.reader(lines(), delimiter=dialect.separator):

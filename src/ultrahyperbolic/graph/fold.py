@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NoReturn
 
@@ -37,6 +37,16 @@ def policy_words(policy: str) -> str:
     'self loops dropped'
     """
     return _WORDS.get(policy, policy.replace("_", " "))
+
+
+def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | None:
+    """The line that is said of a graph whose directions were dropped.
+
+    >>> said_of_directions("mails.graphml", {"asymmetric_pairs_summed": 3})
+    'mails.graphml: directions dropped, asymmetric pairs summed: 3'
+    """
+    policy = "asymmetric_pairs_summed"
+    return f"{graph or 'the graph'}: {policy_words(policy)}: {policies[policy]}" if policy in policies else None
 
 
 def fold(rows: Rows, kind: Kind, rules: Rules) -> tuple[Ints, Floats, dict[str, int]]:

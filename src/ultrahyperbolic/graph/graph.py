@@ -19,9 +19,9 @@ from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError, need
 from .fingerprint import fingerprint_of
 from .fold import fold, invert_distances, policy_words
-from .ids import NodeIds, distinct_ids
+from .ids import NodeIds, check_texts, distinct_ids
 from .prepared import Prepared
-from .rows import Floats, Ints, Kind, Number, Repeated, Rows, Rules, sorted_distinct
+from .rows import Floats, Ints, Kind, Number, Repeated, Rows, Rules, check_edges, sorted_distinct
 
 if TYPE_CHECKING:
     import networkx
@@ -43,7 +43,7 @@ class Graph(Adapters, Prepared):
     edges
         [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each edge once.
     weights
-        [m] the weight of each edge.
+        [m] the weight of each edge. Arrays that can be written to are copied.
     labels
         A label for some or all ids, or ``None``.
     policies
@@ -76,11 +76,23 @@ class Graph(Adapters, Prepared):
     def __post_init__(self) -> None:
         if not isinstance(self.ids, NodeIds):
             object.__setattr__(self, "ids", NodeIds(self.ids))
-        object.__setattr__(self, "edges", _frozen(self.edges, np.int64))
-        object.__setattr__(self, "weights", _frozen(self.weights, np.float64))
+        object.__setattr__(self, "edges", _owned(self.edges, np.int64))
+        object.__setattr__(self, "weights", _owned(self.weights, np.float64))
         if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
             raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
+        check_edges(self.edges, self.weights, len(self.ids), self._name)
         object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        """Refuse here what could not be saved later, after a training."""
+        if self.ids.is_listed:
+            check_texts(self.ids, "id", self._name)
+        check_texts((self.labels or {}).values(), "label", self._name)
+        check_texts(self.attributes, "name of an attribute", self._name)
+        for attribute, values in self.attributes.items():
+            if values.dtype == object:
+                check_texts(values.tolist(), attribute, self._name)
 
     # Constructors
 
@@ -189,6 +201,7 @@ class Graph(Adapters, Prepared):
         elif rows.weights is not None:
             warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
         edges, weights, counts = fold(rows, kind, rules)
+        edges.flags.writeable = weights.flags.writeable = False  # nobody else has them: no copy is needed
         return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name, columns)
 
     def with_nodes(
@@ -368,6 +381,12 @@ def _frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
     array: NDArray[Number] = np.ascontiguousarray(values, dtype=dtype)
     array.flags.writeable = False
     return array
+
+
+def _owned(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
+    """The values as nobody else can change them: a copy, unless they are read-only already."""
+    is_free = isinstance(values, np.ndarray) and values.flags.writeable
+    return _frozen(np.array(values, dtype=dtype) if is_free else values, dtype)
 
 
 def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> dict[str, int]:

@@ -119,6 +119,8 @@ class _Handler:
                 raise self._fail(f"node {own!r} is declared twice: keep one of them")
             self._nodes[own] = len(self._nodes)
         elif tag == "edge":
+            if attributes.get("directed") == "true":  # though others need not be
+                self.kind = "matrix"
             self._ends += [self._attribute(tag, attributes, "source"), self._attribute(tag, attributes, "target")]
             self._weights.append(self._default)
             self._lines.append(self.parser.CurrentLineNumber)

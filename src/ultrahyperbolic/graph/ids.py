@@ -63,6 +63,11 @@ class NodeIds(Sequence[Hashable]):
         """The ids as an Arrow array of text or whole numbers, where that is how they are kept."""
         return None if isinstance(self._values, (tuple, range)) else self._values
 
+    @property
+    def is_listed(self) -> bool:
+        """Whether the ids are kept as objects, of which nothing is known: not in Arrow's array, nor as a range."""
+        return isinstance(self._values, tuple)
+
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """The position of ``value``; ``ValueError`` where it is not a node."""
         position = self._find(value)
@@ -112,3 +117,16 @@ def distinct_ids(ids: Sequence[Hashable], name: str | None, *, once: bool = Fals
         again = next(node for node in ids if node in seen or seen.add(node))  # type: ignore[func-returns-value]
         raise GraphError(f"{name or 'the ids'}: id {again!r} is given more than once: keep one of them")
     return {node: k for k, node in enumerate(order)}
+
+
+def check_texts(values: Iterable[object], what: str, name: str) -> None:
+    """Refuse text with half a character, as JSON may hold it: UTF-8 has none, and so no file could keep it."""
+    texts = [value for value in values if isinstance(value, str)]
+    try:
+        "".join(texts).encode()
+    except UnicodeEncodeError:
+        wrong = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
+        raise GraphError(
+            f"{name}: the {what} {wrong!r} holds half a character (a lone surrogate), "
+            "which no file can keep: correct it"
+        ) from None

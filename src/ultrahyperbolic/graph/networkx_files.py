@@ -15,7 +15,7 @@ from xml.parsers import expat
 from .columns import fold_name
 from .errors import GraphError, need
 from .limits import DEPTH, ID, OBJECTS
-from .streams import open_bytes
+from .streams import not_decoded, open_bytes
 
 if TYPE_CHECKING:
     import networkx
@@ -43,10 +43,10 @@ def format_of(path: str, start: bytes) -> Format | None:
     return "GEXF" if b"<gexf" in start and _root(start) == "gexf" else None
 
 
-def read_networkx_file(path: str, format: Format) -> networkx.Graph:
+def read_networkx_file(path: str, format: Format, encoding: str | None = None) -> networkx.Graph:
     """The graph of a file, directed where the file says so, with an edge for each of its edges."""
     nx = need("networkx", f"{path}: reading {format}")
-    with open_bytes(path, part=OBJECTS) as stream:
+    with open_bytes(path, encoding, part=OBJECTS) as stream:
         data: bytes = stream.read()
     with _named(path, format):
         graph = {"GML": _read_gml, "GEXF": _read_gexf, "JSON": _read_node_link}[format](nx, path, data)
@@ -88,7 +88,7 @@ def _read_gml(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise GraphError(f"{path}, line {line}: not UTF-8: convert the file to UTF-8") from None
+        raise not_decoded(path, line, "UTF-8") from None
     # By id: a label need not be there, nor be of one node alone.
     return nx.parse_gml((line.removesuffix("\r") for line in text.split("\n")), label="id")
 

@@ -32,10 +32,10 @@ class NodeList(NamedTuple):
     """Further columns, one value per node; None where there is no table."""
 
 
-def read_nodes(nodes: Nodes, comments: str, check: Callable[[str], None]) -> NodeList:
+def read_nodes(nodes: Nodes, comments: str, encoding: str | None, check: Callable[[str], None]) -> NodeList:
     """Nodes from whatever a list of them may be given as; ``check`` is asked before a file is opened."""
     if isinstance(nodes, (str, os.PathLike)):
-        return _of_columns(*_read_file(os.fspath(nodes), comments, check))
+        return _of_columns(*_read_file(os.fspath(nodes), comments, encoding, check))
     if hasattr(nodes, "to_pandas"):
         table = cast("pyarrow.Table", nodes)
         return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
@@ -47,7 +47,7 @@ def read_nodes(nodes: Nodes, comments: str, check: Callable[[str], None]) -> Nod
 
 
 def _read_file(
-    path: str, comments: str, check: Callable[[str], None]
+    path: str, comments: str, encoding: str | None, check: Callable[[str], None]
 ) -> tuple[Sequence[str] | None, list[Sequence[object] | ArrayLike]]:
     """The names of the columns of a file, where it has any, and the columns."""
     check(path)
@@ -56,7 +56,7 @@ def _read_file(
     if is_parquet:
         table = read_parquet(path, lambda schema: schema.names)
         return table.column_names, [column.to_pylist() for column in table.columns]
-    dialect = sniff(path, delimiter=None, header=None, comments=comments, nodes=True)
+    dialect = sniff(path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True)
     compute = need("pyarrow.compute", "reading a file")
     texts, _ = read_columns(dialect, range(dialect.width))
     trimmed = [compute.utf8_trim_whitespace(text).to_pylist() for text in texts]

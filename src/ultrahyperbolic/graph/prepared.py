@@ -1,4 +1,4 @@
-"""Prepared graphs: a folder from which a graph is there at once, its arrays mapped into memory and not read.
+"""Prepared graphs: a folder from which a graph is there at once, its arrays mapped into memory and not copied.
 
 ``graph.json`` says what the graph is, and of every other file its size and sha256: ``edges.npy`` and ``weights.npy``
 are arrays of numpy, ``nodes.arrow`` is a table with ids, labels and attributes. All of them are written, or none.
@@ -108,8 +108,8 @@ class Prepared(ABC):
     def load(cls, folder: str | os.PathLike[str], *, check: bool = True) -> Self:
         """The graph that `save` wrote, its arrays mapped into memory: pages of them are read when they are used.
 
-        ``check`` compares every file with its sha256, at some hundred MB a second. `GraphError` where something is
-        missing, damaged, or written by a newer version.
+        ``check`` compares every file with its sha256, at some hundred MB a second. Edges and weights are looked at in
+        any case. `GraphError` where something is missing, damaged, or written by a newer version.
         """
         path = Path(folder)
         if not is_prepared(path):
@@ -132,7 +132,11 @@ class Prepared(ABC):
                 raise ValueError("its counts differ")
             named = header["columns"]
             columns = None if named is None else Columns(*named)
-            found = cast("Any", cls)(ids, edges, weights, labels, header["policies"], str(path), columns, attributes)
+            make = cast("Any", cls)
+            try:
+                found = make(ids, edges, weights, labels, header["policies"], str(path), columns, attributes)
+            except GraphError as error:
+                raise ValueError(str(error).removeprefix(f"{path}: ")) from None
             # It is known, and takes as long to find as all else together.
             found.__dict__["fingerprint"] = str(header["fingerprint"])
             return cast("Self", found)
@@ -177,11 +181,10 @@ def _nodes(ids: NodeIds, labels: Mapping[Hashable, object] | None, attributes: A
     kind, column = _id_column(ids)
     columns = {"id": column}
     if labels is not None:
-        texts = [None if (label := labels.get(node)) is None else _clean(label) for node in ids]
+        texts = [None if (label := labels.get(node)) is None else str(label) for node in ids]
         columns["label"] = pa.array(texts, pa.string())
     for name, values in attributes.items():
-        is_text = values.dtype == object
-        columns[f"={name}"] = pa.array([_clean(v) for v in values], pa.string()) if is_text else pa.array(values)
+        columns[f"={name}"] = pa.array(values, pa.string() if values.dtype == object else None)
     return kind, pa.table(columns)
 
 
@@ -192,21 +195,13 @@ def _id_column(ids: NodeIds) -> tuple[str, pyarrow.Array]:
         return ("text" if pa.types.is_string(known.type) else "integer"), known
     values = list(ids)
     if all(type(node) is str for node in values):
-        try:
-            return "text", pa.array(values, pa.string())
-        except UnicodeEncodeError:
-            pass  # half a character, which JSON writes by its number
+        return "text", pa.array(values, pa.string())
     if all(type(node) is int and -(2**63) <= node < 2**63 for node in values):
         return "integer", pa.array(values, pa.int64())
     try:
         return "json", pa.array([json.dumps(id_as_json(node)) for node in values], pa.string())
     except (TypeError, ValueError) as error:
         raise GraphError(f"the graph cannot be saved: {error}") from None
-
-
-def _clean(text: object) -> str:
-    """Text that UTF-8 has: half a character becomes a question mark."""
-    return str(text).encode("utf-8", "replace").decode()
 
 
 def _write_table(file: IO[bytes], table: pyarrow.Table) -> None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import re
 import stat
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
@@ -19,7 +21,7 @@ from .encode import encode_ends
 from .errors import GraphError, need
 from .graph import Graph
 from .graphml import read_graphml
-from .ids import NodeIds
+from .ids import NodeIds, check_texts
 from .limits import ID
 from .matrix_market import read_matrix_market
 from .networkx_files import Format, format_of, label_attribute, read_networkx_file, weight_attribute
@@ -53,6 +55,7 @@ def read_graph(
     target: Column | None = None,
     weight: Column | Literal[False] | None = None,
     comments: str = "#%",
+    encoding: str | None = None,
     nodes: Nodes | None = None,
     repeated: Repeated = "sum",
     asymmetric: Asymmetric = "sum",
@@ -77,7 +80,8 @@ def read_graph(
     delimiter
         Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Found where not given.
     header
-        Of text: whether the first row names the columns. Found where not given.
+        Of text: whether the first row names the columns. Found where not given. A row of words that only the whole
+        file shows to be a header, as its ends occur in no other row, is warned of.
     source, target
         The columns of the two ends, by name or by position from 0. Where not given: columns of known names
         (source and target, src and dst, from and to, ...), else the first two; but where one of these holds numbers or
@@ -88,6 +92,9 @@ def read_graph(
         of them, past the other. ``False``: every weight is 1.
     comments
         Of text: lines that begin with one of these characters are skipped. ``""`` where ids begin with them.
+    encoding
+        Of text and GML, and of a text file of ``nodes``: how it is encoded, such as ``"latin-1"``, ``"cp1252"`` or
+        ``"utf-16"``. UTF-8 where not given.
     nodes
         All nodes in the order wanted: a file or a table with ids in its first column, a mapping from id to label, or a
         list of ids. The label is in the column named label, name or title, else in the second. All other columns are
@@ -118,40 +125,43 @@ def read_graph(
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
     file = os.fspath(path)
+    check_texts([file], "file name", "the graph")
     if is_prepared(file):
         usual = {"comments": comments == "#%", "repeated": repeated == "sum", "asymmetric": asymmetric == "sum"}
         usual["weights_are_distances"] = not weights_are_distances
-        given = {"delimiter": delimiter, "header": header, "source": source, "target": target}
+        given = {"delimiter": delimiter, "header": header, "source": source, "target": target, "encoding": encoding}
         usual |= {name: value is None for name, value in (given | {"weight": weight, "nodes": nodes}).items()}
         return _load_prepared(file, [name for name, is_usual in usual.items() if not is_usual])
     wanted, rules = Wanted(source, target, weight), Rules(repeated, asymmetric, weights_are_distances)
     columns: dict[str, object] = {"source": source, "target": target}
     layout: dict[str, object] = {"delimiter": delimiter, "header": header}
+    coded: dict[str, object] = {"encoding": encoding}
     try:
         _check_file(file)
-        start = _first_bytes(file)
+        start = _first_bytes(file, encoding)
         if not start:
             raise GraphError(f"{file}: the file is empty")
         if start.startswith(b"PAR1"):
             if compression(file) is not None:
                 raise GraphError(f"{file}: a Parquet file that is compressed once more: decompress it first")
-            _refuse_options(file, "Parquet", layout)
+            _refuse_options(file, "Parquet", layout | coded)
             graph = _read_parquet(file, wanted, rules)
         elif start.startswith(b"%%MatrixMarket"):
-            _refuse_options(file, "Matrix Market", layout | columns)
+            _refuse_options(file, "Matrix Market", layout | columns | coded)
             graph = _read_matrix_market(file, weight, rules)
         elif (format := format_of(file, start)) is not None:
-            _refuse_options(file, format, layout | columns)
-            graph = _read_by_networkx(file, format, weight, rules)
+            _refuse_options(file, format, layout | columns | (coded if format != "GML" else {}))
+            graph = _read_by_networkx(file, format, encoding, weight, rules)
         elif _GRAPHML.match(start) or (_XML_SUFFIX.search(file) and start.lstrip().startswith(b"<")):
-            _refuse_options(file, "GraphML", layout | columns)
+            _refuse_options(file, "GraphML", layout | columns | coded)
             graph = _read_graphml(file, weight, rules)
         else:
-            dialect = sniff(file, delimiter=delimiter, header=header, comments=comments)
+            names = [column for column in wanted if isinstance(column, str)]
+            dialect = sniff(file, delimiter=delimiter, header=header, comments=comments, encoding=encoding, names=names)
             with _progress(file, progress) as advance:
                 graph = _read_text(dialect, wanted, rules, advance)
         if nodes is not None:
-            graph = graph.with_nodes(*read_nodes(nodes, comments, _check_file))
+            graph = graph.with_nodes(*read_nodes(nodes, comments, encoding, _check_file))
         if graph.n_nodes == 0:
             raise GraphError(f"{file}: no nodes found")
         return graph
@@ -181,9 +191,9 @@ def _check_file(path: str) -> None:
         raise GraphError(f"{path}: not a regular file: graphs are read more than once, so save it to a file first")
 
 
-def _first_bytes(path: str) -> bytes:
-    if compression(path) is not None:
-        with open_bytes(path) as stream:
+def _first_bytes(path: str, encoding: str | None) -> bytes:
+    if encoding is not None or compression(path) is not None:
+        with open_bytes(path, encoding) as stream:
             return bytes(stream.read(_START))
     with open(path, "rb") as file:
         return file.read(_START)
@@ -210,11 +220,27 @@ def _read_text(dialect: Dialect, wanted: Wanted, rules: Rules, advance: Callable
     else:
         i, j, weights, ids, comment_lines = encoded
     i, j, ids = _trim(i, j, ids)
+    if dialect.first_row is not None and weights is None and _is_header(i, j, len(ids)):
+        first_row = dialect.first_row
+        dialect = replace(dialect, header=first_row)
+        i, j, ids = i[1:] - 2, j[1:] - 2, ids[2:]
+        warnings.warn(
+            f"{dialect.path}: the first row, {first_row[first]!r} – {first_row[second]!r}, is taken for a header, as "
+            "both names occur in no other row; if it is a tie, say so (header=False, --no-header)",
+            stacklevel=3,
+        )
     counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
     rows = Rows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
     _check_ids(rows, ids)
     columns_named = columns_taken(dialect.header, chosen)
     return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
+
+
+def _is_header(i: Ints, j: Ints, n_nodes: int) -> bool:
+    """Whether the first row of a table of texts is a header: its ends are in no other row, as those of few ties are."""
+    once = np.bincount(i, minlength=n_nodes) + np.bincount(j, minlength=n_nodes) == 1
+    alone = once[i] & once[j]
+    return bool(alone[0]) and 2 * int(alone[1:].sum()) < len(i) - 1
 
 
 def _check_ids(rows: Rows, ids: pyarrow.StringArray) -> None:
@@ -286,9 +312,11 @@ def _read_graphml(path: str, weight: Column | Literal[False] | None, rules: Rule
     return Graph.from_rows(rows, kind=kind, rules=rules, weight_name=attribute or None, labels=labels, name=path)
 
 
-def _read_by_networkx(path: str, format: Format, weight: Column | Literal[False] | None, rules: Rules) -> Graph:
+def _read_by_networkx(
+    path: str, format: Format, encoding: str | None, weight: Column | Literal[False] | None, rules: Rules
+) -> Graph:
     attribute = _attribute(path, format, weight)
-    graph = read_networkx_file(path, format)
+    graph = read_networkx_file(path, format, encoding)
     return Graph.from_networkx(
         graph,
         weight=attribute if attribute is False else weight_attribute(graph, path, attribute),

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from .errors import GraphError
 from .ids import NodeIds
 
+_CHECKED = 1 << 20  # edges that are checked at a time
+
 Number = TypeVar("Number", np.int64, np.float64)
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -51,6 +53,26 @@ def check_option(name: str, value: object, allowed: object) -> None:
     words = get_args(allowed)
     if value not in words:
         raise GraphError(f"{name} must be one of {', '.join(map(repr, words))}, got {value!r}")
+
+
+def check_edges(edges: Ints, weights: Floats, n_nodes: int, name: str) -> None:
+    """Refuse edges [m, 2] and weights [m] that are not as compiled loops, which check nothing, trust them to be."""
+    for start in range(0, len(edges), _CHECKED):
+        before = max(start - 1, 0)
+        i, j = edges[before : start + _CHECKED].T
+        here = weights[start : start + _CHECKED]
+        outside = (i < 0) | (i >= j) | (j >= n_nodes)
+        if outside.any():
+            k = int(outside.argmax())
+            why = f"joins the nodes {i[k]} and {j[k]}: give positions i < j from 0 to {n_nodes - 1}"
+            raise GraphError(f"{name}: edge {before + k} (from 0) {why}")
+        if (disorder := (i[1:] < i[:-1]) | ((i[1:] == i[:-1]) & (j[1:] <= j[:-1]))).any():
+            k = before + int(disorder.argmax()) + 1
+            raise GraphError(f"{name}: edge {k} (from 0) does not come after the one before: sort them, each once")
+        if (wrong := ~((here > 0) & (here < np.inf))).any():
+            k = int(wrong.argmax())
+            why = f"weighs {here[k]:g}: a weight is a finite number above 0"
+            raise GraphError(f"{name}: edge {start + k} (from 0) {why}")
 
 
 def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:

@@ -1,12 +1,15 @@
-"""The bytes of a file, decompressed, and no more of them than its size may hold."""
+"""The bytes of a file, decompressed and in UTF-8, and no more of them than its size may hold."""
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from typing import Protocol, Self
 
 from .errors import GraphError, need
 from .limits import LINE, most_bytes
+
+_DECODED = 1 << 20  # bytes that are decoded at a time
 
 
 class Stream(Protocol):
@@ -28,15 +31,71 @@ def compression(path: str) -> str | None:
     return "gzip" if magic[:2] == b"\x1f\x8b" else "zstd" if magic == b"\x28\xb5\x2f\xfd" else None
 
 
-def open_bytes(path: str, *, part: int = 1) -> Stream:
-    """The bytes of a file, decompressed; of what a compressed file may hold, this part (a half for 2) is allowed."""
+def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> Stream:
+    """The bytes of a file, decompressed; of what a compressed file may hold, this part (a half for 2) is allowed.
+
+    Text in another ``encoding`` becomes UTF-8.
+    """
     pa = need("pyarrow", "reading a file")
     codec = compression(path)
     file = pa.OSFile(path)
-    if codec is None:
-        plain: Stream = file
-        return plain
-    return _Decompressed(path, file.size(), most_bytes(file.size()) // part, pa.CompressedInputStream(file, codec))
+    stream: Stream = file
+    if codec is not None:
+        most = most_bytes(file.size()) // part
+        stream = _Decompressed(path, file.size(), most, pa.CompressedInputStream(file, codec))
+    return stream if encoding is None else _Decoded(path, encoding, stream)
+
+
+def not_decoded(path: str, line: int, encoding: str) -> GraphError:
+    """What is said of bytes that are no text."""
+    return GraphError(
+        f"{path}, line {line}: not {encoding}: name the encoding of the file, for example encoding='latin-1' "
+        "(--encoding latin-1), or convert it to UTF-8"
+    )
+
+
+class _Decoded:
+    """Text in some encoding, as UTF-8."""
+
+    def __init__(self, path: str, encoding: str, stream: Stream) -> None:
+        try:
+            " ".encode(encoding)  # which also refuses what is no encoding of text
+            self._decoder = codecs.getincrementaldecoder(encoding)()
+        except (LookupError, ValueError):
+            raise GraphError(f"encoding {encoding!r} is not known: give one such as 'latin-1' or 'utf-16'") from None
+        self._path, self._encoding, self._stream = path, encoding, stream
+        self._ready, self._line, self._at_end = b"", 1, False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Free the file."""
+        self._stream.close()
+
+    def read(self, size: int = -1) -> bytes:
+        """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
+        parts = [self._ready]
+        while not self._at_end and (size < 0 or sum(map(len, parts)) < size):
+            parts.append(self._next())
+        data = b"".join(parts)
+        size = len(data) if size < 0 else size
+        data, self._ready = data[:size], data[size:]
+        return data
+
+    def _next(self) -> bytes:
+        block = self._stream.read(_DECODED)
+        self._at_end = not block
+        try:
+            data = self._decoder.decode(block, final=self._at_end).encode()
+        except UnicodeError as error:  # of a decoder, or half a character, which UTF-8 does not have
+            before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
+            raise not_decoded(self._path, self._line + before.count(b"\n"), self._encoding) from None
+        self._line += data.count(b"\n")
+        return data
 
 
 class _Decompressed:
@@ -69,10 +128,10 @@ class _Decompressed:
         return data
 
 
-def raw_lines(path: str) -> Iterator[bytes]:
-    """The lines of a file, decompressed."""
+def raw_lines(path: str, encoding: str | None = None) -> Iterator[bytes]:
+    """The lines of a file, decompressed and in UTF-8."""
     rest = b""
-    with open_bytes(path) as stream:
+    with open_bytes(path, encoding) as stream:
         while block := stream.read(LINE):
             *lines, rest = (rest + block).split(b"\n")
             yield from lines

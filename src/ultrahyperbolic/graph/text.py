@@ -155,7 +155,7 @@ class _CleanLines(io.RawIOBase):
         self.comment_lines = 0
         self._dialect = dialect
         self._advance = advance
-        self._stream = open_bytes(dialect.path)
+        self._stream = open_bytes(dialect.path, dialect.encoding)
         self._stream.read(dialect.start[0])
         self._comment = comment_pattern(dialect.comments)
         self._blocks = self.blocks()

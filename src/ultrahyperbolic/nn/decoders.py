@@ -23,7 +23,7 @@ class Decoder(nn.Module):
         temperature: float,
         dissimilarity: Dissimilarity,
         epsilon: float | None,
-        dtype: torch.dtype | None,
+        dtype: torch.dtype,
     ) -> None:
         super().__init__()
         require_manifold(manifold)
@@ -67,7 +67,7 @@ class LinkDecoder(Decoder):
     epsilon : float, optional
         Of the smoothed dissimilarity.
     dtype : torch.dtype, optional
-        Of r and t; torch's default.
+        Of r and t: float64, as points are.
 
     Examples
     --------
@@ -87,7 +87,7 @@ class LinkDecoder(Decoder):
         temperature: float = 1.0,
         dissimilarity: Dissimilarity = "geodesic",
         epsilon: float | None = None,
-        dtype: torch.dtype | None = None,
+        dtype: torch.dtype = torch.float64,
     ) -> None:
         super().__init__(manifold, temperature, dissimilarity, epsilon, dtype)
         if not (is_number(radius) and math.isfinite(radius)):
@@ -123,13 +123,13 @@ class ClassDecoder(Decoder):
     generator : torch.Generator or int, optional
         A generator or a seed for that.
     dtype : torch.dtype, optional
-        Of all parameters; torch's default.
+        Of all parameters: float64, as points are.
 
     Examples
     --------
     >>> import ultrahyperbolic as uh
     >>> M = uh.PseudoHyperboloid(3, 1)
-    >>> ClassDecoder(M, 7, dtype=torch.float64)(M.random(10, generator=0)).shape
+    >>> ClassDecoder(M, 7)(M.random(10, generator=0)).shape
     torch.Size([10, 7])
     """
 
@@ -143,7 +143,7 @@ class ClassDecoder(Decoder):
         epsilon: float | None = None,
         scale: float = 0.1,
         generator: torch.Generator | int | None = None,
-        dtype: torch.dtype | None = None,
+        dtype: torch.dtype = torch.float64,
     ) -> None:
         super().__init__(manifold, temperature, dissimilarity, epsilon, dtype)
         start = near_origin(check_count("classes", classes, 1), manifold, scale, generator, dtype)

@@ -45,7 +45,7 @@ class ManifoldEmbedding(nn.Module):
     generator : torch.Generator or int, optional
         A generator or a seed for the start.
     dtype, device : optional
-        Of the points; torch's default, as for every layer.
+        Of the points: float64 unless you say otherwise.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class ManifoldEmbedding(nn.Module):
         sparse: bool = False,
         scale: float = 0.1,
         generator: torch.Generator | int | None = None,
-        dtype: torch.dtype | None = None,
+        dtype: torch.dtype = torch.float64,
         device: torch.device | None = None,
     ) -> None:
         super().__init__()
@@ -93,10 +93,10 @@ class ManifoldEmbedding(nn.Module):
 
     @classmethod
     def from_embedding(
-        cls, embedding: Placed, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype | None = None
+        cls, embedding: Placed, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype = torch.float64
     ) -> Self:
         """The points of an `ultrahyperbolic.Embedding`, in the order of its ids."""
-        points = torch.tensor(embedding.points, dtype=torch.float64).to(dtype or torch.get_default_dtype())
+        points = torch.tensor(embedding.points, dtype=torch.float64).to(dtype)
         manifold = embedding.manifold
         return cls.from_points(manifold.phi(points), manifold, sparse=sparse, freeze=freeze)
 
@@ -119,10 +119,8 @@ def near_origin(
     manifold: Manifold,
     scale: float,
     generator: torch.Generator | int | None,
-    dtype: torch.dtype | None,
+    dtype: torch.dtype,
     device: torch.device | None = None,
 ) -> Tensor:
     """Points [num, d] at which a layer starts."""
-    return manifold.random_near_pole(
-        num, epsilon=scale, generator=generator, dtype=dtype or torch.get_default_dtype(), device=device
-    )
+    return manifold.random_near_pole(num, epsilon=scale, generator=generator, dtype=dtype, device=device)

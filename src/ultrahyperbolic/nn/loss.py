@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 from typing import Any, Self
 from weakref import WeakValueDictionary
@@ -182,10 +181,7 @@ def _sampled(points: Tensor, iteration: Tensor, which: list[int], settings: list
     number, seed, time, kind = which
     radius, temperature, epsilon = settings
     measure = Measure(KernelSpace(time, radius, kind), temperature, epsilon)
-    # In a thread of its own, which knows nothing of the caller's autograd and autocast: within an operator the former
-    # is off, and estimating needs it.
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(_SAMPLERS[number], points, seed, int(iteration), measure).result()
+    return _SAMPLERS[number](points, seed, int(iteration), measure)
 
 
 @_sampled.register_fake

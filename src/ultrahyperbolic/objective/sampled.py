@@ -198,13 +198,11 @@ class SampledLoss:
         local = Local(points[nodes], None if offsets is None else offsets[nodes], measure)
         table = self._table(draw, local, at_rows, at_columns)
         own, below = local.scores(at_ends.view(-1, 2)), local.scores(at_weaker.view(-1, 2))
-        leaves = [scores.values.requires_grad_() for scores in (own, below)] + [table.log_sums().requires_grad_()]
-        loss = self._loss(draw, *leaves)
-        pulls = torch.autograd.grad(loss, leaves)
-        for scores, pull in zip((own, below), pulls, strict=False):
-            local.add(scores, pull)
-        table.add(pulls[2])
-        return Estimate(loss.detach(), nodes, local.gradient, local.slopes)
+        loss, own_pulls, below_pulls, rest_pulls = self._loss(draw, own.values, below.values, table.log_sums())
+        local.add(own, own_pulls)
+        local.add(below, below_pulls)
+        table.add(rest_pulls)
+        return Estimate(loss, nodes, local.gradient, local.slopes)
 
     def class_sums(self, points: Tensor, draw: Draw, measure: Measure) -> tuple[Tensor, Tensor]:
         """The estimated Σ exp(-d/τ) over pairs without a tie, and over the ties weaker than each class [classes].
@@ -219,19 +217,35 @@ class SampledLoss:
         sums = torch.cat((scores.new_zeros(1), scores.cumsum(0))) * (self.m / len(draw.weaker))
         return rest, sums[torch.searchsorted(draw.weaker, self._starts)]
 
-    def _loss(self, draw: Draw, own: Tensor, below: Tensor, rest: Tensor) -> Tensor:
-        """The loss of the scores -d/τ of the batch's ties and of weaker ones, and the log sums over other pairs."""
+    def _loss(self, draw: Draw, own: Tensor, below: Tensor, rest: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """The loss of the scores -d/τ of the batch's ties and of weaker ones, and the log sums over other pairs.
+
+        With its derivative in each of the three.
+        """
+        weight = self.m / len(draw.ties)
         if self.scope == "graph":
             share = math.log(self.m / len(draw.weaker)) if self.sizes.scaled else 0.0
-            cumulative = torch.logcumsumexp(torch.cat((rest - share, below)), 0) + share
+            terms = torch.cat((rest - share, below))
+            cumulative = torch.logcumsumexp(terms, 0)
             first = self._starts[torch.searchsorted(self._starts, draw.ties, right=True) - 1]
-            compared = cumulative[torch.searchsorted(draw.weaker, first)]
+            last = torch.searchsorted(draw.weaker, first)
+            excess = cumulative[last] + share - own
+            pulls = weight * excess.sigmoid()
+            # A term is part of its sum and of all later ones: Σ pull · exp(term - sum), as one sum from the end.
+            at_sums = torch.zeros_like(terms).index_put_((last,), pulls, accumulate=True).log() - cumulative
+            at_terms = (terms + torch.logcumsumexp(at_sums.flip(0), 0).flip(0)).exp()
+            below_pulls, rest_pulls = at_terms[len(rest) :], at_terms[: len(rest)]
         else:
             row = torch.searchsorted(draw.rows, self._edges[draw.ties])
-            ties = torch.logsumexp(below.view(draw.weaker.shape) + draw.logs, 2)
-            compared = torch.logsumexp(torch.logaddexp(rest[row], ties), 1)
-        excess = compared - own
-        return torch.logaddexp(torch.zeros_like(excess), excess).sum() * (self.m / len(draw.ties))
+            scores, others = below.view(draw.weaker.shape) + draw.logs, rest[row]
+            compared = torch.logsumexp(torch.logaddexp(others, torch.logsumexp(scores, 2)), 1)
+            excess = compared - own
+            pulls = weight * excess.sigmoid()
+            below_pulls = (pulls[:, None, None] * (scores - compared[:, None, None]).exp()).view(-1)
+            at_others = pulls[:, None] * (others - compared[:, None]).exp()
+            rest_pulls = torch.zeros_like(rest).index_put_((row,), at_others, accumulate=True)
+        loss = torch.logaddexp(torch.zeros_like(excess), excess).sum() * weight
+        return loss, -pulls, below_pulls, rest_pulls
 
     def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> Table:
         """The pairs of a draw's rows and columns, which are at these places of the touched points."""

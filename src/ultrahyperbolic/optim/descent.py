@@ -74,6 +74,8 @@ class DescentState(NamedTuple):
     """Running gradient [..., d], tangent at the points; ``None`` where nothing is carried."""
     second_moment: Tensor | None = None
     """Running squares [..., d] of the gradient's coordinates, never negative."""
+    finite: Tensor | None = None
+    """Whether the gradient and the last step of each point [..., 1] were finite; where not, it has stayed."""
 
 
 def descent_step(
@@ -88,7 +90,7 @@ def descent_step(
     argument is modified.
 
     A point whose gradient is not finite, or whose move or moments overflow, stays where it is with what it carries:
-    nothing would be gained by making it NaN, and the other points move on.
+    nothing would be gained by making it NaN, and the other points move on. The new state says which.
     """
     _check_step(points, gradient, state, settings)
     manifold = settings.manifold
@@ -103,7 +105,8 @@ def descent_step(
     # φ removes the drift that rounding leaves, with a relative change of the order of the roundoff.
     if average is None:
         moved = manifold.phi(manifold.expmap(points, move))
-        return torch.where(_finite(moved), moved, points), new
+        finite = _finite(moved)
+        return torch.where(finite, moved, points), new._replace(finite=finite)
     moved, carried = manifold.expmap_transp(points, move, average)
     moved = manifold.phi(moved)
     carried = manifold.proju(moved, carried)
@@ -111,7 +114,8 @@ def descent_step(
     if new.second_moment is not None:
         finite = finite & _finite(new.second_moment)
         new = new._replace(second_moment=_where(finite, new.second_moment, state.second_moment))
-    return torch.where(finite, moved, points), new._replace(momentum=_where(finite, carried, state.momentum))
+    momentum = _where(finite, carried, state.momentum)
+    return torch.where(finite, moved, points), new._replace(momentum=momentum, finite=finite)
 
 
 def direction_of(points: Tensor, gradient: Tensor, settings: DescentSettings) -> tuple[Tensor, float]:
@@ -142,7 +146,7 @@ def _check_step(points: Tensor, gradient: Tensor, state: DescentState, settings:
         if not isinstance(value, kind):
             raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
     tensors = {"points": points, "gradient": gradient}
-    tensors |= {name: moment for name, moment in zip(state._fields[1:], state[1:], strict=True) if moment is not None}
+    tensors |= {name: moment for name, moment in zip(state._fields[1:3], state[1:3], strict=True) if moment is not None}
     validate(settings.manifold.ambient_dim, **tensors)
 
 

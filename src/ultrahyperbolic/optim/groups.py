@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, MutableMapping, Sequence
 from types import EllipsisType
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.utils import get_total_norm
 from torch.optim.adam import adam
 from torch.optim.sgd import sgd
 
@@ -21,7 +22,22 @@ _SMALL = 1 << 16
 _MOMENTS = ("momentum", "second_moment")
 
 
-def step_points(params: Sequence[Tensor], states: States, settings: DescentSettings) -> None:
+class Stepped(NamedTuple):
+    """Parameters [..., d] that were moved together."""
+
+    params: list[Tensor]
+    finite: Tensor
+    """Whether each of their rows [..., 1] had a finite step."""
+
+    def overflowing(self) -> Tensor:
+        """The first parameter with a row whose step was not finite, where there is one."""
+        if len(self.params) == 1:
+            return self.params[0]
+        parts = torch.split(self.finite.view(-1), [param.numel() // param.shape[-1] for param in self.params])
+        return next(param for param, part in zip(self.params, parts, strict=True) if not part.all())
+
+
+def step_points(params: Sequence[Tensor], states: States, settings: DescentSettings) -> list[Stepped]:
     """One descent step for parameters [..., d] of one manifold and settings; small ones are moved together."""
     together: dict[tuple[object, ...], list[Tensor]] = defaultdict(list)
     for param in params:
@@ -31,14 +47,15 @@ def step_points(params: Sequence[Tensor], states: States, settings: DescentSetti
         carries = tuple(name in stored for name in _MOMENTS)
         key = (param,) if apart else (param.dtype, param.device, stored.get("step", 0), *carries)
         together[key].append(param)
-    for bucket in together.values():
-        if len(bucket) == 1:
-            _step_one(bucket[0], states[bucket[0]], settings)
-        else:
-            _step_joined(bucket, states, settings)
+    return [
+        _step_one(bucket[0], states[bucket[0]], settings)
+        if len(bucket) == 1
+        else _step_joined(bucket, states, settings)
+        for bucket in together.values()
+    ]
 
 
-def _step_one(param: Tensor, stored: dict[str, Any], settings: DescentSettings) -> None:
+def _step_one(param: Tensor, stored: dict[str, Any], settings: DescentSettings) -> Stepped:
     gradient, rows = _rows(param)
     moments = {name: stored[name][rows] if name in stored else None for name in _MOMENTS}
     state = DescentState(stored.get("step", 0), **moments)
@@ -49,9 +66,10 @@ def _step_one(param: Tensor, stored: dict[str, Any], settings: DescentSettings) 
         moment = getattr(state, name)
         if moment is not None:
             stored.setdefault(name, torch.zeros_like(param.detach()))[rows] = moment
+    return _stepped([param], state)
 
 
-def _step_joined(params: list[Tensor], states: States, settings: DescentSettings) -> None:
+def _step_joined(params: list[Tensor], states: States, settings: DescentSettings) -> Stepped:
     """The rows of all as one table: every row moves by itself, so the result is that of single steps."""
     d = settings.manifold.ambient_dim
     counts = [param.numel() // d for param in params]
@@ -76,6 +94,12 @@ def _step_joined(params: list[Tensor], states: States, settings: DescentSettings
         if moment is not None:
             for param, part in zip(params, shared_out(moment), strict=True):
                 states[param][name] = part.clone()
+    return _stepped(params, state)
+
+
+def _stepped(params: list[Tensor], state: DescentState) -> Stepped:
+    assert state.finite is not None  # a step says so
+    return Stepped(params, state.finite)
 
 
 def _rows(param: Tensor) -> tuple[Tensor, EllipsisType | Tensor]:
@@ -186,6 +210,12 @@ def adam_step(
         eps=eps,
         maximize=False,
     )
+
+
+def largest(tensors: Iterable[Tensor]) -> Tensor:
+    """The largest absolute value among all numbers, a scalar: NaN where one is."""
+    values = [tensor._values() if tensor.is_sparse else tensor for tensor in tensors]
+    return get_total_norm([value for value in values if value.numel()], torch.inf)
 
 
 def check_lr(lr: float | Tensor) -> None:

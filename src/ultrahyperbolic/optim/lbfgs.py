@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..geometry import Manifold
 from ..geometry.manifold import Quadric
-from ..rounding import dot
+from ..rounding import dot, root
 
 # Armijo's and Wolfe's constants, those of every textbook.
 _SUFFICIENT, _FLATTER = 1e-4, 0.9
@@ -172,10 +172,10 @@ def _pulled_back(z: Tensor, gradient: Tensor, quadric: Quadric) -> Tensor:
     if quadric.time == 0:
         return gradient
     (time, space), (of_time, of_space) = ((v[..., : quadric.time], v[..., quadric.time :]) for v in (z, gradient))
-    reach = (-quadric.beta + _sum(space * space)).sqrt()
+    reach = root(-quadric.beta + _sum(space * space))
     if quadric.time == 1:  # the upper sheet, whatever t is
         return torch.cat((torch.zeros_like(time), of_space + of_time / reach * space), dim=-1)
-    length = _sum(time * time).sqrt()
+    length = root(_sum(time * time))
     unit = time / length
     along = _sum(of_time * unit)
     return torch.cat((reach / length * (of_time - along * unit), of_space + along / reach * space), dim=-1)
@@ -186,17 +186,17 @@ def _onto(z: Tensor, quadric: Quadric, flat: int) -> Tensor:
     if quadric.time == 0:
         return z
     time, rest, space = z[..., : quadric.time], z[..., quadric.time :], z[..., quadric.time : flat]
-    reach = (-quadric.beta + _sum(space * space)).sqrt()
+    reach = root(-quadric.beta + _sum(space * space))
     if quadric.time > 1:
-        reach = time * (reach / _sum(time * time).sqrt())
+        reach = time * (reach / root(_sum(time * time)))
     return torch.cat((reach, rest), dim=-1)
 
 
 def _sum(terms: Tensor) -> Tensor:
     """The sums over the last dimension [..., 1], coordinate after coordinate on every processor."""
-    found = torch.zeros_like(terms[..., :1])
-    for column in terms.split(1, dim=-1):
-        found = found + column
+    found = terms.new_zeros(*terms.shape[:-1], 1)
+    for k in range(terms.shape[-1]):
+        found = found + terms[..., k : k + 1]
     return found
 
 

@@ -62,7 +62,8 @@ def armijo(
     ascent, slope = direction_of(points, gradient, DescentSettings(manifold, lr=first_step, direction=direction))
     length = float(ascent.norm())
     step = first_step
-    for trial in range(1, max_trials + 1):
+    trials = max_trials if slope > 0.0 else 0  # else rounding, or the second order, would decide
+    for trial in range(1, trials + 1):
         settings = DescentSettings(manifold, lr=step, direction=direction)
         candidate, _ = descent_step(points, gradient, DescentState(), settings)
         with torch.no_grad():
@@ -70,4 +71,4 @@ def armijo(
         if reached <= value - sufficient * step * slope and reached < value:
             return LineSearch(candidate, reached, step, trial, slope, length)
         step *= shrink
-    return LineSearch(points, value, 0.0, max_trials, slope, length)
+    return LineSearch(points, value, 0.0, trials, slope, length)

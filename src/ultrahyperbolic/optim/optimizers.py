@@ -13,17 +13,18 @@ from torch.optim.optimizer import ParamsT, StateDict
 
 from ..checks import check_fraction, check_positive
 from ..geometry import Euclidean, Manifold
+from ..geometry.arguments import check_finite
 from ..geometry.manifold import require_manifold
 from ..geometry.parameter import manifold_of
 from .descent import DescentSettings, Direction
-from .groups import Curvatures, adam_step, check_lr, sgd_step, step_points
+from .groups import Curvatures, Stepped, adam_step, check_lr, largest, sgd_step, step_points
 
 Group = dict[str, Any]  # a parameter group as torch has it
 _ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
 
 class ManifoldOptimizer(Optimizer, ABC):
-    """What the optimisers share: a step along -χ for points of a manifold, torch's own for all other parameters.
+    """What the optimisers share: a descent step for points of a manifold, torch's own for all other parameters.
 
     A `ultrahyperbolic.ManifoldParameter` lives on the manifold it carries. Plain parameters live on their
     group's ``manifold``; where it is None, as by default, they are no points and move as in ``torch.optim``. Points are
@@ -54,10 +55,7 @@ class ManifoldOptimizer(Optimizer, ABC):
                 require_manifold(group["manifold"], f"manifold of group {number}")
             self._settings(group, group["manifold"] or _ANY)
             check_lr(group["lr"])
-            names = group.get("param_names") or [
-                f"param_groups[{number}]['params'][{i}]" for i in range(len(group["params"]))
-            ]
-            for name, param in zip(names, group["params"], strict=True):
+            for name, param in _named(number, group):
                 manifold = _manifold(param, group)
                 if manifold is not None:
                     manifold.assert_point(param.detach(), name=name)
@@ -67,7 +65,12 @@ class ManifoldOptimizer(Optimizer, ABC):
 
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """One step for every parameter that has a gradient; the closure, if any, re-evaluates the loss."""
+        """One step for every parameter that has a gradient; the closure, if any, re-evaluates the loss.
+
+        What is not finite is a ``FloatingPointError`` that names the parameter: a gradient, a step of points, or what
+        an earlier step made of a parameter that is no point. Points with such a gradient or step stay where they are,
+        and so does everything that is no point. Nothing is checked while a CUDA graph is captured.
+        """
         loss = None
         if closure is not None:
             with torch.enable_grad():
@@ -80,6 +83,8 @@ class ManifoldOptimizer(Optimizer, ABC):
         )
         learned = {param for group in self.param_groups for param in group["params"]} & curvatures.parameters
         slopes = curvatures.slopes(learned)
+        stepped: list[Stepped] = []
+        plains: list[dict[Tensor, Tensor]] = []
         for group in self.param_groups:
             points: dict[int, tuple[Manifold, list[Tensor]]] = {}
             plain: dict[Tensor, Tensor] = {}
@@ -90,12 +95,37 @@ class ManifoldOptimizer(Optimizer, ABC):
                 elif manifold is not None and param.grad is not None:
                     points.setdefault(id(manifold), (manifold, []))[1].append(param)
             for manifold, params in points.values():
-                step_points(params, self.state, self._settings(group, manifold))
+                stepped += step_points(params, self.state, self._settings(group, manifold))
+            plains.append(plain)
+        self._require_finite(stepped, plains)
+        for group, plain in zip(self.param_groups, plains, strict=True):
             if plain:
                 self._step_plain(list(plain), list(plain.values()), group)
         if learned:
             curvatures.follow()
         return loss
+
+    def _require_finite(self, stepped: list[Stepped], plains: list[dict[Tensor, Tensor]]) -> None:
+        """Raise unless all steps of points, and all other parameters and gradients, are finite: one number is read."""
+        if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+            return
+        # 0 times what is infinite or NaN is NaN.
+        plain = 0.0 * largest(tensor for plain in plains for pair in plain.items() for tensor in pair)
+        finite = [plain == 0.0, *(step.finite.all() for step in stepped)]
+        if bool(torch.stack([each.to(finite[-1].device) for each in finite]).all()):
+            return
+        named = [pair for number, group in enumerate(self.param_groups) for pair in _named(number, group)]
+        for name, param in named:
+            of_gradient = None if param.grad is None else check_finite(f"the gradient of {name}", param.grad.to_dense())
+            for check in (of_gradient, check_finite(name, param.detach())):
+                if check is not None and not check.ok:
+                    raise FloatingPointError(f"{check.reason}; the parameter has shape {tuple(param.shape)}")
+        over = next(step.overflowing() for step in stepped if not step.finite.all())
+        name = next(name for name, param in named if param is over)
+        raise FloatingPointError(
+            f"a step of {name}, of shape {tuple(over.shape)}, overflows though its gradient is finite: "
+            "set max_step, or choose a smaller lr"
+        )
 
     def state_dict(self) -> StateDict:
         """The state as plain data, with the names of the geometries."""
@@ -131,6 +161,12 @@ def _manifold(param: Tensor, group: Group) -> Manifold | None:
     """Where the rows of a parameter live: on its own manifold, or else on its group's."""
     manifold: Manifold | None = manifold_of(param) or group["manifold"]
     return manifold
+
+
+def _named(number: int, group: Group) -> list[tuple[str, Tensor]]:
+    """The parameters of a group with their names, if they have some, or else their places."""
+    places = [f"param_groups[{number}]['params'][{i}]" for i in range(len(group["params"]))]
+    return list(zip(group.get("param_names") or places, group["params"], strict=True))
 
 
 def _labels(group: Group) -> list[str | None]:
@@ -209,7 +245,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
-    """Adam whose second moment is a mean of squared coordinates of Df: positive by construction, in any signature.
+    """Adam whose second moment is a mean of squared coordinates: positive by construction, in any signature.
 
     What is no point moves as by ``torch.optim.Adam``, to which it is equal on `ultrahyperbolic.Euclidean`. The
     running gradient is carried by parallel transport; coordinates are scaled before the preconditioner, which keeps
@@ -225,8 +261,9 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         Decay of the running gradient and of the running squares.
     eps : float
         Added to the root of the second moment.
-    direction : "descent" or "surrogate"
-        The latter is |P_x|^½ D |P_x|^½ ∇f with running squares of |P_x|^½ ∇f, where the former is P_x D P_x ∇f.
+    direction : "surrogate" or "descent"
+        The former is |P_x|^½ D |P_x|^½ ∇f with running squares of |P_x|^½ ∇f. The latter is P_x D P_x ∇f, whose steps
+        grow so fast away from the pole that the points may run away: set ``max_step`` with it.
     """
 
     def __init__(
@@ -238,7 +275,7 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         betas: tuple[float, float] = (0.9, 0.999),
         eps: float = 1e-8,
         max_step: float | None = None,
-        direction: Direction = "descent",
+        direction: Direction = "surrogate",
         weight_decay: float = 0.0,
     ) -> None:
         check_positive("weight_decay", weight_decay, zero=True)

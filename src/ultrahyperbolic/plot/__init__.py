@@ -84,7 +84,7 @@ def plot_map(
     embedding
         What to draw. Of more than 5,000 nodes, the 5,000 most central are drawn.
     graph
-        The graph that was embedded, where the embedding does not have it. Without one there are no ties.
+        The graph that was embedded, where the embedding does not have its ties. Without one there are none.
     colour
         ``"community"``, or a column of the table of nodes.
     names

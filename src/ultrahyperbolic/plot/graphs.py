@@ -94,7 +94,7 @@ def losses_drawing(runs: Mapping[str, Embedding], title: str) -> Drawing:
 
 
 def _nodes(embedding: Embedding, graph: Graph | None, places: Floats) -> Nodes:
-    graph = embedding.graph if graph is None else graph
+    graph = embedding.ties if graph is None else graph
     ties, strengths = np.empty((0, 2), dtype=np.int64), np.empty(0)
     if graph is not None:
         if list(graph.ids) != list(embedding.ids):

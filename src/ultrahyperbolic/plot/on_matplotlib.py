@@ -16,12 +16,12 @@ from matplotlib.colors import to_rgb, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D, proj3d
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
 from .graphs import Drawing, Nodes
+from .labels import draw_into_dots, draw_names, fit_into_dots, place_names, plain, shortened
 from .scene import Arrow, Curve, Floats, Mark, Scene, Surface
 from .ties import bow
 
@@ -29,7 +29,7 @@ from .ties import bow
 _LIGHT = np.array([0.55, -0.35, 0.75])
 _SIDES = 10
 _MOST_INSIDE = 80  # nodes whose ids stand in their dots
-_LABELLED = 12  # of more nodes, the ids of so many stand beside theirs
+_MOST_NAMES = 60  # nodes whose ids stand beside theirs
 STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
 
 
@@ -233,6 +233,11 @@ def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
         curves = [axis for axis, panel in zip(axes, panels, strict=True) if panel.lines]
         for other in curves[1:]:
             other.sharey(curves[0])
+        drawn.draw_without_rendering()  # places the axes: names need to know how much room there is
+        drawn.set_layout_engine("none")
+        for axis, panel in zip(axes, panels, strict=True):
+            if panel.nodes is not None:
+                _draw_labels(axis, panel.nodes, drawn.dpi)
     return drawn
 
 
@@ -242,11 +247,8 @@ def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
         widths = 0.35 + 2.0 * nodes.strengths
         many = np.clip(400.0 / len(paths), 0.08, 0.55)
         axis.add_collection(LineCollection(paths, colors="#8A94A3", linewidths=widths, alpha=many, zorder=1))
-    colors = mpl.colormaps["cividis"]((nodes.ranks - 1) / max(1, len(nodes.ranks) - 1))
-    axis.scatter(
-        nodes.places[:, 0], nodes.places[:, 1], s=nodes.sizes**2, c=colors, edgecolors="white", linewidths=0.8, zorder=2
-    )
-    _draw_labels(axis, nodes, colors)
+    x, y = nodes.places.T
+    axis.scatter(x, y, s=nodes.sizes**2, c=_rank_colours(nodes), edgecolors="white", linewidths=0.8, zorder=2)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
     if by_rank:
@@ -259,26 +261,21 @@ def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
         axis.set_aspect("equal", adjustable="datalim")
 
 
-def _draw_labels(axis: Axes, nodes: Nodes, colors: Floats) -> None:
-    """Short ids inside the dots of a small graph; else the ids of the top beside theirs."""
-    if len(nodes.ids) <= _MOST_INSIDE and max(map(len, nodes.ids), default=0) <= 3:
-        for place, text, color, size in zip(nodes.places, nodes.ids, colors, nodes.sizes, strict=True):
-            dark = np.dot(color[:3], (0.299, 0.587, 0.114)) < 0.55
-            axis.annotate(plain(text), place, ha="center", va="center", zorder=3, fontsize=0.42 * size,
-                          color="white" if dark else "black")  # fmt: skip
+def _draw_labels(axis: Axes, nodes: Nodes, dpi: float) -> None:
+    """Short ids inside the dots where these stand apart; else ids beside theirs, the top of the ranking first."""
+    scale = 72.0 / dpi
+    points = scale * (axis.transData.transform(nodes.places) - axis.bbox.min)
+    radii, texts = nodes.sizes / 2.0, [shortened(text) for text in nodes.ids]
+    if len(texts) <= _MOST_INSIDE and fit_into_dots(texts, points, radii):
+        draw_into_dots(axis, texts, points, radii, _rank_colours(nodes))
         return
-    for index in np.argsort(nodes.ranks)[:_LABELLED]:
-        axis.annotate(
-            plain(shortened(nodes.ids[index])), nodes.places[index], (0.55 * nodes.sizes[index], 0), zorder=3,
-            textcoords="offset points", va="center", fontsize=8, color="0.1",
-            path_effects=[withStroke(linewidth=2.2, foreground="white")],
-        )  # fmt: skip
+    order = np.argsort(nodes.ranks, kind="stable")[:_MOST_NAMES]
+    draw_names(axis, place_names(texts, points, radii, scale * np.array(axis.bbox.size), order), points, "0.1", "white")
 
 
-def shortened(text: str) -> str:
-    """An id that leaves room for others."""
-    line = " ".join(text.split())
-    return line if len(line) <= 24 else line[:23] + "…"
+def _rank_colours(nodes: Nodes) -> Floats:
+    colours: Floats = mpl.colormaps["cividis"]((nodes.ranks - 1) / max(1, len(nodes.ranks) - 1))
+    return colours
 
 
 def _draw_lines(axis: Axes, panel: Drawing) -> None:
@@ -304,11 +301,6 @@ def _math(text: str) -> str:
     'on $Q^{3,1}$, \\$5'
     """
     return re.sub(r"([QR]\^(?:\{\d+,\d+\}|\d+))", r"$\1$", plain(text))
-
-
-def plain(text: str) -> str:
-    """Text that matplotlib takes for no formula."""
-    return text.replace("$", r"\$")
 
 
 def vector(drawn: Figure, format: str) -> bytes:

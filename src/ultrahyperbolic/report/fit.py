@@ -12,11 +12,6 @@ from ..graph import Graph
 from .contents import Contents
 from .markup import join_words, percent
 
-# Below this, fewer than half of what stands near a node are its neighbours.
-_POOR_NEIGHBOURS = 0.5
-# Chance has 50 %.
-_POOR_ORDER = 0.25
-
 
 def tiles(contents: Contents) -> str:
     """The measures in tiles of a title, a number and a sentence each."""
@@ -74,22 +69,8 @@ def _chance(name: str, chance: Mapping[str, float], form: str) -> str:
 
 def warnings(measures: Mapping[str, float]) -> str:
     """What the map and the ranking do not show, for the top of the page; nothing where all is well."""
-    said = [*_poor_fit(measures), *(f"{words[0].upper()}{words[1:]}" for words in reservations(measures))]
+    said = [f"{words[0].upper()}{words[1:]}" for words in reservations(measures)]
     return "".join(f'<p class="warning" role="note"><strong>Note:</strong> {escape(words)}.</p>' for words in said)
-
-
-def _poor_fit(measures: Mapping[str, float]) -> Iterable[str]:
-    precision, violated = measures.get("map"), measures.get("violated_orders")
-    if precision is not None and precision < _POOR_NEIGHBOURS:
-        yield (
-            f"The fit is poor: near nodes are often not neighbours (mAP {precision:.3f}; 1 is perfect). "
-            "More iterations or another geometry may help"
-        )
-    elif violated is not None and violated > _POOR_ORDER:
-        yield (
-            f"The fit is poor: in {percent(violated)} of comparisons an untied pair lies closer than a tied one. "
-            "More iterations or another geometry may help"
-        )
 
 
 def by_chance(graph: Graph) -> dict[str, float]:

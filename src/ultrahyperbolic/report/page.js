@@ -75,6 +75,7 @@
       showlegend: false,
       hovermode: "closest",
       dragmode: coarse ? false : "pan",
+      uirevision: "one page", // what was zoomed by hand stays when a picture is drawn anew
     };
   }
 
@@ -341,11 +342,21 @@
       ];
     },
     layout() {
-      this.turn();
+      const { x, y } = this.ranges();
       return {
         ...base(), margin: { l: MARGIN, r: MARGIN, t: MARGIN, b: MARGIN }, shapes: this.shapes(), annotations: [],
-        xaxis: { visible: false, range: [...this.whole.x] }, yaxis: { visible: false, range: [...this.whole.y] },
+        xaxis: { visible: false, range: x }, yaxis: { visible: false, range: y },
+        ...(this.drawn ? { dragmode: $(this.id).layout.dragmode } : {}),
       };
+    },
+    // What is seen: all of it, or the part that was zoomed into before, also where the map is turned by a new shape.
+    ranges() {
+      const { upright, whole } = this, same = (a, b) => a[0] === b[0] && a[1] === b[1];
+      this.turn();
+      const { xaxis, yaxis } = this.drawn ? $(this.id).layout : {};
+      if (!xaxis || (same(xaxis.range, whole.x) && same(yaxis.range, whole.y))) return { x: [...this.whole.x], y: [...this.whole.y] };
+      const [x, y] = this.upright === upright ? [xaxis.range, yaxis.range] : [yaxis.range, xaxis.range];
+      return { x: [...x], y: [...y] };
     },
     async settle(first) {
       await this.rename();
@@ -459,7 +470,8 @@
         ...base(), margin: { l: 0, r: 0, t: 0, b: 0 }, dragmode: "turntable",
         scene: {
           xaxis: side(0), yaxis: side(1), zaxis: side(2), aspectmode: "cube", dragmode: "turntable",
-          camera: { eye: { ...(this.eye || EYE) }, center: { x: 0, y: 0, z: -0.12 } }, annotations: [],
+          camera: this.drawn ? $(this.id).layout.scene.camera : { eye: { ...EYE }, center: { x: 0, y: 0, z: -0.12 } },
+          annotations: [],
         },
       };
     },
@@ -512,9 +524,8 @@
       if (how === "down") tilt = Math.max(-1.45, tilt - 0.2);
       if (how === "in") away /= 1.25;
       if (how === "out") away *= 1.25;
-      this.eye = { x: away * Math.cos(tilt) * Math.cos(round), y: away * Math.cos(tilt) * Math.sin(round), z: away * Math.sin(tilt) };
-      if (how === "reset") this.eye = { ...EYE };
-      Plotly.relayout(plot, { "scene.camera.eye": this.eye });
+      const turned = { x: away * Math.cos(tilt) * Math.cos(round), y: away * Math.cos(tilt) * Math.sin(round), z: away * Math.sin(tilt) };
+      Plotly.relayout(plot, { "scene.camera.eye": how === "reset" ? { ...EYE } : turned });
     },
   };
 

@@ -25,7 +25,7 @@ EVERY = 10.0
 
 _ABOUT = "ultrahyperbolic"  # the key of the file's metadata
 _ARRAYS = ("points", "free", "best", "record", "losses", "steps_back", "nonfinite")
-_LATER = ("offsets", "best_offsets")  # which an earlier version did not write
+_LATER = ("offsets", "best_offsets", "rested")  # which an earlier version did not write
 
 
 class Checkpoints:
@@ -77,6 +77,7 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
         "nonfinite": state.nonfinite,
         "offsets": state.offsets,
         "best_offsets": state.best_offsets,
+        "rested": state.rested,
     }
     about: dict[str, Json] = {
         "iteration": state.iteration, "seconds": checkpoint.seconds, "record": record.to_json(),
@@ -108,6 +109,7 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
             arrays["nonfinite"],
             arrays.get("offsets", none),
             arrays.get("best_offsets", none.copy()),
+            arrays.get("rested", np.full(len(none), -1)),
             about["iteration"],
         )
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:

@@ -18,12 +18,13 @@ from ..progress import bar
 from .config import Stop
 from .continued import continued_geometry, earlier
 from .inputs import Signature, Weight, find_graph, located
-from .method import Goal
+from .method import GivenGoal, as_goal
 from .plan import Execution, Plan, Wishes
 from .presets import Preset
+from .select import choose
 from .selection import By
 from .tensorboard import check_board, with_tensorboard
-from .where import DEFAULT, geometry_of
+from .where import geometry_of
 
 
 def embed(
@@ -36,8 +37,8 @@ def embed(
     flat: bool = False,
     signature: Signature | None = None,
     product: str | Product | None = None,
-    beta: float = -1.0,
-    goal: Goal = "balanced",
+    beta: float | None = None,
+    goal: GivenGoal = "balanced",
     by: By = "graph",
     seed: int = 0,
     seeds: int = 1,
@@ -84,8 +85,8 @@ def embed(
     product : str or Product, optional
         Geometries side by side, such as ``"3,1+2,0+flat2"`` (``"2,0@-4"`` for β = -4), or a `Product` of
         pseudo-hyperboloids and flat spaces. Trained with torch, which is slower: at most 10,000 nodes.
-    beta : float
-        Negative; 1/β is the curvature, which flat space has none of.
+    beta : float, optional
+        Negative; 1/β is the curvature, which flat space has none of. By default -1, or that of ``continue_from``.
     goal : "balanced", "hierarchy", "neighbours" or "ties"
         What the embedding is for: how it is trained, and with ``dim`` what the choice of a signature judges by.
     by : "graph" or "links"
@@ -143,7 +144,8 @@ def embed(
     continue_from : Embedding or path, optional
         An earlier embedding of the graph, or the folder of one, to start from when the graph has changed. Nodes start
         where they were, new ones are placed by their ties, those that are gone vanish, and a short training with small
-        moves follows. The geometry is the earlier one, and whether nodes have a popularity; the rest is as ever.
+        moves follows. The geometry is the earlier one, and whether nodes have a popularity; another is refused. The
+        rest is as ever.
 
     Returns
     -------
@@ -161,14 +163,14 @@ def embed(
     >>> embed(datasets.karate(), p=3, q=1, iterations=5, quiet=True)
     Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
     """
-    data = find_graph(graph, weight)
+    data = find_graph(graph, weight, quiet=quiet)
     callbacks = _as_list(callback)
     check_board(tensorboard)
     named = located(signature, p, q, dim, flat=flat)
     old, where = None, geometry_of(**named, dim=dim, beta=beta, product=product)
     if continue_from is not None:
         old = earlier(continue_from)
-        where = continued_geometry(old, **named, dim=dim, beta=None if beta == DEFAULT.beta else beta, product=product)
+        where = continued_geometry(old, **named, dim=dim, beta=beta, product=product)
     plan = Plan(
         where,
         Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope, popularity),
@@ -176,14 +178,14 @@ def embed(
         preset,
         time_limit,
         Place(device, backend, threads, precision),
-        goal,
+        as_goal(goal),
         by,
         seeds,
         old,
     )
     execution = Execution(plan, data, quiet=quiet)
     with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
-        execution.choose()
+        choose(execution)
         with with_tensorboard(tensorboard, data, execution.configs) as boards:
             return execution.train([*boards, *callbacks])
 

@@ -6,8 +6,7 @@ among themselves and nearest neighbours.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -37,10 +36,12 @@ class Finishing:
         How many iterations it descends for.
     converge : bool
         Whether to stop once nothing is gained.
+    asked : callable
+        Whether someone wants it to stop now. A step has several passes over all pairs, and is given up between them.
     """
 
-    def __init__(self, engine: Engine, descents: int, *, converge: bool) -> None:
-        self.engine, self.descents, self.converge = engine, descents, converge
+    def __init__(self, engine: Engine, descents: int, *, converge: bool, asked: Callable[[], bool] = bool) -> None:
+        self.engine, self.descents, self.converge, self.asked = engine, descents, converge, asked
         self._runs: list[_Run] = []
 
     @property
@@ -58,23 +59,35 @@ class Finishing:
             return self.engine.advance(state, min(iterations, self.descents - state.iteration))
         if not self._runs:
             self._begin(state)
-        moving = [run for run in self._runs if not run.at_rest]
+        moving = [run for run in self._runs if not state.resting[run.number]]
+        values = np.full((len(self._runs), 1), np.nan)
         if not moving:
-            text = Stopped.CONVERGED.value if self.converge else f"{Stopped.STUCK.value} lowers the loss"
-            state.stopped = Ending(Stopped.CONVERGED if self.converge else Stopped.STUCK, text)
-            return np.empty((len(self._runs), 0))
+            state.stopped = self.rest
+            return values[:, :0]
         self._step(moving)
         for run in moving:
             run.write_to(state)
-            if self.converge and run.has_converged:
-                run.at_rest = True
+            values[run.number] = run.here.value
+            if run.is_stuck or (self.converge and run.has_converged):
+                state.rested[run.number] = state.iteration + 1
         state.iteration += 1
-        values = np.array([[run.here.value] for run in self._runs])
         if state.iteration == self.resumes_at(state.iteration):
             state.points[:] = np.where(state.done[:, None, None], state.points, state.best)
             state.offsets[:] = np.where(state.done[:, None], state.offsets, state.best_offsets)
             self._runs = []
         return values
+
+    @property
+    def rest(self) -> Ending:
+        """Why a run rests."""
+        if self.converge:
+            return Ending(Stopped.CONVERGED, Stopped.CONVERGED.value)
+        return Ending(Stopped.STUCK, f"{Stopped.STUCK.value} lowers the loss")
+
+    def go_on(self, state: BatchState) -> None:
+        """Take a batch that was stopped back to where its block began, with the runs that came to rest within it."""
+        state.iteration = self.resumes_at(state.iteration)
+        state.rested[state.rested > state.iteration] = -1
 
     def resumes_at(self, iteration: int) -> int:
         """From which iteration on a training goes on that was stopped at one."""
@@ -82,13 +95,14 @@ class Finishing:
         return min(iteration, self.descents + beyond // _BLOCK * _BLOCK)
 
     def _begin(self, state: BatchState) -> None:
-        """Evaluate where the descent has led all runs; those that are done, or are nowhere, rest."""
+        """Evaluate where the descent has led all runs; those that are nowhere rest."""
         self._at = BatchState.start(list(state.points))
         self._at.offsets[:] = state.offsets
         self._at.iteration = self.descents - 1
         self._evaluate = self.engine.nearby()
         found = self._evaluate(self._at)
         self._runs = [_Run(k, spec, found, state) for k, spec in enumerate(self.engine.specs)]
+        state.rested[~state.resting & ~np.isfinite(found.loss)] = state.iteration
 
     def _step(self, runs: Sequence[_Run]) -> None:
         """One step of each run: what they ask for is evaluated together."""
@@ -106,6 +120,8 @@ class Finishing:
                     if run.popularity:
                         self._at.offsets[run.number] = points[:, run.width].numpy()
             if asking:
+                if self.asked():
+                    raise KeyboardInterrupt
                 found = self._evaluate(self._at)
                 answers = {run: run.found_in(found) for run in asking}
 
@@ -119,7 +135,7 @@ class _Run:
         points = self._joined(state.points, state.offsets)
         self.here = Found(points, *self.found_in(found))
         self.values = [self.here.value]
-        self.at_rest = bool(state.done[number]) or not math.isfinite(self.here.value)
+        self.is_stuck = False
 
     def found_in(self, found: Evaluation) -> tuple[float, torch.Tensor]:
         """The loss of this run and its gradient."""
@@ -133,8 +149,8 @@ class _Run:
         return torch.from_numpy(mine.copy())
 
     def reach(self, found: Found | None) -> None:
-        """Be where a step led; rest where no step lowers the loss."""
-        self.at_rest = found is None
+        """Be where a step led; stuck where no step lowers the loss."""
+        self.is_stuck = found is None
         if found is not None:
             self.here = found
             self.values.append(found.value)

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from statistics import fmean
 
-from ..checks import check_choice
-from .method import GOALS, Goal
+from .method import GivenGoal, as_goal
 
 _MEASURES = {"neighbours": "map", "ties": "tie_order", "hierarchy": "spearman_all"}
 
 
-def score(goal: Goal, measures: Mapping[str, float]) -> float:
+def score(goal: GivenGoal, measures: Mapping[str, float]) -> float:
     """How well an embedding does what the goal asks, from its measures by name: the higher, the better.
 
     - ``"neighbours"``: the neighbours of a node are the nodes nearest to it (``map``).
@@ -25,7 +24,7 @@ def score(goal: Goal, measures: Mapping[str, float]) -> float:
     >>> score("balanced", {"map": 0.9, "spearman_all": 0.5}), score("ties", {"map": 0.9, "spearman_all": 0.5})
     (0.7, 0.9)
     """
-    check_choice("goal", goal, GOALS)
+    goal = as_goal(goal)
     if goal == "balanced":
         return fmean(measures[name] for name in _MEASURES.values() if name in measures)
     return measures.get(_MEASURES[goal], measures["map"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import logging
 import os
 import re
 from typing import Literal, TypedDict
@@ -10,15 +11,19 @@ from typing import Literal, TypedDict
 from ..checks import as_integer
 from ..datasets import load, names
 from ..graph import Graph, GraphError, as_graph
+from ..graph.fold import said_of_directions
+
+log = logging.getLogger("ultrahyperbolic")
 
 Weight = str | int | Literal[False]
 Signature = str | tuple[int, int]
 
 
-def find_graph(data: object, weight: Weight | None = None) -> Graph:
+def find_graph(data: object, weight: Weight | None = None, *, quiet: bool = True) -> Graph:
     """The graph of a file, a data set of that name, or anything `as_graph` takes; a file goes first.
 
-    ``weight`` names the column or the attribute of the weights; False ignores them.
+    ``weight`` names the column or the attribute of the weights; False ignores them. Unless it is ``quiet``, a line says
+    whether directions were dropped.
 
     >>> find_graph("karate", weight=False).capacities.tolist()
     [1.0]
@@ -36,7 +41,10 @@ def find_graph(data: object, weight: Weight | None = None) -> Graph:
         if weight is False:
             return data.unweighted()
         raise GraphError(f"weight={weight!r} names a column, and this is a graph already: its weights are known")
-    return as_graph(data) if weight is None else as_graph(data, weight=weight)
+    graph = as_graph(data) if weight is None else as_graph(data, weight=weight)
+    if not quiet and (words := said_of_directions(graph.source, graph.policies)) is not None:
+        log.warning("%s", words)
+    return graph
 
 
 class Where(TypedDict, total=False):

@@ -19,6 +19,8 @@ from .config import Settings, TrainingConfig
 
 Goal = Literal["balanced", "hierarchy", "neighbours", "ties"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
+GivenGoal = Goal | Literal["neighbors"]
+"""As users may spell it."""
 
 # Moves are bounded by a share of the spread of the points: the mean degree over this, and at most all of it. With few
 # neighbours a point is pulled about by each of them, and has to be slow.
@@ -60,6 +62,17 @@ _HYPERBOLIC: dict[Goal, Settings] = {
 }
 # On the sphere and in flat space there is not, and no goal gains by another start or temperature.
 _OTHERWISE: Settings = {"start": "spectral", "temperature": (0.04, 2e-3)}
+
+
+def as_goal(goal: GivenGoal) -> Goal:
+    """The goal, in the spelling that is used throughout; ``ValueError`` where it is none.
+
+    >>> as_goal("neighbors")
+    'neighbours'
+    """
+    found: Goal = "neighbours" if goal == "neighbors" else goal
+    check_choice("goal", found, GOALS)
+    return found
 
 
 def default_iterations(graph: Graph) -> int:

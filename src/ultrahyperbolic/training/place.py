@@ -14,9 +14,10 @@ import numpy as np
 
 from ..checks import as_integer
 from ..embedding import Embedding
-from ..embedding.record import RunRecord
+from ..embedding.record import GraphRecord, RunRecord
 from ..geometry import Geometry
 from ..graph import Graph, as_graph
+from ..graph.attributes import taken
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
@@ -61,6 +62,28 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
     record = RunRecord(config=embedding.record.config, seed=seed, versions=versions(), graph=graph_record(graph))
     among = news.graph_among(graph)
     return Embedding(news.ids, points, embedding.manifold, record, among, popularity=popularity)
+
+
+def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
+    """The nodes of an embedding and after them those that `place` found by some ties; a column ``new`` says which.
+
+    Its graph holds the ties of both, where those of the embedding are known.
+    """
+    n, ids, graph = len(embedding), [*embedding.ids, *new.ids], embedding.ties
+    if graph is not None:
+        found = NewNodes.of(ties, embedding).ties
+        first, second = np.concatenate((graph.edges, found.ends + np.array([n, 0]))).T
+        graph = Graph.from_arrays(first, second, np.append(graph.weights, found.weights), ids=ids)
+    record = replace(new.record, graph=GraphRecord(nodes=len(ids), edges=None if graph is None else graph.n_edges))
+    popularity = None
+    if embedding.popularity is not None and new.popularity is not None:
+        popularity = np.append(embedding.popularity, new.popularity)
+    labels = {**(embedding.labels or {}), **(new.labels or {})} or None
+    columns = {**taken(embedding.attributes, np.arange(n), len(ids)), "new": np.repeat(["", "yes"], [n, len(new)])}
+    points = np.concatenate((embedding.points, new.points))
+    return Embedding(
+        ids, points, embedding.manifold, record, graph, popularity=popularity, labels=labels, attributes=columns
+    )
 
 
 def _as_ties(ties: object) -> Graph:

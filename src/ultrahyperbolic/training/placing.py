@@ -27,8 +27,10 @@ _MOVES = (0.1, 1e-5)
 # τ and ε fall for this part of the steps.
 _COOLING = 0.75
 # A node is compared with so many of the nearest nodes that are held, found again after every so many steps, and with
-# so many of all others, drawn at random, which stand for all of these.
+# so many drawn from all others, which stand for all of these.
 _NEAR, _LOOK_EVERY, _DRAWN = 96, 10, 32
+# So much of the chance to be drawn is the same for all others; the rest follows what they count in the sum.
+_EVENLY = 0.5
 # Adam's averages of the slopes and of their squares.
 _SLOPES, _SQUARES = 0.8, 0.95
 # Pairs of held nodes that are looked at together: it bounds the memory.
@@ -124,7 +126,7 @@ class _Near(NamedTuple):
     points: Tensor
     """[s, k, m, d]"""
     counts: Tensor
-    """[m] the logarithm of how many each stands for."""
+    """[s, k, m] the logarithm of how many each stands for."""
     tied: Tensor
     """[s, k, m] whether it is a neighbour, which is not to be kept away."""
 
@@ -162,7 +164,7 @@ class Placing:
                 done = number * _STEPS + step
                 temperature, epsilon = self.cooling(done)
                 if step % _LOOK_EVERY == 0:
-                    near, at_ends = self._near(z), self._at_held_ends(temperature, epsilon)
+                    near, at_ends = self._near(z, temperature), self._at_held_ends(temperature, epsilon)
                 z.requires_grad_()
                 loss = self._losses(self.manifold.phi(z), temperature, epsilon, near, at_ends).sum()
                 (slope,) = torch.autograd.grad(loss, z)
@@ -179,7 +181,7 @@ class Placing:
 
     def _best(self, z: Tensor, temperature: float, epsilon: float, at_ends: Tensor, kept: int) -> Tensor:
         """[kept, k, d] the best starts of every node."""
-        losses = self._losses(z, temperature, epsilon, self._near(z), at_ends)
+        losses = self._losses(z, temperature, epsilon, self._near(z, temperature), at_ends)
         order = self.rows.of_nodes(losses).argsort(0)[:kept]
         return z.gather(0, order[:, :, None].expand(-1, -1, z.shape[2]))
 
@@ -242,27 +244,46 @@ class Placing:
         x_signed = x * self.signs
         return (x_signed * y).sum(-1), (x_signed * x).sum(-1) + (y * self.signs * y).sum(-1)
 
-    def _near(self, z: Tensor) -> _Near:
+    def _near(self, z: Tensor, temperature: float) -> _Near:
         """The held nodes to compare with, of points [s, k, d]."""
-        n, shape = self.ties.n_held, z.shape[:2]
+        n, (starts, count) = self.ties.n_held, z.shape[:2]
         if n <= _NEAR + _DRAWN:
-            indices, counts = torch.arange(n).expand(*shape, n), torch.zeros(n, dtype=torch.float64)
+            indices = torch.arange(n).expand(starts, count, n)
+            counts = torch.zeros(indices.shape, dtype=torch.float64)
         else:
-            products = (z * self.signs) @ self.points.T
-            if self.geometry.is_flat:
-                key = (z * z).sum(-1, keepdim=True) + (self.points**2).sum(1) - 2.0 * products
-            else:
-                key = (2.0 * self.geometry.radius) * (0.5 * (products / self.geometry.beta - 1.0)).abs().sqrt()
-            key -= self.popularity[:n]
-            key[:, self.tied[0], self.tied[1]] = math.inf
-            drawn = torch.from_numpy(self.rng.choice(n, _DRAWN, replace=False)).expand(*shape, _DRAWN)
-            indices = torch.cat((key.topk(_NEAR, 2, largest=False).indices, drawn), 2)
-            counts = torch.zeros(_NEAR + _DRAWN, dtype=torch.float64)
-            counts[_NEAR:] = math.log((n - _NEAR) / _DRAWN)
+            offset, nodes = float(self.rng.random(dtype=np.float32)), max(1, _AT_ONCE // (starts * n))
+            parts = (torch.arange(start, min(start + nodes, count)) for start in range(0, count, nodes))
+            found = [self._chosen(z, some, temperature, offset) for some in parts]
+            indices, counts = (torch.cat(tensors, 1) for tensors in zip(*found, strict=True))
         tied = torch.zeros(indices.shape, dtype=torch.bool)
         start, tie, column = (indices[:, self.tied[0]] == self.tied[1][:, None]).nonzero().T
         tied[start, self.tied[0][tie], column] = True
         return _Near(indices, self.points[indices], counts, tied)
+
+    def _chosen(self, z: Tensor, nodes: Tensor, temperature: float, offset: float) -> tuple[Tensor, Tensor]:
+        """Indices and counts [s, b, m] for new nodes [b], one after the other: the nearest, then those drawn.
+
+        Node j of the others is drawn _DRAWN p_j times on average and then stands for 1 / (_DRAWN p_j), so that the mean
+        of the sum over all draws is the sum over all others. Draws are evenly spaced in Σ p from ``offset`` on, which
+        is in [0, 1) with 24 bits: the last is therefore within the sum, too.
+        """
+        n = self.ties.n_held
+        x = z[:, nodes]
+        products = (x * self.signs) @ self.points.T
+        if self.geometry.is_flat:
+            key = (x * x).sum(-1, keepdim=True) + (self.points**2).sum(1) - 2.0 * products
+        else:
+            key = (2.0 * self.geometry.radius) * (0.5 * (products / self.geometry.beta - 1.0)).abs().sqrt().asinh()
+        scores = (self.popularity[:n] - key) / temperature
+        new, held = self.tied[:, (self.tied[0] >= nodes[0]) & (self.tied[0] <= nodes[-1])]
+        scores[:, new - nodes[0], held] = _NOTHING
+        near = scores.topk(_NEAR, 2).indices
+        chances = (1.0 - _EVENLY) * scores.scatter(2, near, -math.inf).softmax(2) + _EVENLY / (n - _NEAR)
+        sums = chances.scatter_(2, near, 0.0).cumsum(2)
+        steps = (torch.arange(_DRAWN, dtype=torch.float64) + offset) / _DRAWN * sums[:, :, -1:]
+        drawn = torch.searchsorted(sums, steps, right=True)
+        counts = -torch.log(_DRAWN * chances.gather(2, drawn) / sums[:, :, -1:])
+        return torch.cat((near, drawn), 2), torch.cat((torch.zeros(near.shape, dtype=torch.float64), counts), 2)
 
     def _losses(self, x: Tensor, temperature: float, epsilon: float, near: _Near, at_ends: Tensor) -> Tensor:
         """[s, t] the loss of every tie, of points [s, k, d]."""

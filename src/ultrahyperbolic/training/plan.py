@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,14 +23,13 @@ from ..loop import Callback, Checkpoint
 from ..objective import SCOPES, RankedPairs, Scope
 from .config import Settings, Stop, TrainingConfig, configured, located_in
 from .continued import fewer, gently, start_from
-from .method import GOALS, Goal, default_iterations, in_units_of_radius, recipe
+from .method import GOALS, Goal, in_units_of_radius, recipe
 from .pace import Pace, in_words
 from .presets import PRESETS, Preset, preset_settings
-from .sampling import sampled_iterations, sampled_recipe
-from .select import Judge, choose_geometry
+from .sampling import sampled_recipe, usual_iterations
 from .selection import BY, By, Selection
 from .start import Given
-from .train import check_memory, embed_best, graph_record, has_memory, problem_of, versions
+from .train import batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of, versions
 from .where import DEFAULT, Choice
 
 log = logging.getLogger("ultrahyperbolic")
@@ -39,6 +37,8 @@ log = logging.getLogger("ultrahyperbolic")
 _LONG, _MANY = 10.0, 1e9
 # With time for less than this share of the iterations, samples alone may make more of it: so many times as many.
 _FEW, _MORE = 0.25, 2.0
+# A finish that converges takes most of the time of a short training. So much of it tells geometries apart.
+_BRIEF_FINISH = 0.05
 
 
 @dataclass(frozen=True)
@@ -141,19 +141,26 @@ class Plan:
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
-    """The trainings of a plan whose geometry is known."""
-    if isinstance(plan.where, Choice):
-        raise ValueError(f"dim = {plan.where.dim} names no signature: give p and q, or flat")
-    problem = _outlined(plan, plan.where, graph)
+    """The trainings of a plan: one for each seed, or one with a short finish for each geometry that can be chosen."""
+    if not isinstance(plan.where, Choice):
+        config = _configure(plan, plan.where, graph)
+        return [replace(config, seed=plan.seed + k) for k in range(plan.seeds)]
+    made = [_configure(plan, geometry, graph, everywhere=True) for geometry in plan.where.geometries]
+    return [replace(config, finish=min(config.finish, _BRIEF_FINISH)) for config in made]
+
+
+def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = False) -> TrainingConfig:
+    """The training of the first seed in a geometry; with ``everywhere`` all geometries are sampled alike."""
+    problem = _outlined(plan, where, graph)
     preset, place = Settings(), settle(plan.place, graph.n_nodes, problem)
     by_samples = place.backend == "sampled"
     if plan.preset is not None:
-        preset = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=plan.where.q)
+        preset = preset_settings(plan.preset, weighted=len(graph.capacities) > 1, q=where.q)
     else:
-        usual = sampled_iterations(graph, place) if by_samples else default_iterations(graph)
+        usual = usual_iterations(graph, place)
         preset["iterations"] = usual if plan.old is None else fewer(usual)
     preset.update(plan.wishes.frame)
-    preset.update(located_in(plan.where))
+    preset.update(located_in(where))
     config = configured(preset, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if plan.preset is None:
@@ -165,14 +172,31 @@ def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
             made = made if exact_place(place, problem) else replace(made, finish=0.0)
         else:
             whole, meets = ends_exactly(graph.n_nodes), others_met(place, graph.n_nodes)
-            made = recipe(config, graph, plan.goal, meets=meets, everywhere=not whole, popularity=popularity)
+            everywhere = everywhere or not whole
+            made = recipe(config, graph, plan.goal, meets=meets, everywhere=everywhere, popularity=popularity)
             made = made if whole else replace(made, finish=0.0)
         made = made if plan.old is None else gently(made)
         config = replace(made, stop=plan.wishes.stop or "converged")
     else:
         config = in_units_of_radius(config)
-    config = replace(config, **plan.wishes.way_to_train)
-    return [replace(config, seed=plan.seed + k) for k in range(plan.seeds)]
+    return replace(config, **plan.wishes.way_to_train)
+
+
+def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
+    """The geometries that can be trained as a plan asks; what is wrong with all that are curved is raised.
+
+    Flat space has no training through φ, and some geometries have no distance for every pair.
+    """
+    found, wrong = list[Geometry](), list[ValueError]()
+    for geometry in where.geometries:
+        try:
+            _configure(plan, geometry, graph)
+            found.append(geometry)
+        except ValueError as error:
+            wrong.append(error)
+    if all(geometry.is_flat for geometry in found):
+        raise wrong[-1]
+    return Choice(tuple(found))
 
 
 def _outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
@@ -185,8 +209,9 @@ def _outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
 class Execution:
     """A plan carried out for a graph, step by step: all that is wrong with it is told when it is made.
 
-    `choose` finds the geometry where that was left open, `prepare` says what will be trained, and
-    `train` trains. Between them a caller may make a folder, or write down what is about to happen.
+    `prepare` says what will be trained, and `train` trains; between them a caller may make a folder, or write down what
+    is about to happen. Where the geometry was left open, `train_all` trains each that can be chosen, and `choose` goes
+    on with one of them.
     """
 
     def __init__(self, plan: Plan, graph: Graph, *, quiet: bool = True) -> None:
@@ -194,18 +219,11 @@ class Execution:
         self.graph, self.quiet = graph, quiet
         self.selection: Selection | None = None
         self._fitted = False
-        self.flat_too = False
         if isinstance(plan.where, Choice):
-            # Wrong with one of the geometries is wrong with all, but for flat space: through φ it cannot be trained.
-            configure(replace(plan, where=Geometry(plan.where.dim, 0, None, plan.where.beta)), graph)
-            with suppress(ValueError):
-                self.flat_too = bool(configure(replace(plan, where=Geometry(flat=plan.where.dim)), graph))
-            self.configs: list[TrainingConfig] = []
-        else:
-            self.configs = configure(plan, graph)
+            plan = replace(plan, where=_trainable(plan, plan.where, graph))
+        self.configs, self.asked = configure(plan, graph), plan
         # The engine is ours to choose, by memory and by time, where nobody has named one.
         self._free = plan.place.backend == "auto" and plan.preset is None
-        self._asked = plan.place
         self.plan = plan
         self._settle()
         self.start: Given | None = None
@@ -217,12 +235,7 @@ class Execution:
         """Find the place of the plan; a choice of a geometry has its own."""
         where, n = self.plan.where, self.graph.n_nodes
         problem = None if isinstance(where, Choice) else _outlined(self.plan, where, self.graph)
-        self.plan = replace(self.plan, place=settle(self._asked, n, problem))
-
-    @property
-    def is_open(self) -> bool:
-        """Whether the geometry is still to be chosen."""
-        return isinstance(self.plan.where, Choice)
+        self.plan = replace(self.plan, place=settle(self.asked.place, n, problem))
 
     @classmethod
     def going_on(cls, record: RunRecord, graph: Graph, *, threads: int | None, quiet: bool) -> Execution:
@@ -241,28 +254,12 @@ class Execution:
         execution.configs, execution._fitted = configs, True
         return execution
 
-    def choose(self) -> None:
-        """Choose the geometry where only its dimension was given; the time that takes is taken from the limit."""
-        plan, where = self.plan, self.plan.where
-        if not isinstance(where, Choice):
-            return
-        began = time.monotonic()
-        self.selection = choose_geometry(
-            self.graph,
-            where.dim,
-            default_iterations(self.graph) if plan.wishes.iterations is None else plan.wishes.iterations,
-            beta=where.beta,
-            seed=plan.seed,
-            place=plan.place,
-            judge=Judge(plan.goal, plan.by, popularity=plan.wishes.popularity),
-            time_limit=plan.time_limit,
-            flat=self.flat_too,
-            quiet=self.quiet,
-        )
-        limit = plan.time_limit
+    def choose(self, selection: Selection) -> None:
+        """Go on with the geometry that was found best; the time that took is taken from the limit."""
+        limit = self.plan.time_limit
         if limit is not None:
-            limit = max(limit - (time.monotonic() - began), 1e-3)
-        self.plan = replace(plan, where=self.selection.best, time_limit=limit)
+            limit = max(limit - selection.seconds, 1e-3)
+        self.selection, self.plan = selection, replace(self.plan, where=selection.best, time_limit=limit)
         self._settle()
         self.configs = configure(self.plan, self.graph)
 
@@ -295,8 +292,9 @@ class Execution:
         *,
         measures: bool = True,
         checkpoint: Checkpoint[BatchState] | None = None,
+        asked: Callable[[], bool] = bool,
     ) -> Embedding:
-        """The embedding; `Interrupted` on Ctrl-C, with the best so far."""
+        """The embedding; `Interrupted` on Ctrl-C, or where ``asked`` says so, with the best so far."""
         if checkpoint is None:
             self._fit()
             self._say_how_long()
@@ -311,12 +309,32 @@ class Execution:
                 time_limit=self.plan.time_limit,
                 checkpoint=checkpoint,
                 start=self.start,
+                asked=asked,
             )
         except Interrupted as interrupted:
             if isinstance(interrupted.embedding, Embedding):
                 interrupted.embedding = self._with_selection(interrupted.embedding)
             raise
         return self._with_selection(embedding)
+
+    def train_all(self) -> list[Embedding]:
+        """The embedding of every training, not measured, in as many batches as memory asks for."""
+        self._fit()
+        limit, found, rest = self.plan.time_limit, list[Embedding](), self.configs
+        while rest:  # each batch is fitted into what is free then
+            batch = self._batches(rest)[0]
+            share = None if limit is None else limit * len(batch) / len(self.configs)
+            found += embed_many(self.graph, batch, self.plan.place, measures=False, time_limit=share)
+            rest = rest[len(batch) :]
+        return found
+
+    def _batches(self, configs: list[TrainingConfig]) -> list[list[TrainingConfig]]:
+        """What is trained at once: all seeds, as checkpoints are of one batch, but as many geometries as fit."""
+        return batches(self.graph, configs, self.plan.place) if isinstance(self.plan.where, Choice) else [configs]
+
+    def _fits(self) -> bool:
+        place, some = self.plan.place, self._batches(self.configs)
+        return all(has_memory(problem_of(self.graph, batch), batch, place) for batch in some)
 
     def _fit(self) -> None:
         """Take samples where all pairs do not fit into memory, and as many iterations as there is time for.
@@ -329,7 +347,7 @@ class Execution:
         if self._free and not ends_exactly(self.graph.n_nodes):
             nodes, backend = f"{self.graph.n_nodes:,}", self.plan.place.backend
             self._say(f"{nodes} nodes have too many pairs to look at all: training by samples (backend {backend})")
-        if not has_memory(problem_of(self.graph, self.configs), self.configs, self.plan.place):
+        if not self._fits():
             self._take_samples("all pairs do not fit into memory")
         if limit is not None and self.plan.preset is None:
             self._fit_time(limit)
@@ -351,8 +369,9 @@ class Execution:
                 self._say(f"{why} in the end, and for {alone[0].iterations} that do not: training by samples alone")
 
     def _fitted_to(self, limit: float, configs: list[TrainingConfig]) -> list[TrainingConfig]:
-        pace = Pace.of(self.graph, configs, self.plan.place)
-        return [pace.fitted(config, limit) for config in configs]
+        batch = self._batches(configs)[-1]
+        pace, share = Pace.of(self.graph, batch, self.plan.place), limit * len(batch) / len(configs)
+        return [pace.fitted(config, share) for config in configs]
 
     def _say(self, words: str) -> None:
         if not self.quiet:
@@ -364,11 +383,13 @@ class Execution:
         problem = problem_of(self.graph, self.configs)
         if not self._free or self.plan.place.backend == "sampled" or kind_of("sampled").unfit(problem, place):
             return False
-        plan = replace(self.plan, place=place)
-        configs = configure(plan, self.graph)
-        if not has_memory(problem_of(self.graph, configs), configs, place):
+        before = self.plan, self.configs
+        self.plan = replace(self.plan, place=place)
+        self.configs = configure(self.plan, self.graph)
+        if not self._fits():
+            self.plan, self.configs = before
             return False
-        self._free, self.plan, self.configs = False, plan, configs
+        self._free = False
         self._say(f"{why}: training by samples (backend sampled)")
         return True
 

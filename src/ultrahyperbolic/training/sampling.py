@@ -22,9 +22,10 @@ def moved_share(graph: Graph, place: Place) -> float:
     return min(1.0, ends / graph.n_nodes)
 
 
-def sampled_iterations(graph: Graph, place: Place) -> int:
-    """How many iterations there are at most, where nothing is said."""
-    return round(default_iterations(graph) * min(_MOST_TIMES, 1.0 / moved_share(graph, place)))
+def usual_iterations(graph: Graph, place: Place) -> int:
+    """How many iterations there are at most at a place that is settled, where nothing is said."""
+    times = min(_MOST_TIMES, 1.0 / moved_share(graph, place)) if place.backend == "sampled" else 1.0
+    return round(default_iterations(graph) * times)
 
 
 def sampled_recipe(

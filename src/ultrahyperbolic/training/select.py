@@ -1,93 +1,49 @@
 """Which geometry a graph wants: flat space and every signature of a dimension trained and compared.
 
-``embed(dim=)`` and `select` make the choice by the same procedure. All geometries are trained for a twelfth of
-the iterations, the better half again for a sixth (successive halving). What decides is how well the goal is met on
-the graph itself, or on request how often a held-out edge is closer than a pair without one.
+``embed(dim=)`` and `select` make the choice by the same procedure, whose trainings follow the rules of `embed`. All
+geometries are trained for a twelfth of the iterations, the better half again for a sixth (successive halving). What
+decides is how well the goal is met on the graph itself, or on request how often a held-out edge is closer than a pair
+without one.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import TypedDict, Unpack
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal, TypedDict, Unpack
 
 import numpy as np
 import torch
 
-from ..checks import check_choice, check_count, is_number
-from ..embedding import Embedding
+from ..checks import check_count, is_number
 from ..engines.base import Backend, Place, Precision
-from ..engines.registry import others_met, settle
-from ..evaluation import HeldOut, hold_out_edges, link_prediction, over_pairs, triadic_closure
+from ..evaluation import SAMPLED_NODES, HeldOut, TriadicClosure, hold_out_edges, link_prediction, triadic_closure
+from ..evaluation.closure import sampled_closure
 from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..objective import RankedPairs
 from ..progress import bar
-from .config import TrainingConfig
 from .goals import score
 from .inputs import Weight, find_graph
-from .method import GOALS, Goal, default_iterations, recipe
-from .selection import BY, By, Row, Selection
+from .method import GivenGoal, as_goal
+from .plan import Execution, Plan, Wishes
+from .sampling import usual_iterations
+from .selection import By, Row, Selection
 from .start import SpectralStart
-from .train import embed_many
+from .train import with_pair_measures
+from .where import Choice
 
 # Below this many edges none can be spared.
 _FEWEST_EDGES = 20
 # Of the iterations of a training, each round takes one part in so many.
 _ROUNDS = (12, 6)
-# A finish that converges takes most of the time of a short training. So much of it tells geometries apart.
-_FINISH = 0.05
+# How many starts where it is not said: what is held out varies more.
 _SEEDS: dict[By, int] = {"graph": 1, "links": 5}
-
-
-@dataclass(frozen=True)
-class Judge:
-    """By what geometries are compared."""
-
-    goal: Goal = "balanced"
-    by: By = "graph"
-    """The goal's score on the graph itself, or edges that are held out."""
-    seeds: int | None = None
-    """How many starts; where it is not said one for ``"graph"``, and five for ``"links"``, which varies more."""
-    held_out: float = 0.1
-    """Share of the edges held out for ``"links"``, others for each seed."""
-    popularity: bool | None = None
-    """Whether nodes have a popularity; None for what the goal has."""
-
-    def __post_init__(self) -> None:
-        check_choice("goal", self.goal, GOALS)
-        check_choice("by", self.by, BY)
-        if self.seeds is not None:
-            object.__setattr__(self, "seeds", check_count("seeds", self.seeds, 1))
-        if not (is_number(self.held_out) and 0.0 < self.held_out < 1.0):
-            raise ValueError(f"held_out must be a share between 0 and 1, got {self.held_out!r}")
-
-    @property
-    def count(self) -> int:
-        """How many starts."""
-        return _SEEDS[self.by] if self.seeds is None else self.seeds
-
-    def splits(self, graph: Graph, starts: Sequence[int]) -> list[HeldOut | None]:
-        """What is held out for each start; ``ValueError`` where nothing can be."""
-        if self.by == "graph":
-            return [None] * len(starts)
-        if graph.n_edges < _FEWEST_EDGES:
-            raise ValueError(
-                f"by = 'links' holds out edges, and a graph of {graph.n_edges} can spare none: "
-                f"it takes {_FEWEST_EDGES} or more; compare by 'graph'"
-            )
-        if RankedPairs.of(graph).n_nonedges == 0:
-            raise ValueError(
-                "by = 'links' compares held-out edges with pairs that have none, and here every pair has one: "
-                "compare by 'graph'"
-            )
-        return [hold_out_edges(graph, self.held_out, start) for start in starts]
-
-
-_JUDGE = Judge()
+# Pairs without an edge that held-out edges are compared with where there are too many to look at all.
+_NEGATIVES = 1_000_000
 
 
 class EmbedOptions(TypedDict, total=False):
@@ -100,13 +56,14 @@ class EmbedOptions(TypedDict, total=False):
     backend: Backend
     threads: int | None
     precision: Precision | None
+    time_limit: float | None
 
 
 def select(
     graph: object,
     *,
     dim: int | Sequence[int] = 4,
-    goal: Goal = "balanced",
+    goal: GivenGoal = "balanced",
     by: By = "graph",
     seeds: int | None = None,
     iterations: int | None = None,
@@ -144,7 +101,8 @@ def select(
     seed : int
         The first seed.
     options
-        ``weight``, ``beta``, ``quiet``, ``device``, ``backend``, ``threads`` and ``precision``, as for `embed`.
+        ``weight``, ``beta``, ``quiet``, ``device``, ``backend``, ``threads``, ``precision`` and ``time_limit``, as for
+        `embed`. With a limit trainings are shorter, and further seeds and the second round may be left out.
 
     Returns
     -------
@@ -157,137 +115,132 @@ def select(
     >>> len(found.rows), sorted(found.prior)
     (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
-    judge = Judge(goal, by, seeds, held_out, popularity)
     beta, quiet = options.pop("beta", -1.0), options.pop("quiet", False)
-    data = find_graph(graph, options.pop("weight", None))
-    place = Place(**options)  # type: ignore[misc]  # those three are taken out
-    data.require_trainable()
-    length = default_iterations(data) if iterations is None else iterations
-    return choose_geometry(data, dim, length, judge=judge, beta=beta, seed=seed, place=place, quiet=quiet)
+    limit, data = options.pop("time_limit", None), find_graph(graph, options.pop("weight", None), quiet=quiet)
+    place = Place(**options)  # type: ignore[misc]  # those four are taken out
+    wishes = Wishes(iterations=iterations, popularity=popularity)
+    plan = Plan(Choice.of(dim, beta), wishes, seed, None, limit, place, as_goal(goal), by)
+    return _Comparison(Execution(plan, data, quiet=quiet), limit, seeds, held_out).run()
 
 
 select_signature = select
 
 
-def choose_geometry(
-    graph: Graph,
-    dim: int | Sequence[int],
-    iterations: int,
-    *,
-    beta: float,
-    seed: int,
-    place: Place,
-    judge: Judge = _JUDGE,
-    time_limit: float | None = None,
-    flat: bool = True,
-    quiet: bool = True,
-) -> Selection:
-    """The geometry for a training of so many iterations, which ``embed(dim=)`` and `select` both ask for here.
+def choose(execution: Execution) -> None:
+    """Choose the geometry of an execution where that was left open; of a limit on the time, half is for this.
 
-    With one seed and dimension 4 it takes the iterations of one training. Of a limit on the time, half is
-    for this. Without ``flat`` the curved geometries alone are compared.
+    With dimension 4 it takes the iterations of one training.
     """
-    length = check_count("iterations", iterations, 1)
-    lengths = [max(1, length // part) for part in _ROUNDS]
-    geometries = [geometry for geometry in _geometries(dim, beta) if flat or not geometry.is_flat]
-    return _Comparison(graph, geometries, lengths, judge, seed, place, time_limit).run(quiet)
+    if isinstance(execution.plan.where, Choice):
+        limit = execution.plan.time_limit
+        execution.choose(_Comparison(execution, None if limit is None else limit / 2).run())
 
 
-def _geometries(dim: int | Sequence[int], beta: float) -> list[Geometry]:
-    found: list[Geometry] = []
-    for given in dim if isinstance(dim, Iterable) else (dim,):
-        d = check_count("dim", given, 1)
-        found += [Geometry(flat=d), *(Geometry(p, d - p, None, beta) for p in range(d, -1, -1))]
-    if not found:
-        raise ValueError(f"dim must be one dimension or several, got {dim!r}")
-    return list(dict.fromkeys(found))
-
-
-@dataclass(frozen=True)
 class _Comparison:
     """Trainings of several geometries, short ones first, of which the weaker half is dropped again and again."""
 
-    graph: Graph
-    geometries: list[Geometry]
-    lengths: list[int]
-    judge: Judge
-    seed: int
-    place: Place
-    time_limit: float | None = None
-    """Of which half is for the comparison."""
+    def __init__(
+        self, execution: Execution, time_limit: float | None, seeds: int | None = None, held_out: float = 0.1
+    ) -> None:
+        plan, graph = execution.asked, execution.graph
+        count = _SEEDS[plan.by] if seeds is None else check_count("seeds", seeds, 1)
+        if not (is_number(held_out) and 0.0 < held_out < 1.0):
+            raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
+        self.plan, self.graph, self.quiet, self.time_limit = plan, graph, execution.quiet, time_limit
+        length = plan.wishes.iterations or usual_iterations(graph, execution.plan.place)
+        self.lengths = [max(1, length // part) for part in _ROUNDS]
+        self.starts = [(execution.configs[0].seed + k) % 2**63 for k in range(count)]
+        self.geometries = [config.geometry for config in execution.configs]
+        self.began, self.measuring = time.monotonic(), math.inf
+        self.splits = self._splits(held_out)
 
-    def run(self, quiet: bool) -> Selection:
-        started = time.monotonic()
-        # What is wrong with any of the trainings is said before the first.
-        configs = [_config(geometry, self.lengths[-1], self.seed) for geometry in self.geometries]
-        for config in configs:
-            config.spec()
-        settle(self.place, self.graph.n_nodes)
-        starts = [(configs[0].seed + k) % 2**63 for k in range(self.judge.count)]
-        splits = self.judge.splits(self.graph, starts)
+    def _splits(self, held_out: float) -> list[HeldOut | None]:
+        """What is held out for each start; ``ValueError`` where nothing can be."""
+        if self.plan.by == "graph":
+            return [None] * len(self.starts)
+        if self.graph.n_edges < _FEWEST_EDGES:
+            raise ValueError(
+                f"by = 'links' holds out edges, and a graph of {self.graph.n_edges} can spare none: "
+                f"it takes {_FEWEST_EDGES} or more; compare by 'graph'"
+            )
+        if RankedPairs.of(self.graph).n_nonedges == 0:
+            raise ValueError(
+                "by = 'links' compares held-out edges with pairs that have none, and here every pair has one: "
+                "compare by 'graph'"
+            )
+        return [hold_out_edges(self.graph, held_out, start) for start in self.starts]
+
+    @property
+    def _left(self) -> float:
+        """Seconds."""
+        return math.inf if self.time_limit is None else self.time_limit - (time.monotonic() - self.began)
+
+    def run(self) -> Selection:
+        """Compare them; beyond the first start of the first round, what there is no time for is left out."""
+        hints = prior(self.graph)
         rounds: list[dict[Geometry, Row]] = []
         alive, dropped = list(self.geometries), list[Geometry]()
-        with bar("select", len(self.lengths) * len(starts), show=not quiet) as update:
-            for number, length in enumerate(self.lengths):
+        steps = len(self.lengths) * len(self.starts)
+        with bar("select", steps, show=not self.quiet) as update:
+            for length in self.lengths:
+                if rounds and self._left <= 0.0:
+                    break
                 if rounds:
                     stays = max(2, (len(alive) + 1) // 2)
                     alive, dropped = alive[:stays], alive[stays:] + dropped
                 found = {geometry: Row(geometry, length) for geometry in alive}
-                for k, (start, split) in enumerate(zip(starts, splits, strict=True)):
-                    self._train(found, length, start, split)
-                    update(number * len(starts) + k + 1, f"{len(alive)} geometries, {length} iterations")
+                for start, split in zip(self.starts, self.splits, strict=True):
+                    if self._left <= 0.0 and found[alive[0]].scores:
+                        break
+                    self._train(found, length, start, split, self._left / steps)
+                    steps -= 1
+                    done = len(self.lengths) * len(self.starts) - steps
+                    update(done, f"{len(alive)} geometries, {length} iterations")
                 rounds.append(found)
                 alive.sort(key=lambda geometry: _worst_last(rounds[-1][geometry]))
         rows = _ranked(alive + dropped, rounds)
-        return Selection(
-            rows, _near(rows), prior(self.graph), time.monotonic() - started, self.judge.goal, self.judge.by
-        )
+        return Selection(rows, _near(rows), hints, time.monotonic() - self.began, self.plan.goal, self.plan.by)
 
-    def _train(self, rows: dict[Geometry, Row], length: int, seed: int, split: HeldOut | None) -> None:
-        """Train each geometry, all as one batch, and write down how it did."""
+    def _train(self, rows: dict[Geometry, Row], length: int, start: int, split: HeldOut | None, seconds: float) -> None:
+        """Train and measure each geometry within some seconds, and write down how it did."""
         graph = self.graph if split is None else split.graph
-        # All are compared by the sample that the quickest of them has.
-        meets = others_met(settle(self.place, graph.n_nodes), graph.n_nodes)
-        goal, popularity = self.judge.goal, self.judge.popularity
-        made = [
-            recipe(_config(g, length, seed), graph, goal, meets=meets, everywhere=True, popularity=popularity)
-            for g in rows
-        ]
-        batch = [replace(config, finish=_FINISH) for config in made]
-        limit = self.time_limit
-        if limit is not None:
-            limit /= 2 * len(self.lengths) * self.judge.count
+        # How long it takes to measure is not known the first time: half of the time is kept for it, and never more.
+        limit = None if self.time_limit is None else max(seconds - min(self.measuring * len(rows), seconds / 2), 1e-3)
+        asked = replace(
+            self.plan,
+            where=Choice(tuple(rows)),
+            wishes=Wishes(iterations=length, popularity=self.plan.wishes.popularity),
+            seed=start,
+            preset=None,
+            time_limit=limit,
+            seeds=1,
+        )
+        execution = Execution(asked, graph)
         try:
-            embeddings = embed_many(graph, batch, self.place, measures=False, time_limit=limit)
+            embeddings = execution.train_all()
         except Interrupted:
             raise KeyboardInterrupt from None  # half a comparison is none
-        for row, embedding in zip(rows.values(), embeddings, strict=True):
-            points, result = torch.from_numpy(embedding.points.copy()), embedding.record.result
-            if embedding.record.unfinished and result is not None:
-                row.iterations = min(row.iterations, result.iterations)
-            measures = _measures(graph, points, embedding)
+        device, began = execution.plan.place.torch_device, time.monotonic()
+        for row, config, embedding in zip(rows.values(), execution.configs, embeddings, strict=True):
+            result = embedding.record.result
+            performed = result.iterations if embedding.record.unfinished and result is not None else config.iterations
+            row.iterations = min(row.iterations, performed)
+            measures = dict(with_pair_measures(graph, embedding, quiet=True, device=device).record.measures)
+            if np.ptp(graph.strength) > 0.0:
+                measures.setdefault("spearman_all", 0.0)  # strengths differ, and no node is more central than another
             row.measures.append(measures)
             if split is None:
-                row.scores.append(score(self.judge.goal, measures))
+                row.scores.append(score(self.plan.goal, measures))
             else:
+                points = torch.from_numpy(embedding.points.copy())
+                negatives: int | Literal["all"] = _NEGATIVES if graph.n_nodes > SAMPLED_NODES else "all"
                 auc = link_prediction(
-                    self.graph, points, embedding.manifold, split.edges, popularity=embedding.popularity
-                ).auc
+                    self.graph, points, embedding.manifold, split.edges, negatives=negatives,
+                    popularity=embedding.popularity,
+                ).auc  # fmt: skip
                 row.scores.append(0.0 if math.isnan(auc) else auc)
                 row.held_out.append(1.0 - row.scores[-1])
-
-
-def _config(geometry: Geometry, length: int, seed: int) -> TrainingConfig:
-    where = geometry.p, geometry.q, geometry.beta, geometry.flat
-    return TrainingConfig(*where, seed=seed, iterations=length, stop="converged")
-
-
-def _measures(graph: Graph, points: torch.Tensor, embedding: Embedding) -> dict[str, float]:
-    """The measures that decide, and those shown beside."""
-    found = over_pairs(graph, points, embedding.manifold, popularity=embedding.popularity).measures
-    if np.ptp(graph.strength) > 0.0:
-        found.setdefault("spearman_all", 0.0)  # strengths differ, and no node is more central than another
-    return found
+        self.measuring = (time.monotonic() - began) / len(rows)
 
 
 def _worst_last(row: Row) -> tuple[float, float]:
@@ -324,6 +277,7 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
     beyond its first eigenvalue, that asks for further time dimensions. ``transitivity`` and ``open_wedges`` are those
     of `triadic_closure`, and 0 in a graph without a wedge.
     """
+    closure = sampled_closure(graph) if graph.n_nodes > SAMPLED_NODES else triadic_closure(graph)._asdict()
     spectral = SpectralStart(graph)
     hops, rows = spectral.hops
     rng = np.random.default_rng(seed)
@@ -340,5 +294,5 @@ def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:
         "gromov_delta": delta,
         "relative_delta": 2.0 * delta / diameter if diameter else 0.0,
         "time_inertia": float(max(negative, 0.0) / beyond) if beyond > 0.0 else 0.0,
-        **{name: 0.0 if math.isnan(share) else share for name, share in triadic_closure(graph)._asdict().items()},
+        **{name: 0.0 if math.isnan(share := closure.get(name, 0.0)) else share for name in TriadicClosure._fields},
     }

@@ -28,7 +28,7 @@ class Row:
     scores: list[float] = field(default_factory=list)
     """What decides, the higher the better: what the goal asks, or the share of held-out edges that are closer."""
     measures: list[dict[str, float]] = field(default_factory=list)
-    """Those of one pass over the pairs, of the edges it was trained on."""
+    """Those of the pairs, of the edges it was trained on; of a large graph, estimated from samples."""
     held_out: list[float] = field(default_factory=list)
     """The share of (held-out edge, non-edge) in which the edge is not the closer; empty where none was held out."""
     kept: bool = True

@@ -22,7 +22,7 @@ from ..objective import Scope
 from .config import Stop
 from .embed import embed
 from .inputs import Signature, Weight, find_graph
-from .method import Goal
+from .method import GivenGoal
 from .presets import Preset
 from .selection import By
 
@@ -105,7 +105,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         signature: Signature | None = None,
         product: str | Product | None = None,
         beta: float = -1.0,
-        goal: Goal = "balanced",
+        goal: GivenGoal = "balanced",
         by: By = "graph",
         seeds: int = 1,
         iterations: int | None = None,
@@ -213,6 +213,11 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if square and _of_matrix(matrix, list(self.result_.ids)) == self.result_.graph:
             return self.embedding_.copy()
         rows, columns = matrix.nonzero()
+        if len(alone := np.setdiff1d(np.arange(matrix.shape[0]), rows)):
+            raise ValueError(
+                f"row {alone[0]} of X (from 0) has no ties to the fitted nodes ({len(alone)} such), so nothing says "
+                "where its node lies: give it one, or leave the row out"
+            )
         values = np.asarray(matrix[rows, columns]).ravel().tolist()
         known, new = list(self.result_.ids), [("new", row) for row in range(matrix.shape[0])]
         entries = zip(rows.tolist(), columns.tolist(), values, strict=True)

@@ -6,7 +6,7 @@ import logging
 import math
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
@@ -38,6 +38,8 @@ from .presets import PRESETS, differences
 from .start import Given, SpectralStart, start_bytes
 
 log = logging.getLogger("ultrahyperbolic")
+SOON_NODES = 10_000
+"""Up to so many nodes a training that was interrupted is still evaluated and measured: that takes a moment."""
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
 _HERE = Place()
@@ -63,6 +65,14 @@ def has_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place
     return fits(problem, place, _start_bytes(problem, configs))
 
 
+def batches(graph: Graph, configs: list[TrainingConfig], place: Place) -> list[list[TrainingConfig]]:
+    """The trainings in batches for which there is memory at a settled place; one that has none is a batch itself."""
+    if len(configs) == 1 or has_memory(problem_of(graph, configs), configs, place):
+        return [configs]
+    half = len(configs) // 2
+    return [*batches(graph, configs[:half], place), *batches(graph, configs[half:], place)]
+
+
 def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
     some = [part for config in configs if config.start == "spectral" for part in config.geometry.parts]
     kinds = {"flat" if g.is_flat else "curved" if g.space_dimensions else "sphere" for g in some}
@@ -80,6 +90,7 @@ def embed_best(
     time_limit: float | None = None,
     checkpoint: Checkpoint[BatchState] | None = None,
     start: Given | None = None,
+    asked: Callable[[], bool] = bool,
 ) -> Embedding:
     """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
 
@@ -89,7 +100,7 @@ def embed_best(
     try:
         embeddings = embed_many(
             graph, configs, place, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
-            checkpoint=checkpoint, start=start,
+            checkpoint=checkpoint, start=start, asked=asked,
         )  # fmt: skip
     except Interrupted as error:
         embeddings, interrupted = [e for e in error.embeddings if isinstance(e, Embedding)], True
@@ -114,7 +125,8 @@ def embed_best(
 
 def _loss_of(embedding: Embedding) -> float:
     result = embedding.record.result
-    return math.inf if result is None or result.final_loss is None else result.final_loss
+    found = [] if result is None else [loss for loss in (result.final_loss, result.best_loss) if loss is not None]
+    return found[0] if found else math.inf
 
 
 def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], *, quiet: bool) -> Embedding:
@@ -144,11 +156,13 @@ def embed_many(
     callbacks: Sequence[Callback[BatchState]] = (),
     checkpoint: Checkpoint[BatchState] | None = None,
     start: Given | None = None,
+    asked: Callable[[], bool] = bool,
 ) -> list[Embedding]:
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
     ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
-    ``start`` is where those start that say so.
+    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now: where an iteration
+    has several passes over all pairs, it is looked at between them.
     Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
     graph.require_trainable()
@@ -158,7 +172,7 @@ def embed_many(
     check_memory(problem, configs, place)
     engine = make_engine(problem, place, exact_end=configs[0].finish > 0.0)
     try:
-        found = _train(graph, configs, engine, time_limit, quiet, callbacks, checkpoint, start)
+        found = _train(graph, configs, engine, time_limit, quiet, callbacks, checkpoint, start, asked)
     finally:
         engine.close()
     device = settle(place, graph.n_nodes).torch_device
@@ -174,6 +188,7 @@ def _train(
     callbacks: Sequence[Callback[BatchState]],
     checkpoint: Checkpoint[BatchState] | None,
     given: Given | None,
+    asked: Callable[[], bool],
 ) -> list[Embedding]:
     state = _starting_state(graph, configs, checkpoint, given)
     start, start_offsets = state.points.copy(), state.offsets.copy()
@@ -184,11 +199,11 @@ def _train(
                 log.warning("%s", "\n  ".join(differences(preset)))
     started, iterations = time.time(), configs[0].iterations
     taking_back = guard(engine.specs, state, compare=configs[0].step_back)
-    finishing = Finishing(engine, configs[0].descents, converge=configs[0].stop == "converged")
+    finishing = Finishing(engine, configs[0].descents, converge=configs[0].stop == "converged", asked=asked)
     before_that: Floats | None = None
     if checkpoint is not None:
         state.copy_from(checkpoint.state)
-        state.iteration = finishing.resumes_at(state.iteration)
+        finishing.go_on(state)
         before_that = checkpoint.losses[:, : state.iteration]
     following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
     with bar("training", iterations, show=not quiet) as update:
@@ -206,20 +221,25 @@ def _train(
             losses_so_far=before_that,
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
         )
-    # Whatever happened, nothing is worse than where it started.
-    after = _final_objective(engine, state.best, state.best_offsets)
-    worse = ~(after <= before)
+    interrupted = outcome.ending.why is Stopped.INTERRUPTED
+    # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
+    after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
+    if not interrupted or graph.n_nodes <= SOON_NODES:
+        after = _final_objective(engine, state.best, state.best_offsets)
+        worse = ~(after <= before)
     state = replace(  # a checkpoint may have the other
         state,
         best=np.where(worse[:, None, None], start, state.best),
         best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
     )
-    interrupted = outcome.ending.why is Stopped.INTERRUPTED
     embeddings = []
     for number, config in enumerate(configs):
         losses = before[number], before[number] if worse[number] else after[number]
         timing = Timing(started, outcome.seconds, len(configs), engine.name)
-        record = _record(graph, config, state, outcome, number, losses, timing)
+        ending = outcome.ending
+        if state.rested[number] >= 0 and not ending.why.unfinished:
+            ending = finishing.rest
+        record = _record(graph, config, state, replace(outcome, ending=ending), number, losses, timing)
         manifold = config.manifold()
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
@@ -274,10 +294,12 @@ def _record(
     timing: Timing,
 ) -> RunRecord:
     """What is said of a training that has ended; ``ends`` are the losses of the start and of the result."""
-    losses, row = outcome.losses[number], state.record[number]
+    losses, row, rested = outcome.losses[number], state.record[number], int(state.rested[number])
     ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
     if ordered_at is not None:
         losses = losses[: ordered_at + 1]
+    elif rested >= 0:
+        losses = losses[:rested]
     every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
     return RunRecord(
         config=config.to_json(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from ..checks import check_count
@@ -14,10 +15,20 @@ FLAT_DIMENSION = 4
 
 @dataclass(frozen=True)
 class Choice:
-    """A dimension of which the geometry is to be chosen."""
+    """Geometries of which one is to be chosen."""
 
-    dim: int
-    beta: float = -1.0
+    geometries: tuple[Geometry, ...]
+
+    @classmethod
+    def of(cls, dim: int | Iterable[int], beta: float = -1.0) -> Choice:
+        """Flat space and every signature, from hyperbolic to spherical, of a dimension or of several."""
+        found: list[Geometry] = []
+        for given in dim if isinstance(dim, Iterable) else (dim,):
+            d = check_count("dim", given, 1)
+            found += [Geometry(flat=d), *(Geometry(p, d - p, None, beta) for p in range(d, -1, -1))]
+        if not found:
+            raise ValueError(f"dim must be one dimension or several, got {dim!r}")
+        return cls(tuple(dict.fromkeys(found)))
 
 
 def geometry_of(
@@ -29,7 +40,7 @@ def geometry_of(
     beta: float | None = None,
     product: str | Product | None = None,
 ) -> Geometry | Choice:
-    """The geometry that a user's words name, or the dimension to choose one of."""
+    """The geometry that a user's words name, or those to choose one of."""
     if product is not None:
         if p is not None or q is not None or dim is not None or flat or beta not in (None, DEFAULT.beta):
             raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
@@ -50,5 +61,5 @@ def geometry_of(
             raise ValueError(f"beta curves a manifold, and flat space has no curvature: leave it out, got {curvature}")
         return Geometry(flat=FLAT_DIMENSION if dim is None else check_count("dim", dim, 1))
     if dim is not None:
-        return Choice(check_count("dim", dim, 1), curvature)
+        return Choice.of(dim, curvature)
     return replace(DEFAULT, beta=curvature) if p is None else Geometry(p, q, None, curvature)

@@ -98,8 +98,9 @@ class NumbaEngine(OneProcess):
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same for a series of states that hardly differ: a run remembers which pairs count."""
         n = self.pairs.n_nodes
-        # A list is of the w within bounds, and with offsets these are so wide that it would be long.
-        lists = [NearPairs(r.width, n) if n > SMALL_NODES and r.is_plain else None for r in self._runs]
+        # A list is of the w within bounds, and with offsets these are so wide that it would be long. It covers all
+        # pairs, so an evaluation that looks at one part of them has none.
+        lists = [NearPairs(r.width, n) if n > SMALL_NODES and r.looks == 1 and r.is_plain else None for r in self._runs]
         return partial(self._evaluate, lists=lists)
 
     def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:

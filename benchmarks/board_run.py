@@ -1,0 +1,297 @@
+"""Train the graphs of the board and keep ``graph/geometry/which/seed/measure``; tables and bars of what was kept."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from bench import Bar, Figures, Floats, Value, cell, load, mean, number, save, table
+from board_graphs import Loaded, load_graph
+
+from ultrahyperbolic.embedding import Embedding
+from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.evaluation import OverPairs, over_pairs
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.training.config import Stop, TrainingConfig, configured
+from ultrahyperbolic.training.method import Goal
+from ultrahyperbolic.training.plan import Plan, Wishes, configure
+from ultrahyperbolic.training.presets import coauthor_settings
+from ultrahyperbolic.training.train import embed_many
+
+GEOMETRIES = [*(Geometry(p, 4 - p) for p in range(4, -1, -1)), Geometry(flat=4), Geometry(3, 3), Geometry(6, 0)]
+KEYS = {geometry.file_name: geometry for geometry in GEOMETRIES}
+MEASURES = {"map": "mAP", "recall_at_1": "Recall@1", "tie_order": "tie order", "spearman_all": "ρ"}
+WHICH = {"new": "now", "before": "before", "paper": "paper's recipe"}
+
+
+class Job(NamedTuple):
+    """A training."""
+
+    geometry: Geometry
+    seed: int
+
+
+class Trained(NamedTuple):
+    """What a training came to."""
+
+    job: Job
+    points: Floats
+    popularity: Floats | None
+    iterations: int
+    start: float
+    final: float
+    seconds: float
+    """Its share of those of its batch."""
+
+
+@dataclass(frozen=True)
+class How:
+    """What all trainings of a run share."""
+
+    place: Place = field(default_factory=Place)
+    iterations: int | None = None
+    stop: Stop | None = None
+    goal: Goal = "balanced"
+    """Of trainings as they are now."""
+
+
+def train(loaded: Loaded, jobs: Sequence[Job], which: str, how: How) -> list[Trained]:
+    """All trainings of a graph: as one batch where they may go together."""
+    trained: dict[int, Trained] = {}
+    configs = [_config(loaded, job, which, how) for job in jobs]
+    batches: dict[tuple[object, ...], list[int]] = {}
+    for k, c in enumerate(configs):
+        batches.setdefault((c.iterations, c.stop, c.best_every, c.step_back, c.finish), []).append(k)
+    for batch in batches.values():
+        kinds = {(configs[k].geometry, configs[k].optimizer): configs[k] for k in batch}
+        short = [replace(config, iterations=20) for config in kinds.values()]
+        together(loaded.graph, short, how.place)  # which compiles, untimed
+        began = time.perf_counter()
+        embeddings = together(loaded.graph, [configs[k] for k in batch], how.place)
+        seconds = (time.perf_counter() - began) / len(batch)
+        for k, embedding in zip(batch, embeddings, strict=True):
+            result, points = embedding.record.result, np.array(embedding.points, dtype=np.float64)
+            assert result is not None
+            start, final = (math.nan if loss is None else loss for loss in (result.start_loss, result.final_loss))
+            trained[k] = Trained(jobs[k], points, embedding.popularity, result.iterations, start, final, seconds)
+    return [trained[k] for k in range(len(jobs))]
+
+
+def _config(loaded: Loaded, job: Job, which: str, how: How) -> TrainingConfig:
+    geometry, paper = job.geometry, which == "paper"
+    if paper and loaded.name == "nips":
+        recipe = coauthor_settings(q=geometry.q)
+        authors = configured(recipe, p=geometry.p, q=geometry.q, flat=geometry.flat, seed=job.seed)
+        return replace(authors, iterations=how.iterations or authors.iterations)
+    wishes, goal = Wishes(iterations=how.iterations, stop=how.stop), "balanced" if paper else how.goal
+    plan = Plan(geometry, wishes, job.seed, "paper" if paper else None, place=how.place, goal=goal)
+    (config,) = configure(plan, loaded.graph)
+    return config
+
+
+def together(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> list[Embedding]:
+    """One batch, or two where memory does not suffice."""
+    try:
+        return list(embed_many(graph, configs, place, measures=False))
+    except MemoryError:
+        if len(configs) == 1:
+            raise
+    half = len(configs) // 2
+    return [*together(graph, configs[:half], place), *together(graph, configs[half:], place)]
+
+
+def measure(
+    graph: Graph, geometry: Geometry, points: Floats, place: Place, popularity: Floats | None = None
+) -> OverPairs:
+    device = place.torch_device
+    there, manifold = torch.from_numpy(points).to(device), geometry.manifold.to(device)
+    return over_pairs(graph, there, manifold, popularity=popularity)
+
+
+def figures_of(graph: Graph, trained: Trained, place: Place) -> Figures:
+    finite = bool(np.isfinite([*trained.points.flat, trained.start, trained.final]).all())
+    kept: Figures = {"seconds": trained.seconds, "iterations": trained.iterations, "finite": int(finite)}
+    kept["returned_start"] = int(trained.final == trained.start > 0.0)
+    measures = {}
+    if finite:
+        measures = measure(graph, trained.job.geometry, trained.points, place, trained.popularity).measures
+    return kept | {name: measures.get(name) for name in MEASURES}
+
+
+def about(loaded: Loaded) -> Figures:
+    graph = loaded.graph
+    known: Figures = {"half": loaded.half, "nodes": graph.n_nodes, "edges": graph.n_edges}
+    known |= {"weights": len(graph.capacities), "strengths": len(np.unique(graph.strength))}
+    return {f"{loaded.name}/{what}": value for what, value in known.items()}
+
+
+def run(
+    folder: Path, names: Sequence[str], geometries: Sequence[Geometry], seeds: int, how: How,
+    which: Sequence[str] = ("new",), path: Path | None = None, *, again: bool = False,
+) -> Figures:  # fmt: skip
+    """Train what the file does not hold yet, and write it after every graph; return all that it holds then."""
+    kept = load([path] if path else [])
+    settings: Figures = {"run:iterations": how.iterations, "run:stop": how.stop, "run:goal": how.goal}
+    if any(kept.get(key, value) != value for key, value in settings.items()):
+        raise SystemExit(f"{path} was trained with other iterations, another stop or goal: name another file")
+    kept |= settings
+    began = time.monotonic()
+    for done, name in enumerate(names, 1):
+        loaded = load_graph(name, folder)
+        kept |= about(loaded)
+        for each in which:
+            stems = {Job(g, seed): f"{name}/{g.file_name}/{each}/{seed}" for g in geometries for seed in range(seeds)}
+            jobs = [job for job, stem in stems.items() if again or f"{stem}/seconds" not in kept]
+            if jobs:
+                for trained in train(loaded, jobs, each, how):
+                    measured = figures_of(loaded.graph, trained, how.place)
+                    kept |= {f"{stems[trained.job]}/{what}": value for what, value in measured.items()}
+                save(kept, path)
+            words = (*MEASURES, "seconds")
+            means = {what: mean(number(kept, f"{stem}/{what}") for stem in stems.values()) for what in words}
+            said = ", ".join(f"{MEASURES.get(what, what)} {value:.3f}" for what, value in means.items())
+            head = f"[{done} of {len(names)}, {(time.monotonic() - began) / 60:.1f} min] {name}, {WHICH[each]}"
+            print(f"{head}: {len(jobs)} trained; {said}", flush=True)
+    return kept
+
+
+class Cells:
+    """The figures of ``run``, by graph, geometry, which training, and measure."""
+
+    def __init__(self, figures: Mapping[str, Value]) -> None:
+        self.figures = figures
+        self.graphs = [key.removesuffix("/half") for key in figures if key.endswith("/half")]
+        self._seeds: dict[tuple[str, ...], list[str]] = {}
+        for key in figures:
+            parts = key.split("/")
+            if len(parts) == 5 and parts[4] == "seconds":
+                self._seeds.setdefault(tuple(parts[:3]), []).append(parts[3])
+
+    def half(self, half: str) -> list[str]:
+        """The graphs of a half."""
+        return [graph for graph in self.graphs if self.figures[f"{graph}/half"] == half]
+
+    def value(self, graph: str, geometry: str, which: str, measure: str) -> float:
+        """The mean of a measure over the seeds; NaN where nothing was trained or it is not defined."""
+        seeds = self._seeds.get((graph, geometry, which), [])
+        return mean(number(self.figures, f"{graph}/{geometry}/{which}/{seed}/{measure}") for seed in seeds)
+
+    def several(self, graphs: Sequence[str], geometry: str, which: Sequence[str], measure: str) -> list[float]:
+        """The means over the graphs on which all of some trainings have the measure, one per training."""
+        rows = [[self.value(graph, geometry, each, measure) for each in which] for graph in graphs]
+        whole = [row for row in rows if not any(map(math.isnan, row))]
+        return [mean(row[k] for row in whole) for k in range(len(which))]
+
+
+HALVES = {"looked": "Looked at while the method was sought", "unseen": "Not looked at before it was frozen"}
+MIXED = ("Q2_2", "Q3_3")
+# Hyperbolic space, the sphere, the plane.
+PLAIN = ("Q4_0", "Q6_0", "Q0_4", "R4")
+DISTINCT_STRENGTHS = 5
+# The bars of the other parts, by key: the least and the most.
+LEAST: dict[str, float] = {
+    "nips:Q2_2/map": 0.97, "nips:Q2_2/recall_at_1": 0.995, "nips:Q2_2/spearman_all": 0.80, "nips:Q2_2/tie_order": 0.75,
+    "nips:Q3_3/map": 0.99, "nips:Q3_3/recall_at_1": 0.999, "nips:Q3_3/spearman_all": 0.84, "nips:Q3_3/tie_order": 0.87,
+    "karate:leaders_first": 0.95, "karate:map": 0.98, "karate:tie_order": 0.90,
+    "choice:looked/difference": -0.01, "choice:unseen/difference": -0.01, "choice:least_difference": -0.04,
+    "choice:select_agrees": 1.0,
+}  # fmt: skip
+MOST: dict[str, float] = {
+    "choice:most_time_ratio": 3.0, "cost:netscience/ratio": 0.2, "cost:nips/ratio": 1 / 3,
+    "cost:netscience/terminal_ratio": 1.1, "cost:nips/terminal_ratio": 1.1,
+}  # fmt: skip
+
+
+def shown(geometry: str) -> str:
+    return KEYS[geometry].name.replace("R^4", "R⁴")
+
+
+def tables(figures: Mapping[str, Value]) -> str:
+    """The means over each half by geometry, then every graph of the true ultrahyperbolic geometries."""
+    cells, columns = Cells(figures), (*MEASURES, "seconds")
+    which = [which for which in WHICH if any(key.endswith(f"/{which}/0/seconds") for key in figures)]
+    header = [*MEASURES.values(), "seconds"]
+    lines = [f"Each cell: {' / '.join(WHICH[each] for each in which)}.", ""]
+
+    def row(first: str, values: Iterator[Sequence[float]]) -> list[str]:
+        return [first, *(" / ".join(map(cell, some)) for some in values)]
+
+    for half, title in HALVES.items():
+        graphs = cells.half(half)
+        if graphs:
+            rows = [row(shown(g), (cells.several(graphs, g, which, what) for what in columns)) for g in KEYS]
+            lines += [f"### {title}: means over {len(graphs)} graphs", "", table(["geometry", *header], rows), ""]
+    for geometry in MIXED:
+        rows = [
+            row(graph + mark, ([cells.value(graph, geometry, each, what) for each in which] for what in columns))
+            for half, mark in (("looked", ""), ("unseen", " *"))
+            for graph in cells.half(half)
+        ]
+        lines += [f"### {shown(geometry)}, graph by graph", "", table(["graph", *header], rows), ""]
+    return "\n".join(lines)
+
+
+def bars(figures: Mapping[str, Value]) -> list[Bar]:
+    cells = Cells(figures)
+    made = [*_sound(cells)] if cells.graphs else []
+    for half in HALVES:
+        graphs = cells.half(half)
+        for geometry in MIXED if graphs else ():
+            made += _mixed(cells, half, graphs, geometry)
+        for geometry in PLAIN if graphs else ():
+            for measure, word in MEASURES.items():
+                made.append(_compared(cells, f"{half}, {shown(geometry)}: {word}", graphs, geometry, measure, 0.0))
+    for key, value in figures.items():
+        least = LEAST.get(key)
+        if key.startswith("longer:") and key.endswith("/difference"):
+            least = -0.005
+        elif key.startswith("ranks:") and key.endswith("/inside"):
+            least = 0.85
+        if least is not None:
+            made.append(Bar(key, number(figures, key) >= least, f"{value}, at least {least:.3g}"))
+        elif key in MOST:
+            made.append(Bar(key, number(figures, key) <= MOST[key], f"{value}, at most {MOST[key]:.3g}"))
+    return made
+
+
+def _sound(cells: Cells) -> Iterator[Bar]:
+    """Nothing is NaN, and nothing returned its start."""
+    new = [key for key in cells.figures if key.split("/")[2:3] == ["new"]]
+    broken = [key for key in new if key.endswith("/finite") and not cells.figures[key]]
+    # What one graph has no order of, it has of no training.
+    for graph in cells.graphs:
+        for measure in MEASURES:
+            mine = [key for key in cells.figures if key.startswith(f"{graph}/") and key.endswith(f"/{measure}")]
+            if any(cells.figures[key] is not None for key in mine):
+                broken += [key for key in mine if key.split("/")[2] == "new" and cells.figures[key] is None]
+    stuck = [key for key in new if key.endswith("/returned_start") and cells.figures[key]]
+    yield Bar("nothing NaN", not broken, ", ".join(broken) or "all finite")
+    yield Bar("nothing returned its start", not stuck, ", ".join(stuck) or "none")
+
+
+def _compared(cells: Cells, key: str, graphs: Sequence[str], geometry: str, measure: str, least: float) -> Bar:
+    new, before = cells.several(graphs, geometry, ("new", "before"), measure)
+    said = f"{cell(before)} -> {cell(new)} over {len(graphs)} graphs, at least {least:+g}"
+    return Bar(key, None if math.isnan(new - before) else new - before >= least - 1e-12, said)
+
+
+def _mixed(cells: Cells, half: str, graphs: Sequence[str], geometry: str) -> Iterator[Bar]:
+    key = f"{half}, {shown(geometry)}"
+    yield _compared(cells, f"{key}: mAP", graphs, geometry, "map", 0.0)
+    ranked = [graph for graph in graphs if number(cells.figures, f"{graph}/strengths") >= DISTINCT_STRENGTHS]
+    before = {graph: cells.value(graph, geometry, "before", "spearman_all") for graph in ranked}
+    low = [graph for graph in ranked if before[graph] < 0.6]
+    high = [graph for graph in ranked if before[graph] >= 0.6]
+    for words, some, least in (("ρ where it was below .6", low, 0.2), ("ρ elsewhere", high, -0.03)):
+        if some:
+            yield _compared(cells, f"{key}: {words}", some, geometry, "spearman_all", least)
+    weighted = [graph for graph in graphs if number(cells.figures, f"{graph}/weights") > 1]
+    if weighted:
+        yield _compared(cells, f"{key}: tie order", weighted, geometry, "tie_order", 0.05)

@@ -1,0 +1,632 @@
+"""What a training costs as graphs, dimensions, samples, devices and processes grow: ``python benchmarks/cost.py PART``.
+
+``scaling``      the exact objective on the CPU against nodes and coordinates, five random ties per node
+``gpu``          the CUDA engine: errors against the reference, an iteration on NIPS (``--data``), the pass over all
+                 pairs against the limit of the card, and how its time and memory grow
+``sampled``      the bias of losses and gradients by samples, with intervals of 95 %, and ties per second
+``linear``       CPU seconds of each part of ``embed`` on samples, and memory, against the number of ties
+``large``        millions of nodes: made up, trained and ranked
+``equal_time``   all pairs against samples in the same time, on files of graphs
+``distributed``  one process against several of one thread each
+
+Slopes are those of log cost over log size. What is compared computes on the same number of threads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import bench
+import numpy as np
+import torch
+from bench import Figures, Floats, Ints, Panel, random_edges, save, show
+from bench import slope as exponent
+
+import ultrahyperbolic
+from ultrahyperbolic import PseudoHyperboloid
+from ultrahyperbolic.engines.base import BatchState, Place, Precision, RunSpec, Schedule
+from ultrahyperbolic.geometry import Geometry, Manifold
+from ultrahyperbolic.graph import Graph, read_graph
+from ultrahyperbolic.objective import RankedPairs, RankingLoss, SampledLoss, SampleSizes, Scope
+from ultrahyperbolic.objective.tables import Measure
+from ultrahyperbolic.pairs.kinds import kernel_space
+from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.train import with_node_measures, with_pair_measures
+
+Options = argparse.Namespace
+BARS = {"nips_iteration_ms": "at most 0.1", "pairs_per_second_d5": "at least 3e11"}
+
+
+def points_of(manifold: Manifold, n: int, scale: float) -> torch.Tensor:
+    return manifold.random(n, scale=scale, generator=torch.Generator().manual_seed(0))
+
+
+def random_pairs(n: int, m: int) -> RankedPairs:
+    edges = random_edges(n, m)
+    weights = np.random.default_rng(0).integers(1, 4, len(edges)).astype(np.float64)
+    return RankedPairs.of(Graph.from_arrays(edges[:, 0], edges[:, 1], weights, ids=n))
+
+
+def classes_of_a_thousand(n: int, m: int) -> RankedPairs:
+    edges = random_edges(n, m)
+    return RankedPairs(n, edges, np.arange(len(edges)) // 1000 * 1000)
+
+
+NODES = (1_000, 3_000, 10_000, 30_000)
+COORDINATES = (3, 5, 10, 20, 40)
+
+
+def scaling(options: Options) -> Figures:
+    """The smoothed dissimilarity at two temperatures; slopes from 3,000 nodes and from five coordinates on."""
+    from ultrahyperbolic.engines.numba.engine import NumbaEngine
+    from ultrahyperbolic.pairs import usable_threads
+
+    def milliseconds(n: int, d: int, tau: float) -> float:
+        """The best time of value and gradient."""
+        edges, manifold = random_edges(n, 5 * n), PseudoHyperboloid(d - 2, 1)
+        pairs = RankedPairs.of(Graph.from_arrays(edges[:, 0], edges[:, 1], ids=n))
+        schedule = Schedule.constant(1, temperature=tau, step=1e-6, epsilon=0.1)
+        engine = NumbaEngine(pairs, [RunSpec(manifold, schedule, "smoothed")])
+        state = BatchState.start([points_of(manifold, n, 0.7).numpy()])
+        engine.evaluate(state)
+        return 1e3 * bench.best(lambda: engine.evaluate(state), 3 if n < 30_000 else 1)
+
+    nodes, lines = options.sizes or NODES, {}
+    figures: Figures = {"threads": usable_threads()}
+    for tau in (0.01, 1e-4):
+        lines[f"τ = {tau:g}"] = nodes, [milliseconds(n, 5, tau) for n in nodes]
+        figures |= {f"ms_n{n}_tau{tau:g}": ms for n, ms in zip(*lines[f"τ = {tau:g}"], strict=True)}
+    wide = [milliseconds(min(3_000, max(nodes)), d, 0.01) for d in COORDINATES]
+    figures |= {f"ms_d{d}": ms for d, ms in zip(COORDINATES, wide, strict=True)}
+    for tau, (_, times) in zip((0.01, 1e-4), lines.values(), strict=True):
+        figures[f"slope_n_tau{tau:g}"] = exponent(nodes[1:], times[1:])
+    figures["slope_d"] = exponent(COORDINATES[1:], wide[1:])
+    if options.plot:
+        right = Panel("coordinates", "ms", "3,000 nodes, τ = 0.01", {"": (COORDINATES, wide)})
+        bench.draw(options.plot, Panel("nodes", "ms", "five coordinates", lines), right)
+    return figures
+
+
+# Operations of one pair: three per coordinate (difference, square, gradient), and these for D_γ with its slope, exp and
+# what adds them up, at 128 a multiprocessor and clock.
+OPERATIONS = 42
+GPU_NODES = (1_000, 3_000, 10_000, 30_000, 100_000, 300_000, 1_000_000)
+DIMENSIONS = (3, 5, 10, 16, 32, 64)
+PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
+
+
+def gpu(options: Options) -> Figures:
+    """Needs torch, triton and numpy alone; rates are of ordered pairs, the sweep for the nearest pair included."""
+    if not torch.cuda.is_available():
+        raise SystemExit("this part needs a CUDA device, and torch finds none")
+    print(f"{torch.cuda.get_device_name()}, torch {torch.__version__}", flush=True)
+    figures: Figures = {}
+    for part in (gpu_errors, partial(gpu_nips, options.data), gpu_limit, gpu_growth):
+        part_figures = part()
+        show(part_figures, BARS)
+        figures |= part_figures
+    if options.plot:
+        by_n = {key: [figures[f"{key}_n{n}"] for n in GPU_NODES] for key in ("pass_ms", "memory_mib")}
+        wide = [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS]
+        titles = {key: f"exponent {figures[key]:.2f}" for key in ("slope_n", "slope_memory", "slope_d")}
+        bench.draw(
+            options.plot,
+            Panel("nodes", "ms a pass, d = 5", titles["slope_n"], {"": (GPU_NODES, by_n["pass_ms"])}),
+            Panel("nodes", "MiB", f"{titles['slope_memory']} from 1e5 on", {"": (GPU_NODES, by_n["memory_mib"])}),
+            Panel("coordinates d", "ms a pass, 30,000 nodes", titles["slope_d"], {"": (DIMENSIONS, wide)}),
+        )
+    return figures
+
+
+def device_milliseconds(work: Callable[[], object], repeats: int = 5) -> float:
+    work()
+    times = []
+    for _ in range(repeats):
+        start, stop = (torch.cuda.Event(enable_timing=True) for _ in range(2))  # type: ignore[no-untyped-call]
+        start.record()
+        work()
+        stop.record()
+        torch.cuda.synchronize()
+        times.append(start.elapsed_time(stop))
+    return float(min(times))
+
+
+def pass_milliseconds(n: int, d: int, repeats: int, *, smoothed: bool = False) -> float:
+    """A pass over all pairs in d coordinates, two of them time, at τ = 1/2."""
+    from ultrahyperbolic.engines.triton.pair_kernels import GEODESIC, SMOOTHED
+    from ultrahyperbolic.engines.triton.passes import Passes
+
+    cuda: Any = {"device": "cuda"}
+    kind = int((SMOOTHED if smoothed else GEODESIC).value)
+    passes = Passes(n, random_edges(n, 5 * n), 1, d, 2, kind, torch.float32, torch.device("cuda"))
+    points = points_of(PseudoHyperboloid(d - 2, 1), n, 0.7)
+    factors = torch.full((1, d), 0.25, dtype=torch.float32, **cuda)
+    factors[0, :2] *= -1.0
+    schedule = torch.tensor([[[0.5], [0.1], [1e-6], [1e9]]], dtype=torch.float64, **cuda)
+    radius, iteration = torch.ones(1, dtype=torch.float64, **cuda), torch.zeros(1, dtype=torch.int64, **cuda)
+    pair_points = passes.pair_points(points.T.contiguous().to("cuda")[None], radius).contiguous()
+    return device_milliseconds(partial(passes.launch, pair_points, factors, radius, schedule, iteration), repeats)
+
+
+def gpu_errors() -> Figures:
+    """The largest error of value and gradient against the reference, by the precision of pairs."""
+    from ultrahyperbolic.engines.reference import ReferenceEngine
+    from ultrahyperbolic.engines.triton.engine import TritonEngine
+
+    worst = dict.fromkeys(PRECISIONS, 0.0)
+    pairs, signatures = random_pairs(700, 3500), ((4, 0), (3, 1), (2, 2), (0, 4), (9, 4))
+    for (p, q), beta, spread, tau in product(signatures, (-0.25, -1.0, -4.0), (0.3, 0.7, 1.5), (1.0, 0.01)):
+        manifold = PseudoHyperboloid(p, q, beta)
+        points = points_of(manifold, 700, spread)
+        state = BatchState.start([points.numpy()])
+        spec = RunSpec(manifold, Schedule.constant(2, temperature=tau, step=1e-6), "smoothed")
+        expected = ReferenceEngine(pairs, [spec]).evaluate(state)
+        true = manifold.egrad2rgrad(points, torch.from_numpy(expected.gradient[0]))
+        for precision in PRECISIONS:
+            got = TritonEngine(pairs, [spec], precision=precision).evaluate(state)
+            gradient = manifold.egrad2rgrad(points, torch.from_numpy(got.gradient[0]))
+            error = float((gradient - true).abs().max() / true.abs().max())
+            worst[precision] = max(worst[precision], error, abs(float(got.loss[0] / expected.loss[0]) - 1.0))
+    return {f"error_{precision}": error for precision, error in worst.items()}
+
+
+def gpu_nips(path: Path | None) -> Figures:
+    """An iteration on the co-authors (Q^{3,1}, τ = 1e-4, D_γ), replayed as a captured graph."""
+    from ultrahyperbolic.engines.triton.engine import TritonEngine
+
+    if path is None:
+        print("  no --data: the iteration on NIPS is left out")
+        return {}
+    rows, manifold = np.loadtxt(path), PseudoHyperboloid(3, 1)
+    first, second = rows[:, :2].astype(np.int64).T - 1
+    pairs = RankedPairs.of(Graph.from_arrays(first, second, rows[:, 2], ids=int(max(first.max(), second.max())) + 1))
+    start = manifold.random_near_pole(pairs.n_nodes, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy()
+    figures: Figures = {}
+    for precision, suffix in zip(PRECISIONS, ("", "_float64"), strict=True):
+        spec = RunSpec(manifold, Schedule.constant(11_000, temperature=1e-4, step=1e-8), "geodesic")
+        engine, state = TritonEngine(pairs, [spec], precision=precision), BatchState.start([start])
+        engine.advance(state, 100)
+        figures[f"nips_iteration_ms{suffix}"] = device_milliseconds(partial(engine.advance, state, 1000)) / 1000
+    return figures
+
+
+def gpu_limit() -> Figures:
+    """Rates at 100,000 nodes, and the share of what the card's operations allow."""
+    card, n, figures = torch.cuda.get_device_properties(0), 100_000, Figures()
+    clock = getattr(card, "clock_rate", 1_980_000) * 1e3
+    for d in (5, 10, 16):
+        figures[f"pass_ms_d{d}"] = pass_milliseconds(n, d, 3)
+        figures[f"pairs_per_second_d{d}"] = n * (n - 1) / figures[f"pass_ms_d{d}"] * 1e3
+        figures[f"limit_pairs_per_second_d{d}"] = card.multi_processor_count * 128 * clock / (3 * d + OPERATIONS)
+        figures[f"share_of_limit_d{d}"] = figures[f"pairs_per_second_d{d}"] / figures[f"limit_pairs_per_second_d{d}"]
+        smoothed = pass_milliseconds(n, d, 3, smoothed=True)
+        figures[f"pairs_per_second_smoothed_d{d}"] = n * (n - 1) / smoothed * 1e3
+    return figures
+
+
+def gpu_growth() -> Figures:
+    """Time against n from 30,000 nodes and d from 5 on, memory from 100,000 on: without the bitmap of small graphs."""
+    figures: Figures = {}
+    for n in GPU_NODES:
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+        figures[f"pass_ms_n{n}"] = pass_milliseconds(n, 5, 2)
+        figures[f"memory_mib_n{n}"] = torch.cuda.max_memory_allocated() / 2**20
+    figures |= {f"pass_ms_n30000_d{d}": pass_milliseconds(30_000, d, 3) for d in DIMENSIONS}
+    figures["slope_n"] = exponent(GPU_NODES[3:], [figures[f"pass_ms_n{n}"] for n in GPU_NODES[3:]])
+    figures["slope_memory"] = exponent(GPU_NODES[4:], [figures[f"memory_mib_n{n}"] for n in GPU_NODES[4:]])
+    figures["slope_d"] = exponent(DIMENSIONS[1:], [figures[f"pass_ms_n30000_d{d}"] for d in DIMENSIONS[1:]])
+    return figures
+
+
+SPACE = PseudoHyperboloid(3, 3)
+TAU, EPSILON = 0.1, 0.01
+MEASURE = Measure(kernel_space(SPACE, "smoothed"), TAU, EPSILON)
+
+
+def sampled(options: Options) -> Figures:
+    """How far samples are from the loss they stand for, and how fast they go."""
+    torch.set_num_threads(1)
+    pairs = random_pairs(options.nodes, 4 * options.nodes)
+    (nodes, ties), sizes = options.speed, SampleSizes(options.batch, options.negatives)
+    scopes: tuple[Scope, ...] = ("graph", "node")
+    figures: Figures = {"draws": options.draws, "nodes": nodes, "ties": ties, "batch": options.batch}
+    figures |= {"others": options.negatives, "device": options.device}
+    for scope in scopes:
+        figures |= bias(pairs, scope, options.others, options.draws)
+        figures |= speed(classes_of_a_thousand(nodes, ties), sizes, torch.device(options.device), scope)
+    return figures
+
+
+def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> Figures:
+    """Mean error of loss and gradient over draws, relative to their size, with half of an interval of 95 %."""
+    points = points_of(SPACE, pairs.n_nodes, 0.3).requires_grad_()
+    truth = RankingLoss(pairs, SPACE.pair_function("smoothed", EPSILON), TAU, scope=scope)(points)
+    (gradient,) = torch.autograd.grad(truth, points)
+    points, truth = points.detach(), truth.detach()
+    # Along the true gradient, where what is off can be told from noise.
+    tangent = SPACE.egrad2rgrad(points, gradient)
+    figures: Figures = {}
+    told: dict[str, list[tuple[int, float]]] = {"loss": [], "gradient": []}
+    for count in others:
+        loss = SampledLoss(pairs, SampleSizes(pairs.n_edges, count, 4 * count), scope)
+        drawn = [loss(points, None, loss.draw(1, k), MEASURE) for k in range(draws)]
+        along = [(SPACE.egrad2rgrad(points, f.gradient) * tangent).sum() / tangent.square().sum() for f in drawn]
+        for name, ratios in (("loss", [f.loss / truth for f in drawn]), ("gradient", along)):
+            values, about = np.array([float(ratio) - 1.0 for ratio in ratios]), f"{scope}_{name}"
+            mean, deviation = float(values.mean()), float(values.std(ddof=1))
+            interval = 1.96 * deviation / draws**0.5
+            figures |= {f"{about}_bias_{count}": mean, f"{about}_interval_{count}": interval}
+            figures[f"{about}_deviation_{count}"] = deviation
+            if abs(mean) > interval:  # only a bias that can be told from nothing falls with anything
+                told[name].append((count, abs(mean)))
+    for name, known in told.items():
+        figures[f"{scope}_{name}_exponent"] = exponent(*zip(*known, strict=True)) if len(known) > 1 else None
+    return figures
+
+
+def speed(pairs: RankedPairs, sizes: SampleSizes, device: torch.device, scope: Scope) -> Figures:
+    """Ties per second of drawing, loss and gradient."""
+    points = points_of(SPACE, pairs.n_nodes, 0.3).to(device)
+    dtype = torch.float64 if device.type == "cpu" else torch.float32
+    loss = SampledLoss(pairs, sizes, scope, device=device, dtype=dtype)
+
+    def iterate(count: int) -> float:
+        began = time.perf_counter()
+        for k in range(count):
+            float(loss(points, None, loss.draw(0, k), MEASURE).loss)
+        return (time.perf_counter() - began) / count
+
+    iterate(2)
+    seconds = iterate(5)
+    return {
+        f"{scope}_seconds": seconds,
+        f"{scope}_ties_per_second": min(sizes.ties, pairs.n_edges) / seconds,
+        f"{scope}_peak_bytes": torch.cuda.max_memory_allocated() if device.type == "cuda" else None,
+    }
+
+
+PARTS_OF_EMBED = ("read", "start", "train", "measure", "write")
+TIES_PER_NODE, CLASSES = 10, 5
+_SMALLEST = 200_001  # fewer nodes end by looking at all pairs
+_ROWS = 1_000_000  # that are drawn at a time
+
+
+def linear(options: Options) -> Figures:
+    """Power-law graphs in Parquet, each in a process of its own, for the same number of passes over the ties."""
+    if options.child:
+        print(json.dumps(parts_of_embed(options.child, options.passes)))
+        return {}
+    sizes = sorted(options.sizes or (250_000, 500_000, 1_000_000))
+    if sizes[0] < _SMALLEST:
+        raise SystemExit(f"--sizes: at least {_SMALLEST} nodes, for fewer end by looking at all pairs")
+    in_a_process(_SMALLEST, 0)  # the loops that read are compiled before the clock runs, and kept on disk
+    rows, columns = [], (*PARTS_OF_EMBED, "all", "load", "wall")
+    print("     nodes       ties" + "".join(f"{part:>9}" for part in columns) + "  peak GiB")
+    for size in sizes:
+        row = in_a_process(size, options.passes)
+        row["all"] = sum(row[part] for part in PARTS_OF_EMBED)
+        rows.append(row)
+        cells = "".join(f"{row[part]:9.1f}" for part in columns)
+        print(f"{row['nodes']:10.0f} {row['ties']:10.0f}{cells}  {row['peak'] / 2**30:8.2f}", flush=True)
+    figures: Figures = {"passes": options.passes}
+    figures |= {f"{what}_{row['nodes']:.0f}": value for row in rows for what, value in row.items()}
+    if len(rows) > 1:
+        ties = [row["ties"] for row in rows]
+        lines = {part: (ties, [row[part] for row in rows]) for part in columns[:6]}
+        figures |= {f"slope_{part}": exponent(*line) for part, line in lines.items()}
+        if options.plot:
+            bench.draw(options.plot, Panel("ties", "CPU seconds", f"slope of all {figures['slope_all']:.2f}", lines))
+    return figures
+
+
+def write_power_law(path: Path, nodes: int, seed: int = 0) -> None:
+    """A graph of a power law in a Parquet file, with ids from 0 on in random order."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng = np.random.default_rng(seed)
+    drawn, names = bench.power_law_ends(nodes, rng), rng.permutation(nodes)
+    kinds = {"source": pa.int64(), "target": pa.int64(), "weight": pa.float64()}
+    with pq.ParquetWriter(path, pa.schema(kinds)) as writer:
+        for start in range(0, TIES_PER_NODE * nodes, _ROWS):
+            size = min(_ROWS, TIES_PER_NODE * nodes - start)
+            ends, weights = names[drawn(size)], 1.0 + rng.integers(CLASSES, size=size)
+            writer.write_table(pa.table([*ends, weights], schema=pa.schema(kinds)))
+
+
+def in_a_process(nodes: int, passes: int) -> Figures:
+    with tempfile.TemporaryDirectory() as name:
+        write_power_law(Path(name, "ties.parquet"), nodes)
+        command = [sys.executable, __file__, "linear", "--child", name, "--passes", str(passes)]
+        answer = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        figures: Figures = json.loads(answer.stdout.splitlines()[-1])
+        return figures
+
+
+def parts_of_embed(folder: Path, passes: int) -> Figures:
+    """CPU seconds of what ``embed`` does with one graph, in this process; 0 passes only read."""
+    from ultrahyperbolic.report import write_report
+    from ultrahyperbolic.training.start import SpectralStart
+
+    clock, began = [time.process_time()], time.perf_counter()
+
+    def lap() -> float:
+        clock.append(time.process_time())
+        return clock[-1] - clock[-2]
+
+    graph = read_graph(folder / "ties.parquet")
+    figures: Figures = {"nodes": graph.n_nodes, "ties": graph.n_edges, "read": lap()}
+    figures |= {"read_peak": bench.peak_bytes(), "read_wall": time.perf_counter() - began}
+    if passes == 0:
+        return figures
+    # Every iteration looks at all ties, and lets every node meet some others.
+    plan = Plan(wishes=Wishes(iterations=passes, stop="iterations"), place=Place("cpu"))
+    execution = Execution(plan, graph, quiet=True)
+    execution.prepare()
+    prepared = lap()
+    execution.configs[0].starting_points(graph, SpectralStart(graph))
+    start = lap()
+    embedding = execution.train(measures=False)  # which starts once more
+    figures |= {"start": prepared + start, "train": lap() - start}
+    embedding = with_node_measures(graph, with_pair_measures(graph, embedding, quiet=True), quiet=True)
+    figures["measure"] = lap()
+    embedding.save(folder / "embedding")
+    write_report(embedding, folder / "embedding")
+    figures |= {"write": lap(), "peak": bench.peak_bytes(), "wall": time.perf_counter() - began}
+    graph.save(folder / "ties.graph")
+    figures["prepare"] = lap()
+    Graph.load(folder / "ties.graph")
+    figures["load"] = lap()
+    return figures
+
+
+def large(options: Options) -> Figures:
+    """Every iteration looks at all ties, and a node meets ``--others`` others."""
+    from ultrahyperbolic.evaluation.sampled import from_samples
+
+    device, figures = torch.device(options.device), Figures()
+    nodes, others, iterations = options.nodes or 1_000_000, options.others[0], options.iterations or 10
+
+    def clock(name: str, since: float) -> float:
+        figures[f"seconds_{name}"] = time.perf_counter() - since
+        return time.perf_counter()
+
+    at = time.perf_counter()
+    ends, weights = ties_on_a_ring(nodes, options.ties, device)
+    at = clock("generate", at)
+    graph = Graph.from_arrays(ends[:, 0], ends[:, 1], weights, ids=nodes, name="power law")
+    figures |= {"nodes": graph.n_nodes, "ties": graph.n_edges, "largest_degree": int(graph.degree.max())}
+    del ends, weights
+    at = clock("graph", at)
+    plan = Plan(Geometry(*options.signature), Wishes(iterations=iterations), place=Place(options.device))
+    execution = Execution(plan, graph)
+    execution.configs = [replace(config, parts=max(1, nodes // others)) for config in execution.configs]
+    at = clock("plan", at)
+    embedding = execution.train(measures=False)
+    at = clock("train_in_all", at)
+    seconds = embedding.run["timing"]["seconds"]
+    figures |= {"passes": iterations, "others": others, "seconds_train": seconds}
+    figures["ties_per_second"] = graph.n_edges * iterations / seconds
+    figures["pairs_per_second"] = nodes * others * iterations / seconds
+    points = torch.from_numpy(embedding.points.copy())
+    estimated = from_samples(graph, points.to(device), embedding.manifold).measures
+    figures |= {key: v for key, v in estimated.items() if key.startswith(("spearman", "recall_a", "measured"))}
+    clock("rank", at)
+    figures["peak_host_gib"] = bench.peak_bytes() / 2**30
+    if device.type == "cuda":
+        figures["peak_device_gib"] = torch.cuda.max_memory_allocated() / 2**30
+    return figures
+
+
+def ties_on_a_ring(n: int, m: int, device: torch.device, seed: int = 0) -> tuple[Ints, Floats]:
+    """About m distinct ties [m, 2] of n nodes, and their strengths [m]: something to learn at every scale.
+
+    The first end is drawn by a power law, the second at a distance along the ring whose logarithm is uniform: the most
+    popular of four there. Near ends are the stronger.
+    """
+    generator = torch.Generator(device).manual_seed(seed)
+
+    def uniform() -> torch.Tensor:
+        return torch.rand(m, generator=generator, device=device, dtype=torch.float64)
+
+    rank = torch.randperm(n, generator=generator, device=device)
+    chances = (rank + 1.0).double() ** -0.6
+    first = torch.searchsorted(chances.cumsum(0) / chances.sum(), uniform()).clamp_max_(n - 1)
+    nearness = uniform()  # 1 for next to each other, 0 for half the ring apart
+    steps = ((n / 2.0) ** (1.0 - nearness)).long() * torch.where(uniform() < 0.5, -1, 1)
+    second = (first + steps) % n
+    for k in range(1, 4):
+        other = (first + steps + k * steps.sign()) % n
+        second = torch.where(rank[other] < rank[second], other, second)
+    keys = torch.minimum(first, second) * n + torch.maximum(first, second)
+    # The strength goes along in the last digit, so that one sort serves both.
+    keys = torch.unique(keys * CLASSES + (nearness * CLASSES).long().clamp_max(CLASSES - 1))
+    strength, keys = keys % CLASSES, keys // CLASSES
+    kept = keys // n != keys % n
+    kept[1:] &= keys[1:] != keys[:-1]
+    keys, strength = keys[kept], strength[kept]
+    return torch.stack((keys // n, keys % n), 1).cpu().numpy(), (1.0 + strength.double()).cpu().numpy()
+
+
+MEASURES = ("recall_at_1", "violated_orders", "map", "tie_order", "spearman_all")
+
+
+def equal_time(options: Options) -> Figures:
+    """``exact``: all pairs in every iteration. ``parts`` (as ``embed``) and ``ties`` (drawn) then have as long."""
+    every: Figures = {}
+    for text in options.graphs or ["karate"]:
+        graph, name = bench.graph_named(text), Path(text).name.partition(".")[0]
+        figures = compared(graph, options)
+        print(f"{name:12} {'seconds':>9} {'iterations':>11} " + " ".join(f"{what:>15}" for what in MEASURES))
+        for way in ("exact", "parts", "ties"):
+            values = " ".join(f"{figures.get(f'{way}_{what}', float('nan')):15.4f}" for what in MEASURES)
+            print(
+                f"{way:12} {figures[f'{way}_seconds']:9.1f} {figures[f'{way}_iterations']:11.0f} {values}", flush=True
+            )
+        every |= {f"{name}_{what}": value for what, value in figures.items()}
+        save(every, options.json)
+    return every
+
+
+def compared(graph: Graph, options: Options) -> Figures:
+    """Measures and seconds of the three trainings of a graph."""
+    from ultrahyperbolic.engines.registry import settle
+
+    place, figures = Place(options.device), Figures()
+    used = settle(place, graph.n_nodes).torch_device
+
+    def train(name: str, execution: Execution) -> None:
+        began = time.perf_counter()
+        embedding = execution.train(measures=False)
+        figures[f"{name}_seconds"] = time.perf_counter() - began
+        figures[f"{name}_iterations"] = embedding.run["iterations"]
+        measures = with_pair_measures(graph, embedding, quiet=True, device=used).record.measures
+        figures.update({f"{name}_{what}": measures[what] for what in MEASURES if what in measures})
+
+    plan = Plan(Geometry(*options.signature), Wishes(iterations=options.iterations), place=place)
+    drawn = replace(place, backend="sampled")
+    for where in (place, drawn):  # what is compiled is compiled before the clock runs
+        Execution(replace(plan, wishes=Wishes(iterations=8), place=where), graph).train(measures=False)
+    exact = Execution(plan, graph)
+    exact.configs = [replace(config, parts=1) for config in exact.configs]
+    train("exact", exact)
+    limited = replace(plan, time_limit=figures["exact_seconds"])
+    train("parts", Execution(limited, graph))
+    train("ties", Execution(replace(limited, place=drawn), graph))
+    return figures
+
+
+# Where a process writes the processor's time that it took.
+CPU_FOLDER = "ULTRAHYPERBOLIC_BENCHMARK_CPU"
+SHORT = 2
+
+
+def distributed(options: Options) -> Figures:
+    """``embed --threads 1`` against ``torchrun`` with processes of one thread each: do losses agree, and how long?
+
+    On a busy machine seconds say little. So the processor's time of each process is measured, too, less that of a
+    training of 2 iterations: ``speedup_2_cpu`` is that of one process alone over that of the busiest of two.
+    """
+    options.nodes, options.iterations = options.nodes or 10_000, options.iterations or 200
+    with tempfile.TemporaryDirectory() as name:
+        folder, graph = Path(name), Path(name, "ties.tsv")
+        edges = random_edges(options.nodes, options.nodes * options.degree // 2)
+        np.savetxt(graph, np.column_stack((edges, 1 + np.arange(len(edges)) % 4)), "%d", "\t")
+
+        def both(count: int) -> tuple[float, list[float], list[float]]:
+            """Seconds and losses of a training, and the processor's time of its iterations in each process."""
+            _, _, short = torchrun(graph, folder / f"short{count}", SHORT, count, options)
+            seconds, losses, whole = torchrun(graph, folder / f"of{count}", options.iterations, count, options)
+            return seconds, losses, [a - b for a, b in zip(whole, short, strict=True)]
+
+        torchrun(graph, folder / "compiled", SHORT, 1, options)
+        alone, expected, (cpu,) = both(1)
+        figures: Figures = {"nodes": options.nodes, "iterations": options.iterations}
+        figures |= {"seconds_alone": alone, "cpu_alone": cpu}
+        for count in options.processes:
+            seconds, losses, used = both(count)
+            figures |= {f"seconds_{count}": seconds, f"speedup_{count}": alone / seconds}
+            figures |= {f"cpu_{count}_process_{k}": each for k, each in enumerate(used)}
+            figures |= {f"speedup_{count}_cpu": cpu / max(used), f"same_losses_{count}": losses == expected}
+    return figures
+
+
+def torchrun(
+    graph: Path, folder: Path, iterations: int, processes: int, options: Options
+) -> tuple[float, list[float], list[float]]:
+    """Seconds of a training, its losses, and the processor's seconds of each process."""
+    launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
+    line = [
+        sys.executable,
+        *(launcher if processes > 1 else []),
+        __file__,
+        "embed",
+        str(graph),
+        "-o",
+        str(folder),
+        "--signature",
+        "3,1",
+    ]
+    line += ["--iterations", str(iterations), "--stop", "iterations", "--threads", "1", "--no-report", "--quiet"]
+    line += ["--backend", options.backend, "--device", options.device]
+    if options.backend == "numba":
+        line += ["--preset", "paper"]
+    cpu = folder.with_suffix(".cpu")
+    cpu.mkdir()
+    source = str(Path(ultrahyperbolic.__file__).parent.parent)
+    environment = {**os.environ, "PYTHONPATH": source, "OMP_NUM_THREADS": "1", CPU_FOLDER: str(cpu)}
+    subprocess.run(line, check=True, env=environment)
+    record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+    used = [float((cpu / str(k)).read_text(encoding="ascii")) for k in range(processes)]
+    return record["timing"]["seconds"], record["loss"], used
+
+
+def embed_command() -> None:
+    """Be the command, as a process of a training, and write down the time of the processor."""
+    from ultrahyperbolic.cli import main as run
+
+    try:
+        run()
+    finally:
+        path = Path(os.environ[CPU_FOLDER]) / os.environ.get("RANK", "0")
+        path.write_text(str(time.process_time()), encoding="ascii")
+
+
+PARTS: dict[str, Callable[[Options], Figures]] = {
+    "scaling": scaling, "gpu": gpu, "sampled": sampled, "linear": linear, "large": large, "equal_time": equal_time,
+    "distributed": distributed,
+}  # fmt: skip
+# What a part needs in place of the common defaults.
+DEFAULTS: dict[str, dict[str, Any]] = {
+    "sampled": {"nodes": 300, "others": [8, 16, 32, 64], "device": "cpu"}, "distributed": {"device": "cpu"},
+}  # fmt: skip
+
+
+def main() -> None:
+    made = bench.parser(__doc__)
+    made.add_argument("part", choices=PARTS)
+    made.add_argument("graphs", nargs="*", help="of equal_time: files")
+    made.add_argument("--plot", type=Path, help="of scaling, gpu, linear: draw the growth here")
+    made.add_argument("--data", type=Path, help="of gpu: nips_edges.txt")
+    made.add_argument("--sizes", type=int, nargs="+", help="of scaling and linear: in nodes")
+    made.add_argument("--passes", type=int, default=20, help="of linear: over the ties (default: 20)")
+    made.add_argument("--child", type=Path, help=argparse.SUPPRESS)
+    made.add_argument("--nodes", type=int, help="of sampled 300, of large a million, of distributed 10,000")
+    made.add_argument("--ties", type=int, default=10_000_000, help="of large")
+    made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large 1,000, of sampled several")
+    made.add_argument("--iterations", type=int, help="of large 10, of distributed 200, of equal_time as embed takes")
+    made.add_argument("--signature", type=int, nargs=2, default=[3, 3], help="of large and equal_time")
+    made.add_argument("--device", help="cpu or cuda")
+    made.add_argument("--draws", type=int, default=1000, help="of sampled")
+    made.add_argument("--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES"))
+    made.add_argument("--batch", type=int, default=1 << 14, help="of sampled: ties that are drawn, for the speed")
+    made.add_argument("--negatives", type=int, default=1000, help="of sampled: others that they meet, for the speed")
+    made.add_argument("--degree", type=int, default=8, help="of distributed: ties of a node")
+    made.add_argument("--processes", type=int, nargs="+", default=[2], help="of distributed")
+    made.add_argument("--backend", choices=("numba", "sampled"), default="numba", help="of distributed")
+    options = made.parse_args()
+    defaults = {"device": "cuda" if torch.cuda.is_available() else "cpu", "others": [1000]}
+    for name, value in (defaults | DEFAULTS.get(options.part, {})).items():
+        if getattr(options, name) is None:
+            setattr(options, name, value)
+    figures = PARTS[options.part](options)
+    if not options.child and options.part not in ("gpu", "equal_time"):
+        show(figures)
+    save(figures, options.json)
+
+
+if __name__ == "__main__":
+    embed_command() if CPU_FOLDER in os.environ else main()

@@ -1,0 +1,141 @@
+"""Names on a picture of matplotlib: inside it, beside their nodes, and none over another."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patheffects import withStroke
+from matplotlib.textpath import TextPath
+from numpy.typing import NDArray
+
+from .layout import Floats, Ints
+
+ALWAYS = 10  # so many nodes have their names, wherever there is room
+_SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (0.8, -0.8), (-0.8, 0.8), (-0.8, -0.8))
+_RINGS = 16
+_WORST = 60.0  # beyond this, a name that covers more dots is no worse: it stays near its node
+_FIRST = 25  # so many of the names may cover a small dot
+_FARTHEST = 220.0  # points that a name may stand away from its node
+_SIZES = (7.5, 9.5)  # of a name in points, and of an important one
+_IN_DOT = 0.42  # the size of a text within a dot, as a part of its diameter
+_MOST_IN_DOT = 3  # characters within a dot
+
+
+class Name(NamedTuple):
+    """A name and where it stands, in points from the lower left corner."""
+
+    node: int
+    text: str
+    middle: Floats
+    size: Floats
+    """[2] its width and height."""
+    important: bool
+    led: bool
+    """Whether a line leads to its node."""
+
+
+def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, order: Ints) -> list[Name]:
+    """Names inside a picture of so many points, none over another: the first ten always, others where there is room."""
+    boxes: list[tuple[Floats, Floats]] = []
+    found: list[Name] = []
+    for number, node in enumerate(order.tolist()):
+        text, important = texts[node], number < ALWAYS
+        extent = _extent(text, _SIZES[important], bold=important)
+        middle, cost = _best(_beside(points[node], radii[node] + 2.5, extent), extent, boxes, points, radii, node, size)
+        led = False
+        away = radii[node] + 12.0
+        while important and away < _FARTHEST and (middle is None or cost > 24.0):
+            ring = [(float(np.cos(turn)), float(np.sin(turn))) for turn in 2 * np.pi * np.arange(_RINGS) / _RINGS]
+            other, price = _best(_beside(points[node], away, extent, ring), extent, boxes, points, radii, node, size)
+            if other is not None and (middle is None or price + away / 2.0 < cost):
+                middle, cost, led = other, price + away / 2.0, True
+            away += 10.0
+        if middle is None or (not important and cost >= (8.0 if number < _FIRST else 3.0)):
+            continue
+        boxes.append((middle - extent / 2.0, middle + extent / 2.0))
+        found.append(Name(node, text, middle, extent, important, led))
+    return found
+
+
+def fit_into_dots(texts: list[str], points: Floats, radii: Floats) -> bool:
+    """Whether each text fits into its dot and no other dot touches it."""
+    for node, text in enumerate(texts):
+        extent = _extent(text, 2.0 * _IN_DOT * radii[node])
+        low, high = points[node] - extent / 2.0, points[node] + extent / 2.0
+        if len(text) > _MOST_IN_DOT or _covers(low, high, points, radii, node).any():
+            return False
+    return True
+
+
+def _extent(text: str, size: float, *, bold: bool = False) -> Floats:
+    if not text.strip():
+        return np.array([size, size])
+    wide = TextPath((0, 0), plain(text), size=size).get_extents().width
+    return np.array([wide * (1.18 if bold else 1.06) + 4.0, 1.25 * size])
+
+
+def _covers(low: Floats, high: Floats, points: Floats, radii: Floats, own: int) -> NDArray[np.bool_]:
+    """Which dots [n] a box touches, its own aside."""
+    gap = np.maximum(np.maximum(low - points, points - high), 0.0)
+    hit: NDArray[np.bool_] = (gap**2).sum(1) < radii**2
+    hit[own] = False
+    return hit
+
+
+def _beside(at: Floats, away: float, extent: Floats, sides: Any = _SIDES) -> list[Floats]:
+    return [at + away * np.array(side) + 0.5 * np.sign(np.round(2.0 * np.array(side))) * extent for side in sides]
+
+
+def _best(
+    middles: list[Floats], extent: Floats, boxes: list[tuple[Floats, Floats]], points: Floats, radii: Floats, own: int,
+    size: Floats,
+) -> tuple[Floats | None, float]:  # fmt: skip
+    """Of places that are free and inside, the one that covers the fewest dots; None where none is."""
+    best: Floats | None = None
+    least = np.inf
+    for number, middle in enumerate(middles):
+        low, high = middle - extent / 2.0, middle + extent / 2.0
+        if (low < 3.0).any() or (high > size - 3.0).any():
+            continue
+        if any((low < top).all() and (bottom < high).all() for bottom, top in boxes):
+            continue
+        hit = _covers(low, high, points, radii, own)
+        cost = min(float((3.0 + radii[hit]).sum()), _WORST) + 0.4 * number
+        if cost < least:
+            best, least = middle, cost
+    return best, least
+
+
+def draw_names(axis: Axes, placed: list[Name], points: Floats, ink: str, paper: str) -> None:
+    """Names beside their nodes, with a line where one stands away; ``points`` are counted from the axes' corner."""
+    for name in placed:
+        line = {"arrowstyle": "-", "color": ink, "lw": 0.6, "alpha": 0.6, "shrinkA": 0.0, "shrinkB": 0.0}
+        axis.annotate(
+            plain(name.text), tuple(points[name.node]), tuple(name.middle), "axes points", "axes points",
+            arrowprops=line if name.led else None, ha="center", va="center", color=ink, zorder=4,
+            fontsize=_SIZES[name.important], fontweight="bold" if name.important else "normal",
+            path_effects=[withStroke(linewidth=2.2, foreground=paper, alpha=0.85)],
+        )  # fmt: skip
+
+
+def draw_into_dots(axis: Axes, texts: list[str], points: Floats, radii: Floats, colours: Floats) -> None:
+    """Texts in the middle of their dots, which have these colours [n, 4]."""
+    dark = colours[:, :3] @ (0.299, 0.587, 0.114) < 0.55
+    for text, place, radius, is_dark in zip(texts, points, radii, dark, strict=True):
+        axis.annotate(
+            plain(text), tuple(place), xycoords="axes points", ha="center", va="center", zorder=3,
+            fontsize=2.0 * _IN_DOT * radius, color="white" if is_dark else "black",
+        )  # fmt: skip
+
+
+def shortened(text: str) -> str:
+    """An id that leaves room for others."""
+    line = " ".join(text.split())
+    return line if len(line) <= 24 else line[:23] + "…"
+
+
+def plain(text: str) -> str:
+    """Text that matplotlib takes for no formula."""
+    return text.replace("$", r"\$")

@@ -1,0 +1,87 @@
+"""The parts of the benchmark of cost run and write the figures they print; how fast is not judged here."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import cost
+import numpy as np
+import pytest
+from bench import slope
+
+from ultrahyperbolic.graph import read_graph
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+def figures_of(tmp_path, *words):
+    path = tmp_path / "out" / "figures.json"
+    source = {**os.environ, "PYTHONPATH": str(FOLDER.parent / "src"), "OMP_NUM_THREADS": "1"}
+    command = [sys.executable, str(FOLDER / "cost.py"), *words, "--json", str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False, env=source)
+    assert run.returncode == 0, run.stderr
+    figures = json.loads(path.read_text(encoding="utf-8"))
+    printed = [line.split()[0] for line in run.stdout.splitlines() if line.startswith("  ")]
+    assert printed == list(figures)
+    return figures
+
+
+@pytest.mark.slow
+def test_two_processes(tmp_path):
+    figures = figures_of(tmp_path, "distributed", "--nodes", "900", "--iterations", "20")
+    assert figures["same_losses_2"] is True
+    assert {"speedup_2", "speedup_2_cpu", "cpu_2_process_1"} <= set(figures)
+
+
+@pytest.mark.slow
+def test_samples(tmp_path):
+    small = ["--draws", "3", "--nodes", "60", "--others", "4", "8", "--speed", "500", "2000", "--batch", "200"]
+    figures = figures_of(tmp_path, "sampled", *small, "--negatives", "20")
+    assert {"graph_loss_bias_4", "node_gradient_interval_8", "graph_ties_per_second"} <= set(figures)
+
+
+@pytest.mark.slow
+def test_growth_is_drawn(tmp_path):
+    figures = figures_of(tmp_path, "scaling", "--sizes", "100", "200", "400", "--plot", str(tmp_path / "drawn.png"))
+    assert {"ms_n400_tau0.01", "slope_n_tau0.0001", "slope_d"} <= set(figures)
+    assert (tmp_path / "drawn.png").stat().st_size > 5000
+
+
+@pytest.mark.slow
+def test_a_large_graph_is_trained_and_ranked(tmp_path):
+    words = ["--nodes", "3000", "--ties", "20000", "--iterations", "3", "--others", "50", "--device", "cpu"]
+    figures = figures_of(tmp_path, "large", *words)
+    assert {"spearman_all", "recall_at_1"} <= set(figures)
+    assert figures["ties_per_second"] > 0.0
+
+
+@pytest.mark.slow
+def test_samples_have_as_long_as_all_pairs(tmp_path):
+    path = tmp_path / "figures.json"
+    command = [sys.executable, str(FOLDER / "cost.py"), "equal_time", "karate", "--iterations", "40"]
+    subprocess.run([*command, "--device", "cpu", "--json", str(path)], check=True, capture_output=True)
+    figures = json.loads(path.read_text(encoding="utf-8"))
+    assert {f"karate_{way}_map" for way in ("exact", "parts", "ties")} <= set(figures)
+
+
+def test_graphs_of_a_power_law_have_hubs_and_ten_ties_a_node(tmp_path):
+    cost.write_power_law(tmp_path / "ties.parquet", 3000)
+    graph = read_graph(tmp_path / "ties.parquet")
+    assert 25_000 < graph.n_edges <= 30_000
+    assert graph.degree.max() > 10 * np.median(graph.degree)
+    cost.write_power_law(tmp_path / "again.parquet", 3000)
+    assert read_graph(tmp_path / "again.parquet").fingerprint == graph.fingerprint
+
+
+def test_parts_of_embed_are_timed(tmp_path):
+    cost.write_power_law(tmp_path / "ties.parquet", 300)
+    figures = cost.parts_of_embed(tmp_path, 2)
+    assert set(cost.PARTS_OF_EMBED) <= set(figures)
+    assert 0 < figures["nodes"] <= 300
+
+
+def test_slopes_are_exponents():
+    ties = [1e5, 1e6, 1e7]
+    assert slope(ties, [3e-6 * m**1.5 for m in ties]) == pytest.approx(1.5)
