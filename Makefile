@@ -24,11 +24,10 @@ demo: $(READY)
 	@echo "Embedding the karate club. The first run also compiles the training loops, which takes about half a minute, once."
 	$(BIN)/ultrahyperbolic embed karate -o out/karate --overwrite
 
+LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
+
 lint: $(READY)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(LINT)
 
 # Lint and types are checked beside the tests, and say so after them. Files of tests stay whole, so that what they share is
 # made once; they need Python's cached byte code, since they start many processes.
@@ -37,7 +36,7 @@ PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-r
 
 test: $(READY)
 	@mkdir -p out
-	@$(MAKE) --no-print-directory lint > out/lint.txt 2>&1 & lint=$$!; trap 'kill $$lint' INT TERM; \
+	@{ $(LINT); } > out/lint.txt 2>&1 & lint=$$!; trap 'kill $$lint' INT TERM; \
 	$(PYTEST) -m "not slow"; tests=$$?; \
 	wait $$lint; lint=$$?; cat out/lint.txt; exit $$((tests | lint))
 

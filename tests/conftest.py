@@ -9,6 +9,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from covering import covering
@@ -34,7 +35,10 @@ if find_spec("hypothesis") is not None:
 
 # A test of more cases than this runs in a covering sample of them, and all of them with `make test-all`. A module whose
 # cases take long has a MOST_CASES of its own.
-MOST_CASES = 40
+MOST_CASES = 20
+
+# What compiles the loops that most rooms train with, and rooms that need none of them: so one worker alone compiles.
+FIRST = ("cli/test_embed.py", "geometry/", "nn/", "optim/", "objective/")
 
 SIGNATURES = [(4, 0), (0, 4), (1, 3), (3, 1), (2, 2)]
 BETAS = [-0.25, -1.0, -4.0]
@@ -108,6 +112,8 @@ def listening():
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave what takes long to `make test-all`: most of a large product, and two long checks of scikit-learn's.
 
+    What is `FIRST` is moved to the front.
+
     Of a test of many cases, those stay in which every pair of its parameters' values meets. Where even these are many,
     as of two parameters, which meet in all cases, those stay in which every value occurs.
     """
@@ -127,3 +133,5 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             sample = covering(values, strength=1)
         for k in set(range(len(cases))) - set(sample):
             cases[k].add_marker(pytest.mark.slow)
+    here = Path(__file__).parent
+    items.sort(key=lambda item: not str(item.path.relative_to(here)).startswith(FIRST))

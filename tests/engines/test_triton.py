@@ -30,7 +30,7 @@ SINGLE = functools.partial(TritonEngine, device=DEVICE, precision="float32")
 KARATE = RankedPairs.of(datasets.karate())
 
 
-MOST_CASES = 8  # the interpreter takes seconds for each
+MOST_CASES = 3  # the interpreter takes seconds for each
 
 
 def slow(*cases):
