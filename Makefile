@@ -8,7 +8,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 PYTHONS ?= $(PYTHON)
 
-.PHONY: setup demo test test-all lint audit bench docs measure-docs snippets dist clean
+.PHONY: setup demo test test-all mutants lint audit bench docs measure-docs snippets dist clean
 
 setup: $(READY)
 
@@ -24,20 +24,31 @@ demo: $(READY)
 	@echo "Embedding the karate club. The first run also compiles the training loops, which takes about half a minute, once."
 	$(BIN)/ultrahyperbolic embed karate -o out/karate --overwrite
 
-lint: $(READY)
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+LINT := $(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-test: lint
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+lint: $(READY)
+	$(LINT)
+
+# Lint and types are checked beside the tests, and say so after them. Files of tests stay whole, so that what they share is
+# made once; they need Python's cached byte code, since they start many processes.
+unexport PYTHONDONTWRITEBYTECODE
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=20
+
+test: $(READY)
+	@mkdir -p out
+	@{ $(LINT); } > out/lint.txt 2>&1 & lint=$$!; trap 'kill $$lint' INT TERM; \
+	$(PYTEST) -m "not slow"; tests=$$?; \
+	wait $$lint; lint=$$?; cat out/lint.txt; exit $$((tests | lint))
 
 test-all: lint audit
-	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=
+	$(PYTEST) --hypothesis-profile=thorough --cov --cov-report=
 	for room in geometry objective training embedding; do \
 	  $(BIN)/coverage report --include="*/ultrahyperbolic/$$room/*" --fail-under=95 || exit 1; \
 	done
+
+# Thirty mistakes, one at a time: do the quick tests see each of them?
+mutants: $(READY)
+	$(BIN)/python tests/mutants.py --json out/mutants.json
 
 audit: $(READY)
 	$(BIN)/python requirements/audit.py

@@ -1,4 +1,4 @@
-"""What the tests share: the geometries every property runs over."""
+"""What the tests share: the geometries every property runs over, and what of all cases `make test` runs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,18 @@ import io
 import os
 import signal
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
+from covering import covering
+
+# Tests run side by side, so more threads only wait for each other. Read when torch is first imported, here and in what
+# tests start; those that are about threads ask for several.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 import torch
 
 if not torch.cuda.is_available():
@@ -17,6 +25,20 @@ if not torch.cuda.is_available():
 
 from ultrahyperbolic import PseudoHyperboloid, progress
 from ultrahyperbolic.pairs import reference
+
+if find_spec("hypothesis") is not None:
+    from hypothesis import settings
+
+    settings.register_profile("quick", deadline=None, max_examples=25)
+    settings.register_profile("thorough", deadline=None, max_examples=300)
+    settings.load_profile("quick")
+
+# A test of more cases than this runs in a covering sample of them, and all of them with `make test-all`. A module whose
+# cases take long has a MOST_CASES of its own.
+MOST_CASES = 20
+
+# What compiles the loops that most rooms train with, and rooms that need none of them: so one worker alone compiles.
+FIRST = ("cli/test_embed.py", "geometry/", "nn/", "optim/", "objective/")
 
 SIGNATURES = [(4, 0), (0, 4), (1, 3), (3, 1), (2, 2)]
 BETAS = [-0.25, -1.0, -4.0]
@@ -88,7 +110,28 @@ def listening():
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """scikit-learn makes its checks itself; two long ones, which are expected to fail, are for `make test-all`."""
+    """Leave what takes long to `make test-all`: most of a large product, and two long checks of scikit-learn's.
+
+    What is `FIRST` is moved to the front.
+
+    Of a test of many cases, those stay in which every pair of its parameters' values meets. Where even these are many,
+    as of two parameters, which meet in all cases, those stay in which every value occurs.
+    """
+    products = defaultdict(list)
     for item in items:
         if "check_methods_subset" in item.name or "check_methods_sample_order" in item.name:
             item.add_marker(pytest.mark.slow)
+        if hasattr(item, "callspec") and item.get_closest_marker("slow") is None:
+            products[item.parent, item.originalname].append(item)
+    for cases in products.values():
+        most = getattr(cases[0].module, "MOST_CASES", MOST_CASES)
+        if len(cases) <= most:
+            continue
+        values = [[id(value) for _, value in sorted(item.callspec.params.items())] for item in cases]
+        sample = covering(values)
+        if len(sample) > most:
+            sample = covering(values, strength=1)
+        for k in set(range(len(cases))) - set(sample):
+            cases[k].add_marker(pytest.mark.slow)
+    here = Path(__file__).parent
+    items.sort(key=lambda item: not str(item.path.relative_to(here)).startswith(FIRST))

@@ -13,6 +13,8 @@ from torch import Tensor
 from ultrahyperbolic import Euclidean, Logarithm, PseudoHyperboloid, PseudoSphere, checked
 from ultrahyperbolic.testing import check_gradient, check_manifold, properties, random_isometry
 
+MOST_CASES = 12  # a battery takes a second or two
+
 
 def test_pseudo_hyperboloids(manifold, dtype):
     report = check_manifold(manifold, dtype=dtype)

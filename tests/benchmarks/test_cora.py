@@ -28,7 +28,10 @@ def small():
     return cora.Cora(features.to_sparse().coalesce(), edges, weights, labels, rows[:10], rows[10:20], rows[20:])
 
 
-@pytest.mark.parametrize("name", list(cora.geometries()))
+FLAT, *CURVED = cora.geometries()
+
+
+@pytest.mark.parametrize("name", [FLAT, *(pytest.param(name, marks=pytest.mark.slow) for name in CURVED)])
 def test_every_geometry_learns(name):
     manifold = cora.geometries()[name]
     assert manifold.dim == 4

@@ -11,6 +11,8 @@ import pytest
 SCRIPT = Path(__file__).parents[2] / "benchmarks" / "geometry.py"
 DIMENSIONS = (4, 8, 16)
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, float]:
@@ -73,7 +75,6 @@ def test_exponents_are_fitted_over_all_dimensions(figures: dict[str, float]) -> 
         assert figures[f"{name}_exponent"] == pytest.approx((times[-1] - times[0]) / (2 * math.log(2)))
 
 
-@pytest.mark.slow
 def test_the_section_of_the_docs_is_written_between_its_marks(tmp_path: Path) -> None:
     page = tmp_path / "performance.md"
     marks = "<!-- geometry: written by benchmarks/geometry.py -->", "<!-- end of geometry -->"

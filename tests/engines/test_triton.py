@@ -30,6 +30,9 @@ SINGLE = functools.partial(TritonEngine, device=DEVICE, precision="float32")
 KARATE = RankedPairs.of(datasets.karate())
 
 
+MOST_CASES = 3  # the interpreter takes seconds for each
+
+
 def slow(*cases):
     """Cases that `make test-all` looks at: the interpreter takes seconds for each."""
     return [pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=pytest.mark.slow) for case in cases]

@@ -3,7 +3,7 @@ from __future__ import annotations
 import csv
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.export.tables import plain_cell, read_table, safe_cell, write_table
@@ -23,7 +23,6 @@ def test_what_is_no_formula_is_left_alone(text):
     assert safe_cell(text) == text == plain_cell(text)
 
 
-@settings(deadline=None, max_examples=100)
 @given(
     rows=st.lists(
         st.tuples(st.text(st.characters(codec="utf-8")) | st.sampled_from(HOSTILE), st.floats(), st.integers()),

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.graph import Graph, GraphError, as_graph
@@ -215,7 +215,6 @@ def test_frames_may_mix_types_of_ids():
         as_graph(pa.table({"source": [1], "target": ["a"]}))
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3), st.integers(1, 5)), min_size=1, max_size=20))
 def test_every_way_in_gives_one_graph(rows):
     expected = Graph.from_edges(rows)

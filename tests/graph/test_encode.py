@@ -35,7 +35,7 @@ def encode_all(monkeypatch, first, second, few):
     return [list(row) for row in zip(i.tolist(), j.tolist(), strict=True)], ids.to_pylist()
 
 
-@settings(deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(ROWS, st.integers(0, 40))
 def test_both_ways_of_encoding_number_ids_as_they_appear(monkeypatch, rows, cut):
     both = columns(rows, (0, min(cut, len(rows))))

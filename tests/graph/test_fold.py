@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.graph import Graph, GraphError, NodeIds, compiled, fold
@@ -53,7 +53,6 @@ def oracle(rows, rule):
     return weights, repeats, sum(len(times) - 1 for times in pairs.values())
 
 
-@settings(deadline=None, max_examples=100)
 @given(ROWS, st.sampled_from(["sum", "max", "first"]), st.booleans())
 def test_an_edge_list_follows_its_policy(rows, rule, many):
     few = fold._MANY
@@ -71,7 +70,6 @@ def test_an_edge_list_follows_its_policy(rows, rule, many):
     assert graph.edges.tolist() == sorted(graph.edges.tolist())
 
 
-@settings(deadline=None, max_examples=100)
 @given(ROWS, st.randoms())
 def test_the_order_of_the_rows_does_not_matter_to_sums(rows, random):
     shuffled = list(rows)
@@ -79,7 +77,6 @@ def test_the_order_of_the_rows_does_not_matter_to_sums(rows, random):
     assert graph_of(rows) == graph_of(shuffled)
 
 
-@settings(deadline=None, max_examples=100)
 @given(ROWS)
 def test_a_list_that_gives_every_edge_both_ways_holds_each_once(rows):
     once = {(min(i, j), max(i, j)): w for i, j, w in rows if i != j}
@@ -89,7 +86,6 @@ def test_a_list_that_gives_every_edge_both_ways_holds_each_once(rows):
     assert graph.policies.get("reversed_rows_merged", 0) == len(once)
 
 
-@settings(deadline=None, max_examples=100)
 @given(ROWS)
 def test_undirected_rows_are_the_same_in_either_direction(rows):
     expected = defaultdict(float)
@@ -99,7 +95,6 @@ def test_undirected_rows_are_the_same_in_either_direction(rows):
     assert as_dict(graph_of(rows, kind="undirected")) == expected
 
 
-@settings(deadline=None, max_examples=100)
 @given(st.lists(st.lists(st.integers(0, 3), min_size=N, max_size=N), min_size=N, max_size=N), st.booleans())
 def test_a_symmetric_matrix_is_taken_and_any_other_added_to_its_transpose(entries, symmetric):
     matrix = np.array(entries)

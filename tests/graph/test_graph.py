@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.datasets import karate
@@ -18,7 +18,6 @@ EDGES = st.lists(st.tuples(ANY_ID, ANY_ID), max_size=20)
 TRIANGLE = [("a", "b", 3), ("b", "c", 1), ("c", "a", 1), ("c", "d", 2)]
 
 
-@settings(deadline=None, max_examples=100)
 @given(EDGES)
 def test_any_ids_come_out_as_they_went_in_and_in_order(edges):
     graph = Graph.from_edges(edges)
@@ -49,7 +48,6 @@ def test_what_a_graph_holds():
     assert adjacency[graph.index("a"), graph.index("b")] == 3
 
 
-@settings(deadline=None, max_examples=100)
 @given(EDGES)
 def test_neighbor_lists_are_those_of_the_adjacency_and_made_once(edges):
     graph = Graph.from_edges(edges)

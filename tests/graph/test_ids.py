@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.graph import Graph, GraphError, NodeIds, as_graph, read_graph
@@ -16,7 +16,6 @@ from ultrahyperbolic.graph import Graph, GraphError, NodeIds, as_graph, read_gra
 TEXT = st.lists(st.text(st.characters(codec="utf-8"), max_size=5), unique=True, max_size=8)
 
 
-@settings(deadline=None, max_examples=100)
 @given(TEXT)
 def test_text_in_arrow_is_like_a_tuple_of_it(values):
     lazy, plain = NodeIds(pa.array(values, type=pa.string())), NodeIds(values)

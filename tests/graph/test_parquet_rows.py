@@ -43,7 +43,7 @@ def both(monkeypatch, path, batch, **options):
     return whole, streamed
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(TABLES, st.sampled_from([1, 2, 7, 1000]), st.sampled_from([1, 3, 100]), st.sampled_from(["sum", "max", "error"]))
 def test_parts_give_what_the_whole_gives(monkeypatch, tmp_path, rows, batch, group, repeated):
     source, target, weight = zip(*rows, strict=True)

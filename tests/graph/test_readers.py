@@ -215,7 +215,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_categories=["Cc"], exclude_
 IDS = CELLS.map(str.strip).filter(lambda cell: cell and cell[0] not in "#%")
 
 
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(st.tuples(IDS, IDS, st.integers(1, 9)), min_size=1, max_size=12),
     st.sampled_from([",", "\t", ";", "|"]),

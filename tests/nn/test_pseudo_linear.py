@@ -168,7 +168,14 @@ def test_beta_scales_and_nothing_else():
     torch.testing.assert_close(*y)
 
 
-@pytest.mark.parametrize("manifold", [Q(3, 3, -4.0), Q(1, 3), Q(3, 0), Q(0, 3), PseudoSphere(3, 1)], ids=str)
+@pytest.mark.parametrize(
+    "manifold",
+    [
+        Q(3, 3, -4.0),
+        *(pytest.param(M, marks=pytest.mark.slow) for M in (Q(1, 3), Q(3, 0), Q(0, 3), PseudoSphere(3, 1))),
+    ],
+    ids=str,
+)
 def test_it_compiles_as_one_graph(manifold):
     model = torch.nn.Sequential(
         layer(manifold, manifold), PseudoActivation(manifold), layer(manifold, Q(1, 2), quotient=True)

@@ -238,6 +238,22 @@ def test_arguments_are_left_alone():
     assert torch.equal(edges, kept)
 
 
+@pytest.mark.parametrize("backend", ["reference", "numba"])
+@pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
+def test_popularity_is_taken_off_what_is_compared_and_not_off_distances(manifold, backend):
+    points = manifold.random(12, scale=0.5, generator=torch.Generator().manual_seed(0))
+    popularity = torch.linspace(-2.0, 2.0, 12, dtype=torch.float64)
+    pairs = torch.combinations(torch.arange(12))
+    plain = pair_distances(points, manifold, pairs, backend=backend)
+    found = pair_distances(points, manifold, pairs, backend=backend, popularity=popularity)
+    torch.testing.assert_close(found, plain - popularity[pairs].sum(1))
+    table = torch.tensor(matrix(points, manifold), dtype=torch.float64)
+    compared = table - popularity[:, None] - popularity[None] + torch.diag(torch.full((12,), torch.inf))
+    close = nearest(points, manifold, 3, backend=backend, popularity=popularity)
+    assert close.indices.tolist() == compared.argsort(1)[:, :3].tolist()
+    torch.testing.assert_close(close.distances, table.gather(1, close.indices))
+
+
 def test_few_points():
     space, none = Euclidean(2), torch.empty(0, 2, dtype=torch.int64)
     assert row_sums(torch.empty(0, 2), space).tolist() == []

@@ -570,7 +570,6 @@ def test_nothing_scrolls_sideways_on_a_phone(show, club):
 # --- hostile labels -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.slow
 def test_hostile_labels_do_nothing(worst):
     page = worst.page
     title = page.title()

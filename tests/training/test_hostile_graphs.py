@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import ultrahyperbolic as uh
@@ -26,7 +26,6 @@ def graphs(draw):
     return uh.Graph.from_edges([(ids[i], ids[j], w) for i, j, w in edges], nodes=ids, repeated="max")
 
 
-@settings(deadline=None, max_examples=40)
 @given(graph=graphs(), flat=st.booleans(), backend=st.sampled_from(["numba", "reference"]))
 def test_what_is_embedded_comes_back(tmp_path_factory, graph, flat, backend):
     try:

@@ -15,6 +15,7 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import place as place_module
+from ultrahyperbolic.training import placing
 from ultrahyperbolic.training.place import _as_ties, with_placed
 from ultrahyperbolic.training.placing import Cooling, Held, Placing, Ties
 
@@ -24,6 +25,12 @@ CLUB = uh.datasets.karate()
 @pytest.fixture(scope="module")
 def club():
     return uh.embed(CLUB, quiet=True)
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    """For tests of all but how good the places are."""
+    monkeypatch.setattr(placing, "_STEPS", 4)
 
 
 def ties_of(graph, nodes):
@@ -75,7 +82,7 @@ def test_every_geometry(where):
     assert len(nearest & {"34", "33", "31"}) >= 2
 
 
-def test_old_points_stay_and_results_repeat(club):
+def test_old_points_stay_and_results_repeat(club, few_steps):
     before = club.points.copy()
     ties = [("a", "1", 3.0), ("a", "2", 1.0), ("b", "a", 2.0)]
     first, second = club.transform(ties), club.transform(ties)
@@ -85,7 +92,7 @@ def test_old_points_stay_and_results_repeat(club):
     assert first.graph.n_edges == 1
 
 
-def test_ties_come_in_many_forms(club):
+def test_ties_come_in_many_forms(club, few_steps):
     triples = [("a", "1", 3.0), ("a", "2", 1.0)]
     wanted = club.transform(triples).points
     frame = pd.DataFrame(triples, columns=["source", "target", "weight"])
@@ -97,7 +104,7 @@ def test_ties_come_in_many_forms(club):
     assert (club.transform(frame).points == wanted).all()
 
 
-def test_ties_among_old_nodes_are_left_out(club, caplog):
+def test_ties_among_old_nodes_are_left_out(club, caplog, few_steps):
     found = club.transform([("1", "34", 3.0), ("a", "2", 1.0)], quiet=False)
     assert list(found.ids) == ["a"]
     assert "1 ties join two nodes of the embedding" in caplog.text
@@ -125,7 +132,7 @@ def test_stronger_ties_are_shorter(club):
     assert far[0] <= far[1] <= far[2]
 
 
-def test_many_are_placed_in_parts(club, monkeypatch):
+def test_many_are_placed_in_parts(club, monkeypatch, few_steps):
     monkeypatch.setattr(place_module, "_AT_ONCE", 2)
     found = club.transform([("a", "1"), ("b", "34"), ("c", "b"), ("d", "c")])
     assert list(found.ids) == ["a", "b", "c", "d"]
@@ -139,7 +146,7 @@ def test_popularity_comes_with_the_points():
     assert new.popularity[0] > new.popularity[1]
 
 
-def test_the_new_ones_can_be_saved(club, tmp_path):
+def test_the_new_ones_can_be_saved(club, tmp_path, few_steps):
     club.transform([("a", "1", 3.0)]).save(tmp_path / "new")
     assert list(uh.load(tmp_path / "new").ids) == ["a"]
 
@@ -174,10 +181,10 @@ def test_the_loss_is_eq_17_by_node():
     def neighbors(node):
         return np.setdiff1d(np.arange(n), [node]), np.full(n - 1, 100.0)
 
-    placing = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), neighbors), 0)
+    search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), neighbors), 0)
     x = points[n:][None]
-    ours = placing._losses(
-        x, temperature, epsilon, placing._near(x, temperature), placing._at_held_ends(temperature, epsilon)
+    ours = search._losses(
+        x, temperature, epsilon, search._near(x, temperature), search._at_held_ends(temperature, epsilon)
     )[0]
 
     function = geometry.manifold.pair_function("smoothed", epsilon)

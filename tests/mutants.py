@@ -1,0 +1,153 @@
+"""Thirty mistakes, planted one at a time in a copy of the source: which of them do the quick tests miss?
+
+    python tests/mutants.py                     # all; exit code 1 if one is missed
+    python tests/mutants.py geometry nn         # those of some rooms
+    python tests/mutants.py --json out/mutants.json
+
+Each runs the quick tests of its room until one fails. A mutant is caught when a test fails, and by which test is said.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = Path("src", "ultrahyperbolic")
+
+
+class Mutant(NamedTuple):
+    """A text that occurs once in a file of the package, and what is written in its place."""
+
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...] = ()
+    """Where it should be caught, below ``tests``; by default in the folder of its room."""
+
+    @property
+    def room(self) -> str:
+        return self.file.split("/")[0].removesuffix(".py")
+
+    def planted(self, package: Path) -> str:
+        """The file with the mistake in it."""
+        text = (package / self.file).read_text(encoding="utf-8")
+        if text.count(self.old) != 1:
+            raise SystemExit(f"{self.file} has {text.count(self.old)} times, not once:\n{self.old}")
+        return text.replace(self.old, self.new)
+
+
+MUTANTS = [
+    # A wrong sign, factor or bound in the mathematics.
+    Mutant("geometry/functions.py", "_ASINHC = (1.0, -1 / 6,", "_ASINHC = (1.0, 1 / 6,"),
+    Mutant("geometry/level_set.py", "torch.cat((-z[..., : self.q + 1], z[", "torch.cat((z[..., : self.q + 1], z["),
+    Mutant("pairs/kinds.py", '"cone-rule": Kind.CONE_RULE', '"cone-rule": Kind.GEODESIC'),
+    Mutant("pairs/reference.py", "found -= popularity[pairs].sum(1)", "found += popularity[pairs].sum(1)"),
+    Mutant("objective/ranking.py", 'key, key, side="left")', 'key, key, side="right")'),
+    Mutant("optim/descent.py", "keepdim=True).sign() * followed", "keepdim=True).abs() * followed"),
+    Mutant("engines/numba/iterate.py", "return -step if length <= max_step else", "return -step if True else"),
+    Mutant("engines/numba/loss.py", "pulls[e] -= above * own[e]", "pulls[e] += above * own[e]"),
+    Mutant("engines/numba/streaming.py", "rows[-1] = n\n", "rows[-1] = n - 1\n"),
+    Mutant("nn/graph.py", "scale[source] * weight * scale[target]", "scale[source] * weight * scale[source]"),
+    Mutant("contrib/geoopt.py", "self.manifold.descent_direction(x, u)", "-self.manifold.descent_direction(x, u)"),
+    # An off-by-one, a dropped class, an order turned round in what is counted and shown.
+    Mutant("evaluation/hierarchy.py", "0.5 * (counts - 1)", "0.5 * counts"),
+    Mutant("evaluation/retrieval.py", "rank = 1.0 + float(", "rank = float("),
+    Mutant("embedding/answers.py", "order[order != row][:k]", "order[order != row][: k - 1]", ("embedding", "cli")),
+    Mutant("graph/fold.py", "merged.weights[:] /= 2", "merged.weights[:] /= 1"),
+    Mutant("graph/hops.py", "hops[found] = level", "hops[found] = level - 1"),
+    Mutant("training/goals.py", "for name in _MEASURES.values() if", "for name in list(_MEASURES.values())[:2] if"),
+    Mutant("training/start.py", "hops[hops < 0] = hops.max(initial=0) + 2", "hops[hops < 0] = 0"),
+    Mutant(
+        "report/distances.py", "torch.where(along < radius_square, 2, 3)", "torch.where(along < radius_square, 2, 2)"
+    ),
+    Mutant("plot/ties.py", "np.lexsort((-np.concatenate(", "np.lexsort((np.concatenate("),
+    Mutant("export/tables.py", "[=+\\-@＝＋－＠]", "[=+\\-＝＋－＠]"),
+    Mutant("datasets/zachary.py", "33: 34:5", "33: 34:4"),
+    Mutant("paper/scores.py", "return min(tried, key", "return max(tried, key"),
+    # What is answered, kept and refused.
+    Mutant("cli/errors.py", "word, known, n=3)", "word, [], n=3)"),
+    Mutant("files.py", "if lock(handle):", "if not lock(handle):", ("test_files.py", "faults")),
+    Mutant("loop.py", "seconds >= time_limit", "seconds >= 2 * time_limit", ("test_loop.py", "training")),
+    Mutant("checks.py", "0.0 <= value < 1.0", "0.0 <= value <= 1.0", ("test_arguments.py", "optim")),
+    Mutant("interrupted.py", "list(embeddings), result", "[], result", ("test_reliability.py", "training")),
+    Mutant("rounding.py", "1.0 / (count - 1)", "1.0 / count", ("training", "optim")),
+    Mutant("progress.py", "task, plain = self.tasks[-1]", "task, plain = self.tasks[0]", ("test_progress.py", "cli")),
+    Mutant("verdict.py", "rho is None or rho >= HIER", "rho is None or rho < HIER", ("evaluation", "cli", "report")),
+    Mutant("testing.py", "report.failed[name] = f", "report.skipped[name] = f", ("test_testing.py",)),
+]
+
+
+def run(mutant: Mutant, copy: Path) -> str | None:
+    """The quick test that fails with the mistake in the copy of the source; None where all pass."""
+    file, tests = copy / mutant.file, mutant.tests or (mutant.room,)
+    right = file.read_text(encoding="utf-8")
+    compiled = "numba" in mutant.file
+    if compiled:
+        _forget(copy)
+    file.write_text(mutant.planted(copy), encoding="utf-8")
+    words = [sys.executable, "-m", "pytest", "-x", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
+    source = {**os.environ, "PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1"}
+    try:
+        ended = subprocess.run(
+            [*words, *(f"tests/{place}" for place in tests)], cwd=ROOT, env=source, capture_output=True, text=True
+        )
+    finally:
+        file.write_text(right, encoding="utf-8")
+        if compiled:
+            _forget(copy)
+    if ended.returncode == 0:
+        return None
+    failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", ended.stdout, re.M)
+    if failed is None:
+        raise SystemExit(f"{mutant.file}: the tests did not run\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
+    return failed[1]
+
+
+def _forget(copy: Path) -> None:
+    """Remove what numba compiled: its cache does not look at the files that a compiled function calls."""
+    for pattern in ("*.nbi", "*.nbc"):
+        for path in copy.rglob(pattern):
+            path.unlink()
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rooms", nargs="*", help="rooms or files of the package; default: all")
+    parser.add_argument("--json", type=Path, help="write what was found to this file")
+    arguments = parser.parse_args()
+    unknown = {word for word in arguments.rooms if not any(word in (m.room, m.file) for m in MUTANTS)}
+    if unknown:
+        parser.error(f"no mutant in {', '.join(sorted(unknown))}")
+    chosen = [m for m in MUTANTS if not arguments.rooms or {m.room, m.file} & set(arguments.rooms)]
+    for mutant in MUTANTS:
+        mutant.planted(ROOT / PACKAGE)
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder, PACKAGE)
+        shutil.copytree(ROOT / PACKAGE, copy)  # with the modification times that numba's cache goes by
+        for mutant in chosen:
+            began = time.monotonic()
+            by = run(mutant, copy)
+            answer = "MISSED" if by is None else f"caught by {by}"
+            print(f"{mutant.file}: {answer} ({time.monotonic() - began:.0f} s)", flush=True)
+            found.append({"file": mutant.file, "old": mutant.old, "new": mutant.new, "caught_by": by})
+    missed = sum(each["caught_by"] is None for each in found)
+    print(f"{len(found) - missed} of {len(found)} caught")
+    if arguments.json is not None:
+        arguments.json.parent.mkdir(parents=True, exist_ok=True)
+        arguments.json.write_text(json.dumps(found, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    return min(missed, 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""A package, since ``benchmarks`` has a module of this name."""
