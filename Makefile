@@ -8,7 +8,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 WORKERS ?= 2
 PYTHONS ?= $(PYTHON)
 
-.PHONY: setup demo test test-all mutants lint audit bench docs measure-docs snippets dist clean
+.PHONY: setup demo test test-machines test-all mutants lint audit bench docs measure-docs snippets dist clean
 
 setup: $(READY)
 
@@ -44,6 +44,19 @@ test-all: lint audit
 	$(PYTEST) --hypothesis-profile=thorough --cov --cov-report=
 	for room in geometry objective training embedding; do \
 	  $(BIN)/coverage report --include="*/ultrahyperbolic/$$room/*" --fail-under=95 || exit 1; \
+	done
+
+# The quick tests as other processors would run them: the compiler is told of another one, with a cache of its own.
+ifeq ($(shell uname -m),x86_64)
+TARGETS ?= generic haswell skylake-avx512
+else
+TARGETS ?= generic cortex-a53
+endif
+
+test-machines: $(READY)
+	for target in $(TARGETS); do \
+	  echo "as $$target"; \
+	  NUMBA_CPU_NAME=$$target NUMBA_CACHE_DIR=out/numba-$$target $(PYTEST) -m "not slow" || exit 1; \
 	done
 
 # Thirty mistakes, one at a time: do the quick tests see each of them?

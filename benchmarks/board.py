@@ -164,7 +164,8 @@ def choice(asked: Namespace) -> Figures:
             raise SystemExit(f"no mAP of {name} in a fixed geometry: give the file of run with --runs")
         best = max(fixed, key=lambda key: fixed[key])
         scores, chosen, ratios, agree = [], [], [], []
-        carried_out(Plan(Choice.of(DIM), Wishes(iterations=20), place=place, goal="neighbours"), graph)  # which compiles
+        brief = Wishes(iterations=20)
+        carried_out(Plan(Choice.of(DIM), brief, place=place, goal="neighbours"), graph)  # which compiles
         for seed in range(asked.seeds):
             plan = Plan(Choice.of(DIM), wishes, seed, place=place, goal="neighbours")
             geometry, embedding, spent = carried_out(plan, graph)

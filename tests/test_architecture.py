@@ -71,7 +71,9 @@ def test_a_planted_import_is_found(copied, file, line, said):
 
 
 def test_lint_checks_the_imports():
-    assert "lint-imports" in (ROOT / "Makefile").read_text(encoding="utf-8").partition("\nlint:")[2].split("\n\n")[0]
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    assert "lint-imports" in makefile.partition("\nLINT :=")[2].split("\n\n")[0]
+    assert makefile.count("$(LINT)") == 2, "by itself, and beside the tests"
     rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and (path / "__init__.py").exists()}
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
 from report.conftest import HOSTILE, ring
 from report.test_page import SELECTION
-
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets, embed
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals

@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from report.conftest import points_on, ring
 
+from report.conftest import points_on, ring
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.report import distances as room
 from ultrahyperbolic.report.distances import KINDS, distances

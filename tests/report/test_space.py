@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from report.conftest import points_on
 
+from report.conftest import points_on
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.report.space import in_space
 

@@ -244,7 +244,6 @@ def test_defaults_and_signatures():
         ({"p": 3}, "p and q go together"),
         ({"p": 3, "q": 1, "dim": 4}, "not both"),
         ({"dim": 0, "flat": True}, "dim must be at least 1, got 0"),
-        ({"dim": 6}, "dim = 6 names no signature"),
         ({"p": -1, "q": 2}, "p must not be negative"),
         ({"preset": "mine"}, "preset must be 'paper', 'paper-text' or None, got 'mine'"),
         ({"iterations": 0}, "iterations must be at least 1, got 0"),
@@ -412,7 +411,7 @@ def test_ctrl_c_in_measuring_gives_the_points(monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("ultrahyperbolic.training.train.over_pairs", interrupted)
+    monkeypatch.setattr("ultrahyperbolic.training.train.over_nodes", interrupted)
     with pytest.raises(uh.Interrupted) as raised:
         uh.embed(uh.datasets.karate(), dim=2, iterations=20, quiet=True)
     run = raised.value.embedding.run

@@ -27,6 +27,7 @@ from . import answers, forms, store
 from .answers import Columns, Labels, Rows
 from .distances import Space
 from .record import RankRecord, RunRecord
+from .ties import Ties, graph_of, ties_of
 
 if TYPE_CHECKING:
     import networkx
@@ -65,7 +66,7 @@ class Embedding:
     """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
     _nearest: ClassVar[Nearest | None] = None
     """The nearest nodes of every node, as many as were computed before."""
-    _saved_ties: ClassVar[store.Ties | None] = None
+    _saved_ties: ClassVar[Ties | None] = None
     """The ties, as the folder has them, for an embedding that was loaded."""
 
     def __post_init__(self) -> None:
@@ -215,17 +216,17 @@ class Embedding:
 
     def tied_to(self, row: int) -> NDArray[np.int64] | None:
         """The rows of the nodes tied to the node in a row; None where the graph is not known."""
-        if self.graph is not None:
-            offsets, nodes = self.graph.neighbor_lists
-            return nodes[offsets[row] : offsets[row + 1]]
-        return None if self._saved_ties is None else store.tied_rows(self._saved_ties.rows[row])
+        if self.ties is None:
+            return None
+        offsets, nodes = self.ties.neighbor_lists
+        return nodes[offsets[row] : offsets[row + 1]]
 
     @cached_property
     def ties(self) -> Graph | None:
         """The graph it was trained on, or after loading the ties that the folder holds; None where it holds none."""
         if self.graph is not None or self._saved_ties is None:
             return self.graph
-        return store.graph_of(self.ids, self._saved_ties)
+        return graph_of(self.ids, self._saved_ties)
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
         """The ids of the nodes within a distance of a node, nearest first, without the node; popularity is ignored."""
@@ -310,19 +311,13 @@ class Embedding:
         return forms.evaluate(self, graph, progress=progress)
 
     def plot(self, **options: Any) -> Any:
-        """The map of the report as a still picture with names: a figure of matplotlib.
-
-        ``options`` are those of `ultrahyperbolic.plot.plot_map`.
-        """
+        """The map of the report as a figure of matplotlib, with the options of `ultrahyperbolic.plot.plot_map`."""
         from ..plot import plot_map
 
         return plot_map(self, **options)
 
     def report(self, file: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the HTML report to a file, or to ``report.html`` in a folder.
-
-        ``options`` are those of `ultrahyperbolic.report.write_report`: after loading, pass ``graph=``.
-        """
+        """Write the HTML report to a file, or into a folder, with the options of `ultrahyperbolic.report.write_report`."""
         from ..report import write_report
 
         return write_report(self, file, **options)
@@ -372,8 +367,8 @@ class Embedding:
         )  # fmt: skip
 
     @cached_property
-    def _ties(self) -> store.Ties | None:
-        return self._saved_ties if self.graph is None else store.ties_of(self.graph)
+    def _ties(self) -> Ties | None:
+        return self._saved_ties if self.graph is None else ties_of(self.graph)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:

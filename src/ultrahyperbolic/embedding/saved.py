@@ -14,6 +14,7 @@ from . import store
 from .answers import Floats, Ints, Labels, Rows
 from .distances import space_of
 from .record import RunRecord
+from .ties import tied_rows
 
 
 @dataclass(frozen=True)
@@ -87,4 +88,4 @@ class Saved:
     def tied_to(self, row: int) -> Ints | None:
         """The rows of the nodes tied to the node in a row; None where the folder does not say."""
         ties = self.table.ties
-        return None if ties is None else store.tied_rows(ties.rows[row])
+        return None if ties is None else tied_rows(ties.rows[row])

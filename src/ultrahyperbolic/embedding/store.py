@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
-from ..graph import Graph
 from ..graph.attributes import Attributes, free_names
 from ..graph.parquet import read_parquet
 from ..graph.rows import Number
@@ -23,6 +22,7 @@ from .answers import Labels, label_texts
 from .distances import space_of
 from .ids import as_texts, from_texts, kind_of
 from .record import Json, RunRecord
+from .ties import Ties, as_numbers
 
 if TYPE_CHECKING:
     import pyarrow
@@ -34,19 +34,9 @@ _RANK_ENDS = ("rank_low", "rank_high")
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
 _OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS}
 _KINDS = ("string", "double", "int64")  # of attributes
-_MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
-
-
-class Ties(NamedTuple):
-    """Which nodes are tied, as text that whatever reads Parquet can take apart."""
-
-    rows: Sequence[str]
-    """[n] the rows of the nodes that each node is tied to, ascending."""
-    weights: Sequence[str] | None
-    """[n] the weights of those ties, in the same order; None in a folder that does not hold them."""
 
 
 class Table(NamedTuple):
@@ -70,48 +60,6 @@ class Table(NamedTuple):
     """Where they are known."""
 
 
-def ties_of(graph: Graph) -> Ties | None:
-    """The ties of each node as text; None of a graph that has too many.
-
-    >>> ties_of(Graph.from_edges([("ann", "bob", 2), ("ann", "cid", 0.5)]))
-    Ties(rows=['1 2', '0', '0'], weights=['2 0.5', '2', '0.5'])
-    """
-    if graph.n_edges > _MOST_TIES:
-        return None
-    offsets, rows = graph.neighbor_lists
-    (i, j), n = graph.edges.T, graph.n_nodes
-    order = np.argsort(np.concatenate((i * n + j, j * n + i)))
-    return Ties(_joined(offsets, rows), _joined(offsets, np.tile(graph.weights, 2)[order]))
-
-
-def _joined(offsets: Ints, values: NDArray[np.generic]) -> list[str]:
-    """Numbers as text with blanks between, part by part; reading them gives the same numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    # In Arrow's memory: as objects, the numbers of millions of ties would take gigabytes.
-    texts = _numbers(values).cast(pa.string())
-    begins = pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets.astype(np.int32))])
-    found: list[str] = pc.binary_join(pa.ListArray.from_arrays(begins, texts), " ").to_pylist()
-    return found
-
-
-def tied_rows(text: str) -> Ints:
-    """The rows that a text of ties holds."""
-    return np.array(text.split(), dtype=np.int64)
-
-
-def graph_of(ids: Sequence[Hashable], ties: Ties) -> Graph:
-    """The graph with these ties; where their weights were not kept, all are 1."""
-    first = np.repeat(np.arange(len(ids)), [len(text.split()) for text in ties.rows])
-    second = tied_rows(" ".join(ties.rows))
-    once = first < second
-    if ties.weights is None:
-        return Graph.from_arrays(first[once], second[once], ids=ids)
-    weights = np.array(" ".join(ties.weights).split(), dtype=np.float64)
-    return Graph.from_arrays(first[once], second[once], weights[once], ids=ids)
-
-
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     """Write both files; a ``report.html`` that is there goes, as it shows other points."""
     import pyarrow as pa
@@ -124,7 +72,7 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
         numbers |= dict(zip(_RANK_ENDS, table.rank_ends, strict=True))
     if table.popularity is not None:
         numbers[_POPULARITY] = table.popularity
-    columns = {"node": _texts(texts)} | {name: _numbers(of) for name, of in numbers.items()}
+    columns = {"node": _texts(texts)} | {name: as_numbers(of) for name, of in numbers.items()}
     columns |= {name: _array(of) for name, of in _extras(table).items()}
     content = pa.table(columns)
     content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
@@ -136,16 +84,9 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
 # Columns are made of what lies in memory: from arrays and lists pyarrow would import pandas, to ask if they are series.
 
 
-def _numbers(values: NDArray[np.generic]) -> pyarrow.Array:
-    import pyarrow as pa
-
-    kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
-
-
 def _array(values: Sequence[str] | NDArray[np.generic]) -> pyarrow.Array:
     if isinstance(values, np.ndarray) and values.dtype != object:
-        return _numbers(values)
+        return as_numbers(values)
     return _texts([str(value) for value in values])
 
 

@@ -38,7 +38,7 @@ def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> E
     """
     group = communicator()
     engine = group.made(lambda: _made(problem, place, group, exact_end=exact_end))
-    if group.size > 1 and torch.cuda.is_initialized():
+    if group.size > 1 and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         check_same(group, {"device": torch.cuda.get_device_name()})
     return engine
 

@@ -239,7 +239,7 @@ class Graph(Adapters, Prepared):
     @cached_property
     def node_order(self) -> Ints:
         """[n] the nodes in an order that follows from ties and ids, not from the order in which they were given."""
-        return _frozen(node_order(self), np.int64)
+        return _frozen(node_order(self.ids, self.edges, self.classes), np.int64)
 
     def reordered(self, order: Ints) -> Self:
         """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left behind."""

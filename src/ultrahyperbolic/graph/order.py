@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,39 +9,37 @@ from .fingerprint import encode
 from .ids import NodeIds
 from .rows import Ints
 
-if TYPE_CHECKING:
-    from .graph import Graph
-
 Words = NDArray[np.uint64]
 
 _ROUNDS = 32  # of refinement at most: how far nodes see that nothing else tells apart
 _EDGES = 1 << 22  # that are followed at once
 
 
-def node_order(graph: Graph) -> Ints:
+def node_order(ids: NodeIds, edges: Ints, classes: Ints) -> Ints:
     """[n] the nodes by what is around them: degrees and weights, then those of the neighbours, and so on.
 
     Each round mixes the words of a node and of its neighbours into a new one (the refinement of Weisfeiler and Leman)
-    until no more nodes are told apart. Nodes that are still alike stand in the order of their ids.
+    until no more nodes are told apart. Nodes that are still alike stand in the order of their ids. ``edges`` are [m, 2]
+    positions, and ``classes`` [m] tell equal weights.
     """
-    words: Words = np.zeros(graph.n_nodes, dtype=np.uint64)
+    words: Words = np.zeros(len(ids), dtype=np.uint64)
     kinds = 0
     for _ in range(_ROUNDS):
-        words = _mixed(words + _around(graph, words))
+        words = _mixed(words + _around(edges, classes, words))
         before, kinds = kinds, len(np.unique(words))
-        if kinds in (before, graph.n_nodes):
+        if kinds in (before, len(ids)):
             break
-    if kinds == graph.n_nodes:
+    if kinds == len(ids):
         return np.argsort(words, kind="stable")
-    return np.lexsort((_places(graph.ids), words))
+    return np.lexsort((_places(ids), words))
 
 
-def _around(graph: Graph, words: Words) -> Words:
+def _around(edges: Ints, classes: Ints, words: Words) -> Words:
     """[n] the sum, in whole numbers, of what each node sees along its ties."""
     found: Words = np.zeros_like(words)
-    for start in range(0, graph.n_edges, _EDGES):
-        first, second = graph.edges[start : start + _EDGES].T
-        tie = _mixed(graph.classes[start : start + _EDGES].astype(np.uint64))
+    for start in range(0, len(edges), _EDGES):
+        first, second = edges[start : start + _EDGES].T
+        tie = _mixed(classes[start : start + _EDGES].astype(np.uint64))
         np.add.at(found, first, _mixed(words[second] ^ tie))
         np.add.at(found, second, _mixed(words[first] ^ tie))
     return found
@@ -64,7 +60,7 @@ def _places(ids: NodeIds) -> Ints:
     if arrow is not None:
         import pyarrow.compute as pc
 
-        order = pc.sort_indices(arrow).to_numpy().astype(np.int64)
+        order: Ints = pc.sort_indices(arrow).to_numpy().astype(np.int64)
     elif ids.is_listed:
         order = np.array(sorted(range(len(ids)), key=list(map(encode, ids)).__getitem__), dtype=np.int64)
     else:  # a range

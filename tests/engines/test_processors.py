@@ -1,0 +1,70 @@
+"""The same seed gives the same bits on every processor."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.graph import Graph
+
+# Descent and finish, with and without a light cone, slabs of pairs and few pairs, both precisions: what a processor
+# could round in its own way. These are what ARM and x86 with and without FMA and AVX-512 compute alike.
+TRAININGS = {
+    "cone": ("club", {"p": 2, "q": 2, "iterations": 120}),
+    "hyperbolic": ("club", {"p": 4, "q": 0, "iterations": 120}),
+    "sphere": ("club", {"p": 0, "q": 3, "iterations": 120}),
+    "flat": ("club", {"flat": True, "dim": 3, "iterations": 120}),
+    "popular": ("club", {"goal": "neighbours", "iterations": 120}),
+    "paper": ("club", {"preset": "paper", "p": 3, "q": 1, "iterations": 200}),
+    "slabs": ("made", {"p": 2, "q": 2, "iterations": 40}),
+    "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
+}
+BITS = {
+    "cone": "5e11b7078cda0cc0",
+    "hyperbolic": "d8030e05347b34b4",
+    "sphere": "615dc84109c9730b",
+    "flat": "b03b95c5e2ba5c7f",
+    "popular": "f3bed6b309c7a6f8",
+    "paper": "5de7a398cd3c0b99",
+    "slabs": "6281d7491bb28dcc",
+    "single": "4f107d1b12d16c69",
+}
+
+
+def graph_of(name: str) -> Graph:
+    if name == "club":
+        return uh.datasets.load("karate")
+    first, second = np.arange(900) % 300, (np.arange(900) * 7919 + 11) % 300
+    keep = first != second
+    return Graph.from_arrays(first[keep], second[keep], 1.0 + np.arange(900)[keep] % 5, ids=300)
+
+
+def bits(name: str) -> str:
+    graph, options = TRAININGS[name]
+    points = uh.embed(graph_of(graph), quiet=True, device="cpu", backend="numba", **options).points
+    return hashlib.sha256(np.ascontiguousarray(points).tobytes()).hexdigest()[:16]
+
+
+@pytest.mark.parametrize("name", TRAININGS)
+def test_every_processor_computes_these_bits(name):
+    assert bits(name) == BITS[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["generic", "haswell" if platform.machine() == "x86_64" else "cortex-a53"])
+def test_another_processor_computes_these_bits(target, tmp_path):
+    environment = {**os.environ, "NUMBA_CPU_NAME": target, "NUMBA_CACHE_DIR": str(tmp_path)}
+    found = subprocess.run([sys.executable, __file__], env=environment, capture_output=True, text=True, check=True)
+    assert dict(line.split() for line in found.stdout.splitlines()) == BITS
+
+
+if __name__ == "__main__":
+    for each in TRAININGS:
+        print(each, bits(each))

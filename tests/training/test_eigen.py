@@ -1,0 +1,33 @@
+"""Eigenvectors of our own, against LAPACK."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ultrahyperbolic.training.eigen import eigenvectors
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 10, 77])
+def test_eigenvectors_diagonalise(k):
+    rng = np.random.default_rng(k)
+    matrix = rng.standard_normal((k, k))
+    matrix += matrix.T
+    given = matrix.copy()
+    values, vectors = eigenvectors(matrix)
+    np.testing.assert_array_equal(matrix, given)
+    np.testing.assert_allclose(values, np.linalg.eigvalsh(matrix), atol=1e-12 * k)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12 * k)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-13 * k)
+
+
+def test_equal_eigenvalues_have_orthogonal_vectors():
+    matrix = np.ones((30, 30))
+    values, vectors = eigenvectors(matrix)
+    np.testing.assert_allclose(values, [0.0] * 29 + [30.0], atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(30), atol=1e-13)
+
+
+def test_a_matrix_that_is_not_finite_is_refused():
+    with pytest.raises(np.linalg.LinAlgError, match="not finite"):
+        eigenvectors(np.full((3, 3), np.nan))
