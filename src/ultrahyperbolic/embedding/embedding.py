@@ -317,7 +317,7 @@ class Embedding:
         return plot_map(self, **options)
 
     def report(self, file: str | os.PathLike[str], **options: Any) -> Path:
-        """Write the HTML report to a file, or into a folder, with the options of `ultrahyperbolic.report.write_report`."""
+        """Write the HTML report to a file or into a folder: `ultrahyperbolic.report.write_report` has the options."""
         from ..report import write_report
 
         return write_report(self, file, **options)
