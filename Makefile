@@ -40,12 +40,6 @@ test: $(READY)
 	$(PYTEST) -m "not slow"; tests=$$?; \
 	wait $$lint; lint=$$?; cat out/lint.txt; exit $$((tests | lint))
 
-test-all: lint audit
-	$(PYTEST) --hypothesis-profile=thorough --cov --cov-report=
-	for room in geometry objective training embedding; do \
-	  $(BIN)/coverage report --include="*/ultrahyperbolic/$$room/*" --fail-under=95 || exit 1; \
-	done
-
 # The quick tests as other processors would run them: the compiler is told of another one, with a cache of its own.
 ifeq ($(shell uname -m),x86_64)
 TARGETS ?= generic haswell skylake-avx512
@@ -53,11 +47,21 @@ else
 TARGETS ?= generic cortex-a53
 endif
 
-test-machines: $(READY)
-	for target in $(TARGETS); do \
+# $(call as_machines,TARGETS,TESTS)
+as_machines = for target in $(1); do \
 	  echo "as $$target"; \
-	  NUMBA_CPU_NAME=$$target NUMBA_CACHE_DIR=out/numba-$$target $(PYTEST) -m "not slow" || exit 1; \
+	  NUMBA_CPU_NAME=$$target NUMBA_CACHE_DIR=$(CURDIR)/out/numba-$$target $(PYTEST) -m "not slow" $(2) || exit 1; \
 	done
+
+test-machines: $(READY)
+	$(call as_machines,$(TARGETS))
+
+test-all: lint audit
+	$(PYTEST) --hypothesis-profile=thorough --cov --cov-report=
+	for room in geometry objective training embedding; do \
+	  $(BIN)/coverage report --include="*/ultrahyperbolic/$$room/*" --fail-under=95 || exit 1; \
+	done
+	$(call as_machines,$(wordlist 1,2,$(TARGETS)),tests/engines tests/training)
 
 # Thirty mistakes, one at a time: do the quick tests see each of them?
 mutants: $(READY)
