@@ -54,7 +54,8 @@ from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training.method import GOALS
-from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.overrides import Overrides
+from ultrahyperbolic.training.plan import Execution, Plan
 from ultrahyperbolic.training.select import choose
 from ultrahyperbolic.training.where import DEFAULT, Choice
 
@@ -152,7 +153,7 @@ def choice(asked: Namespace) -> Figures:
     runs = load(asked.runs)
     if runs.get("run:goal", "balanced") != "neighbours":
         raise SystemExit("choice compares fixed geometries of the same goal: run --goal neighbours, then --runs FILE")
-    cells, place, wishes = Cells(runs), asked.how.place, Wishes(iterations=asked.how.iterations)
+    cells, place, overrides = Cells(runs), asked.how.place, Overrides(iterations=asked.how.iterations)
     figures: Figures = {}
     differences: dict[str, list[float]] = {}
     for name in asked.names:
@@ -164,10 +165,10 @@ def choice(asked: Namespace) -> Figures:
             raise SystemExit(f"no mAP of {name} in a fixed geometry: give the file of run with --runs")
         best = max(fixed, key=lambda key: fixed[key])
         scores, chosen, ratios, agree = [], [], [], []
-        brief = Wishes(iterations=20)
+        brief = Overrides(iterations=20)
         carried_out(Plan(Choice.of(DIM), brief, place=place, goal="neighbours"), graph)  # which compiles
         for seed in range(asked.seeds):
-            plan = Plan(Choice.of(DIM), wishes, seed, place=place, goal="neighbours")
+            plan = Plan(Choice.of(DIM), overrides, seed, place=place, goal="neighbours")
             geometry, embedding, spent = carried_out(plan, graph)
             _, _, alone = carried_out(replace(plan, where=geometry), graph)
             points = embedding.points.copy()

@@ -21,7 +21,8 @@ from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training.config import Stop, TrainingConfig, configured
 from ultrahyperbolic.training.method import Goal
-from ultrahyperbolic.training.plan import Plan, Wishes, configure
+from ultrahyperbolic.training.overrides import Overrides
+from ultrahyperbolic.training.plan import Plan, configure
 from ultrahyperbolic.training.presets import coauthor_settings
 from ultrahyperbolic.training.train import embed_many
 
@@ -90,8 +91,8 @@ def _config(loaded: Loaded, job: Job, which: str, how: How) -> TrainingConfig:
         recipe = coauthor_settings(q=geometry.q)
         authors = configured(recipe, p=geometry.p, q=geometry.q, flat=geometry.flat, seed=job.seed)
         return replace(authors, iterations=how.iterations or authors.iterations)
-    wishes, goal = Wishes(iterations=how.iterations, stop=how.stop), "balanced" if paper else how.goal
-    plan = Plan(geometry, wishes, job.seed, "paper" if paper else None, place=how.place, goal=goal)
+    overrides, goal = Overrides(iterations=how.iterations, stop=how.stop), "balanced" if paper else how.goal
+    plan = Plan(geometry, overrides, job.seed, "paper" if paper else None, place=how.place, goal=goal)
     (config,) = configure(plan, loaded.graph)
     return config
 

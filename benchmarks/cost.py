@@ -42,7 +42,8 @@ from ultrahyperbolic.graph import Graph, read_graph
 from ultrahyperbolic.objective import RankedPairs, RankingLoss, SampledLoss, SampleSizes, Scope
 from ultrahyperbolic.objective.tables import Measure
 from ultrahyperbolic.pairs.kinds import kernel_space
-from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.overrides import Overrides
+from ultrahyperbolic.training.plan import Execution, Plan
 from ultrahyperbolic.training.train import with_node_measures, with_pair_measures
 
 Options = argparse.Namespace
@@ -373,7 +374,7 @@ def parts_of_embed(folder: Path, passes: int) -> Figures:
     if passes == 0:
         return figures
     # Every iteration looks at all ties, and lets every node meet some others.
-    plan = Plan(wishes=Wishes(iterations=passes, stop="iterations"), place=Place("cpu"))
+    plan = Plan(overrides=Overrides(iterations=passes, stop="iterations"), place=Place("cpu"))
     execution = Execution(plan, graph, quiet=True)
     execution.prepare()
     prepared = lap()
@@ -411,7 +412,7 @@ def large(options: Options) -> Figures:
     figures |= {"nodes": graph.n_nodes, "ties": graph.n_edges, "largest_degree": int(graph.degree.max())}
     del ends, weights
     at = clock("graph", at)
-    plan = Plan(Geometry(*options.signature), Wishes(iterations=iterations), place=Place(options.device))
+    plan = Plan(Geometry(*options.signature), Overrides(iterations=iterations), place=Place(options.device))
     execution = Execution(plan, graph)
     execution.configs = [replace(config, parts=max(1, nodes // others)) for config in execution.configs]
     at = clock("plan", at)
@@ -496,10 +497,10 @@ def compared(graph: Graph, options: Options) -> Figures:
         measures = with_pair_measures(graph, embedding, quiet=True, device=used).record.measures
         figures.update({f"{name}_{what}": measures[what] for what in MEASURES if what in measures})
 
-    plan = Plan(Geometry(*options.signature), Wishes(iterations=options.iterations), place=place)
+    plan = Plan(Geometry(*options.signature), Overrides(iterations=options.iterations), place=place)
     drawn = replace(place, backend="sampled")
     for where in (place, drawn):  # what is compiled is compiled before the clock runs
-        Execution(replace(plan, wishes=Wishes(iterations=8), place=where), graph).train(measures=False)
+        Execution(replace(plan, overrides=Overrides(iterations=8), place=where), graph).train(measures=False)
     exact = Execution(plan, graph)
     exact.configs = [replace(config, parts=1) for config in exact.configs]
     train("exact", exact)

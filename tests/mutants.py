@@ -64,7 +64,7 @@ MUTANTS = [
     Mutant("evaluation/retrieval.py", "rank = 1.0 + float(", "rank = float("),
     Mutant("embedding/answers.py", "order[order != row][:k]", "order[order != row][: k - 1]", ("embedding", "cli")),
     Mutant("graph/fold.py", "merged.weights[:] /= 2", "merged.weights[:] /= 1"),
-    Mutant("graph/hops.py", "hops[found] = level", "hops[found] = level - 1"),
+    Mutant("graph/hops.py", "nodes[here][node]] = level", "nodes[here][node]] = level - 1"),
     Mutant("training/goals.py", "for name in _MEASURES.values() if", "for name in list(_MEASURES.values())[:2] if"),
     Mutant("training/start.py", "hops[hops < 0] = hops.max(initial=0) + 2", "hops[hops < 0] = 0"),
     Mutant(

@@ -154,7 +154,10 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("select karate --dim 2", "interrupted: nothing is chosen\n"),
+        (
+            "select karate --dim 2",
+            "note: karate: directions dropped, asymmetric pairs summed: 7\ninterrupted: nothing is chosen\n",
+        ),
         ("embed karate --dim 2 -o club", "interrupted while the signature was chosen: no embedding is saved\n"),
     ],
 )

@@ -76,7 +76,7 @@ def test_popularity_goes_on():
 
 
 @pytest.mark.parametrize(
-    ("wishes", "said"),
+    ("overrides", "said"),
     [
         ({"p": 2, "q": 2}, r"on Q\^\(3,3\), beta -1, and p = 2 is another geometry: leave the geometry out"),
         ({"dim": 4}, "dim = 4"),
@@ -86,9 +86,9 @@ def test_popularity_goes_on():
         ({"preset": "paper"}, "preset asks for others"),
     ],
 )  # fmt: skip
-def test_contradictions_are_refused(club, wishes, said):
+def test_contradictions_are_refused(club, overrides, said):
     with pytest.raises(ValueError, match=said):
-        uh.embed(CLUB, continue_from=club, quiet=True, **wishes)
+        uh.embed(CLUB, continue_from=club, quiet=True, **overrides)
 
 
 def test_strangers_are_refused(club):

@@ -15,7 +15,8 @@ from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.method import recipe
-from ultrahyperbolic.training.plan import Execution, Plan, Wishes
+from ultrahyperbolic.training.overrides import Overrides
+from ultrahyperbolic.training.plan import Execution, Plan
 from ultrahyperbolic.training.where import Choice, geometry_of
 
 KARATE = uh.datasets.karate()
@@ -83,13 +84,13 @@ def test_words_name_a_geometry_or_a_choice():
 
 def test_a_plan_gives_what_the_call_gives():
     called = uh.embed(KARATE, p=2, q=1, seed=3, iterations=30, temperature=(0.1, 0.01), quiet=True)
-    planned = Execution(Plan(Geometry(2, 1), Wishes(iterations=30, temperature=(0.1, 0.01)), 3), KARATE).train()
+    planned = Execution(Plan(Geometry(2, 1), Overrides(iterations=30, temperature=(0.1, 0.01)), 3), KARATE).train()
     assert np.array_equal(called.points, planned.points)
     assert {**called.run, "timing": None} == {**planned.run, "timing": None}
 
 
 def test_a_training_goes_on_from_its_record():
-    plan = Plan(Geometry(2, 1), Wishes(iterations=30, max_step=0.1), 3, place=Place(threads=1))
+    plan = Plan(Geometry(2, 1), Overrides(iterations=30, max_step=0.1), 3, place=Place(threads=1))
     execution = Execution(plan, KARATE)
     record = execution.prepare()
     assert record.training == Training([c.to_json() for c in execution.configs], "numba", "cpu")
@@ -125,7 +126,7 @@ def test_a_scope_that_is_given_wins_over_the_methods():
         assert configure(KARATE, p=2, q=2, scope=scope)[0].scope == scope
     assert configure(KARATE, p=2, q=2)[0].scope == bare.scope
     with pytest.raises(ValueError, match="scope must be one of graph, node, got 'nodes'"):
-        Plan(wishes=Wishes(scope="nodes"))
+        Plan(overrides=Overrides(scope="nodes"))
 
 
 def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
@@ -139,7 +140,7 @@ def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
 def said_of(caplog, **options):
     """What is said before a training of the karate club."""
     caplog.clear()
-    plan = Plan(wishes=Wishes(iterations=200), **options)
+    plan = Plan(overrides=Overrides(iterations=200), **options)
     execution = Execution(plan, KARATE, quiet=False)
     backend = execution.prepare().training.backend
     return backend, caplog.messages

@@ -15,8 +15,9 @@ from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import plan
+from ultrahyperbolic.training.overrides import Overrides
 from ultrahyperbolic.training.pace import Pace
-from ultrahyperbolic.training.plan import Execution, Plan, Wishes, configure
+from ultrahyperbolic.training.plan import Execution, Plan, configure
 from ultrahyperbolic.training.sampling import moved_share, usual_iterations
 
 KARATE = datasets.karate()
@@ -108,8 +109,8 @@ def test_samples_are_taken_where_torch_has_no_time_for_all_pairs(seconds, backen
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: (
         cls(0.001, 0.001) if place.backend == "sampled" else cls(seconds, seconds)
     )))  # fmt: skip
-    wishes = Wishes(iterations=1000)
-    execution = Execution(Plan(Geometry(2, 2), wishes, time_limit=100.0), KARATE, quiet=False)
+    overrides = Overrides(iterations=1000)
+    execution = Execution(Plan(Geometry(2, 2), overrides, time_limit=100.0), KARATE, quiet=False)
     execution.prepare()
     assert execution.plan.place.backend == backend
     assert ("there is time for 20 of 1000 iterations" in caplog.text) == (backend == "sampled")
@@ -121,7 +122,7 @@ def test_compiled_loops_that_have_no_time_to_look_at_all_pairs_do_not(evaluation
     graph = tree_with_shortcuts()
     monkeypatch.setattr("ultrahyperbolic.training.plan.others_met", lambda place, n: 16)
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: cls(0.01, evaluation)))
-    execution = Execution(Plan(Geometry(2, 2), Wishes(iterations=1000), time_limit=2.0), graph, quiet=False)
+    execution = Execution(Plan(Geometry(2, 2), Overrides(iterations=1000), time_limit=2.0), graph, quiet=False)
     assert execution.configs[0].parts > 1
     execution.prepare()
     config = execution.configs[0]

@@ -133,9 +133,9 @@ def test_what_is_compared_of_a_large_graph_is_what_embed_trains(monkeypatch, too
     monkeypatch.setattr(plan, "embed_many", lambda g, c, *a, **k: trained.extend(c) or embed_many(g, c, *a, **k))
     monkeypatch.setattr(finish.Finishing, "_begin", lambda *_: pytest.fail("all pairs end the training"))
     uh.select(too_many, dim=1, iterations=48, seed=3, backend=backend, quiet=True)
-    wishes, place = plan.Wishes(iterations=4), Place(backend=backend)
+    overrides, place = plan.Overrides(iterations=4), Place(backend=backend)
     for geometry in (Geometry(flat=1), Geometry(1, 0), Geometry(0, 1)):
-        (usual,) = plan.configure(plan.Plan(geometry, wishes, 3, place=place), too_many)
+        (usual,) = plan.configure(plan.Plan(geometry, overrides, 3, place=place), too_many)
         assert usual.finish == 0.0
         assert usual in trained
 

@@ -268,7 +268,8 @@ def embed(
     from ..graph import GraphError
     from ..training.continued import continued_geometry
     from ..training.method import as_goal
-    from ..training.plan import Execution, Plan, Wishes
+    from ..training.overrides import Overrides
+    from ..training.plan import Execution, Plan
     from ..training.select import choose
     from ..training.where import Choice, geometry_of
 
@@ -277,10 +278,12 @@ def embed(
     _check_ids(data)
     old = None if continue_from is None else open_embedding(continue_from)
     with refusing(ValueError, TypeError):
-        wishes = Wishes(optimizer, iterations, ends, dissimilarity, smoothing, step, longest, stop, scope, popularity)
+        overrides = Overrides(
+            optimizer, iterations, ends, dissimilarity, smoothing, step, longest, stop, scope, popularity
+        )
         machine = Place(device, backend, threads, precision)
         geometry = geometry_of(**where) if old is None else continued_geometry(old, **where)
-        asked = Plan(geometry, wishes, seed, preset, time_limit, machine, as_goal(goal), by, seeds, old)
+        asked = Plan(geometry, overrides, seed, preset, time_limit, machine, as_goal(goal), by, seeds, old)
         execution = Execution(asked, data, quiet=quiet)
     if deterministic:
         _check_deterministic(execution.plan.place)

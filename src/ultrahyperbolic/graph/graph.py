@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .adapters import Adapters
+from .arrays import as_floats, as_positions, frozen, owned
 from .attributes import Attributes, as_attributes, taken
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError, need
@@ -22,7 +23,7 @@ from .fold import fold, invert_distances, policy_words
 from .ids import NodeIds, check_texts, distinct_ids
 from .order import node_order
 from .prepared import Prepared
-from .rows import Floats, Ints, Kind, Number, Repeated, Rows, Rules, check_edges, sorted_distinct
+from .rows import Floats, Ints, Kind, Repeated, Rows, Rules, check_edges, sorted_distinct
 
 if TYPE_CHECKING:
     import networkx
@@ -77,8 +78,8 @@ class Graph(Adapters, Prepared):
     def __post_init__(self) -> None:
         if not isinstance(self.ids, NodeIds):
             object.__setattr__(self, "ids", NodeIds(self.ids))
-        object.__setattr__(self, "edges", _owned(self.edges, np.int64))
-        object.__setattr__(self, "weights", _owned(self.weights, np.float64))
+        object.__setattr__(self, "edges", owned(self.edges, np.int64))
+        object.__setattr__(self, "weights", owned(self.weights, np.float64))
         if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
             raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
         check_edges(self.edges, self.weights, len(self.ids), self._name)
@@ -139,7 +140,7 @@ class Graph(Adapters, Prepared):
         graph = cls.from_arrays(
             codes[::2],
             codes[1::2],
-            None if weights is None else _as_floats(list(weights), name),
+            None if weights is None else as_floats(list(weights), name),
             ids=tuple(ids),
             repeated=repeated,
             weights_are_distances=weights_are_distances,
@@ -163,7 +164,7 @@ class Graph(Adapters, Prepared):
 
         ``ids`` names the positions 0, 1, …; a number n means the ids 0 to n - 1, and nothing as many as are used.
         """
-        first, second = _as_positions("first", first), _as_positions("second", second)
+        first, second = as_positions("first", first), as_positions("second", second)
         used = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
         if ids is None or isinstance(ids, Integral):
             ids = range(used if ids is None else int(ids))
@@ -174,7 +175,7 @@ class Graph(Adapters, Prepared):
             raise GraphError(f"first and second must have one length, got {len(first)} and {len(second)}")
         if min(first.min(initial=0), second.min(initial=0)) < 0 or used > len(node_ids):
             raise GraphError(f"{name or 'the edges'}: positions must lie between 0 and {len(node_ids) - 1}")
-        floats = None if weights is None else _as_floats(weights, name)
+        floats = None if weights is None else as_floats(weights, name)
         if floats is not None and floats.shape != first.shape:
             raise GraphError(f"{name or 'the edges'}: {len(first)} edges and {len(floats)} weights")
         rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'the edges'}, row {row} (from 0)")
@@ -239,7 +240,7 @@ class Graph(Adapters, Prepared):
     @cached_property
     def node_order(self) -> Ints:
         """[n] the nodes in an order that follows from ties and ids, not from the order in which they were given."""
-        return _frozen(node_order(self.ids, self.edges, self.classes), np.int64)
+        return frozen(node_order(self.ids, self.edges, self.classes), np.int64)
 
     def reordered(self, order: Ints) -> Self:
         """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left behind."""
@@ -278,23 +279,23 @@ class Graph(Adapters, Prepared):
     @cached_property
     def capacities(self) -> Floats:
         """[c] the distinct weights, ascending."""
-        return _frozen(sorted_distinct(self.weights), np.float64)
+        return frozen(sorted_distinct(self.weights), np.float64)
 
     @cached_property
     def classes(self) -> Ints:
         """[m] the capacity class of each edge: ``capacities[classes]`` is ``weights``."""
-        return _frozen(np.searchsorted(self.capacities, self.weights), np.int64)
+        return frozen(np.searchsorted(self.capacities, self.weights), np.int64)
 
     @cached_property
     def degree(self) -> Ints:
         """[n] the number of edges at each node."""
-        return _frozen(np.bincount(self.edges.ravel(), minlength=self.n_nodes), np.int64)
+        return frozen(np.bincount(self.edges.ravel(), minlength=self.n_nodes), np.int64)
 
     @cached_property
     def strength(self) -> Floats:
         """[n] the sum of the weights at each node, the paper's s_i."""
         both = np.repeat(self.weights, 2)
-        return _frozen(np.bincount(self.edges.ravel(), weights=both, minlength=self.n_nodes), np.float64)
+        return frozen(np.bincount(self.edges.ravel(), weights=both, minlength=self.n_nodes), np.float64)
 
     @cached_property
     def neighbor_lists(self) -> tuple[Ints, Ints]:
@@ -305,7 +306,7 @@ class Graph(Adapters, Prepared):
         nodes = np.empty(2 * self.n_edges, dtype=np.int64)
         # Edges are sorted by i and then j, so the greater neighbours of each node stand in order already.
         nodes[is_lesser], nodes[~is_lesser] = np.sort(j * n + i) % max(n, 1), j
-        return _frozen(np.concatenate(([0], np.cumsum(self.degree))), np.int64), _frozen(nodes, np.int64)
+        return frozen(np.concatenate(([0], np.cumsum(self.degree))), np.int64), frozen(nodes, np.int64)
 
     @property
     def isolated(self) -> NDArray[np.bool_]:
@@ -391,38 +392,9 @@ class Graph(Adapters, Prepared):
         return hash(self.fingerprint)
 
 
-def _frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
-    array: NDArray[Number] = np.ascontiguousarray(values, dtype=dtype)
-    array.flags.writeable = False
-    return array
-
-
-def _owned(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
-    """The values as nobody else can change them: a copy, unless they are read-only already."""
-    is_free = isinstance(values, np.ndarray) and values.flags.writeable
-    return _frozen(np.array(values, dtype=dtype) if is_free else values, dtype)
-
-
 def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> dict[str, int]:
     """The policies, with the number of nodes that kept their row without an edge."""
     counts = {policy: count for policy, count in policies.items() if policy != "isolated_nodes"}
     alone = np.ones(n_nodes, dtype=bool)
     alone[edges] = False
     return counts | {"isolated_nodes": int(alone.sum())} if alone.any() else counts
-
-
-def _as_positions(what: str, values: ArrayLike) -> Ints:
-    array = np.asarray(values)
-    if array.size == 0:
-        return np.empty(0, dtype=np.int64)
-    if array.ndim != 1 or array.dtype.kind not in "iu":
-        raise GraphError(f"{what} must be a 1-D array of whole numbers, got {array.dtype} {list(array.shape)}")
-    return array.astype(np.int64)
-
-
-def _as_floats(values: ArrayLike, name: str | None) -> Floats:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise GraphError(f"{name or 'the edges'}: the weights must be numbers") from None
-    return array

@@ -19,7 +19,8 @@ from .config import Stop
 from .continued import continued_geometry, earlier
 from .inputs import Signature, Weight, find_graph, located
 from .method import GivenGoal, as_goal
-from .plan import Execution, Plan, Wishes
+from .overrides import Overrides
+from .plan import Execution, Plan
 from .presets import Preset
 from .select import choose
 from .selection import By
@@ -173,7 +174,7 @@ def embed(
         where = continued_geometry(old, **named, dim=dim, beta=beta, product=product)
     plan = Plan(
         where,
-        Wishes(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope, popularity),
+        Overrides(optimizer, iterations, temperature, dissimilarity, epsilon, step, max_step, stop, scope, popularity),
         seed,
         preset,
         time_limit,

@@ -12,18 +12,18 @@ import numpy as np
 from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
-from ..engines.base import BACKENDS, PRECISIONS, BatchState, Optimizer, Place, Problem
+from ..engines.base import BACKENDS, PRECISIONS, BatchState, Place, Problem
 from ..engines.registry import check_processes, ends_exactly, exact_place, kind_of, others_met, settle
 from ..geometry import Geometry
 from ..geometry.named import ProductGeometry
-from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
-from ..objective import SCOPES, RankedPairs, Scope
-from .config import Settings, Stop, TrainingConfig, configured, located_in
+from ..objective import SCOPES, RankedPairs
+from .config import Settings, TrainingConfig, configured, located_in
 from .continued import fewer, gently, start_from
 from .method import GOALS, Goal, in_units_of_radius, recipe
+from .overrides import Overrides
 from .pace import Pace, in_words
 from .presets import PRESETS, Preset, preset_settings
 from .sampling import sampled_recipe, usual_iterations
@@ -42,59 +42,11 @@ _BRIEF_FINISH = 0.05
 
 
 @dataclass(frozen=True)
-class Wishes:
-    """How to train, as far as it was said; None is left to the method."""
-
-    optimizer: Optimizer | None = None
-    iterations: int | None = None
-    temperature: float | tuple[float, float] | None = None
-    dissimilarity: Dissimilarity | None = None
-    epsilon: float | tuple[float, float] | None = None
-    step: float | None = None
-    max_step: float | tuple[float, float] | None = None
-    stop: Stop | None = None
-    scope: Scope | None = None
-    popularity: bool | None = None
-
-    @property
-    def way_to_train(self) -> Settings:
-        """The settings that say how to move."""
-        found = Settings()
-        if self.optimizer is not None:
-            found["optimizer"] = self.optimizer
-        if self.temperature is not None:
-            found["temperature"] = _both_ends(self.temperature)
-        if self.epsilon is not None:
-            found["epsilon"] = _both_ends(self.epsilon)
-        if self.step is not None:
-            found["step"] = self.step
-        if self.max_step is not None:
-            found["max_step"], found["moves"] = _both_ends(self.max_step), "absolute"
-        if self.scope is not None:
-            found["scope"] = self.scope
-        if self.popularity is not None:
-            found["popularity"] = self.popularity
-        return found
-
-    @property
-    def frame(self) -> Settings:
-        """The other settings."""
-        found = Settings()
-        if self.iterations is not None:
-            found["iterations"] = self.iterations
-        if self.dissimilarity is not None:
-            found["dissimilarity"] = self.dissimilarity
-        if self.stop is not None:
-            found["stop"] = self.stop
-        return found
-
-
-@dataclass(frozen=True)
 class Plan:
     """An embedding that was asked for."""
 
     where: Geometry | Choice = DEFAULT
-    wishes: Wishes = field(default_factory=Wishes)
+    overrides: Overrides = field(default_factory=Overrides)
     seed: int = 0
     preset: Preset | None = None
     time_limit: float | None = None
@@ -125,9 +77,9 @@ class Plan:
             self._check_product()
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
-        if self.wishes.scope is not None:
-            check_choice("scope", self.wishes.scope, SCOPES)
-        temperature = self.wishes.temperature
+        if self.overrides.scope is not None:
+            check_choice("scope", self.overrides.scope, SCOPES)
+        temperature = self.overrides.temperature
         if temperature is not None and not isinstance(temperature, tuple):
             check_positive("temperature", temperature)
 
@@ -159,12 +111,12 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
     else:
         usual = usual_iterations(graph, place)
         preset["iterations"] = usual if plan.old is None else fewer(usual)
-    preset.update(plan.wishes.frame)
+    preset.update(plan.overrides.frame)
     preset.update(located_in(where))
     config = configured(preset, seed=plan.seed)
     config.spec()  # the signature and what is measured on it are checked here, before any work
     if plan.preset is None:
-        popularity = plan.wishes.popularity
+        popularity = plan.overrides.popularity
         if popularity is None and plan.old is not None:
             popularity = plan.old.popularity is not None
         if by_samples:
@@ -176,10 +128,10 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
             made = recipe(config, graph, plan.goal, meets=meets, everywhere=everywhere, popularity=popularity)
             made = made if whole else replace(made, finish=0.0)
         made = made if plan.old is None else gently(made)
-        config = replace(made, stop=plan.wishes.stop or "converged")
+        config = replace(made, stop=plan.overrides.stop or "converged")
     else:
         config = in_units_of_radius(config)
-    return replace(config, **plan.wishes.way_to_train)
+    return replace(config, **plan.overrides.way_to_train)
 
 
 def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
@@ -201,11 +153,11 @@ def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
 
 def _outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
     """What engines must know for a plan, without the edges."""
-    asked = plan.wishes.frame
+    asked = plan.overrides.frame
     asked.update(located_in(where))
-    spec = configured(asked, **plan.wishes.way_to_train).spec()
+    spec = configured(asked, **plan.overrides.way_to_train).spec()
     pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64))
-    return Problem(pairs, [spec], stop_when_ordered=plan.wishes.stop == "ordered")
+    return Problem(pairs, [spec], stop_when_ordered=plan.overrides.stop == "ordered")
 
 
 class Execution:
@@ -408,7 +360,3 @@ class Execution:
         if self.selection is None:
             return embedding
         return embedding.with_record(replace(embedding.record, select=self.selection.to_json()))
-
-
-def _both_ends(value: float | tuple[float, float]) -> tuple[float, float]:
-    return value if isinstance(value, tuple) else (float(value), float(value))

@@ -29,7 +29,8 @@ from ..progress import bar
 from .goals import score
 from .inputs import Weight, find_graph
 from .method import GivenGoal, as_goal
-from .plan import Execution, Plan, Wishes
+from .overrides import Overrides
+from .plan import Execution, Plan
 from .sampling import usual_iterations
 from .selection import By, Row, Selection
 from .start import SpectralStart
@@ -118,8 +119,8 @@ def select(
     beta, quiet = options.pop("beta", -1.0), options.pop("quiet", False)
     limit, data = options.pop("time_limit", None), find_graph(graph, options.pop("weight", None), quiet=quiet)
     place = Place(**options)  # type: ignore[misc]  # those four are taken out
-    wishes = Wishes(iterations=iterations, popularity=popularity)
-    plan = Plan(Choice.of(dim, beta), wishes, seed, None, limit, place, as_goal(goal), by)
+    overrides = Overrides(iterations=iterations, popularity=popularity)
+    plan = Plan(Choice.of(dim, beta), overrides, seed, None, limit, place, as_goal(goal), by)
     return _Comparison(Execution(plan, data, quiet=quiet), limit, seeds, held_out).run()
 
 
@@ -147,7 +148,7 @@ class _Comparison:
         if not (is_number(held_out) and 0.0 < held_out < 1.0):
             raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
         self.plan, self.graph, self.quiet, self.time_limit = plan, graph, execution.quiet, time_limit
-        length = plan.wishes.iterations or usual_iterations(graph, execution.plan.place)
+        length = plan.overrides.iterations or usual_iterations(graph, execution.plan.place)
         self.lengths = [max(1, length // part) for part in _ROUNDS]
         self.starts = [(execution.configs[0].seed + k) % 2**63 for k in range(count)]
         self.geometries = [config.geometry for config in execution.configs]
@@ -209,7 +210,7 @@ class _Comparison:
         asked = replace(
             self.plan,
             where=Choice(tuple(rows)),
-            wishes=Wishes(iterations=length, popularity=self.plan.wishes.popularity),
+            overrides=Overrides(iterations=length, popularity=self.plan.overrides.popularity),
             seed=start,
             preset=None,
             time_limit=limit,
