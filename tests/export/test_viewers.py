@@ -92,7 +92,7 @@ def test_projector_reads_line_for_line(tmp_path):
 
 
 def test_projector_takes_what_no_file_can_hold(tmp_path):
-    ids = [*NOT_XML, "plain"]
+    ids = [*NOT_XML, "\ud800", "plain"]
     embedding = Embedding(ids, np.arange(12.0).reshape(6, 2), Euclidean(2))
     files, notes = embedding.export(tmp_path / "p", "projector")
     assert notes[0].startswith("4 ids")  # U+FFFE is a character like others in a text file
