@@ -54,17 +54,10 @@ def not_decoded(path: str, line: int, encoding: str) -> GraphError:
     )
 
 
-class _Decoded:
-    """Text in some encoding, as UTF-8."""
+class _Around:
+    """A stream read through another, which closes it."""
 
-    def __init__(self, path: str, encoding: str, stream: Stream) -> None:
-        try:
-            " ".encode(encoding)  # which also refuses what is no encoding of text
-            self._decoder = codecs.getincrementaldecoder(encoding)()
-        except (LookupError, ValueError):
-            raise GraphError(f"encoding {encoding!r} is not known: give one such as 'latin-1' or 'utf-16'") from None
-        self._path, self._encoding, self._stream = path, encoding, stream
-        self._ready, self._line, self._at_end = b"", 1, False
+    _stream: Stream
 
     def __enter__(self) -> Self:
         return self
@@ -75,6 +68,19 @@ class _Decoded:
     def close(self) -> None:
         """Free the file."""
         self._stream.close()
+
+
+class _Decoded(_Around):
+    """Text in some encoding, as UTF-8."""
+
+    def __init__(self, path: str, encoding: str, stream: Stream) -> None:
+        try:
+            " ".encode(encoding)  # which also refuses what is no encoding of text
+            self._decoder = codecs.getincrementaldecoder(encoding)()
+        except (LookupError, ValueError):
+            raise GraphError(f"encoding {encoding!r} is not known: give one such as 'latin-1' or 'utf-16'") from None
+        self._path, self._encoding, self._stream = path, encoding, stream
+        self._ready, self._line, self._at_end = b"", 1, False
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
@@ -98,22 +104,12 @@ class _Decoded:
         return data
 
 
-class _Decompressed:
+class _Decompressed(_Around):
     """What a compressed file holds, as far as it is not suspiciously more than the file."""
 
     def __init__(self, path: str, size: int, most: int, stream: Stream) -> None:
         self._path, self._size, self._stream = path, size, stream
         self._most = self._left = most
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Free the file."""
-        self._stream.close()
 
     def read(self, size: int = -1) -> bytes:
         """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
