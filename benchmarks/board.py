@@ -48,14 +48,15 @@ from board_run import GEOMETRIES, KEYS, MEASURES, Cells, How, Job, Trained, meas
 
 from ultrahyperbolic import datasets, embed, select
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.evaluation import closeness, leader_ranks, ranks_of
 from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.options import complete
+from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.method import GOALS
-from ultrahyperbolic.training.overrides import Overrides
-from ultrahyperbolic.training.plan import Execution, Plan
+from ultrahyperbolic.training.plan import Plan
 from ultrahyperbolic.training.select import choose
 from ultrahyperbolic.training.where import DEFAULT, Choice
 
@@ -153,7 +154,7 @@ def choice(asked: Namespace) -> Figures:
     runs = load(asked.runs)
     if runs.get("run:goal", "balanced") != "neighbours":
         raise SystemExit("choice compares fixed geometries of the same goal: run --goal neighbours, then --runs FILE")
-    cells, place, overrides = Cells(runs), asked.how.place, Overrides(iterations=asked.how.iterations)
+    cells, place = Cells(runs), asked.how.place
     figures: Figures = {}
     differences: dict[str, list[float]] = {}
     for name in asked.names:
@@ -165,10 +166,11 @@ def choice(asked: Namespace) -> Figures:
             raise SystemExit(f"no mAP of {name} in a fixed geometry: give the file of run with --runs")
         best = max(fixed, key=lambda key: fixed[key])
         scores, chosen, ratios, agree = [], [], [], []
-        brief = Overrides(iterations=20)
-        carried_out(Plan(Choice.of(DIM), brief, place=place, goal="neighbours"), graph)  # which compiles
+        options = complete({"goal": "neighbours", "iterations": asked.how.iterations, **vars(place)})
+        plan = Plan(Choice.of(DIM), options)
+        carried_out(plan.but(iterations=20), graph)  # which compiles
         for seed in range(asked.seeds):
-            plan = Plan(Choice.of(DIM), overrides, seed, place=place, goal="neighbours")
+            plan = plan.but(seed=seed)
             geometry, embedding, spent = carried_out(plan, graph)
             _, _, alone = carried_out(replace(plan, where=geometry), graph)
             points = embedding.points.copy()
@@ -371,7 +373,7 @@ def main() -> None:
     asked = made.parse_args()
     if asked.threads:
         torch.set_num_threads(asked.threads)
-    asked.how = How(Place(asked.device, threads=asked.threads), asked.iterations, None, asked.goal)
+    asked.how = How(Machine(asked.device, threads=asked.threads), asked.iterations, None, asked.goal)
     asked.seeds = asked.seeds or SEEDS.get(asked.part, 3)
     asked.geometries = [geometry for geometry in GEOMETRIES if geometry.file_name in asked.geometries]
     asked.names = asked.graphs or of_half(asked.half)

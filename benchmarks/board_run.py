@@ -15,13 +15,13 @@ from bench import Bar, Figures, Floats, Value, cell, load, mean, number, save, t
 from board_graphs import Loaded, load_graph
 
 from ultrahyperbolic.embedding import Embedding
-from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.evaluation import OverPairs, over_pairs
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.options import complete
 from ultrahyperbolic.training.config import Stop, TrainingConfig, configured
 from ultrahyperbolic.training.method import Goal
-from ultrahyperbolic.training.overrides import Overrides
 from ultrahyperbolic.training.plan import Plan, configure
 from ultrahyperbolic.training.presets import coauthor_settings
 from ultrahyperbolic.training.train import embed_many
@@ -56,7 +56,7 @@ class Trained(NamedTuple):
 class How:
     """What all trainings of a run share."""
 
-    place: Place = field(default_factory=Place)
+    place: Machine = field(default_factory=Machine)
     iterations: int | None = None
     stop: Stop | None = None
     goal: Goal = "balanced"
@@ -91,13 +91,13 @@ def _config(loaded: Loaded, job: Job, which: str, how: How) -> TrainingConfig:
         recipe = coauthor_settings(q=geometry.q)
         authors = configured(recipe, p=geometry.p, q=geometry.q, flat=geometry.flat, seed=job.seed)
         return replace(authors, iterations=how.iterations or authors.iterations)
-    overrides, goal = Overrides(iterations=how.iterations, stop=how.stop), "balanced" if paper else how.goal
-    plan = Plan(geometry, overrides, job.seed, "paper" if paper else None, place=how.place, goal=goal)
-    (config,) = configure(plan, loaded.graph)
+    recipe = {"preset": "paper"} if paper else {"goal": how.goal}
+    asked = {"iterations": how.iterations, "stop": how.stop, "seed": job.seed, **recipe, **vars(how.place)}
+    (config,) = configure(Plan(geometry, complete(asked)), loaded.graph)
     return config
 
 
-def together(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> list[Embedding]:
+def together(graph: Graph, configs: Sequence[TrainingConfig], place: Machine) -> list[Embedding]:
     """One batch, or two where memory does not suffice."""
     try:
         return list(embed_many(graph, configs, place, measures=False))
@@ -109,14 +109,14 @@ def together(graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> l
 
 
 def measure(
-    graph: Graph, geometry: Geometry, points: Floats, place: Place, popularity: Floats | None = None
+    graph: Graph, geometry: Geometry, points: Floats, place: Machine, popularity: Floats | None = None
 ) -> OverPairs:
     device = place.torch_device
     there, manifold = torch.from_numpy(points).to(device), geometry.manifold.to(device)
     return over_pairs(graph, there, manifold, popularity=popularity)
 
 
-def figures_of(graph: Graph, trained: Trained, place: Place) -> Figures:
+def figures_of(graph: Graph, trained: Trained, place: Machine) -> Figures:
     finite = bool(np.isfinite([*trained.points.flat, trained.start, trained.final]).all())
     kept: Figures = {"seconds": trained.seconds, "iterations": trained.iterations, "finite": int(finite)}
     kept["returned_start"] = int(trained.final == trained.start > 0.0)

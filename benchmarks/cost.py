@@ -36,14 +36,15 @@ from bench import slope as exponent
 
 import ultrahyperbolic
 from ultrahyperbolic import PseudoHyperboloid
-from ultrahyperbolic.engines.base import BatchState, Place, Precision, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, Machine, Precision, RunSpec, Schedule
 from ultrahyperbolic.geometry import Geometry, Manifold
 from ultrahyperbolic.graph import Graph, read_graph
 from ultrahyperbolic.objective import RankedPairs, RankingLoss, SampledLoss, SampleSizes, Scope
 from ultrahyperbolic.objective.tables import Measure
+from ultrahyperbolic.options import complete
 from ultrahyperbolic.pairs.kinds import kernel_space
-from ultrahyperbolic.training.overrides import Overrides
-from ultrahyperbolic.training.plan import Execution, Plan
+from ultrahyperbolic.training.execution import Execution
+from ultrahyperbolic.training.plan import Plan
 from ultrahyperbolic.training.train import with_node_measures, with_pair_measures
 
 Options = argparse.Namespace
@@ -374,7 +375,7 @@ def parts_of_embed(folder: Path, passes: int) -> Figures:
     if passes == 0:
         return figures
     # Every iteration looks at all ties, and lets every node meet some others.
-    plan = Plan(overrides=Overrides(iterations=passes, stop="iterations"), place=Place("cpu"))
+    plan = Plan.of(iterations=passes, stop="iterations", device="cpu")
     execution = Execution(plan, graph, quiet=True)
     execution.prepare()
     prepared = lap()
@@ -412,7 +413,7 @@ def large(options: Options) -> Figures:
     figures |= {"nodes": graph.n_nodes, "ties": graph.n_edges, "largest_degree": int(graph.degree.max())}
     del ends, weights
     at = clock("graph", at)
-    plan = Plan(Geometry(*options.signature), Overrides(iterations=iterations), place=Place(options.device))
+    plan = Plan.of(signature=options.signature, iterations=iterations, device=options.device)
     execution = Execution(plan, graph)
     execution.configs = [replace(config, parts=max(1, nodes // others)) for config in execution.configs]
     at = clock("plan", at)
@@ -484,10 +485,10 @@ def equal_time(options: Options) -> Figures:
 
 def compared(graph: Graph, options: Options) -> Figures:
     """Measures and seconds of the three trainings of a graph."""
-    from ultrahyperbolic.engines.registry import settle
+    from ultrahyperbolic.engines.registry import resolve
 
-    place, figures = Place(options.device), Figures()
-    used = settle(place, graph.n_nodes).torch_device
+    place, figures = Machine(options.device), Figures()
+    used = resolve(place, graph.n_nodes).torch_device
 
     def train(name: str, execution: Execution) -> None:
         began = time.perf_counter()
@@ -497,16 +498,16 @@ def compared(graph: Graph, options: Options) -> Figures:
         measures = with_pair_measures(graph, embedding, quiet=True, device=used).record.measures
         figures.update({f"{name}_{what}": measures[what] for what in MEASURES if what in measures})
 
-    plan = Plan(Geometry(*options.signature), Overrides(iterations=options.iterations), place=place)
-    drawn = replace(place, backend="sampled")
-    for where in (place, drawn):  # what is compiled is compiled before the clock runs
-        Execution(replace(plan, overrides=Overrides(iterations=8), place=where), graph).train(measures=False)
+    plan = Plan(Geometry(*options.signature), complete({"iterations": options.iterations, **vars(place)}))
+    drawn = plan.but(backend="sampled")
+    for each in (plan, drawn):  # what is compiled is compiled before the clock runs
+        Execution(each.but(iterations=8), graph).train(measures=False)
     exact = Execution(plan, graph)
     exact.configs = [replace(config, parts=1) for config in exact.configs]
     train("exact", exact)
-    limited = replace(plan, time_limit=figures["exact_seconds"])
-    train("parts", Execution(limited, graph))
-    train("ties", Execution(replace(limited, place=drawn), graph))
+    limit = figures["exact_seconds"]
+    train("parts", Execution(plan.but(time_limit=limit), graph))
+    train("ties", Execution(drawn.but(time_limit=limit), graph))
     return figures
 
 

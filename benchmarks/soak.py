@@ -13,7 +13,7 @@ import numpy as np
 from bench import Figures, Floats, finish, parser
 
 from ultrahyperbolic import datasets
-from ultrahyperbolic.engines.base import BatchState, Place
+from ultrahyperbolic.engines.base import BatchState, Machine
 from ultrahyperbolic.loop import Progress
 from ultrahyperbolic.progress import bar
 from ultrahyperbolic.training.config import TrainingConfig
@@ -51,7 +51,7 @@ def soak(name: str, iterations: int, threads: int | None) -> Figures:
             update(progress.iteration, f"drift {worst:.1e}")
 
         started = time.monotonic()
-        (found,) = embed_many(graph, [config], Place(threads=threads), measures=False, callbacks=[look])
+        (found,) = embed_many(graph, [config], Machine(threads=threads), measures=False, callbacks=[look])
         seconds = time.monotonic() - started
     run = found.run
     figures: Figures = {"graph": name, "iterations": run["iterations"], "looks": counted, "largest_drift": worst}

@@ -95,7 +95,7 @@ def start(D: Tensor, manifold: uh.Manifold, generator: torch.Generator) -> Tenso
 
 
 def fit(D: Tensor, manifold: uh.Manifold, starts: int) -> Fit:
-    """Place the words, from several starts, each smoothed first and then less and less."""
+    """Machine the words, from several starts, each smoothed first and then less and less."""
     n = len(D)
     i, j = torch.triu_indices(n, n, 1)
 

@@ -350,7 +350,7 @@ def test_a_training_that_never_had_a_loss_is_not_saved(call, monkeypatch):
 
 
 def test_bugs_keep_their_traceback(call, monkeypatch):
-    from ultrahyperbolic.training import plan as room
+    from ultrahyperbolic.training import execution as room
 
     def broken(*args, **options):
         raise ZeroDivisionError

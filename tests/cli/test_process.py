@@ -252,7 +252,7 @@ def test_bad_input_has_one_line_and_no_traceback(tmp_path):
     result = run("embed", "karate", "--signature", "3;1", folder=tmp_path)
     assert result.returncode == 2
     assert result.stdout == ""
-    assert result.stderr.startswith("error: --signature 3;1")
+    assert result.stderr.startswith("error: --signature must be p,q")
     assert result.stderr.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
 

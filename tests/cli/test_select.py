@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ultrahyperbolic.cli.select import verdict
-from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.selection import Row, Selection
 
@@ -42,7 +42,7 @@ def test_several_dimensions_as_json(call):
 def test_a_comparison_fits_into_a_time_limit(call, refuse):
     said = json.loads(call("select karate --dim 1 --iterations 8 --time-limit 60 --json").stdout)
     assert len(said["rows"]) == 3
-    assert "time_limit must be" in refuse("select karate --dim 1 --time-limit 0")
+    assert "--time-limit must be" in refuse("select karate --dim 1 --time-limit 0")
 
 
 def test_the_goal_and_held_out_ties(call):
@@ -91,9 +91,9 @@ def test_a_board_that_cannot_be_written_is_refused_before_the_choice(refuse, no_
 
 
 def test_what_has_no_fixed_order_is_refused_before_the_choice(refuse, no_training, monkeypatch):
-    from ultrahyperbolic.training import plan
+    from ultrahyperbolic.training import execution
 
-    monkeypatch.setattr(plan, "settle", lambda *_: Place(torch.device("mps"), "reference"))
+    monkeypatch.setattr(execution, "resolve", lambda *_: Machine(torch.device("mps"), "reference"))
     line = refuse("embed karate --dim 2 -o club --deterministic")
     assert line == "--deterministic: torch's sums on mps have no fixed order: use triton or the CPU"
     assert not Path("club").exists()

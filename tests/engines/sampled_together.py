@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ultrahyperbolic import PseudoHyperboloid
-from ultrahyperbolic.engines.base import BatchState, Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.communicator import communicator, joined
 from ultrahyperbolic.engines.registry import make_engine
 from ultrahyperbolic.objective import RankedPairs, SampleSizes, tables
@@ -34,7 +34,7 @@ def problem(scope):
 def trained(scope):
     start = MANIFOLD.random(NODES, scale=0.3, generator=torch.Generator().manual_seed(0)).numpy()
     state = BatchState.start([start, start])
-    engine = make_engine(problem(scope), Place("cpu", "sampled", threads=1), exact_end=True)
+    engine = make_engine(problem(scope), Machine("cpu", "sampled", threads=1), exact_end=True)
     print(engine.name)
     before = engine.evaluate(state)
     losses = [engine.advance(state, 5)]

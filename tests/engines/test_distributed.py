@@ -21,7 +21,7 @@ from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.cli.torchrun import is_first, started_by_torchrun, was_restarted
 from ultrahyperbolic.engines import communicator as together
 from ultrahyperbolic.engines import memory, registry
-from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.base import Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.communicator import Communicator, ProcessesError, communicator, processes_here
 from ultrahyperbolic.engines.numba.engine import exchange_slabs
 from ultrahyperbolic.engines.numba.streaming import workspace
@@ -270,7 +270,7 @@ def test_an_ordinary_process_is_alone(monkeypatch):
 def test_each_process_of_a_machine_needs_memory(monkeypatch):
     pairs = RankedPairs(1000, np.array([[0, 1]]), np.zeros(1, dtype=np.int64))
     spec = RunSpec(PseudoHyperboloid(2, 2), Schedule.constant(3, temperature=0.1, step=0.1))
-    problem, place = Problem(pairs, [spec]), Place("cpu", "numba")
+    problem, place = Problem(pairs, [spec]), Machine("cpu", "numba")
     alone = memory.estimate(problem, place).host
     monkeypatch.setattr(memory, "processes_here", lambda: 3)
     assert memory.estimate(problem, place).host == 3 * alone
@@ -291,4 +291,4 @@ def test_what_one_process_computes_is_refused_to_several(monkeypatch):
     pairs = RankedPairs(1000, np.array([[0, 1]]), np.zeros(1, dtype=np.int64))
     spec = RunSpec(PseudoHyperboloid(2, 2), Schedule.constant(3, temperature=0.1, step=0.1))
     with pytest.raises(ProcessesError, match="backend 'reference' computes in one process"):
-        registry.make_engine(Problem(pairs, [spec]), Place("cpu", "reference"))
+        registry.make_engine(Problem(pairs, [spec]), Machine("cpu", "reference"))

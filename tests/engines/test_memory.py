@@ -13,7 +13,7 @@ from machines import ON_LINUX
 
 from ultrahyperbolic import Graph, PseudoHyperboloid
 from ultrahyperbolic.engines import memory
-from ultrahyperbolic.engines.base import LIBRARY_BYTES, Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.base import LIBRARY_BYTES, Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.memory import estimate, free_bytes
 from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.training.config import TrainingConfig
@@ -25,7 +25,7 @@ import json, sys
 from pathlib import Path
 import numpy as np
 from ultrahyperbolic import Graph
-from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.training import TrainingConfig, embed_many
 
 backend, n, p, runs, precision, ties, without = json.loads(sys.argv[1])
@@ -36,7 +36,7 @@ def bytes_of(key):
 
 def train(graph, runs):
     configs = [TrainingConfig(p=p, q=1, seed=seed, iterations=1) for seed in range(runs)]
-    embed_many(graph, configs, measures=False, place=Place(backend=backend, precision=precision))
+    embed_many(graph, configs, measures=False, place=Machine(backend=backend, precision=precision))
 
 train(Graph.from_arrays(np.arange(30), (np.arange(30) + 1) % 30), 1)  # loads all libraries, and starts their threads
 ends = np.random.default_rng(0).integers(0, n, (2, ties * n))
@@ -53,7 +53,7 @@ def needed(n, edges, dims, backend, precision=None):
     pairs = RankedPairs(n, np.zeros((edges, 2), dtype=np.int64), np.zeros(edges, dtype=np.int64))
     schedule = Schedule.constant(1, temperature=1.0, step=1.0)
     problem = Problem(pairs, [RunSpec(PseudoHyperboloid(p, 1), schedule) for p in dims])
-    return estimate(problem, Place(None, backend, None, precision), start_bytes(n, edges, 1))
+    return estimate(problem, Machine(None, backend, None, precision), start_bytes(n, edges, 1))
 
 
 @ON_LINUX
@@ -90,7 +90,7 @@ def test_what_no_machine_holds_is_refused_before_it_starts():
     begun = []
     with pytest.raises(MemoryError, match=r"^10000000 nodes and 3 edges in 302 coordinates, 1 at once, need about \d+"):
         embed_many(
-            graph_of(10_000_000), [TrainingConfig(p=300, q=1)], callbacks=[begun.append], place=Place(backend="numba")
+            graph_of(10_000_000), [TrainingConfig(p=300, q=1)], callbacks=[begun.append], place=Machine(backend="numba")
         )
     assert begun == []
 
@@ -108,7 +108,7 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
     monkeypatch.setattr(memory, "free_bytes", lambda: int(free * 2**30))
     graph = graph_of(9_000 if backend == "reference" else 100_000)
     configs = [TrainingConfig(p=12, q=1, seed=seed) for seed in range(runs)]
-    place = Place(None, backend, None, precision)
+    place = Machine(None, backend, None, precision)
     with pytest.raises(MemoryError, match=rf"with backend '{backend}', and {free} GiB are free: {advice}$"):
         check_memory(problem_of(graph, configs), configs, place)
     if advice.startswith("train"):
@@ -119,7 +119,7 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
 
 def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
     with pytest.raises(MemoryError, match=r"10001 nodes have too many pairs to list.*: use backend 'numba'"):
-        embed_many(graph_of(10_001), [TrainingConfig()], place=Place(backend="reference"))
+        embed_many(graph_of(10_001), [TrainingConfig()], place=Machine(backend="reference"))
 
 
 @ON_LINUX

@@ -11,10 +11,10 @@ from machines import WITHOUT_CUDA, WITHOUT_MPS
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.engines import registry
-from ultrahyperbolic.engines.base import Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.base import Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.engines.registry import SlowEngine, find_device, kind_of, make_engine, settle
+from ultrahyperbolic.engines.registry import SlowEngine, find_device, kind_of, make_engine, resolve
 from ultrahyperbolic.objective import RankedPairs
 
 KARATE = RankedPairs.of(datasets.karate())
@@ -51,9 +51,9 @@ def without(monkeypatch):
 @pytest.mark.parametrize(("device", "words"), WRONG)
 def test_devices_that_are_not_there_are_refused(device, words):
     with pytest.raises(ValueError, match=words):
-        settle(Place(device), 34)
+        resolve(Machine(device), 34)
     with pytest.raises(ValueError, match=words):
-        make_engine(problem_on(PseudoHyperboloid(3, 1)), Place(device))
+        make_engine(problem_on(PseudoHyperboloid(3, 1)), Machine(device))
 
 
 def test_a_device_beyond_the_last_is_refused(monkeypatch):
@@ -72,46 +72,46 @@ def test_devices_that_are_there_are_found():
 @pytest.mark.parametrize(
     ("place", "error", "words"),
     [
-        (Place(threads=0), ValueError, "threads must be at least 1, got 0"),
-        (Place(threads=1.5), TypeError, "threads must be an integer, got 1.5"),
-        (Place(backend="gpu"), ValueError, "backend must be one of auto, numba, triton, reference, sampled, got 'gpu'"),
-        (Place(precision="float16"), ValueError, "precision must be one of float64, float32, got 'float16'"),
-        (Place(backend="reference", precision="float32"), ValueError, "precision 'float32' is of the backends numba"),
-        (Place("meta", "numba"), ValueError, "device meta: nothing is computed there"),
-        (Place("cpu", "triton"), ValueError, "backend 'triton' computes on cuda, got device cpu"),
-        pytest.param(Place(backend="triton"), ValueError, "needs a CUDA device, and torch finds", marks=WITHOUT_CUDA),
+        (Machine(threads=0), ValueError, "threads must be at least 1, got 0"),
+        (Machine(threads=1.5), TypeError, "threads must be an integer, got 1.5"),
+        (Machine(backend="gpu"), ValueError, "backend must be one of auto, numba, triton, reference, sampled, got"),
+        (Machine(precision="float16"), ValueError, "precision must be one of float64, float32, got 'float16'"),
+        (Machine(backend="reference", precision="float32"), ValueError, "precision 'float32' is of the backends numba"),
+        (Machine("meta", "numba"), ValueError, "device meta: nothing is computed there"),
+        (Machine("cpu", "triton"), ValueError, "backend 'triton' computes on cuda, got device cpu"),
+        pytest.param(Machine(backend="triton"), ValueError, "needs a CUDA device, and torch finds", marks=WITHOUT_CUDA),
     ],
 )  # fmt: skip
 def test_wrong_places_are_refused(place, error, words):
     pytest.importorskip("triton", reason="what is said of the triton backend where it is installed")
     with pytest.raises(error) as caught:
-        settle(place, 34)
+        resolve(place, 34)
     assert words in str(caught.value)
 
 
 def test_what_was_left_open_is_settled():
-    assert settle(Place(), 34) == Place(CPU, "numba")
-    assert settle(Place("cpu"), 10**5) == Place(CPU, "numba")
-    assert settle(Place("cpu"), 10**6) == Place(CPU, "numba")
-    assert settle(Place(backend="reference", threads=2), 34) == Place(CPU, "reference", 2)
-    assert settle(Place(precision="float32"), 34) == Place(CPU, "numba", precision="float32")
-    assert settle(settle(Place(), 34), 34) == Place(CPU, "numba"), "what is settled stays so"
+    assert resolve(Machine(), 34) == Machine(CPU, "numba")
+    assert resolve(Machine("cpu"), 10**5) == Machine(CPU, "numba")
+    assert resolve(Machine("cpu"), 10**6) == Machine(CPU, "numba")
+    assert resolve(Machine(backend="reference", threads=2), 34) == Machine(CPU, "reference", 2)
+    assert resolve(Machine(precision="float32"), 34) == Machine(CPU, "numba", precision="float32")
+    assert resolve(resolve(Machine(), 34), 34) == Machine(CPU, "numba"), "what is settled stays so"
 
 
 def test_large_graphs_go_to_a_cuda_device_unasked(monkeypatch):
     pytest.importorskip("triton", reason="without Triton a CUDA device is not used unasked")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    assert settle(Place(), 2000) == Place(torch.device("cuda"), "triton")
-    assert settle(Place(), 1999) == Place(CPU, "numba")
-    assert settle(Place(backend="numba"), 10**6).device == CPU
+    assert resolve(Machine(), 2000) == Machine(torch.device("cuda"), "triton")
+    assert resolve(Machine(), 1999) == Machine(CPU, "numba")
+    assert resolve(Machine(backend="numba"), 10**6).device == CPU
 
 
 def test_engines_are_made_of_a_problem_and_a_place():
     problem = problem_on(PseudoHyperboloid(3, 1), best_every=7, stop_when_ordered=True)
-    compiled = make_engine(problem, Place(threads=2, precision="float32"))
+    compiled = make_engine(problem, Machine(threads=2, precision="float32"))
     assert isinstance(compiled, NumbaEngine)
     assert (compiled.threads, compiled.precision) == (2, "float32")
-    plain = make_engine(problem, Place(backend="reference"))
+    plain = make_engine(problem, Machine(backend="reference"))
     assert isinstance(plain, ReferenceEngine)
     for engine in (compiled, plain):
         assert (engine.pairs, engine.specs) == (problem.pairs, problem.specs)
@@ -123,19 +123,19 @@ def test_engines_are_made_of_a_problem_and_a_place():
 def test_without_numba_torch_computes_and_that_is_said_once(without):
     without("numba")
     with pytest.warns(SlowEngine, match=r"numba package, which is not installed: training with torch"):
-        assert settle(Place(), 34) == Place(CPU, "reference")
+        assert resolve(Machine(), 34) == Machine(CPU, "reference")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        settle(Place(), 34)
+        resolve(Machine(), 34)
     with pytest.raises(ValueError, match="backend 'numba' needs the numba package, which is not installed"):
-        settle(Place(backend="numba"), 34)
+        resolve(Machine(backend="numba"), 34)
     with pytest.raises(ValueError, match="precision 'float32' is of the backends numba and triton"):
-        settle(Place(precision="float32"), 34)
+        resolve(Machine(precision="float32"), 34)
 
 
 def test_manifolds_that_no_kernel_knows_are_computed_by_torch(without):
     problem = problem_on(Unknown(4))
     with pytest.warns(SlowEngine, match="^no compiled loop knows Unknown: training with torch"):
-        assert isinstance(make_engine(problem, Place()), ReferenceEngine)
+        assert isinstance(make_engine(problem, Machine()), ReferenceEngine)
     with pytest.raises(ValueError, match="no compiled loop knows Unknown"):
-        make_engine(problem, Place(backend="numba"))
+        make_engine(problem, Machine(backend="numba"))

@@ -9,9 +9,9 @@ from backends import random_pairs, spec_of, spread_points
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.engines import registry
-from ultrahyperbolic.engines.base import BatchState, Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.engines.registry import kind_of, make_engine, settle
+from ultrahyperbolic.engines.registry import kind_of, make_engine, resolve
 from ultrahyperbolic.engines.sampled import SampledEngine
 from ultrahyperbolic.objective import RankedPairs, SampleSizes
 
@@ -118,14 +118,14 @@ def test_evaluations_of_everything_are_those_of_the_reference():
 def test_what_samples_cannot_tell_is_refused():
     problem = Problem(KARATE, [spec()], stop_when_ordered=True)
     with pytest.raises(ValueError, match="'sampled' does not look at all pairs, as stop='ordered' needs"):
-        make_engine(problem, Place(backend="sampled"))
+        make_engine(problem, Machine(backend="sampled"))
     with pytest.raises(ValueError, match="needs all pairs"):
         SampledEngine(*problem)
 
 
 @pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
 def test_all_pairs_end_a_training_by_samples_where_they_can(monkeypatch):
-    problem, place = Problem(KARATE, [spec(sample=EVERYTHING)]), Place(backend="sampled")
+    problem, place = Problem(KARATE, [spec(sample=EVERYTHING)]), Machine(backend="sampled")
     assert make_engine(problem, place).evaluate_with is None
     both = make_engine(problem, place, exact_end=True)
     assert (both.name, both.specs) == ("sampled, then numba", problem.specs)
@@ -136,17 +136,17 @@ def test_all_pairs_end_a_training_by_samples_where_they_can(monkeypatch):
     both.close()
     monkeypatch.setattr(registry, "EXACT_NODES", 33)
     assert make_engine(problem, place, exact_end=True).evaluate_with is None
-    assert settle(Place(), 34) == Place(CPU, "numba"), "compiled loops look at parts of the pairs"
+    assert resolve(Machine(), 34) == Machine(CPU, "numba"), "compiled loops look at parts of the pairs"
     monkeypatch.setattr("ultrahyperbolic.engines.numba.kind.find_spec", lambda name: None)
-    assert settle(Place(), 34) == Place(CPU, "sampled")
-    assert settle(Place(), 34, problem._replace(stop_when_ordered=True)).backend == "reference"
+    assert resolve(Machine(), 34) == Machine(CPU, "sampled")
+    assert resolve(Machine(), 34, problem._replace(stop_when_ordered=True)).backend == "reference"
 
 
 def test_memory_is_linear_in_ties_and_does_not_grow_with_pairs():
     def host(n, m):
         edges = np.zeros((m, 2), dtype=np.int64)
         pairs = RankedPairs(n, edges, np.zeros(m, dtype=np.int64))
-        return kind_of("sampled").memory(Problem(pairs, [spec(sample=None)]), Place("cpu", "sampled", 2)).host
+        return kind_of("sampled").memory(Problem(pairs, [spec(sample=None)]), Machine("cpu", "sampled", 2)).host
 
     few, many = host(10**5, 10**6), host(10**5, 3 * 10**6)
     assert many - few == 2 * 10**6 * (96 + 64)

@@ -11,11 +11,11 @@ from backends import literal, random_pairs, spec_of, spread_points
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.engines import registry
-from ultrahyperbolic.engines.base import BatchState, Place, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.memory import estimate
 from ultrahyperbolic.engines.numba import kind as numba_kind
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.engines.registry import SlowEngine, exact_place, settle
+from ultrahyperbolic.engines.registry import SlowEngine, exact_machine, resolve
 from ultrahyperbolic.engines.triton import kind as triton_kind
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
@@ -110,7 +110,7 @@ def problem_of(pairs):
 def test_sums_by_node_take_more_memory():
     problem = problem_of(random_pairs(500, "tied"))
     plain = problem._replace(specs=[replace(problem.specs[0], scope="graph")])
-    needed = [sum(estimate(each, Place(None, "reference"))) for each in (plain, problem)]
+    needed = [sum(estimate(each, Machine(None, "reference"))) for each in (plain, problem)]
     assert needed[0] < needed[1] < 2 * needed[0]
 
 
@@ -118,7 +118,7 @@ def test_sums_by_node_take_more_memory():
 def test_compiled_engines_say_that_they_do_not_know_it(kind, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(triton_kind, "find_spec", lambda name: name)
-    place = Place("cuda" if kind.name == "triton" else "cpu", kind.name)
+    place = Machine("cuda" if kind.name == "triton" else "cpu", kind.name)
     problem = problem_of(random_pairs(30, "tied"))
     assert kind.unfit(problem, place) == (
         f"backend '{kind.name}' does not know scope 'node', only torch does (backend 'reference' or 'sampled')"
@@ -132,16 +132,16 @@ def test_the_reference_is_taken_where_nobody_has_named_an_engine(monkeypatch):
     monkeypatch.setattr(registry, "_told", set())
     problem = problem_of(random_pairs(30, "tied"))
     with pytest.warns(SlowEngine, match="does not know scope 'node'.*: training with torch, which is slower"):
-        assert settle(Place("cpu"), 30, problem).backend == "reference"
+        assert resolve(Machine("cpu"), 30, problem).backend == "reference"
     with pytest.raises(ValueError, match="backend 'numba' does not know scope 'node'"):
-        settle(Place("cpu", "numba"), 30, problem)
+        resolve(Machine("cpu", "numba"), 30, problem)
 
 
 def test_samples_of_too_many_pairs_for_torch_end_without_all_of_them(monkeypatch):
     problem = problem_of(random_pairs(30, "tied"))
-    place = Place("cpu", "sampled", precision="float32")
-    assert exact_place(place, problem) == Place("cpu", "reference")
+    place = Machine("cpu", "sampled", precision="float32")
+    assert exact_machine(place, problem) == Machine("cpu", "reference")
     monkeypatch.setattr(registry, "MAX_NODES", 29)
-    assert exact_place(place, problem) is None
+    assert exact_machine(place, problem) is None
     plain = problem._replace(specs=[replace(problem.specs[0], scope="graph")])
-    assert exact_place(place, plain) == Place("cpu", "numba", precision="float32")
+    assert exact_machine(place, plain) == Machine("cpu", "numba", precision="float32")

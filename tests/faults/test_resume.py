@@ -21,7 +21,7 @@ from plans import configure
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.record import GraphRecord, RunRecord
 from ultrahyperbolic.embedding.store import write_record
-from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.files import read_sealed_json
 from ultrahyperbolic.training import train
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
@@ -66,9 +66,9 @@ def stopped_at(folder, configs, iteration, **options):
     ids=["tries", "phi", "popularity", "thrown off", "ordered", "reference", "by node"],
 )
 def test_the_same_bits_as_without_a_stop(tmp_path, backend, configs, iterations):
-    expected = embed_many(KARATE, configs, measures=False, place=Place(backend=backend))
+    expected = embed_many(KARATE, configs, measures=False, place=Machine(backend=backend))
     for iteration in iterations:
-        found = stopped_at(tmp_path, configs, iteration, place=Place(backend=backend))
+        found = stopped_at(tmp_path, configs, iteration, place=Machine(backend=backend))
         for a, b in zip(expected, found, strict=True):
             assert np.array_equal(a.points, b.points)
             assert np.array_equal(a.popularity, b.popularity)

@@ -10,7 +10,7 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.record import RunRecord
-from ultrahyperbolic.engines.base import BatchState, Place
+from ultrahyperbolic.engines.base import BatchState, Machine
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.files import read_sealed_json
@@ -65,7 +65,7 @@ def test_they_are_taken_back(poison, names, iteration, value):
 
 def test_without_step_back_and_with_the_reference_too(poison):
     poison(20, "points", engine=ReferenceEngine)
-    (found,) = embed_many(KARATE, [TrainingConfig(iterations=120, step_back=False)], place=Place(backend="reference"))
+    (found,) = embed_many(KARATE, [TrainingConfig(iterations=120, step_back=False)], place=Machine(backend="reference"))
     assert np.isfinite(found.points).all()
     assert found.run["nonfinite"] == 1
     losses = found.run["loss"]
@@ -75,7 +75,7 @@ def test_without_step_back_and_with_the_reference_too(poison):
 
 def train(iterations):
     (found,) = embed_many(
-        KARATE, [TrainingConfig(iterations=iterations)], measures=False, place=Place(backend="reference")
+        KARATE, [TrainingConfig(iterations=iterations)], measures=False, place=Machine(backend="reference")
     )
     return found.run
 
@@ -97,7 +97,7 @@ def test_the_loss_stays_where_it_was(poison, monkeypatch):
 
 def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
     poison(60, "points", engine=ReferenceEngine)  # and not taken back before it ends
-    (trained,) = embed_many(KARATE, [TrainingConfig(iterations=90)], measures=False, place=Place(backend="reference"))
+    (trained,) = embed_many(KARATE, [TrainingConfig(iterations=90)], measures=False, place=Machine(backend="reference"))
     trained.save(tmp_path)
     loaded = uh.load(tmp_path)
     losses = loaded.run["loss"]

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Graph, PseudoHyperboloid
-from ultrahyperbolic.engines.base import BatchState, Place, RunSpec, Schedule
+from ultrahyperbolic.engines.base import BatchState, Machine, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.objective import RankedPairs, RankingLoss
 from ultrahyperbolic.paper import sampled
@@ -109,8 +109,8 @@ def test_it_computes_on_as_many_threads_as_it_is_told(graph, generator, monkeypa
     assert engine(graph, 0).threads == 1
     assert seen == [1, 2]
     config = TrainingConfig(p=2, q=1, iterations=1)
-    sampled.embed_sampled(graph, config, Place("cpu", threads=2), quiet=True, callback=lambda progress: None)
+    sampled.embed_sampled(graph, config, Machine("cpu", threads=2), quiet=True, callback=lambda progress: None)
     assert seen == [1, 2, 2]
     assert torch.get_num_threads() == before
     with pytest.raises(ValueError, match="device meta: nothing is computed there"):
-        sampled.embed_sampled(graph, config, Place("meta"), callback=lambda progress: None)
+        sampled.embed_sampled(graph, config, Machine("meta"), callback=lambda progress: None)

@@ -65,7 +65,7 @@ def test_a_geometry_is_named_once():
     assert uh.embed("karate", signature="flat", dim=3, iterations=3, quiet=True).points.shape == (34, 3)
     with pytest.raises(ValueError, match="leave p, q and flat out"):
         uh.embed("karate", signature="3,1", p=3, q=1)
-    with pytest.raises(ValueError, match="gives the dimension: leave dim out"):
+    with pytest.raises(ValueError, match="gives the dimension, 4: leave dim out"):
         uh.embed("karate", signature="3,1", dim=4)
     for bad in ("3", "x,y", (1, 2, 3), 7):
         with pytest.raises(ValueError, match="signature must be"):

@@ -8,10 +8,11 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import TrainingConfig
-from ultrahyperbolic.engines.base import Place
-from ultrahyperbolic.training import plan
+from ultrahyperbolic.engines.base import Machine
+from ultrahyperbolic.training import execution
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.pace import Pace
+from ultrahyperbolic.training.plan import Plan
 
 KARATE = uh.datasets.karate()
 
@@ -27,7 +28,7 @@ def test_a_schedule_is_fitted_to_the_time():
 
 
 def test_it_is_measured():
-    pace = Pace.of(KARATE, [recipe(TrainingConfig(2, 2), KARATE)], Place())
+    pace = Pace.of(KARATE, [recipe(TrainingConfig(2, 2), KARATE)], Machine())
     assert 0.0 < pace.descent < 1.0
     assert 0.0 < pace.evaluation < 1.0
 
@@ -40,15 +41,15 @@ def test_a_time_limit_shortens_the_schedule_instead_of_cutting_it_off(monkeypatc
     assert not embedding.record.unfinished
     assert result.iterations <= embedding.record.config["iterations"]
     # The paper's recipe has no schedule to fit.
-    execution = plan.Execution(plan.Plan(preset="paper", time_limit=20.0), KARATE)
-    execution.prepare()
-    assert execution.configs[0].iterations == 10_000
+    paper = execution.Execution(Plan.of(preset="paper", time_limit=20.0), KARATE)
+    paper.prepare()
+    assert paper.configs[0].iterations == 10_000
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.5, True), (1e-4, False)])
 def test_a_long_training_says_how_long_it_will_take(monkeypatch, caplog, seconds, said):
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=seconds, evaluation=seconds)))
-    monkeypatch.setattr(plan, "_MANY", 0)
+    monkeypatch.setattr(execution, "_MANY", 0)
     with caplog.at_level(logging.WARNING, "ultrahyperbolic"):
         uh.embed(KARATE, iterations=40)
     assert ("40 iterations at most, in about 21 s" in caplog.text) == said

@@ -11,12 +11,11 @@ from plans import configure
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.record import Training
-from ultrahyperbolic.engines.base import Place
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.method import recipe
-from ultrahyperbolic.training.overrides import Overrides
-from ultrahyperbolic.training.plan import Execution, Plan
+from ultrahyperbolic.training.plan import Plan
 from ultrahyperbolic.training.where import Choice, geometry_of
 
 KARATE = uh.datasets.karate()
@@ -84,13 +83,13 @@ def test_words_name_a_geometry_or_a_choice():
 
 def test_a_plan_gives_what_the_call_gives():
     called = uh.embed(KARATE, p=2, q=1, seed=3, iterations=30, temperature=(0.1, 0.01), quiet=True)
-    planned = Execution(Plan(Geometry(2, 1), Overrides(iterations=30, temperature=(0.1, 0.01)), 3), KARATE).train()
+    planned = Execution(Plan.of(p=2, q=1, iterations=30, temperature=(0.1, 0.01), seed=3), KARATE).train()
     assert np.array_equal(called.points, planned.points)
     assert {**called.run, "timing": None} == {**planned.run, "timing": None}
 
 
 def test_a_training_goes_on_from_its_record():
-    plan = Plan(Geometry(2, 1), Overrides(iterations=30, max_step=0.1), 3, place=Place(threads=1))
+    plan = Plan.of(p=2, q=1, iterations=30, max_step=0.1, seed=3, threads=1)
     execution = Execution(plan, KARATE)
     record = execution.prepare()
     assert record.training == Training([c.to_json() for c in execution.configs], "numba", "cpu")
@@ -99,7 +98,7 @@ def test_a_training_goes_on_from_its_record():
     assert np.array_equal(again.train(measures=False).points, execution.train(measures=False).points)
     for wrong in (None, Training([], "numba", "cpu"), Training([execution.configs[0].to_json()], "abacus", "cpu")):
         with pytest.raises(ValueError, match=r"the record does not say|no engine computes with backend 'abacus'"):
-            Execution.going_on(uh.training.plan.replace(record, training=wrong), KARATE, threads=None, quiet=True)
+            Execution.going_on(replace(record, training=wrong), KARATE, threads=None, quiet=True)
 
 
 def test_callbacks_are_one_or_several():
@@ -126,7 +125,7 @@ def test_a_scope_that_is_given_wins_over_the_methods():
         assert configure(KARATE, p=2, q=2, scope=scope)[0].scope == scope
     assert configure(KARATE, p=2, q=2)[0].scope == bare.scope
     with pytest.raises(ValueError, match="scope must be one of graph, node, got 'nodes'"):
-        Plan(overrides=Overrides(scope="nodes"))
+        Plan.of(scope="nodes")
 
 
 def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
@@ -140,7 +139,7 @@ def test_a_record_of_an_earlier_version_is_of_the_whole_graph():
 def said_of(caplog, **options):
     """What is said before a training of the karate club."""
     caplog.clear()
-    plan = Plan(overrides=Overrides(iterations=200), **options)
+    plan = Plan.of(iterations=200, **options)
     execution = Execution(plan, KARATE, quiet=False)
     backend = execution.prepare().training.backend
     return backend, caplog.messages
@@ -154,10 +153,10 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
         said = ["34 nodes have too many pairs to look at all: training by samples (backend numba)"]
         assert said_of(caplog) == ("numba", said)
         # Who names an engine has it, and is told nothing.
-        assert said_of(caplog, place=Place(backend="numba")) == ("numba", [])
-        assert said_of(caplog, place=Place(backend="sampled")) == ("sampled", [])
+        assert said_of(caplog, backend="numba") == ("numba", [])
+        assert said_of(caplog, backend="sampled") == ("sampled", [])
     with monkeypatch.context() as patch:
-        patch.setattr("ultrahyperbolic.training.plan.has_memory", lambda *words: words[2].backend == "sampled")
+        patch.setattr("ultrahyperbolic.training.execution.has_memory", lambda *words: words[2].backend == "sampled")
         said = ["all pairs do not fit into memory: training by samples (backend sampled)"]
         assert said_of(caplog) == ("sampled", said)
     with monkeypatch.context() as patch:

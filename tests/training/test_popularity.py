@@ -16,7 +16,7 @@ from plans import configure
 import ultrahyperbolic as uh
 from ultrahyperbolic import evaluation
 from ultrahyperbolic.embedding.record import RunRecord
-from ultrahyperbolic.engines.base import BatchState, Place
+from ultrahyperbolic.engines.base import BatchState, Machine
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.pairs import nearest, pair_distances, row_statistics
 from ultrahyperbolic.report.contents import _nearest_of
@@ -53,7 +53,7 @@ def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise():
 
 def test_the_reference_learns_as_the_compiled_engine_does():
     configs = configure(KARATE, p=2, q=2, iterations=20, popularity=True)
-    found = [embed_many(KARATE, configs, Place(backend=name), measures=False)[0] for name in ("numba", "reference")]
+    found = [embed_many(KARATE, configs, Machine(backend=name), measures=False)[0] for name in ("numba", "reference")]
     assert found[0].popularity.any()
     np.testing.assert_allclose(found[0].popularity, found[1].popularity, rtol=1e-6, atol=1e-9)
     np.testing.assert_allclose(found[0].points, found[1].points, rtol=1e-6, atol=1e-9)
@@ -68,7 +68,7 @@ def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q, scope, backend):
     (found,) = embed_many(
         KARATE,
         [config],
-        Place(backend=backend),
+        Machine(backend=backend),
         measures=False,
         callbacks=[lambda now: kept.append(now.state.best_offsets.copy())],
     )

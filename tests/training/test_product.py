@@ -110,7 +110,7 @@ def test_what_products_cannot_do_is_said_in_a_line(trained):
         uh.embed(CLUB, continue_from=trained, quiet=True)
     with pytest.raises(TypeError, match="nodes can be placed on pseudo-hyperboloids and in flat space, not on Product"):
         trained.transform([("new", CLUB.ids[0])])
-    with pytest.raises(ValueError, match="leave product out, or embed anew"):
+    with pytest.raises(ValueError, match="leave the geometry out, or embed anew"):
         uh.embed(CLUB, product=TEXT, continue_from=uh.embed(CLUB, iterations=2, quiet=True))
     for more in ({"p": 3, "q": 1}, {"dim": 3}, {"flat": True}, {"beta": -4.0}, {"signature": "3,1"}):
         with pytest.raises(ValueError, match="product names the geometry"):

@@ -11,17 +11,15 @@ import torch
 import ultrahyperbolic as uh
 from ultrahyperbolic import datasets
 from ultrahyperbolic.engines import memory, registry, sampled
-from ultrahyperbolic.engines.base import Place
-from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.training import plan
-from ultrahyperbolic.training.overrides import Overrides
+from ultrahyperbolic.training import train
+from ultrahyperbolic.training.execution import Execution
 from ultrahyperbolic.training.pace import Pace
-from ultrahyperbolic.training.plan import Execution, Plan, configure
+from ultrahyperbolic.training.plan import Plan, configure
 from ultrahyperbolic.training.sampling import moved_share, usual_iterations
 
 KARATE = datasets.karate()
-SAMPLED = Place("cpu", "sampled")
 
 
 def tree_with_shortcuts(n=300):
@@ -66,20 +64,20 @@ def test_seeds_decide_a_training_by_samples(monkeypatch):
 
 
 def test_all_pairs_end_a_training_where_there_are_not_too_many(monkeypatch):
-    config = configure(Plan(place=SAMPLED), KARATE)[0]
+    config = configure(Plan.of(backend="sampled"), KARATE)[0]
     assert 0.1 < config.finish < 0.2
     assert not config.step_back
     monkeypatch.setattr(registry, "EXACT_NODES", 33)
-    assert configure(Plan(place=SAMPLED), KARATE)[0].finish == 0.0
-    assert configure(Plan(), KARATE)[0].finish == 0.0, "so many nodes are sampled unasked"
+    assert configure(Plan.of(backend="sampled"), KARATE)[0].finish == 0.0
+    assert configure(Plan.of(), KARATE)[0].finish == 0.0, "so many nodes are sampled unasked"
 
 
 def test_where_a_batch_moves_few_points_there_are_more_iterations_and_longer_moves(monkeypatch):
-    usual = configure(Plan(place=SAMPLED), KARATE)[0]
+    usual = configure(Plan.of(backend="sampled"), KARATE)[0]
     monkeypatch.setattr("ultrahyperbolic.training.sampling.default_sizes", lambda m, device: sampled.SampleSizes(2))
-    place = Place(torch.device("cpu"), "sampled")
+    place = Machine(torch.device("cpu"), "sampled")
     assert moved_share(KARATE, place) == pytest.approx(4 / 34)
-    few = configure(Plan(place=SAMPLED), KARATE)[0]
+    few = configure(Plan.of(backend="sampled"), KARATE)[0]
     assert few.iterations == usual_iterations(KARATE, place) == 4 * usual.iterations
     assert few.max_step[0] > usual.max_step[0]
 
@@ -92,14 +90,14 @@ def test_samples_are_taken_where_all_pairs_do_not_fit_into_memory(monkeypatch, c
         return place.backend == "sampled"
 
     monkeypatch.setattr("ultrahyperbolic.training.train.fits", fits)
-    execution = Execution(Plan(Geometry(2, 2)), KARATE, quiet=False)
-    assert execution.plan.place.backend == "numba"
+    execution = Execution(Plan.of(p=2, q=2), KARATE, quiet=False)
+    assert execution.machine.backend == "numba"
     execution.prepare()
-    assert execution.plan.place.backend == "sampled"
+    assert execution.machine.backend == "sampled"
     assert "all pairs do not fit into memory: training by samples" in caplog.text
-    named = Execution(Plan(Geometry(2, 2), place=Place(backend="numba")), KARATE)
+    named = Execution(Plan.of(p=2, q=2, backend="numba"), KARATE)
     named.prepare()
-    assert named.plan.place.backend == "numba", "what was named stays"
+    assert named.machine.backend == "numba", "what was named stays"
 
 
 @pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
@@ -109,10 +107,9 @@ def test_samples_are_taken_where_torch_has_no_time_for_all_pairs(seconds, backen
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: (
         cls(0.001, 0.001) if place.backend == "sampled" else cls(seconds, seconds)
     )))  # fmt: skip
-    overrides = Overrides(iterations=1000)
-    execution = Execution(Plan(Geometry(2, 2), overrides, time_limit=100.0), KARATE, quiet=False)
+    execution = Execution(Plan.of(p=2, q=2, iterations=1000, time_limit=100.0), KARATE, quiet=False)
     execution.prepare()
-    assert execution.plan.place.backend == backend
+    assert execution.machine.backend == backend
     assert ("there is time for 20 of 1000 iterations" in caplog.text) == (backend == "sampled")
     assert execution.configs[0].iterations == 1000
 
@@ -122,11 +119,11 @@ def test_compiled_loops_that_have_no_time_to_look_at_all_pairs_do_not(evaluation
     graph = tree_with_shortcuts()
     monkeypatch.setattr("ultrahyperbolic.training.plan.others_met", lambda place, n: 16)
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: cls(0.01, evaluation)))
-    execution = Execution(Plan(Geometry(2, 2), Overrides(iterations=1000), time_limit=2.0), graph, quiet=False)
+    execution = Execution(Plan.of(p=2, q=2, iterations=1000, time_limit=2.0), graph, quiet=False)
     assert execution.configs[0].parts > 1
     execution.prepare()
     config = execution.configs[0]
-    assert execution.plan.place.backend == "numba"
+    assert execution.machine.backend == "numba"
     long = evaluation > 1.0
     assert (config.finish == 0.0) == long
     assert ("training by samples alone" in caplog.text) == long
@@ -137,7 +134,7 @@ def test_advice_where_nothing_else_fits_is_to_take_samples(monkeypatch):
     rng = np.random.default_rng(0)
     i, j = rng.integers(0, 150_000, (2, 200_000))
     graph = Graph.from_arrays(i[i != j], j[i != j], ids=150_000)
-    problem, place = plan.problem_of(graph, configure(Plan(), graph)), Place(torch.device("cpu"), "sampled", 2)
+    problem, place = train.problem_of(graph, configure(Plan.of(), graph)), Machine(torch.device("cpu"), "sampled", 2)
     room = memory.estimate(problem, place).host
     monkeypatch.setattr(memory, "free_bytes", lambda: room)
     memory.require_memory(problem, place, lambda count: 0)

@@ -12,9 +12,10 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.engines import memory
-from ultrahyperbolic.engines.base import Place
+from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.geometry import Geometry
-from ultrahyperbolic.training import finish, plan, train
+from ultrahyperbolic.options import complete
+from ultrahyperbolic.training import execution, finish, plan, train
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.select import Row, _near, prior
@@ -129,13 +130,13 @@ def too_many(monkeypatch):
 
 @pytest.mark.parametrize("backend", ["numba", "sampled"])
 def test_what_is_compared_of_a_large_graph_is_what_embed_trains(monkeypatch, too_many, backend):
-    trained, embed_many = [], plan.embed_many
-    monkeypatch.setattr(plan, "embed_many", lambda g, c, *a, **k: trained.extend(c) or embed_many(g, c, *a, **k))
+    trained, embed_many = [], execution.embed_many
+    monkeypatch.setattr(execution, "embed_many", lambda g, c, *a, **k: trained.extend(c) or embed_many(g, c, *a, **k))
     monkeypatch.setattr(finish.Finishing, "_begin", lambda *_: pytest.fail("all pairs end the training"))
     uh.select(too_many, dim=1, iterations=48, seed=3, backend=backend, quiet=True)
-    overrides, place = plan.Overrides(iterations=4), Place(backend=backend)
+    asked = complete({"iterations": 4, "seed": 3, "backend": backend})
     for geometry in (Geometry(flat=1), Geometry(1, 0), Geometry(0, 1)):
-        (usual,) = plan.configure(plan.Plan(geometry, overrides, 3, place=place), too_many)
+        (usual,) = plan.configure(plan.Plan(geometry, asked), too_many)
         assert usual.finish == 0.0
         assert usual in trained
 
@@ -156,13 +157,15 @@ def test_a_large_graph_is_measured_by_samples(monkeypatch, too_many, by):
 
 
 def test_geometries_that_do_not_fit_into_memory_together_train_in_several_batches(monkeypatch):
-    club, sizes, embed_many = uh.datasets.karate(), [], plan.embed_many
+    club, sizes, embed_many = uh.datasets.karate(), [], execution.embed_many
     together = uh.select(club, dim=2, iterations=48, quiet=True)
     problem = train.problem_of(club, [TrainingConfig(2, 0, iterations=8)] * 2)
-    place = plan.settle(Place(), club.n_nodes)
+    place = plan.resolve(Machine(), club.n_nodes)
     room = memory.estimate(problem, place, train._start_bytes(problem, [TrainingConfig(2, 0)])).host
     monkeypatch.setattr(memory, "free_bytes", lambda: room)
-    monkeypatch.setattr(plan, "embed_many", lambda g, c, *a, **k: sizes.append(len(c)) or embed_many(g, c, *a, **k))
+    monkeypatch.setattr(
+        execution, "embed_many", lambda g, c, *a, **k: sizes.append(len(c)) or embed_many(g, c, *a, **k)
+    )
     apart = uh.select(club, dim=2, iterations=48, quiet=True)
     assert len(sizes) > 2
     assert max(sizes) < 4
@@ -197,8 +200,8 @@ def test_held_out_edges_decide_on_request(monkeypatch):
     assert found.rows[0].score == max(row.score for row in found.rows if row.kept)
 
     edges = []
-    embed_many = plan.embed_many
-    monkeypatch.setattr(plan, "embed_many", lambda g, *a, **k: edges.append(g.edges) or embed_many(g, *a, **k))
+    embed_many = execution.embed_many
+    monkeypatch.setattr(execution, "embed_many", lambda g, *a, **k: edges.append(g.edges) or embed_many(g, *a, **k))
     uh.select(uh.datasets.karate(), dim=1, by="links", seeds=2, held_out=0.25, iterations=8, quiet=True)
     assert [len(some) for some in edges] == [78 - round(0.25 * 78)] * 4
     assert not np.array_equal(edges[0], edges[1]), "others for each seed"
@@ -243,7 +246,7 @@ def limits_of(monkeypatch, call):
         return embed_many(*arguments, **options)
 
     with monkeypatch.context() as patch:
-        for module in (plan, train):
+        for module in (execution, train):
             patch.setattr(module, "embed_many", look)
         call()
     return limits

@@ -9,6 +9,7 @@ import typer
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.cli import app
+from ultrahyperbolic.options import Compared
 
 # What only one of them can have.
 COMMAND_ALONE = {
@@ -49,9 +50,7 @@ def test_the_reading_of_files():
 
 
 def test_the_comparison_of_geometries():
-    from ultrahyperbolic.training.select import EmbedOptions
-
-    python = parameters(uh.select) | set(EmbedOptions.__annotations__)
+    python = parameters(uh.select) | set(Compared.__annotations__)
     assert options("select") - COMMAND_ALONE == python
 
 

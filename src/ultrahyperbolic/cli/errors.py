@@ -8,6 +8,8 @@ from contextlib import contextmanager
 
 import typer
 
+from ..options import OPTIONS
+
 
 class Refused(typer.TyperException):
     """What was asked for cannot be done; the message says what, where, why and what to do."""
@@ -21,7 +23,17 @@ def refusing(*kinds: type[Exception], about: str = "") -> Iterator[None]:
     try:
         yield
     except kinds as error:
-        raise Refused(about + reason(error)) from error
+        raise Refused(about + _of_option(reason(error))) from error
+
+
+def _of_option(message: str) -> str:
+    """A message about an option of a training, which begins with its name, as the command has it.
+
+    >>> _of_option("time_limit must be positive")
+    '--time-limit must be positive'
+    """
+    name = message.partition(" ")[0]
+    return f"--{name.replace('_', '-')}{message[len(name) :]}" if name in OPTIONS else message
 
 
 def reason(error: BaseException) -> str:

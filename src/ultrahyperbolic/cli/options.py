@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal, TypedDict, cast
+from typing import Annotated, Any, Literal, TypedDict, cast
 
 import typer
 
+from ..options import OPTIONS, Declared
 from .errors import Refused, refusing
-
-Dissimilarity = Literal["smoothed", "geodesic", "broken", "cone-rule", "extrinsic", "distance"]
 
 _graph = typer.Argument(
     metavar="GRAPH",
@@ -74,7 +73,7 @@ Nodes = Annotated[
 ]
 Repeated = Annotated[
     Literal["sum", "max", "first", "error"] | None,
-    _reading("--repeated", help="What rows that give an edge again become; sum if not said."),
+    _reading("--repeated", help="What rows that give an edge again become; default: sum."),
 ]
 Asymmetric = Annotated[
     Literal["sum", "error"] | None,
@@ -146,37 +145,75 @@ class _ReadingOptions:
 def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of reading a file; those that are given become its parameter ``reading``."""
     options = inspect.signature(_ReadingOptions, eval_str=True).parameters
-    own = dict(inspect.signature(command, eval_str=True).parameters)
-    del own["reading"]
     read: Callable[..., _ReadingOptions] = _ReadingOptions
+    return _with_parameters(command, "reading", list(options.values()), lambda given: read(**given).given())
+
+
+def trains(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command the options of a training, or those of some names: they become its parameter ``asked``."""
+    chosen = [OPTIONS[name] for name in names or OPTIONS]
+    parameters = [declared.parameter.replace(annotation=_annotated(declared)) for declared in chosen]
+    ends = [declared.name for declared in chosen if _ends(declared)]
+
+    def read(given: dict[str, Any]) -> dict[str, Any]:
+        for name in ends:
+            if given[name] is not None:
+                given[name] = parse_ends(f"--{name.replace('_', '-')}", given[name])
+        return given
+
+    return lambda command: _with_parameters(command, "asked", parameters, read)
+
+
+def _annotated(declared: Declared) -> Any:
+    """An option as typer takes it."""
+    option, name = declared.option, declared.name.replace("_", "-")
+    kinds = [kind for kind in (bool, int, float, str) if kind in declared.members]
+    kind: Any = Literal[declared.choices] if declared.choices else str if _ends(declared) else kinds[0]
+    if declared.option.default is None:
+        kind = kind | None
+    both = kind == bool | None
+    text = re.sub("`(.*?)`", lambda match: f"--{match[1].replace('_', '-')}", option.help)
+    return Annotated[
+        kind,
+        typer.Option(
+            f"--{name}/--no-{name}" if both else f"--{name}",
+            metavar=option.metavar,
+            min=option.least,
+            help=text if option.default in (None, False) else f"{text} Default: {option.default}.",
+            rich_help_panel=option.panel,
+            show_default=False,
+        ),
+    ]
+
+
+def _ends(declared: Declared) -> bool:
+    """Whether it is one value, or the first and the last."""
+    return tuple[float, float] in declared.members
+
+
+def _with_parameters(
+    command: Callable[..., None],
+    name: str,
+    parameters: Sequence[inspect.Parameter],
+    read: Callable[[dict[str, Any]], object],
+) -> Callable[..., None]:
+    """A command that has further parameters; what ``read`` makes of them becomes its own parameter ``name``."""
+    own = dict(inspect.signature(command, eval_str=True).parameters)
+    del own[name]
 
     @functools.wraps(command)
-    def with_options(**given: object) -> None:
-        reading = read(**{name: given[name] for name in options}).given()
-        command(**{name: given[name] for name in own}, reading=reading)
+    def with_parameters(**given: Any) -> None:
+        found = read({each.name: given[each.name] for each in parameters})
+        command(**{each: given[each] for each in own}, **{name: found})
 
-    parameters = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (own | dict(options)).values()]
-    with_options.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    with_options.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return with_options
+    together = [each.replace(kind=each.KEYWORD_ONLY) for each in (*own.values(), *parameters)]
+    with_parameters.__signature__ = inspect.Signature(together)  # type: ignore[attr-defined]
+    with_parameters.__annotations__ = {each.name: each.annotation for each in together}
+    return with_parameters
 
 
 def _column(text: str | None) -> str | int | None:
     return int(text) if text is not None and re.fullmatch("[0-9]+", text) else text
-
-
-def parse_signature(text: str) -> tuple[int, int] | None:
-    """(p, q), or None for flat space.
-
-    >>> parse_signature("3,1"), parse_signature("flat")
-    ((3, 1), None)
-    """
-    if text.strip().lower() == "flat":
-        return None
-    match = re.fullmatch(r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*", text)
-    if match is None:
-        raise Refused(f"--signature {text}: write p,q, two whole numbers of at least 0 such as 3,1; or flat")
-    return int(match[1]), int(match[2])
 
 
 def device_kind(device: str) -> str:
@@ -187,7 +224,7 @@ def device_kind(device: str) -> str:
     """
     from ..engines.registry import find_device
 
-    with refusing(ValueError, about="--"):
+    with refusing(ValueError):
         return find_device(device).type
 
 

@@ -52,7 +52,7 @@ def place(
     *,
     reading: opt.Reading,
 ) -> None:
-    """Place new nodes by their ties, without training again.
+    """Machine new nodes by their ties, without training again.
 
     NEW_TIES is read as embed reads a graph: one tie per line, from a new
     node to an old one or to another new one. Nodes that FOLDER does not have

@@ -39,7 +39,7 @@ def reopen(
     from ..embedding.store import RECORD
     from ..files import check_writable, read_sealed_json
     from ..training.checkpoint import CHECKPOINT, differences, read_checkpoint
-    from ..training.plan import Execution
+    from ..training.execution import Execution
     from ..training.train import versions
 
     if not again:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ..options import Compared
 from ..progress import bar
 from . import options as opt
 from .errors import Refused, refusing
@@ -28,20 +29,13 @@ Examples:
 
 
 @opt.reads_graph
+@opt.trains(*Compared.__annotations__)
 def select(
     context: typer.Context,
     graph: opt.GraphArgument,
     dim: Annotated[
         str, typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6.")
     ] = "4",
-    goal: Annotated[
-        Literal["balanced", "hierarchy", "neighbours", "neighbors", "ties"],
-        typer.Option("--goal", help="What the embedding is for, and so what is scored."),
-    ] = "balanced",
-    by: Annotated[
-        Literal["graph", "links"],
-        typer.Option("--by", help="Judge by the goal on the graph itself, or by ties that are held out."),
-    ] = "graph",
     seeds: Annotated[
         int | None,
         typer.Option("--seeds", min=1, show_default=False, help="How many starts: 1 by default, 5 with --by links."),
@@ -59,31 +53,6 @@ def select(
         float | None,
         typer.Option("--held-out", show_default=False, help="Share of the ties held out by --by links: 0.1."),
     ] = None,
-    popularity: Annotated[
-        bool | None,
-        typer.Option(
-            "--popularity/--no-popularity",
-            show_default=False,
-            help="Whether nodes have a popularity; as embed if not said.",
-        ),
-    ] = None,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="The first seed.")] = 0,
-    beta: Annotated[float, typer.Option("--beta", show_default=False, help="Below 0; default: -1.")] = -1.0,
-    precision: Annotated[
-        Literal["float64", "float32"] | None,
-        typer.Option("--precision", show_default=False, help="Of the pass over pairs, as for embed."),
-    ] = None,
-    device: Annotated[str | None, typer.Option("--device", show_default=False, help="cpu or cuda.")] = None,
-    backend: Annotated[
-        Literal["auto", "numba", "triton", "reference", "sampled"], typer.Option("--backend", help="What computes.")
-    ] = "auto",
-    threads: Annotated[int | None, typer.Option("--threads", min=1, show_default=False, help="CPU threads.")] = None,
-    time_limit: Annotated[
-        float | None,
-        typer.Option(
-            "--time-limit", metavar="SECONDS", show_default=False, help="Fit the comparison, with measuring, into this."
-        ),
-    ] = None,
     output: Annotated[
         Path | None,
         typer.Option(
@@ -93,6 +62,7 @@ def select(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
+    asked: Compared,
     reading: opt.Reading,
 ) -> None:
     """Which geometry does a graph want? Flat space and all signatures, compared.
@@ -105,12 +75,12 @@ def select(
     from ..graph import GraphError
 
     dims = _dims(dim)
-    if held_out is not None and by != "links":
+    if held_out is not None and asked["by"] != "links":
         raise Refused(f"--held-out {held_out:g}: ties are held out with --by links only")
     if held_out is not None and not 0.0 < held_out < 1.0:
         raise Refused(f"--held-out {held_out:g}: a share between 0 and 1 is needed")
-    if device is not None:
-        opt.device_kind(device)
+    if isinstance(asked["device"], str):
+        opt.device_kind(asked["device"])
     if output is not None:
         from ..paper.console import pyplot
 
@@ -127,10 +97,8 @@ def select(
 
     with leaving("interrupted: nothing is chosen"), refusing(GraphError, ValueError, MemoryError):
         found = compare(
-            data, dim=dims, goal=goal, by=by, seeds=seeds, iterations=iterations,
-            held_out=held_out or 0.1, popularity=popularity, seed=seed, quiet=quiet, device=device, backend=backend,
-            threads=threads, beta=beta, precision=precision, time_limit=time_limit,
-        )  # fmt: skip
+            data, dim=dims, seeds=seeds, iterations=iterations, held_out=held_out or 0.1, quiet=quiet, **asked
+        )
     if output is not None:
         from ..files import as_json_data, replace_file
 

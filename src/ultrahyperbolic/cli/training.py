@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ..engines.base import BatchState
     from ..loop import Checkpoint, Progress
     from ..training.checkpoint import Checkpoints
-    from ..training.plan import Execution
+    from ..training.execution import Execution
 
 
 @dataclass(frozen=True)
@@ -192,6 +192,7 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
         training=before.training,
         select=before.select,
         command=before.command,
+        call=before.call,
         reading=before.reading,
         timing=replace(record.timing, started=before.timing.started),
     )
@@ -209,7 +210,7 @@ def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Aske
 
     def measure() -> None:
         nonlocal found
-        device = execution.plan.place.torch_device
+        device = execution.machine.torch_device
         found = with_pair_measures(execution.graph, embedding, quiet=keeping.quiet, device=device)
 
     if soon or not asked.code:

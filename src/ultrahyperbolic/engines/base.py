@@ -21,6 +21,9 @@ from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..loop import Ending, Stopped
 from ..objective import SCOPES, RankedPairs, SampleSizes, Scope
+from ..options import Backend as Backend
+from ..options import Optimizer as Optimizer
+from ..options import Precision as Precision
 from ..pairs.kinds import kernel_space
 
 Floats = NDArray[np.float64]
@@ -36,11 +39,8 @@ FARTHEST = 1e16
 
 LIBRARY_BYTES = 192 << 20  # that compilers and kernels take whatever is trained
 EDGE_BYTES = 8 * 8  # of a sorted edge: ends, class, order, neighbours
-Optimizer = Literal["descent", "gradient", "phi", "signed-gradient"]
 Keep = Literal["best", "last"]
-Precision = Literal["float64", "float32"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
-Backend = Literal["auto", "numba", "triton", "reference", "sampled"]
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
 OPTIMIZERS: tuple[Optimizer, ...] = get_args(Optimizer)
 # Kernels are given the number of an optimizer.
@@ -269,7 +269,7 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class Machine:
     """Where a batch is computed: what was asked for, or what that came to."""
 
     device: str | torch.device | None = None
@@ -300,15 +300,15 @@ class EngineKind(Protocol):
 
     name: Backend
 
-    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+    def unfit(self, problem: Problem | None, machine: Machine) -> str | None:
         """Why it cannot compute a problem there, in words, or None; without a problem, why it never could there."""
         ...
 
-    def memory(self, problem: Problem, place: Place) -> Memory:
+    def memory(self, problem: Problem, machine: Machine) -> Memory:
         """What it allocates for a problem, the batch itself and its edges included."""
         ...
 
-    def make(self, problem: Problem, place: Place) -> Engine:
+    def make(self, problem: Problem, machine: Machine) -> Engine:
         """The engine."""
         ...
 

@@ -13,75 +13,75 @@ from pathlib import Path
 import torch
 
 from ..objective.ranking import MAX_NODES
-from .base import Memory, Place, Problem, batch_bytes
+from .base import Machine, Memory, Problem, batch_bytes
 from .communicator import processes_here
-from .registry import kind_of, settle
+from .registry import kind_of, resolve
 
 
-def estimate(problem: Problem, place: Place, start: int = 0) -> Memory:
+def estimate(problem: Problem, machine: Machine, start: int = 0) -> Memory:
     """Bytes that a training takes on the host, and on its CUDA device.
 
-    ``place`` names a backend; ``start`` are the bytes that making the starting points takes, which are let go of before
+    ``machine`` names a backend; ``start`` are the bytes that making the starting points takes, which are freed before
     the first iteration. Each of several processes on a machine has an engine of its own.
     """
-    engine = kind_of(place.backend).memory(problem, place)
+    engine = kind_of(machine.backend).memory(problem, machine)
     others = (processes_here() - 1) * engine.host
     return Memory(max(engine.host, batch_bytes(problem) + start) + others, engine.device)
 
 
-def require_memory(problem: Problem, place: Place, start: Callable[[int], int]) -> None:
+def require_memory(problem: Problem, machine: Machine, start: Callable[[int], int]) -> None:
     """Raise ``MemoryError``, with what would fit, where a training needs more memory than is free.
 
     ``start`` tells how many bytes the starting points of so many of the runs take.
     """
     n, runs = problem.pairs.n_nodes, len(problem.specs)
-    place = settle(place, n, problem)
-    if place.backend == "reference" and place.torch_device.type != "cpu":
+    machine = resolve(machine, n, problem)
+    if machine.backend == "reference" and machine.torch_device.type != "cpu":
         return  # a device of a kind that nothing is known of
 
-    def fitting(place: Place, count: int = runs) -> bool:
+    def fitting(machine: Machine, count: int = runs) -> bool:
         some = problem._replace(specs=problem.specs[:count])
-        return kind_of(place.backend).unfit(problem, place) is None and fits(some, place, start(count))
+        return kind_of(machine.backend).unfit(problem, machine) is None and fits(some, machine, start(count))
 
-    if fitting(place):
+    if fitting(machine):
         return
-    advice = _advice(place, runs, fitting)
-    if place.backend == "reference" and n > MAX_NODES:
+    advice = _advice(machine, runs, fitting)
+    if machine.backend == "reference" and n > MAX_NODES:
         raise MemoryError(
             f"{n} nodes have too many pairs to list, at most {MAX_NODES} with backend 'reference': {advice}"
         )
-    need, free = estimate(problem, place, start(runs)), (free_bytes(), _free_on(place.torch_device))
+    need, free = estimate(problem, machine, start(runs)), (free_bytes(), _free_on(machine.torch_device))
     where = 1 if free[1] is not None and need.device > free[1] else 0
     raise MemoryError(
         f"{n} nodes and {problem.pairs.n_edges} edges in {max(problem.widths)} coordinates, {runs} at once, need about "
-        f"{_gib(need[where])} with backend {place.backend!r}, and {_gib(free[where] or 0)} are free"
+        f"{_gib(need[where])} with backend {machine.backend!r}, and {_gib(free[where] or 0)} are free"
         f"{' on the device' * where}: {advice}"
     )
 
 
-def fits(problem: Problem, place: Place, start: int) -> bool:
-    """Whether there is memory for a training at a place that is settled; ``start`` as of `estimate`."""
-    if place.backend == "reference" and problem.pairs.n_nodes > MAX_NODES:
+def fits(problem: Problem, machine: Machine, start: int) -> bool:
+    """Whether there is memory for a training on a resolved machine; ``start`` as of `estimate`."""
+    if machine.backend == "reference" and problem.pairs.n_nodes > MAX_NODES:
         return False
-    free = free_bytes(), _free_on(place.torch_device)
-    need = estimate(problem, place, start)
+    free = free_bytes(), _free_on(machine.torch_device)
+    need = estimate(problem, machine, start)
     return all(room is None or size <= room for size, room in zip(need, free, strict=True))
 
 
-def _advice(place: Place, runs: int, fits: Callable[..., bool]) -> str:
+def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
     """The mode that would fit."""
-    if place.backend == "reference" and fits(replace(place, backend="numba")):
+    if machine.backend == "reference" and fits(replace(machine, backend="numba")):
         return "use backend 'numba', which lists no pairs"
-    halved = replace(place, precision="float32")
-    single = (place.precision or "float32") if place.backend == "triton" else place.precision
-    if place.backend != "reference" and single != "float32" and fits(halved):
+    halved = replace(machine, precision="float32")
+    single = (machine.precision or "float32") if machine.backend == "triton" else machine.precision
+    if machine.backend != "reference" and single != "float32" and fits(halved):
         return "use precision 'float32'"
-    fewer = next((count for count in range(runs - 1, 0, -1) if fits(place, count)), 0)
+    fewer = next((count for count in range(runs - 1, 0, -1) if fits(machine, count)), 0)
     if fewer:
         return f"train {fewer} at a time"
-    if place.backend == "triton" and fits(Place("cpu", "numba", place.threads)):
+    if machine.backend == "triton" and fits(Machine("cpu", "numba", machine.threads)):
         return "use device 'cpu'"
-    if place.backend != "sampled" and fits(replace(place, backend="sampled")):
+    if machine.backend != "sampled" and fits(replace(machine, backend="sampled")):
         return "use backend 'sampled'"
     if processes_here() > 1:
         return "start fewer processes on this machine"
@@ -95,8 +95,8 @@ def free_bytes() -> int | None:
     return min(known) if known else None
 
 
-def _free_on(place: torch.device) -> int | None:
-    return int(torch.cuda.mem_get_info(place)[0]) if place.type == "cuda" else None
+def _free_on(machine: torch.device) -> int | None:
+    return int(torch.cuda.mem_get_info(machine)[0]) if machine.type == "cuda" else None
 
 
 def _from_meminfo() -> int | None:

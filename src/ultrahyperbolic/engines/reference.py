@@ -22,9 +22,9 @@ from .base import (
     EngineKind,
     Evaluation,
     Floats,
+    Machine,
     Memory,
     OnHost,
-    Place,
     Problem,
     RunSpec,
     batch_bytes,
@@ -198,13 +198,13 @@ class ReferenceKind:
 
     name: Backend = "reference"
 
-    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+    def unfit(self, problem: Problem | None, machine: Machine) -> str | None:
         """It is float64, and knows every manifold."""
-        if place.precision == "float32":
+        if machine.precision == "float32":
             return "precision 'float32' is of the backends numba and triton: the reference is float64"
         return None
 
-    def memory(self, problem: Problem, place: Place) -> Memory:
+    def memory(self, problem: Problem, machine: Machine) -> Memory:
         """All pairs, and what autograd keeps of them; runs are computed one after the other."""
         n = problem.pairs.n_nodes
         pairs = n * (n - 1) // 2
@@ -216,9 +216,9 @@ class ReferenceKind:
             tables = 8 * (_NODE_TABLES * n * (int(degrees.max()) + 1) + _NODE_VALUES * pairs)
         return Memory(batch_bytes(problem) + _PAIR * pairs + 2 * n * n + values + tables)
 
-    def make(self, problem: Problem, place: Place) -> Engine:
+    def make(self, problem: Problem, machine: Machine) -> Engine:
         """The engine."""
-        return ReferenceEngine(*problem, device=place.torch_device)
+        return ReferenceEngine(*problem, device=machine.torch_device)
 
 
 KIND: EngineKind = ReferenceKind()

@@ -11,7 +11,7 @@ import torch
 from ..checks import check_count
 from ..objective.ranking import MAX_NODES
 from . import reference, sampled
-from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, EngineKind, Place, Problem
+from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, EngineKind, Machine, Problem
 from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
 from .numba import kind as numba_kind
 from .triton import kind as triton_kind
@@ -30,47 +30,47 @@ class SlowEngine(UserWarning):
     """Said once where torch computes a training, because nothing faster can."""
 
 
-def make_engine(problem: Problem, place: Place, *, exact_end: bool = False) -> Engine:
+def make_engine(problem: Problem, machine: Machine, *, exact_end: bool = False) -> Engine:
     """The engine for a problem where it was asked for; ``ValueError``, with the reason, where there is none.
 
     With ``exact_end``, one that draws samples evaluates all pairs nevertheless, where there are not too many. Several
     processes call this together, and each gets its engine.
     """
     group = communicator()
-    engine = group.made(lambda: _made(problem, place, group, exact_end=exact_end))
+    engine = group.made(lambda: _made(problem, machine, group, exact_end=exact_end))
     if group.size > 1 and torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
         check_same(group, {"device": torch.cuda.get_device_name()})
     return engine
 
 
-def _made(problem: Problem, place: Place, group: Communicator, *, exact_end: bool) -> Engine:
-    place = settle(place, problem.pairs.n_nodes, problem)
+def _made(problem: Problem, machine: Machine, group: Communicator, *, exact_end: bool) -> Engine:
+    machine = resolve(machine, problem.pairs.n_nodes, problem)
     if group.size > 1:
-        check_processes(problem, place)
-        place = replace(place, device=own_device(place.torch_device), threads=place.threads or 1)
-    if place.backend == "numba":
-        return numba_kind.KIND.make(problem, place, group)
-    if place.backend != "sampled":
-        return kind_of(place.backend).make(problem, place)
-    last = exact_place(place, problem) if exact_end else None
+        check_processes(problem, machine)
+        machine = replace(machine, device=own_device(machine.torch_device), threads=machine.threads or 1)
+    if machine.backend == "numba":
+        return numba_kind.KIND.make(problem, machine, group)
+    if machine.backend != "sampled":
+        return kind_of(machine.backend).make(problem, machine)
+    last = exact_machine(machine, problem) if exact_end else None
     if last is None:
-        return sampled.KIND.make(problem, place, group)
+        return sampled.KIND.make(problem, machine, group)
     if last.backend == "numba" and numba_kind.KIND.unfit_together(problem, group.size) is None:
-        return sampled.KIND.make(problem, place, group, numba_kind.KIND.make(problem, last, group))
-    return sampled.KIND.make(problem, place, group, kind_of(last.backend).make(problem, last))
+        return sampled.KIND.make(problem, machine, group, numba_kind.KIND.make(problem, last, group))
+    return sampled.KIND.make(problem, machine, group, kind_of(last.backend).make(problem, last))
 
 
-def check_processes(problem: Problem, place: Place) -> None:
-    """Raise `ProcessesError` where the processes that there are cannot compute a problem at a settled place."""
+def check_processes(problem: Problem, machine: Machine) -> None:
+    """Raise `ProcessesError` where the processes that there are cannot compute a problem on a resolved machine."""
     size = communicator().size
     if size == 1:
         return
-    if place.backend not in ("numba", "sampled"):
+    if machine.backend not in ("numba", "sampled"):
         raise ProcessesError(
-            f"backend {place.backend!r} computes in one process: start it without torchrun, or use backend "
+            f"backend {machine.backend!r} computes in one process: start it without torchrun, or use backend "
             "'sampled' or device 'cpu'"
         )
-    why = numba_kind.KIND.unfit_together(problem, size) if place.backend == "numba" else None
+    why = numba_kind.KIND.unfit_together(problem, size) if machine.backend == "numba" else None
     if why is not None:
         raise ProcessesError(why)
 
@@ -80,61 +80,61 @@ def ends_exactly(n_nodes: int) -> bool:
     return n_nodes <= EXACT_NODES
 
 
-def exact_place(place: Place, problem: Problem) -> Place | None:
-    """The place of the engine that looks at all pairs where a training by samples ends; None for too many pairs."""
+def exact_machine(machine: Machine, problem: Problem) -> Machine | None:
+    """The machine of the engine that looks at all pairs where a training by samples ends; None for too many pairs."""
     n = problem.pairs.n_nodes
     if not ends_exactly(n):
         return None
     try:
-        found = _of_all_pairs(place, problem, tell=False)
+        found = _of_all_pairs(machine, problem, tell=False)
     except ValueError:  # the reference is float64, whatever the precision of samples
-        found = _of_all_pairs(replace(place, precision=None), problem, tell=False)
+        found = _of_all_pairs(replace(machine, precision=None), problem, tell=False)
     return None if found.backend == "reference" and n > MAX_NODES else found
 
 
-def settle(place: Place, n_nodes: int, problem: Problem | None = None) -> Place:
-    """The place with the backend and the device that are used; raise ``ValueError`` for what cannot be.
+def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> Machine:
+    """The machine with the backend and the device that are used; raise ``ValueError`` for what cannot be.
 
     Without a problem, one whose manifolds every engine knows is taken for granted.
     """
-    if place.backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {place.backend!r}")
-    if place.precision is not None and place.precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {place.precision!r}")
-    if place.threads is not None:
-        place = replace(place, threads=check_count("threads", place.threads, 1))
-    place = replace(place, device=_device(place, n_nodes))
-    if place.backend != "auto":
-        unfit = kind_of(place.backend).unfit(problem, place)
+    if machine.backend not in BACKENDS:
+        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {machine.backend!r}")
+    if machine.precision is not None and machine.precision not in PRECISIONS:
+        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {machine.precision!r}")
+    if machine.threads is not None:
+        machine = replace(machine, threads=check_count("threads", machine.threads, 1))
+    machine = replace(machine, device=_device(machine, n_nodes))
+    if machine.backend != "auto":
+        unfit = kind_of(machine.backend).unfit(problem, machine)
         if unfit is not None:
             raise ValueError(unfit)
-        return place
-    found = _of_all_pairs(place, problem, tell=n_nodes <= EXACT_NODES)
+        return machine
+    found = _of_all_pairs(machine, problem, tell=n_nodes <= EXACT_NODES)
     # Parts of the pairs are for compiled loops: torch draws ties, too.
-    if found.backend == "reference" and n_nodes > EXACT_NODES and sampled.KIND.unfit(problem, place) is None:
-        return replace(place, backend="sampled")
+    if found.backend == "reference" and n_nodes > EXACT_NODES and sampled.KIND.unfit(problem, machine) is None:
+        return replace(machine, backend="sampled")
     return found
 
 
-def _of_all_pairs(place: Place, problem: Problem | None, *, tell: bool = True) -> Place:
-    """The place with the fastest engine there that looks at all pairs, or at parts of them."""
+def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = True) -> Machine:
+    """The machine with the fastest engine there that looks at all pairs, or at parts of them."""
     why: list[str] = []
     for kind in KINDS:
-        unfit = kind.unfit(problem, place)
+        unfit = kind.unfit(problem, machine)
         if unfit is None:
             if kind.name == "reference" and tell:
-                _tell(place, why)
-            return replace(place, backend=kind.name)
+                _tell(machine, why)
+            return replace(machine, backend=kind.name)
         why.append(unfit)
     raise ValueError(why[-1])
 
 
-def others_met(place: Place, n_nodes: int) -> int:
-    """How many others each of so many nodes meets in an iteration of descent at a settled place, about.
+def others_met(machine: Machine, n_nodes: int) -> int:
+    """How many others each of so many nodes meets in an iteration of descent on a resolved machine, about.
 
     The fewer, the quicker and the noisier. To a GPU all pairs of a small graph are no effort.
     """
-    return max(MEETS, _PAIRS_ON_CUDA // n_nodes) if place.backend == "triton" else MEETS
+    return max(MEETS, _PAIRS_ON_CUDA // n_nodes) if machine.backend == "triton" else MEETS
 
 
 def kind_of(backend: Backend) -> EngineKind:
@@ -167,18 +167,18 @@ def find_device(device: str | torch.device) -> torch.device:
     return found
 
 
-def _device(place: Place, n_nodes: int) -> torch.device:
-    if place.device is not None:
-        return find_device(place.device)
-    large = place.backend in ("auto", "sampled") and n_nodes >= _CUDA_NODES
-    compiled = place.backend == "sampled" or find_spec("triton") is not None
-    cuda = place.backend == "triton" or (large and compiled and torch.cuda.is_available())
+def _device(machine: Machine, n_nodes: int) -> torch.device:
+    if machine.device is not None:
+        return find_device(machine.device)
+    large = machine.backend in ("auto", "sampled") and n_nodes >= _CUDA_NODES
+    compiled = machine.backend == "sampled" or find_spec("triton") is not None
+    cuda = machine.backend == "triton" or (large and compiled and torch.cuda.is_available())
     return torch.device("cuda" if cuda else "cpu")
 
 
-def _tell(place: Place, why: list[str]) -> None:
+def _tell(machine: Machine, why: list[str]) -> None:
     """Say once why the training is slow."""
-    found = place.torch_device.type
+    found = machine.torch_device.type
     fast = {"cuda": why[0], "cpu": why[1]}.get(found, f"there is no kernel for {found}")
     if fast not in _told:
         _told.add(fast)

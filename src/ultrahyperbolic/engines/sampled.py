@@ -33,9 +33,9 @@ from .base import (
     Engine,
     Evaluation,
     Floats,
+    Machine,
     Memory,
     OnHost,
-    Place,
     Precision,
     Problem,
     RunSpec,
@@ -64,9 +64,9 @@ def default_sizes(n_edges: int, device: torch.device) -> SampleSizes:
     return SampleSizes(max(1, min(n_edges, _TIES if device.type == "cpu" else _TIES_ELSEWHERE)))
 
 
-def precision_of(place: Place) -> Precision:
-    """Of the pairs of a batch, at a place that is settled."""
-    return place.precision or ("float64" if place.torch_device.type == "cpu" else "float32")
+def precision_of(machine: Machine) -> Precision:
+    """Of the pairs of a batch, on a resolved machine."""
+    return machine.precision or ("float64" if machine.torch_device.type == "cpu" else "float32")
 
 
 class _Run(NamedTuple):
@@ -286,30 +286,35 @@ class SampledKind:
 
     name: Backend = "sampled"
 
-    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+    def unfit(self, problem: Problem | None, machine: Machine) -> str | None:
         """It knows the spaces of compiled loops, and no pairs but those it draws."""
         if problem is not None and problem.stop_when_ordered:
             return "backend 'sampled' does not look at all pairs, as stop='ordered' needs"
         return unknown_space(problem)
 
-    def memory(self, problem: Problem, place: Place) -> Memory:
+    def memory(self, problem: Problem, machine: Machine) -> Memory:
         """The ties and their neighbours, what is drawn, and a few blocks of pairs."""
-        device, m = place.torch_device, problem.pairs.n_edges
+        device, m = machine.torch_device, problem.pairs.n_edges
         sizes = [spec.sample or default_sizes(m, device) for spec in problem.specs]
         most = max((min(size.ties, m) for size in sizes), default=0)
         nodes = any(spec.scope == "node" for spec in problem.specs)
-        blocks = (place.threads or usable_threads()) if device.type == "cpu" else 1
+        blocks = (machine.threads or usable_threads()) if device.type == "cpu" else 1
         own = _TIE * m + _DRAWN * most * (1 + 4 * nodes) + _PAIR * at_once(device) * blocks + _NODE_TIE * m * nodes
         if device.type == "cpu":
             return Memory(batch_bytes(problem) + own)
         return Memory(batch_bytes(problem), own + 8 * problem.pairs.n_nodes * 6 * max(problem.widths))
 
     def make(
-        self, problem: Problem, place: Place, group: Communicator | None = None, evaluate_with: Engine | None = None
+        self, problem: Problem, machine: Machine, group: Communicator | None = None, evaluate_with: Engine | None = None
     ) -> Engine:
         """The engine."""
         return SampledEngine(
-            *problem, place.torch_device, place.threads, precision_of(place), group or Communicator(), evaluate_with
+            *problem,
+            machine.torch_device,
+            machine.threads,
+            precision_of(machine),
+            group or Communicator(),
+            evaluate_with,
         )
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from typing import Literal, get_args
+from typing import get_args
 
-Dissimilarity = Literal["geodesic", "smoothed", "broken", "cone-rule", "extrinsic", "distance"]
-"""D_γ (Eq. 9), D_γ smoothed on the light cone, the broken geodesic, the authors' rule near the cone, the extrinsic
-distance (Eq. 4), and the length of the geodesic (Eq. 8)."""
+from ..options import Dissimilarity as Dissimilarity
+
 DISSIMILARITIES: tuple[Dissimilarity, ...] = get_args(Dissimilarity)
 # What versions up to 0.2 called them.
 _FORMER: dict[str, Dissimilarity] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -14,9 +14,9 @@ from torch import Tensor
 
 from ..checks import check_choice, check_positive
 from ..graph import Graph
+from ..options import Scope as Scope
 
 PairFunction = Callable[[Tensor, Tensor], Tensor]
-Scope = Literal["graph", "node"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
 # Beyond this many nodes no array of all pairs is made.

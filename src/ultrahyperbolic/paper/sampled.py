@@ -12,7 +12,7 @@ from torch import Tensor
 from ..checks import check_count
 from ..embedding import Embedding
 from ..embedding.record import Result, RunRecord, Timing
-from ..engines.base import BatchState, Place, RunSpec
+from ..engines.base import BatchState, Machine, RunSpec
 from ..engines.guard import guard
 from ..engines.reference import ReferenceEngine, pair_function
 from ..engines.registry import find_device
@@ -88,7 +88,7 @@ def sampled_loss(
 def embed_sampled(
     graph: Graph,
     config: TrainingConfig,
-    place: Place,
+    place: Machine,
     *,
     quiet: bool = False,
     callback: Callable[[Progress[BatchState]], object],

@@ -9,7 +9,7 @@ from typing import Required, TypedDict, Unpack
 
 from .. import datasets
 from ..embedding import Embedding
-from ..engines.base import Place
+from ..engines.base import Machine
 from ..graph import Graph
 from ..training.presets import COAUTHOR_DIFFERENCES
 from ..training.train import embed_many
@@ -73,7 +73,7 @@ def reproduce_table(
     ]
     train = _exact if loss == "exact" else _sampled
     output.mkdir(parents=True, exist_ok=True)
-    for batch, embeddings in train(graph, jobs, table.title, quiet, Place(device, threads=threads)):
+    for batch, embeddings in train(graph, jobs, table.title, quiet, Machine(device, threads=threads)):
         for job, embedding in zip(batch, embeddings, strict=True):
             results.add(job, embedding)
         names = write(output, results)
@@ -82,7 +82,7 @@ def reproduce_table(
     return results.figures()
 
 
-def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Place) -> Batches:
+def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Machine) -> Batches:
     """The steps of a geometry at a time."""
     for (geometry, seed), group in groupby(jobs, key=lambda job: (job.geometry, job.config.seed)):
         batch = list(group)
@@ -92,7 +92,7 @@ def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Pl
         yield batch, embeddings
 
 
-def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Place) -> Batches:
+def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Machine) -> Batches:
     """A training at a time: each takes hours."""
     for job in jobs:
         name = f"{title}, {job.geometry.label}, step {job.rung[0]:g}, seed {job.config.seed}"

@@ -11,8 +11,8 @@ from pathlib import Path
 import torch
 
 from .. import datasets
-from ..engines.base import Backend, BatchState, Engine, Optimizer, Place
-from ..engines.registry import make_engine, settle
+from ..engines.base import Backend, BatchState, Engine, Machine, Optimizer
+from ..engines.registry import make_engine, resolve
 from ..files import replace_file
 from ..graph import Graph, GraphError
 from ..pairs import usable_threads
@@ -66,7 +66,7 @@ def _club(figures: Figures, repeats: int) -> list[str]:
     for way, name in ways:
         config = configured(settings(weighted=True, q=1), p=3, q=1, optimizer=way)
         for suffix, (backend, iterations, times) in backends.items():
-            engine = make_engine(problem_of(graph, [config]), Place(backend=backend, threads=1))
+            engine = make_engine(problem_of(graph, [config]), Machine(backend=backend, threads=1))
             found = min(_seconds(engine, graph, config, iterations) for _ in range(times))
             figures[f"{name}{suffix}_seconds"] = found * ITERATIONS / iterations
     figures["phi_over_chi"] = figures["phi_seconds"] / figures["chi_seconds"]
@@ -102,10 +102,10 @@ def _coauthors(figures: Figures) -> list[str]:
         figures[key] = _seconds(engine, graph, config, iterations) * ITERATIONS / iterations
         rows.append((label if iterations == ITERATIONS else f"{label} (from {iterations})", figures[key]))
 
-    backend = settle(Place("cpu"), graph.n_nodes).backend
+    backend = resolve(Machine("cpu"), graph.n_nodes).backend
     add(
         "nips_exact_cpu_seconds", f"the exact loss, {backend}, {usable_threads()} threads",
-        make_engine(problem, Place("cpu")), _NIPS_ITERATIONS,
+        make_engine(problem, Machine("cpu")), _NIPS_ITERATIONS,
     )  # fmt: skip
     place = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     where = torch.cuda.get_device_name(place) if place.type == "cuda" else f"{usable_threads()} threads"
@@ -113,7 +113,7 @@ def _coauthors(figures: Figures) -> list[str]:
         add(
             "nips_exact_cuda_seconds",
             f"the exact loss, {where}",
-            make_engine(problem, Place("cuda")),
+            make_engine(problem, Machine("cuda")),
             ITERATIONS,
         )
     sampled = SampledEngine(problem.pairs, problem.specs, device=place, seeds=[config.seed])

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engines.base import BatchState, Engine, Floats, Place, Problem
+from ..engines.base import BatchState, Engine, Floats, Machine, Problem
 from ..engines.communicator import communicator
 from ..engines.guard import guard
 from ..engines.registry import make_engine
@@ -31,14 +31,14 @@ class Batch:
 
     problem: Problem
     configs: Sequence[TrainingConfig]
-    place: Place
+    machine: Machine
     start: BatchState
     time_limit: float | None
     checkpoint: Checkpoint[BatchState] | None
 
     def __call__(self, callbacks: Sequence[Callback[BatchState]] = (), asked: Callable[[], bool] = bool) -> Computed:
         """Train them."""
-        engine = make_engine(self.problem, self.place, exact_end=self.configs[0].finish > 0.0)
+        engine = make_engine(self.problem, self.machine, exact_end=self.configs[0].finish > 0.0)
         try:
             return self._trained(engine, callbacks, asked)
         finally:
@@ -67,7 +67,7 @@ class Batch:
             time_limit=self.time_limit,
             losses_so_far=before_that,
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
-            share=partial(_decided, state, self.place),
+            share=partial(_decided, state, self.machine),
         )
         # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
         after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
@@ -97,12 +97,12 @@ class Computed(NamedTuple):
     """Its name."""
 
 
-def _decided(state: BatchState, place: Place, decision: Decision) -> Decision:
+def _decided(state: BatchState, machine: Machine, decision: Decision) -> Decision:
     """What the first process has decided, where all stand at the same points; on CUDA their last digits may differ."""
     group, every = communicator(), max(1, state.points.shape[1] // _LOOKED_AT)
     if group.size == 1:
         return decision
-    here = zlib.crc32(state.points[:, ::every].tobytes()) if place.torch_device.type == "cpu" else 0
+    here = zlib.crc32(state.points[:, ::every].tobytes()) if machine.torch_device.type == "cpu" else 0
     decision, there = group.share((decision, here))
     if here != there:
         raise RuntimeError("this process has come to other points than the first: use machines of one kind")

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, Unpack, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity, check_dissimilarity, current_name
 from ..graph import Graph
 from ..objective import SCOPES, Scope
+from ..options import Stop as Stop
 from ..rounding import geometric
 from .start import SpectralStart, near_pole
 
-Stop = Literal["converged", "iterations", "ordered"]
 STOPS: tuple[Stop, ...] = get_args(Stop)
 Start = Literal["spectral", "pole", "given"]
 Moves = Literal["absolute", "spread"]
@@ -31,37 +31,8 @@ STARTS: tuple[Start, ...] = get_args(Start)
 _HELD = 8
 
 
-class Settings(TypedDict, total=False):
-    """Settings of a training, those that are given: what they mean is said of `TrainingConfig`."""
-
-    p: int | None
-    q: int | None
-    beta: float
-    flat: int | None
-    seed: int
-    preset: str | None
-    optimizer: Optimizer
-    iterations: int
-    temperature: tuple[float, float]
-    dissimilarity: Dissimilarity
-    epsilon: tuple[float, float]
-    step: float
-    max_step: tuple[float, float] | None
-    drop_below: float | None
-    drop_factor: float
-    best_every: int
-    keep: Keep
-    start: Start
-    scale: float
-    perturb_first: bool
-    stop: Stop
-    step_back: bool
-    moves: Moves
-    finish: float
-    parts: int
-    scope: Scope
-    popularity: bool
-    product: str | None
+Settings = dict[str, Any]
+"""Fields of `TrainingConfig`: those that are given."""
 
 
 @dataclass(frozen=True)
@@ -257,7 +228,7 @@ def located_in(geometry: Geometry) -> Settings:
     return {"p": geometry.p, "q": geometry.q, "flat": geometry.flat, "beta": geometry.beta}
 
 
-def configured(settings: Settings, **more: Unpack[Settings]) -> TrainingConfig:
+def configured(settings: Settings, **more: Any) -> TrainingConfig:
     """A training with the settings of a recipe and others, which win."""
     both = settings.copy()
     both.update(more)

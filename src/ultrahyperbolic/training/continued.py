@@ -10,7 +10,7 @@ import numpy as np
 
 from ..embedding import Embedding
 from ..engines.base import Floats
-from ..geometry import Geometry, Product
+from ..geometry import Geometry
 from ..graph import Graph
 from .config import TrainingConfig
 from .place import NewNodes, place_nodes
@@ -31,33 +31,13 @@ def earlier(source: object) -> Embedding:
     raise TypeError(f"continue_from must be an Embedding or the folder of one, got {type(source).__name__}")
 
 
-def continued_geometry(
-    old: Embedding,
-    p: int | None = None,
-    q: int | None = None,
-    dim: int | None = None,
-    *,
-    flat: bool = False,
-    beta: float | None = None,
-    product: str | Product | None = None,
-) -> Geometry:
-    """That of the earlier embedding; ``ValueError`` where something else was asked for."""
-    if product is not None:
-        raise ValueError(f"the earlier embedding is on {old.manifold}: leave product out, or embed anew")
-    geometry = old.geometry
-    if geometry is None:
+def earlier_geometry(old: Embedding) -> Geometry:
+    """Where an embedding lives; ``ValueError`` where a training cannot continue there."""
+    if old.geometry is None:
         raise ValueError(
             f"the earlier embedding is on {old.manifold}, and a training can only continue in one geometry"
         )
-    asked = {"p": p, "q": q, "dim": dim, "flat": flat or None, "beta": beta}
-    has = {"p": geometry.p, "q": geometry.q, "dim": geometry.dim, "flat": geometry.is_flat, "beta": geometry.beta}
-    for name, value in asked.items():
-        if value is not None and value != has[name]:
-            raise ValueError(
-                f"the earlier embedding is on {geometry}, and {name} = {value} is another geometry: "
-                "leave the geometry out, or embed anew"
-            )
-    return geometry
+    return old.geometry
 
 
 def gently(config: TrainingConfig) -> TrainingConfig:

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal, get_args
+from typing import get_args
 
 from ..checks import check_choice
 from ..engines.base import MEETS
 from ..geometry import Geometry
 from ..graph import Graph
+from ..options import GivenGoal as GivenGoal
+from ..options import Goal as Goal
 from ..rounding import power
 from .config import Settings, TrainingConfig
 
-Goal = Literal["balanced", "hierarchy", "neighbours", "ties"]
 GOALS: tuple[Goal, ...] = get_args(Goal)
-GivenGoal = Goal | Literal["neighbors"]
-"""As users may spell it."""
 
 # Moves are bounded by a share of the spread of the points: the mean degree over this, and at most all of it. With few
 # neighbours a point is pulled about by each of them, and has to be slow.

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..engines.base import BatchState, Place, Problem
+from ..engines.base import BatchState, Machine, Problem
 from ..engines.communicator import communicator
 from ..engines.registry import make_engine
 from ..graph import Graph
@@ -30,11 +30,11 @@ class Pace:
     """For an evaluation of all pairs."""
 
     @classmethod
-    def of(cls, graph: Graph, configs: Sequence[TrainingConfig], place: Place) -> Pace:
+    def of(cls, graph: Graph, configs: Sequence[TrainingConfig], machine: Machine) -> Pace:
         """Measured on points near the pole; what is compiled is compiled before the clock runs."""
         state = BatchState.start([replace(config, start="pole").starting_points(graph) for config in configs])
         timed, exact_end = min(_TIMED, configs[0].descents - 1), configs[0].finish > 0.0
-        trial = partial(_timed, problem_of(graph, configs), place, state, timed, exact_end=exact_end)
+        trial = partial(_timed, problem_of(graph, configs), machine, state, timed, exact_end=exact_end)
         return cls(*communicator().perform(trial))
 
     def expected(self, config: TrainingConfig) -> float:
@@ -51,9 +51,11 @@ class Pace:
         return replace(config, iterations=min(config.iterations, max(_FEWEST, fewer)))
 
 
-def _timed(problem: Problem, place: Place, state: BatchState, timed: int, *, exact_end: bool) -> tuple[float, float]:
+def _timed(
+    problem: Problem, machine: Machine, state: BatchState, timed: int, *, exact_end: bool
+) -> tuple[float, float]:
     """Seconds of an iteration of descent, and of an evaluation."""
-    engine = make_engine(problem, place, exact_end=exact_end)
+    engine = make_engine(problem, machine, exact_end=exact_end)
     try:
         engine.evaluate(state)
         evaluation = _seconds(lambda: engine.evaluate(state))

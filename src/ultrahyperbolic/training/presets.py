@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from typing import get_args
 
+from ..options import Preset as Preset
 from .config import Settings
 
-Preset = Literal["paper", "paper-text"]
 PRESETS: tuple[Preset, ...] = get_args(Preset)
 
 # What the text says beside what the scripts did; the scripts made the tables.

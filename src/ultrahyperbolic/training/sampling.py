@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..engines.base import Place
+from ..engines.base import Machine
 from ..engines.registry import ends_exactly
 from ..engines.sampled import default_sizes
 from ..graph import Graph
@@ -16,25 +16,25 @@ from .method import Goal, default_iterations, recipe
 _MOST_TIMES = 4.0
 
 
-def moved_share(graph: Graph, place: Place) -> float:
-    """The share of the points that an iteration moves, about, at a place that is settled."""
-    ends = 2 * default_sizes(graph.n_edges, place.torch_device).ties
+def moved_share(graph: Graph, machine: Machine) -> float:
+    """The share of the points that an iteration moves, about, on a resolved machine."""
+    ends = 2 * default_sizes(graph.n_edges, machine.torch_device).ties
     return min(1.0, ends / graph.n_nodes)
 
 
-def usual_iterations(graph: Graph, place: Place) -> int:
-    """How many iterations there are at most at a place that is settled, where nothing is said."""
-    times = min(_MOST_TIMES, 1.0 / moved_share(graph, place)) if place.backend == "sampled" else 1.0
+def usual_iterations(graph: Graph, machine: Machine) -> int:
+    """How many iterations there are at most on a resolved machine, where nothing is said."""
+    times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine)) if machine.backend == "sampled" else 1.0
     return round(default_iterations(graph) * times)
 
 
 def sampled_recipe(
-    config: TrainingConfig, graph: Graph, goal: Goal, place: Place, *, popularity: bool | None = None
+    config: TrainingConfig, graph: Graph, goal: Goal, machine: Machine, *, popularity: bool | None = None
 ) -> TrainingConfig:
     """The training of a graph by samples, in the geometry of ``config`` and with its iterations.
 
     Where there are not too many nodes it ends by all pairs. The loss of a batch is too noisy to take steps back by.
     """
-    moved = moved_share(graph, place)
+    moved = moved_share(graph, machine)
     made = recipe(config, graph, goal, everywhere=True, popularity=popularity, moved=moved)
     return replace(made, step_back=False, finish=made.finish if ends_exactly(graph.n_nodes) else 0.0)

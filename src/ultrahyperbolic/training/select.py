@@ -11,28 +11,27 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, Unpack
 
 import numpy as np
 import torch
 
 from ..checks import check_count, is_number
-from ..engines.base import Backend, Place, Precision
 from ..evaluation import SAMPLED_NODES, HeldOut, TriadicClosure, hold_out_edges, link_prediction, triadic_closure
 from ..evaluation.closure import sampled_closure
 from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..objective import RankedPairs
+from ..options import By, Compared, complete
 from ..progress import bar
+from .config import Settings
+from .execution import Execution
 from .goals import score
 from .inputs import Weight, find_graph
-from .method import GivenGoal, as_goal
-from .overrides import Overrides
-from .plan import Execution, Plan
+from .plan import Plan
 from .sampling import usual_iterations
-from .selection import By, Row, Selection
+from .selection import Row, Selection
 from .start import SpectralStart
 from .train import with_pair_measures
 from .where import Choice
@@ -47,31 +46,16 @@ _SEEDS: dict[By, int] = {"graph": 1, "links": 5}
 _NEGATIVES = 1_000_000
 
 
-class EmbedOptions(TypedDict, total=False):
-    """The options of `embed` that a comparison takes, too."""
-
-    beta: float
-    quiet: bool
-    weight: Weight | None
-    device: str | torch.device | None
-    backend: Backend
-    threads: int | None
-    precision: Precision | None
-    time_limit: float | None
-
-
 def select(
     graph: object,
     *,
     dim: int | Sequence[int] = 4,
-    goal: GivenGoal = "balanced",
-    by: By = "graph",
     seeds: int | None = None,
     iterations: int | None = None,
     held_out: float = 0.1,
-    popularity: bool | None = None,
-    seed: int = 0,
-    **options: Unpack[EmbedOptions],
+    quiet: bool = False,
+    weight: Weight | None = None,
+    **options: Unpack[Compared],
 ) -> Selection:
     """Compare flat space and every signature from hyperbolic to spherical on a graph.
 
@@ -84,11 +68,6 @@ def select(
     dim : int or several
         Dimension of the manifolds. On the graph itself more dimensions nearly always do better: to compare dimensions,
         hold out edges.
-    goal : "balanced", "hierarchy", "neighbours" or "ties"
-        What the embedding is for: see `ultrahyperbolic.training.goals.score`.
-    by : "graph" or "links"
-        Judge by how well the goal is met on the graph itself, or by how often an edge that was held out is closer than
-        a pair without one.
     seeds : int, optional
         How many starts, of seeds ``seed``, ``seed + 1``, …: by default 1, or 5 for ``"links"``. With 2 or more,
         differences to the winner have a standard error.
@@ -97,13 +76,12 @@ def select(
         the last a sixth.
     held_out : float
         Share of the edges held out for ``"links"``, others for each seed.
-    popularity : bool, optional
-        Whether nodes have a popularity, as for `embed`.
-    seed : int
-        The first seed.
+    quiet, weight
+        As for `embed`.
     options
-        ``weight``, ``beta``, ``quiet``, ``device``, ``backend``, ``threads``, ``precision`` and ``time_limit``, as for
-        `embed`. With a limit trainings are shorter, and further seeds and the second round may be left out.
+        ``goal``, ``by``, ``seed``, ``beta``, ``popularity``, ``device``, ``backend``, ``threads``, ``precision`` and
+        ``time_limit``, as for `embed`. With a limit trainings are shorter, and further seeds and the second round may
+        be left out.
 
     Returns
     -------
@@ -116,11 +94,14 @@ def select(
     >>> len(found.rows), sorted(found.prior)
     (4, ['diameter', 'gromov_delta', 'open_wedges', 'relative_delta', 'time_inertia', 'transitivity'])
     """
-    beta, quiet = options.pop("beta", -1.0), options.pop("quiet", False)
-    limit, data = options.pop("time_limit", None), find_graph(graph, options.pop("weight", None), quiet=quiet)
-    place = Place(**options)  # type: ignore[misc]  # those four are taken out
-    overrides = Overrides(iterations=iterations, popularity=popularity)
-    plan = Plan(Choice.of(dim, beta), overrides, seed, None, limit, place, as_goal(goal), by)
+    if other := sorted(set(options) - set(Compared.__annotations__)):
+        raise TypeError(
+            f"select has no option {other[0]!r}; beside its own it takes {', '.join(Compared.__annotations__)}"
+        )
+    data = find_graph(graph, weight, quiet=quiet)
+    beta = options.get("beta")
+    asked = complete({**options, "iterations": iterations})
+    plan, limit = Plan(Choice.of(dim, -1.0 if beta is None else beta), asked), asked["time_limit"]
     return _Comparison(Execution(plan, data, quiet=quiet), limit, seeds, held_out).run()
 
 
@@ -144,11 +125,11 @@ class _Comparison:
         self, execution: Execution, time_limit: float | None, seeds: int | None = None, held_out: float = 0.1
     ) -> None:
         plan, graph = execution.asked, execution.graph
-        count = _SEEDS[plan.by] if seeds is None else check_count("seeds", seeds, 1)
+        count = _SEEDS[plan.asked["by"]] if seeds is None else check_count("seeds", seeds, 1)
         if not (is_number(held_out) and 0.0 < held_out < 1.0):
             raise ValueError(f"held_out must be a share between 0 and 1, got {held_out!r}")
         self.plan, self.graph, self.quiet, self.time_limit = plan, graph, execution.quiet, time_limit
-        length = plan.overrides.iterations or usual_iterations(graph, execution.plan.place)
+        length = plan.asked["iterations"] or usual_iterations(graph, execution.machine)
         self.lengths = [max(1, length // part) for part in _ROUNDS]
         self.starts = [(execution.configs[0].seed + k) % 2**63 for k in range(count)]
         self.geometries = [config.geometry for config in execution.configs]
@@ -157,7 +138,7 @@ class _Comparison:
 
     def _splits(self, held_out: float) -> list[HeldOut | None]:
         """What is held out for each start; ``ValueError`` where nothing can be."""
-        if self.plan.by == "graph":
+        if self.plan.asked["by"] == "graph":
             return [None] * len(self.starts)
         if self.graph.n_edges < _FEWEST_EDGES:
             raise ValueError(
@@ -200,28 +181,21 @@ class _Comparison:
                 rounds.append(found)
                 alive.sort(key=lambda geometry: _worst_last(rounds[-1][geometry]))
         rows = _ranked(alive + dropped, rounds)
-        return Selection(rows, _near(rows), hints, time.monotonic() - self.began, self.plan.goal, self.plan.by)
+        return Selection(rows, _near(rows), hints, time.monotonic() - self.began, self.plan.goal, self.plan.asked["by"])
 
     def _train(self, rows: dict[Geometry, Row], length: int, start: int, split: HeldOut | None, seconds: float) -> None:
         """Train and measure each geometry within some seconds, and write down how it did."""
         graph = self.graph if split is None else split.graph
         # How long it takes to measure is not known the first time: half of the time is kept for it, and never more.
         limit = None if self.time_limit is None else max(seconds - min(self.measuring * len(rows), seconds / 2), 1e-3)
-        asked = replace(
-            self.plan,
-            where=Choice(tuple(rows)),
-            overrides=Overrides(iterations=length, popularity=self.plan.overrides.popularity),
-            seed=start,
-            preset=None,
-            time_limit=limit,
-            seeds=1,
-        )
-        execution = Execution(asked, graph)
+        kept: Settings = {name: value for name, value in self.plan.asked.items() if name in Compared.__annotations__}
+        asked = complete({**kept, "iterations": length, "seed": start, "time_limit": limit})
+        execution = Execution(Plan(Choice(tuple(rows)), asked), graph)
         try:
             embeddings = execution.train_all()
         except Interrupted:
             raise KeyboardInterrupt from None  # half a comparison is none
-        device, began = execution.plan.place.torch_device, time.monotonic()
+        device, began = execution.machine.torch_device, time.monotonic()
         for row, config, embedding in zip(rows.values(), execution.configs, embeddings, strict=True):
             result = embedding.record.result
             performed = result.iterations if embedding.record.unfinished and result is not None else config.iterations

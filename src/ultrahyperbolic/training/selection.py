@@ -6,16 +6,16 @@ import math
 from dataclasses import dataclass, field
 from html import escape
 from statistics import fmean, stdev
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, get_args
 
 from ..embedding.record import Json
 from ..geometry import Geometry
-from .method import Goal
+from ..options import By as By
+from ..options import Goal
 
 if TYPE_CHECKING:
     import pandas
 
-By = Literal["graph", "links"]
 BY: tuple[By, ...] = get_args(By)
 
 

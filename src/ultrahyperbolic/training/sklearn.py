@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Hashable, Sequence
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from ..checks import as_integer
-from ..engines.base import Backend, Optimizer, Precision
-from ..geometry import Product
-from ..geometry.words import Dissimilarity
 from ..graph import Graph
-from ..objective import Scope
-from .config import Stop
+from ..options import Options, complete, described, takes_options
 from .embed import embed
-from .inputs import Signature, Weight, find_graph
-from .method import GivenGoal
-from .presets import Preset
-from .selection import By
+from .inputs import Weight, find_graph
 
 Floats = NDArray[np.float64]
 
@@ -38,48 +31,9 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     Parameters
     ----------
-    p, q : int, optional
-        The signature of Q^{p,q}_β. By default 3 and 3, unless ``dim``, ``flat`` or ``signature`` is given.
-    dim : int, optional
-        Dimension of the manifold; the best signature is then chosen for the graph.
-    flat : bool
-        Euclidean space.
-    signature : (int, int) or str, optional
-        p and q in one: ``(3, 1)``, ``"3,1"`` or ``"flat"``.
-    product : str or Product, optional
-        Geometries side by side, such as ``"3,1+2,0+flat2"``.
-    beta : float
-        Negative; 1/β is the curvature.
-    goal : "balanced", "hierarchy", "neighbours" or "ties"
-        What the embedding is for.
-    by : "graph" or "links"
-        With ``dim``: judge geometries by the graph itself, or by edges that are held out.
-    seeds : int
-        Train with this many seeds and keep the best.
-    iterations : int, optional
-        The most iterations; by default as many as suit the graph.
-    time_limit : float, optional
-        Seconds after which to stop.
-    temperature, epsilon, max_step : float or (float, float), optional
-        τ, the smoothing of the light cone, and the longest move of a point; None for the defaults.
-    step : float, optional
-        Step size.
-    dissimilarity, optimizer, stop : str, optional
-        What is trained, how points move, and when to stop; None for the defaults.
-    scope : "graph" or "node", optional
-        Compare a tie with all weaker pairs of the graph, or with those of its two ends; None for what suits the goal.
-    popularity : bool, optional
-        Learn an offset for each node, kept in ``result_.popularity``; None for what suits the goal.
-    preset : "paper", "paper-text" or None
-        The recipe of the authors' scripts.
+    {options}
     weight : str or False, optional
         Of a networkx graph: the edge attribute that holds the weights; False: every weight is 1.
-    device : str, optional
-        ``"cpu"`` or ``"cuda"``.
-    backend, threads, precision
-        What computes, and how.
-    seed : int, optional
-        Seed of the start. The same setting as ``random_state``: give one of them.
     random_state : int, RandomState or None
         Seed of the start, the way scikit-learn takes it.
 
@@ -95,68 +49,22 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Everything else.
     """
 
-    def __init__(
+    __doc__ = described(__doc__ or "")
+
+    @takes_options
+    def __init__(  # type: ignore[misc]  # p, q and seed are options that have another order or default here
         self,
         p: int | None = None,
         q: int | None = None,
         *,
-        dim: int | None = None,
-        flat: bool = False,
-        signature: Signature | None = None,
-        product: str | Product | None = None,
-        beta: float = -1.0,
-        goal: GivenGoal = "balanced",
-        by: By = "graph",
-        seeds: int = 1,
-        iterations: int | None = None,
-        time_limit: float | None = None,
-        temperature: float | tuple[float, float] | None = None,
-        dissimilarity: Dissimilarity | None = None,
-        epsilon: float | tuple[float, float] | None = None,
-        step: float | None = None,
-        max_step: float | tuple[float, float] | None = None,
-        optimizer: Optimizer | None = None,
-        stop: Stop | None = None,
-        scope: Scope | None = None,
-        popularity: bool | None = None,
-        preset: Preset | None = None,
         weight: Weight | None = None,
-        device: str | None = None,
-        backend: Backend = "auto",
-        threads: int | None = None,
-        precision: Precision | None = None,
         seed: int | None = None,
         random_state: int | np.random.RandomState | None = None,
+        **options: Unpack[Options],
     ) -> None:
-        self.p = p
-        self.q = q
-        self.dim = dim
-        self.flat = flat
-        self.signature = signature
-        self.product = product
-        self.beta = beta
-        self.goal = goal
-        self.by = by
-        self.seeds = seeds
-        self.iterations = iterations
-        self.time_limit = time_limit
-        self.temperature = temperature
-        self.dissimilarity = dissimilarity
-        self.epsilon = epsilon
-        self.step = step
-        self.max_step = max_step
-        self.optimizer = optimizer
-        self.stop = stop
-        self.scope = scope
-        self.popularity = popularity
-        self.preset = preset
-        self.weight = weight
-        self.device = device
-        self.backend = backend
-        self.threads = threads
-        self.precision = precision
-        self.seed = seed
-        self.random_state = random_state
+        given = {"p": p, "q": q, "weight": weight, "seed": seed, "random_state": random_state}
+        for name, value in (complete(options) | given).items():
+            setattr(self, name, value)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -177,7 +85,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
             Ignored.
         """
         graph = self._graph(X)
-        settings = self.get_params(deep=False)
+        settings: dict[str, Any] = self.get_params(deep=False)
         state, seed = settings.pop("random_state"), settings.pop("seed")
         del settings["weight"]  # of the graph, which is read already
         result = embed(graph, **settings, seed=self._seed(state, seed), quiet=True)

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from ..checks import check_positive
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
-from ..engines.base import BatchState, Place, Problem
+from ..engines.base import BatchState, Machine, Problem
 from ..engines.communicator import communicator
 from ..engines.memory import fits, require_memory
-from ..engines.registry import settle
+from ..engines.registry import resolve
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
 from ..graph import Graph
 from ..interrupted import Interrupted
@@ -31,7 +31,7 @@ from ..objective import RankedPairs
 from ..progress import bar
 from ..version import __version__
 from .batch import Batch
-from .call import python_call
+from .call import config_call
 from .config import TrainingConfig
 from .presets import PRESETS, differences
 from .start import Given, SpectralStart, start_bytes
@@ -39,7 +39,7 @@ from .start import Given, SpectralStart, start_bytes
 log = logging.getLogger("ultrahyperbolic")
 # The loss is kept at no more points than this.
 _LOSS_POINTS = 1000
-_HERE = Place()
+_HERE = Machine()
 _CPU = torch.device("cpu")
 
 
@@ -52,22 +52,22 @@ def problem_of(graph: Graph, configs: Sequence[TrainingConfig]) -> Problem:
     return Problem(RankedPairs.of(graph), specs, first.best_every, first.stop == "ordered")
 
 
-def check_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place) -> None:
+def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> None:
     """Raise ``MemoryError``, with what would fit, where the trainings need more memory than is free."""
-    require_memory(problem, place, lambda count: _start_bytes(problem, configs[:count]))
+    require_memory(problem, machine, lambda count: _start_bytes(problem, configs[:count]))
 
 
-def has_memory(problem: Problem, configs: Sequence[TrainingConfig], place: Place) -> bool:
-    """Whether there is memory for the trainings at a place that is settled."""
-    return fits(problem, place, _start_bytes(problem, configs))
+def has_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> bool:
+    """Whether there is memory for the trainings on a resolved machine."""
+    return fits(problem, machine, _start_bytes(problem, configs))
 
 
-def batches(graph: Graph, configs: list[TrainingConfig], place: Place) -> list[list[TrainingConfig]]:
-    """The trainings in batches for which there is memory at a settled place; one that has none is a batch itself."""
-    if len(configs) == 1 or has_memory(problem_of(graph, configs), configs, place):
+def batches(graph: Graph, configs: list[TrainingConfig], machine: Machine) -> list[list[TrainingConfig]]:
+    """The trainings in batches for which there is memory on a resolved machine; one that has none is a batch itself."""
+    if len(configs) == 1 or has_memory(problem_of(graph, configs), configs, machine):
         return [configs]
     half = len(configs) // 2
-    return [*batches(graph, configs[:half], place), *batches(graph, configs[half:], place)]
+    return [*batches(graph, configs[:half], machine), *batches(graph, configs[half:], machine)]
 
 
 def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
@@ -79,7 +79,7 @@ def _start_bytes(problem: Problem, configs: Sequence[TrainingConfig]) -> int:
 def embed_best(
     graph: Graph,
     configs: Sequence[TrainingConfig],
-    place: Place = _HERE,
+    machine: Machine = _HERE,
     *,
     quiet: bool = True,
     measures: bool = True,
@@ -96,7 +96,7 @@ def embed_best(
     interrupted = False
     try:
         embeddings = embed_many(
-            graph, configs, place, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
+            graph, configs, machine, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
             checkpoint=checkpoint, start=start, asked=asked,
         )  # fmt: skip
     except Interrupted as error:
@@ -111,7 +111,7 @@ def embed_best(
         if len(embeddings) > 1 and not interrupted:
             best = _with_ranks(graph, best, embeddings, quiet=quiet)
         if measures and not interrupted:
-            best = measured(graph, best, quiet=quiet, device=settle(place, graph.n_nodes).torch_device)
+            best = measured(graph, best, quiet=quiet, device=resolve(machine, graph.n_nodes).torch_device)
     except KeyboardInterrupt:
         interrupted = True
     if interrupted:
@@ -145,7 +145,7 @@ def _tried(config: TrainingConfig, loss: float, kept: bool) -> dict[str, Json]:
 def embed_many(
     graph: Graph,
     configs: Sequence[TrainingConfig],
-    place: Place = _HERE,
+    machine: Machine = _HERE,
     *,
     time_limit: float | None = None,
     measures: bool = True,
@@ -173,11 +173,11 @@ def embed_many(
     if start is not None:
         start = Given(start.points[order], start.offsets[order])
     problem = problem_of(inner, configs)
-    check_memory(problem, configs, place)
+    check_memory(problem, configs, machine)
     state = _starting_state(inner, configs, checkpoint, start)
-    batch = Batch(problem, configs, place, state, time_limit, checkpoint)
+    batch = Batch(problem, configs, machine, state, time_limit, checkpoint)
     found = _train(graph, batch, callbacks, asked, quiet=quiet)
-    device = settle(place, graph.n_nodes).torch_device
+    device = resolve(machine, graph.n_nodes).torch_device
     return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
 
 
@@ -285,7 +285,7 @@ def _record(
             final_loss=_finite(ends[1]),
         ),
         timing=timing,
-        call=python_call(config, graph),
+        call=config_call(graph, config),
     )
 
 

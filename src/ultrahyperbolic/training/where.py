@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..checks import check_count
+from ..checks import as_integer, check_count
 from ..geometry import Geometry, Product
 from ..geometry.named import ProductGeometry
+from ..options import Signature
 
 DEFAULT = Geometry(3, 3)
 FLAT_DIMENSION = 4
@@ -37,20 +39,29 @@ def geometry_of(
     dim: int | None = None,
     *,
     flat: bool = False,
-    beta: float | None = None,
+    signature: Signature | None = None,
     product: str | Product | None = None,
+    beta: float | None = None,
+    old: Geometry | None = None,
 ) -> Geometry | Choice:
-    """The geometry that a user's words name, or those to choose one of."""
+    """The geometry that a user's words name, or those to choose one of; naming it twice is refused.
+
+    That of an embedding to continue from, ``old``, is taken, and another is refused.
+    """
+    if signature is not None:
+        if p is not None or q is not None or flat:
+            raise ValueError("signature names the geometry: leave p, q and flat out")
+        pair = signature_of(signature)
+        if pair is not None and dim is not None:
+            raise ValueError(f"signature {signature} gives the dimension, {sum(pair)}: leave dim out")
+        (p, q), flat = pair or (None, None), pair is None
+    if product is not None and (p is not None or q is not None or dim is not None or flat or beta not in (None, -1.0)):
+        raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
+    if old is not None:
+        _check_same(old, {"p": p, "q": q, "dim": dim, "flat": flat or None, "beta": beta, "product": product})
+        return old
     if product is not None:
-        if p is not None or q is not None or dim is not None or flat or beta not in (None, DEFAULT.beta):
-            raise ValueError("product names the geometry, with beta as in 3,1@-4+flat2: leave the others out")
-        if isinstance(product, str):
-            return ProductGeometry.of_text(product)
-        if not isinstance(product, Product):
-            raise TypeError(f"product must be a Product or text such as '3,1+flat2', got {product!r}")
-        if product.learnable:
-            raise ValueError("embed does not learn beta: give a product whose curvatures are fixed")
-        return ProductGeometry.of_product(product)
+        return _product_of(product)
     if (p is None) != (q is None):
         raise ValueError(f"p and q go together, got p = {p} and q = {q}")
     if p is not None and (dim is not None or flat):
@@ -63,3 +74,42 @@ def geometry_of(
     if dim is not None:
         return Choice.of(dim, curvature)
     return replace(DEFAULT, beta=curvature) if p is None else Geometry(p, q, None, curvature)
+
+
+def signature_of(signature: Signature) -> tuple[int, int] | None:
+    """(p, q) of a pair or of the text "p,q"; None for "flat".
+
+    >>> signature_of("3,1"), signature_of((2, 2)), signature_of("flat")
+    ((3, 1), (2, 2), None)
+    """
+    if isinstance(signature, str):
+        if signature.strip().lower() == "flat":
+            return None
+        match = re.fullmatch(r"\s*([0-9]{1,9})\s*,\s*([0-9]{1,9})\s*", signature)
+        pair: tuple[object, ...] = () if match is None else (int(match[1]), int(match[2]))
+    else:
+        pair = tuple(signature) if isinstance(signature, tuple | list) else ()
+    if len(pair) != 2:
+        raise ValueError(f"signature must be p,q, two whole numbers such as 3,1, or flat, got {signature!r}")
+    return as_integer("p", pair[0]), as_integer("q", pair[1])
+
+
+def _product_of(product: str | Product) -> Geometry:
+    if isinstance(product, str):
+        return ProductGeometry.of_text(product)
+    if not isinstance(product, Product):
+        raise TypeError(f"product must be a Product or text such as '3,1+flat2', got {product!r}")
+    if product.learnable:
+        raise ValueError("embed does not learn beta: give a product whose curvatures are fixed")
+    return ProductGeometry.of_product(product)
+
+
+def _check_same(old: Geometry, asked: dict[str, object]) -> None:
+    """``ValueError`` unless what was asked for is the geometry of the earlier embedding."""
+    has = {"p": old.p, "q": old.q, "dim": old.dim, "flat": old.is_flat, "beta": old.beta}
+    for name, value in asked.items():
+        if value is not None and (name == "product" or value != has[name]):
+            raise ValueError(
+                f"the earlier embedding is on {old}, and {name} = {value} is another geometry: "
+                "leave the geometry out, or embed anew"
+            )

@@ -54,8 +54,8 @@ class Edges(NamedTuple):
     """[n + 1] where the neighbours of each node begin."""
     neighbors: NDArray[np.int64]
     """[m] the neighbours j > i of each node i, ascending."""
-    places: NDArray[np.int64]
-    """[m] places among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; [0] for a large one."""
+    positions: NDArray[np.int64]
+    """[m] positions among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; [0] for a large one."""
 
 
 class Moment(NamedTuple):

@@ -66,11 +66,11 @@ class NumbaEngine(OnHost):
             raise ValueError(unfit)
         self._threads = self.threads or usable_threads()
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
-        places, scratch = np.zeros(0, dtype=np.int64), self.pairs.n_edges
+        positions, scratch = np.zeros(0, dtype=np.int64), self.pairs.n_edges
         if n <= SMALL_NODES:
             i, j = self.pairs.edges.T
-            places, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
-        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, places)
+            positions, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
+        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions)
         self._runs = [self._compiled(spec, scratch, dtype) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -169,7 +169,7 @@ class NumbaEngine(OnHost):
         prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
         found: tuple[float, float, float]
-        if len(self._edges.places):
+        if len(self._edges.positions):
             found = small_loss_and_gradient(*shared)
             return found
         listed = near is not None and near.look(run.arrays, run.space, now, prepared, work)

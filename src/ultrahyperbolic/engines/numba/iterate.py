@@ -92,7 +92,7 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
         tau, epsilon, step, max_step = schedule[:, index]
         now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
         prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
-        if len(edges.places) > 0:
+        if len(edges.positions) > 0:
             found = small_loss_and_gradient(run, space, now, prepared, edges, work)
         else:
             for s in range(len(work.sums)):

@@ -61,7 +61,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
 
     The nearest other pair is always found.
     """
-    points, gradient, scratch, places, weaker = run.points, run.gradient, run.scratch, edges.places, edges.weaker
+    points, gradient, scratch, positions, weaker = run.points, run.gradient, run.scratch, edges.positions, edges.weaker
     time, kind, tau, factors = space.time, space.kind, now.tau, work.factors
     m, n = len(weaker), points.shape[1]
     count = n * (n - 1) // 2
@@ -80,18 +80,18 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
         smooth(values, slopes, count, now.epsilon, time == 0)
     take_off_pairs(run.offsets, values)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
-    # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
+    # w is done with: its place is scratch from here on. (in placeC, the loop of exponentials would not be vectorised.)
     for pair in range(count):
         w[pair] = values[pair]
     for e in range(m):
-        edge_values[e] = values[places[e]]
+        edge_values[e] = values[positions[e]]
         longest = max(longest, edge_values[e])
-        w[places[e]] = _BEYOND
+        w[positions[e]] = _BEYOND
     least, total = smallest(w, count), 0.0
     if count > m:
         exponentials(w, count, least, 1.0 / tau, weights)
         for e in range(m):
-            weights[places[e]] = 0.0
+            weights[positions[e]] = 0.0
         total = sum_of(weights, count)
     references = w[m:] if count >= 2 * m else np.empty(m)
     loss, rest = rank(edge_values, weaker, tau, least, total, w, pulls, values, references)
@@ -102,7 +102,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
     add_edge_offsets(run.offsets, gradient, edges.ends, pulls, -1.0 / tau)
     weigh(slopes, weights, count, -rest)
     for e in range(m):
-        weights[places[e]] = pulls[e] * slopes[places[e]]
+        weights[positions[e]] = pulls[e] * slopes[positions[e]]
     row = 0
     for i in range(n - 1):
         push_row(points, i, n - i - 1, weights, row, gradient)

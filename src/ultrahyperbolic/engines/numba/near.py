@@ -94,7 +94,7 @@ def _collect(points, factors, time, low, high, edges, rows, columns):
 def _look(run, space, now, prepared, work, rows, columns, w, low, high):
     """The sum and the gradient over listed pairs, as the first slab; False where a pair that counts may be unlisted."""
     factors, kind, radius = work.factors, space.kind, space.radius
-    # Point after point here: a pair then needs two places of memory, and not two of every coordinate.
+    # Point after point here: a pair then needs two positions of memory, and not two of every coordinate.
     points = run.points.T.copy().T
     gradient = np.zeros(points.T.shape).T
     count = len(rows)
@@ -105,11 +105,11 @@ def _look(run, space, now, prepared, work, rows, columns, w, low, high):
     if not (least >= low and greatest <= high):
         return False
     tabled = kind_of_table(kind, points.shape[1])
-    near, places = np.empty(_TOGETHER), np.empty(_TOGETHER, np.int64)
+    near, positions = np.empty(_TOGETHER), np.empty(_TOGETHER, np.int64)
     values, slopes, weights = np.empty(_TOGETHER), np.empty(_TOGETHER), np.empty(_TOGETHER)
     total, size = 0.0, 0
     for k in range(count):
-        near[size], places[size] = w[k], k
+        near[size], positions[size] = w[k], k
         size += w[k] >= least and w[k] <= greatest
         if size == _TOGETHER or k == count - 1:
             evaluate(near, size, tabled, radius, now, prepared, work.table, 0, values, slopes)
@@ -118,7 +118,7 @@ def _look(run, space, now, prepared, work, rows, columns, w, low, high):
             exponentials(values, size, nearest, 1.0 / now.tau, weights)
             for at in range(size):
                 total += weights[at]
-                add_pair(points, rows[places[at]], columns[places[at]], weights[at] * slopes[at], gradient)
+                add_pair(points, rows[positions[at]], columns[positions[at]], weights[at] * slopes[at], gradient)
             size = 0
     work.sums[:, 0], work.sums[:, 1] = np.inf, 0.0
     work.sums[0, 0], work.sums[0, 1] = nearest, total

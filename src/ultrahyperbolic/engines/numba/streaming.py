@@ -395,7 +395,7 @@ def kind_of_table(kind, n):
 def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
     """Write a value where a tile holds no pair of this pass: at columns up to the row itself, and at edges.
 
-    ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many places that are.
+    ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many positions that are.
     """
     masked = 0
     for r in range(rows):
@@ -439,27 +439,27 @@ def _add_few(exact, points, factors, space, now, state, w, i, rows, start, count
 
 
 @vectorized
-def _squeeze(w, size, low, high, places):
+def _squeeze(w, size, low, high, positions):
     """Move the w between two bounds to the front, and write where they were; how many there are."""
     found = 0
     for j in range(size):
         x = w[j]
-        w[found], places[found] = x, j
+        w[found], positions[found] = x, j
         found += (x >= low) & (x <= high)
     return found
 
 
 @jit
-def _add_sample(run, space, now, prepared, work, s, state, places, i, rows, start, count):
+def _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, start, count):
     """Add the pairs of a sampled tile that count, which are evaluated together."""
     points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
     w, values, slopes, weights = tiles[0], tiles[1], tiles[2], tiles[3]
     size = rows * count
-    found = _squeeze(w, size, state[2], state[3], places)
+    found = _squeeze(w, size, state[2], state[3], positions)
     few = found * FEW < size or rows < ROWS
     if few and space.time == 1:  # where points are far out, the difference of squares has lost digits
         for k in range(found):
-            w[k] = half_chord(run.points, work.factors, 1, i + places[k] // count, start + places[k] % count)
+            w[k] = half_chord(run.points, work.factors, 1, i + positions[k] // count, start + positions[k] % count)
     tabled = kind_of_table(space.kind, points.shape[1])
     evaluate(w, found, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
     if tabled != space.kind:
@@ -468,12 +468,12 @@ def _add_sample(run, space, now, prepared, work, s, state, places, i, rows, star
     state[1] += weigh_pulls(weights, slopes, found)
     if few:
         for k in range(found):
-            add_pair(points, i + places[k] // count, start + places[k] % count, slopes[k], gradient)
+            add_pair(points, i + positions[k] // count, start + positions[k] % count, slopes[k], gradient)
         return
     for j in range(size):
         values[j] = 0.0
     for k in range(found):
-        values[places[k]] = slopes[k]
+        values[positions[k]] = slopes[k]
     push(points, i, start, count, values, gradient)
 
 
@@ -584,7 +584,7 @@ def slab(run, space, now, prepared, edges, work, s):
     state[0], state[1] = (0.0, 0.0) if hot else (np.inf, 0.0)
     state[2] = state[4] = -np.inf
     state[3] = state[5] = 0.5 * far(w)
-    cursor, places = np.zeros(ROWS, np.int64), np.empty(ROWS * CELL[1], np.int64)
+    cursor, positions = np.zeros(ROWS, np.int64), np.empty(ROWS * CELL[1], np.int64)
     cut = work.cut[0] if parts == 1 else min(work.cut[0], _SAMPLE_CUT)
     i = first
     while i < last:
@@ -609,7 +609,7 @@ def slab(run, space, now, prepared, edges, work, s):
                 alive = count_between(w, size, state[2], state[3])
             if parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
                 if alive > 0:
-                    _add_sample(run, space, now, prepared, work, s, state, places, i, rows, start, count)
+                    _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, start, count)
             elif alive * FEW < size or rows < ROWS:
                 if alive > 0:
                     _add_few(exact, points, factors, space, now, state, w, i, rows, start, count, gradient)

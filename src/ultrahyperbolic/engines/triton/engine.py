@@ -343,7 +343,7 @@ class _Group:
         )  # fmt: skip
 
     def evaluate(self, found: Evaluation) -> None:
-        """Write the objective where the runs stand into their places."""
+        """Write the objective where the runs stand into their positions."""
         with on_device(self.device):
             self._objective(self.looks, record=False)
             self._gradient()

@@ -12,8 +12,8 @@ from ..base import (
     Backend,
     Engine,
     EngineKind,
+    Machine,
     Memory,
-    Place,
     Problem,
     batch_bytes,
     unknown_scope,
@@ -29,20 +29,20 @@ class TritonKind:
 
     name: Backend = "triton"
 
-    def unfit(self, problem: Problem | None, place: Place) -> str | None:
+    def unfit(self, problem: Problem | None, machine: Machine) -> str | None:
         """It needs Triton and a CUDA device."""
         if find_spec("triton") is None:
             return "backend 'triton' needs the triton package, which is not installed"
-        if place.torch_device.type != "cuda":
-            return f"backend 'triton' computes on cuda, got device {place.device}"
+        if machine.torch_device.type != "cuda":
+            return f"backend 'triton' computes on cuda, got device {machine.device}"
         if not torch.cuda.is_available():
             return "backend 'triton' needs a CUDA device, and torch finds none"
         return unknown_space(problem) or unknown_scope(self.name, () if problem is None else problem.specs)
 
-    def memory(self, problem: Problem, place: Place) -> Memory:
+    def memory(self, problem: Problem, machine: Machine) -> Memory:
         """The batch on the host, and again on the device with the partial gradients and the edges."""
         n, m, runs, widest = problem.pairs.n_nodes, problem.pairs.n_edges, len(problem.specs), max(problem.widths)
-        item = 8 if place.precision == "float64" else 4
+        item = 8 if machine.precision == "float64" else 4
         passes = widest * (runs * n * (item + 5 * 8) + _ROWS * item)
         passes += runs * 6 * 8 * m + 2 * EDGE_BYTES * m + min(n * n // 8, 16 * m + 8 * n)
         # While the ties of large graphs are sorted by block of rows, each is there twice in a few arrays.
@@ -53,11 +53,11 @@ class TritonKind:
             passes += popular * (n * (item + 4 * 8) + 8 * m) + _ROWS * item
         return Memory(batch_bytes(problem), passes + LIBRARY_BYTES)
 
-    def make(self, problem: Problem, place: Place) -> Engine:
+    def make(self, problem: Problem, machine: Machine) -> Engine:
         """The engine."""
         from .engine import TritonEngine
 
-        return TritonEngine(*problem, device=place.torch_device, precision=place.precision or "float32")
+        return TritonEngine(*problem, device=machine.torch_device, precision=machine.precision or "float32")
 
 
 KIND: EngineKind = TritonKind()

@@ -138,13 +138,13 @@ class Passes:
         rows, columns = torch.cat((first, second, every)), torch.cat((second, first, every))
         # By block, then by column: one number for each, to be sorted there.
         key = ((rows // size * (n + 1) + columns) * size + rows % size).sort().values
-        place = key // size
-        self.list_columns = (place % (n + 1)).int()
-        self.list_rows = (place // (n + 1) * size + key % size).int()
+        machine = key // size
+        self.list_columns = (machine % (n + 1)).int()
+        self.list_rows = (machine // (n + 1) * size + key % size).int()
         # Where the columns of each split begin and end in the list of each block.
         edges_of = torch.arange(self.splits + 1, device=device) * (self.tiles * self.shape.columns)
         wanted = torch.arange(self.blocks, device=device)[:, None] * (n + 1) + edges_of.clamp_max(n)
-        limits = torch.searchsorted(place, wanted)
+        limits = torch.searchsorted(machine, wanted)
         self.list_starts, self.list_stops = limits[:, :-1].contiguous(), limits[:, 1:].contiguous()
 
     def spacing(self, radius: torch.Tensor) -> torch.Tensor:

@@ -1,0 +1,253 @@
+"""A plan carried out: what `embed`, the command and the choice of a geometry have in common."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from ..embedding import Embedding
+from ..embedding.record import RunRecord, Timing, Training
+from ..engines.base import BACKENDS, PRECISIONS, BatchState
+from ..engines.registry import check_processes, ends_exactly, kind_of, resolve
+from ..geometry import Geometry
+from ..graph import Graph
+from ..interrupted import Interrupted
+from ..loop import Callback, Checkpoint
+from ..options import Options, complete
+from .config import TrainingConfig
+from .continued import start_from
+from .pace import Pace, in_words
+from .plan import Plan, configure, outlined
+from .selection import Selection
+from .start import Given
+from .train import batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of, versions
+from .where import Choice
+
+log = logging.getLogger("ultrahyperbolic")
+# It is said how long a training will take from so many seconds on, and measured where it has so many pairs to look at.
+_LONG, _MANY = 10.0, 1e9
+# With time for less than this share of the iterations, samples alone may make more of it: so many times as many.
+_FEW, _MORE = 0.25, 2.0
+
+
+class Execution:
+    """A plan carried out for a graph, step by step: all that is wrong with it is told when it is made.
+
+    `prepare` says what will be trained, and `train` trains; between them a caller may make a folder, or write down what
+    is about to happen. Where the geometry was left open, `train_all` trains each that can be chosen, and `choose` goes
+    on with one of them.
+    """
+
+    def __init__(self, plan: Plan, graph: Graph, *, quiet: bool = True) -> None:
+        graph.require_trainable()
+        self.graph, self.quiet = graph, quiet
+        self.selection: Selection | None = None
+        self._fitted = False
+        if isinstance(plan.where, Choice):
+            plan = replace(plan, where=_trainable(plan, plan.where, graph))
+        self.configs, self.asked = configure(plan, graph), plan
+        # The engine is ours to choose, by memory and by time, where nobody has named one.
+        self._free = plan.machine.backend == "auto" and plan.preset is None
+        self.plan = plan
+        self._resolve()
+        self.start: Given | None = None
+        if plan.old is not None:
+            usual = configure(replace(plan, old=None), graph)[0]
+            self.start = start_from(plan.old, graph, usual, quiet=quiet)
+
+    def _resolve(self) -> None:
+        """Find where the plan is computed; a choice of a geometry has its own."""
+        where, n = self.plan.where, self.graph.n_nodes
+        problem = None if isinstance(where, Choice) else outlined(self.plan, where, self.graph)
+        self.machine = resolve(self.asked.machine, n, problem)
+
+    @classmethod
+    def going_on(cls, record: RunRecord, graph: Graph, *, threads: int | None, quiet: bool) -> Execution:
+        """The training of a record, as `prepare` wrote it down, to go on with; ``ValueError`` where it cannot."""
+        training = record.training
+        if training is None or not training.configs:
+            raise ValueError("the record does not say what is trained")
+        configs = [TrainingConfig.from_json(config) for config in training.configs]
+        backend = next((name for name in BACKENDS if name == training.backend), None)
+        precision = next((name for name in PRECISIONS if name == training.precision), None)
+        if backend is None or (precision is None and training.precision is not None):
+            raise ValueError(f"no engine computes with backend {training.backend!r}, precision {training.precision!r}")
+        options = Options(device=training.device, backend=backend, threads=threads, precision=precision)
+        asked = complete(options | {"seed": configs[0].seed, "time_limit": training.time_limit})
+        execution = cls(Plan(configs[0].geometry, asked), graph, quiet=quiet)
+        execution.configs, execution._fitted = configs, True
+        return execution
+
+    def choose(self, selection: Selection) -> None:
+        """Go on with the geometry that was found best; the time that took is taken from the limit."""
+        limit = self.plan.time_limit
+        if limit is not None:
+            limit = max(limit - selection.seconds, 1e-3)
+        self.selection, self.plan = selection, self.plan.but(selection.best, time_limit=limit)
+        self._resolve()
+        self.configs = configure(self.plan, self.graph)
+
+    def prepare(self) -> RunRecord:
+        """What is known before the first iteration; ``MemoryError`` where the training would not fit."""
+        self._fit()
+        problem = problem_of(self.graph, self.configs)
+        machine = self.machine
+        check_processes(problem, machine)
+        check_memory(problem, self.configs, machine)
+        return RunRecord(
+            config=self.configs[0].to_json(),
+            seed=self.configs[0].seed,
+            versions=versions(),
+            graph=graph_record(self.graph),
+            training=Training(
+                [config.to_json() for config in self.configs],
+                machine.backend,
+                str(machine.torch_device),
+                machine.precision,
+                self.plan.time_limit,
+            ),
+            timing=Timing(started=time.time()),
+            select=None if self.selection is None else self.selection.to_json(),
+            call=self.plan.call(self.graph, self.configs[0]),
+        )
+
+    def train(
+        self,
+        callbacks: Sequence[Callback[BatchState]] = (),
+        *,
+        measures: bool = True,
+        checkpoint: Checkpoint[BatchState] | None = None,
+        asked: Callable[[], bool] = bool,
+    ) -> Embedding:
+        """The embedding; `Interrupted` on Ctrl-C, or where ``asked`` says so, with the best so far."""
+        if checkpoint is None:
+            self._fit()
+            self._say_how_long()
+        try:
+            embedding = embed_best(
+                self.graph,
+                self.configs,
+                self.machine,
+                quiet=self.quiet,
+                measures=measures,
+                callbacks=callbacks,
+                time_limit=self.plan.time_limit,
+                checkpoint=checkpoint,
+                start=self.start,
+                asked=asked,
+            )
+        except Interrupted as interrupted:
+            if isinstance(interrupted.embedding, Embedding):
+                interrupted.embedding = self._as_asked(interrupted.embedding)
+            raise
+        return self._as_asked(embedding)
+
+    def train_all(self) -> list[Embedding]:
+        """The embedding of every training, not measured, in as many batches as memory asks for."""
+        self._fit()
+        limit, found, rest = self.plan.time_limit, list[Embedding](), self.configs
+        while rest:  # each batch is fitted into what is free then
+            batch = self._batches(rest)[0]
+            share = None if limit is None else limit * len(batch) / len(self.configs)
+            found += embed_many(self.graph, batch, self.machine, measures=False, time_limit=share)
+            rest = rest[len(batch) :]
+        return found
+
+    def _batches(self, configs: list[TrainingConfig]) -> list[list[TrainingConfig]]:
+        """What is trained at once: all seeds, as checkpoints are of one batch, but as many geometries as fit."""
+        return batches(self.graph, configs, self.machine) if isinstance(self.plan.where, Choice) else [configs]
+
+    def _fits(self) -> bool:
+        some = self._batches(self.configs)
+        return all(has_memory(problem_of(self.graph, batch), batch, self.machine) for batch in some)
+
+    def _fit(self) -> None:
+        """Take samples where all pairs do not fit into memory, and as many iterations as there is time for.
+
+        The recipes of the paper have theirs. With time for few iterations that end on all pairs, they do not.
+        """
+        if self._fitted:
+            return
+        self._fitted, limit = True, self.plan.time_limit
+        if self._free and not ends_exactly(self.graph.n_nodes):
+            nodes, backend = f"{self.graph.n_nodes:,}", self.machine.backend
+            self._say(f"{nodes} nodes have too many pairs to look at all: training by samples (backend {backend})")
+        if not self._fits():
+            self._take_samples("all pairs do not fit into memory")
+        if limit is not None and self.plan.preset is None:
+            self._fit_time(limit)
+
+    def _fit_time(self, limit: float) -> None:
+        whole = self.configs
+        self.configs = self._fitted_to(limit, whole)
+        fitted, asked = self.configs[0].iterations, whole[0].iterations
+        if fitted >= _FEW * asked:
+            return
+        why = f"there is time for {fitted} of {asked} iterations that look at all pairs"
+        if self.machine.backend == "reference":
+            if self._take_samples(why):
+                self.configs = self._fitted_to(limit, [replace(config, finish=0.0) for config in self.configs])
+        elif whole[0].parts > 1 and whole[0].finish > 0.0:
+            alone = self._fitted_to(limit, [replace(config, finish=0.0) for config in whole])
+            if alone[0].iterations >= _MORE * fitted:
+                self.configs = alone
+                self._say(f"{why} in the end, and for {alone[0].iterations} that do not: training by samples alone")
+
+    def _fitted_to(self, limit: float, configs: list[TrainingConfig]) -> list[TrainingConfig]:
+        batch = self._batches(configs)[-1]
+        pace, share = Pace.of(self.graph, batch, self.machine), limit * len(batch) / len(configs)
+        return [pace.fitted(config, share) for config in configs]
+
+    def _say(self, words: str) -> None:
+        if not self.quiet:
+            log.warning("%s", words)
+
+    def _take_samples(self, why: str) -> bool:
+        """Go over to the engine that draws samples, and say why; whether that can be."""
+        machine = replace(self.machine, backend="sampled")
+        problem = problem_of(self.graph, self.configs)
+        if not self._free or self.machine.backend == "sampled" or kind_of("sampled").unfit(problem, machine):
+            return False
+        before = self.plan, self.machine, self.configs
+        self.plan, self.machine = self.plan.but(backend="sampled", device=machine.device), machine
+        self.configs = configure(self.plan, self.graph)
+        if not self._fits():
+            self.plan, self.machine, self.configs = before
+            return False
+        self._free = False
+        self._say(f"{why}: training by samples (backend sampled)")
+        return True
+
+    def _say_how_long(self) -> None:
+        """Where a training may take long, measure its pace and say so."""
+        pairs = self.graph.n_nodes**2 * len(self.configs) * self.configs[0].iterations
+        if self.quiet or pairs < _MANY:
+            return
+        expected = Pace.of(self.graph, self.configs, self.machine).expected(self.configs[0])
+        if expected >= _LONG:
+            log.warning("%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected))
+
+    def _as_asked(self, embedding: Embedding) -> Embedding:
+        """With what was asked for and chosen in the record."""
+        chosen = None if self.selection is None else self.selection.to_json()
+        call = self.plan.call(self.graph, self.configs[0])
+        return embedding.with_record(replace(embedding.record, select=chosen, call=call))
+
+
+def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
+    """The geometries that can be trained as a plan asks; what is wrong with all that are curved is raised.
+
+    Flat space has no training through φ, and some geometries have no distance for every pair.
+    """
+    found, wrong = list[Geometry](), list[ValueError]()
+    for geometry in where.geometries:
+        try:
+            configure(replace(plan, where=geometry), graph)
+            found.append(geometry)
+        except ValueError as error:
+            wrong.append(error)
+    if all(geometry.is_flat for geometry in found):
+        raise wrong[-1]
+    return Choice(tuple(found))
