@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
 from ..graph.attributes import Attributes, free_names
 from ..graph.parquet import read_parquet
@@ -27,8 +28,6 @@ from .ties import Ties, as_numbers
 if TYPE_CHECKING:
     import pyarrow
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"

@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..checks import check_choice
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
@@ -22,8 +23,6 @@ from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..loop import Ending, Stopped
 from ..objective import SCOPES, RankedPairs, SampleSizes, Scope
 from ..pairs.kinds import kernel_space
-
-Floats = NDArray[np.float64]
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
+from ..arrays import Floats
 from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
 from .attributes import plain_columns
 from .columns import SAMPLE_ROWS, Column, Columns, Wanted, choose_columns, columns_taken
 from .errors import GraphError, need
 from .ids import NodeIds
-from .rows import Asymmetric, Floats, Kind, Repeated, Rows, Rules
+from .rows import Asymmetric, Kind, Repeated, Rows, Rules
 
 if TYPE_CHECKING:
     import igraph

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats, Ints
 from .errors import GraphError
-from .rows import Floats, Ints, Number
+from .rows import Number
 
 
 def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:

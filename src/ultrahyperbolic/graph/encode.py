@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from .errors import compiled_loops, need
-from .rows import Floats, Ints
 
 if TYPE_CHECKING:
     import pyarrow

@@ -8,9 +8,10 @@ from typing import NoReturn
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .errors import GraphError, compiled_loops
 from .merge import merge_rows
-from .rows import Asymmetric, Floats, Ints, Kind, Repeated, Rows, Rules, check_option
+from .rows import Asymmetric, Kind, Repeated, Rows, Rules, check_option
 
 _MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats, Ints
 from .adapters import Adapters
 from .arrays import as_floats, as_positions, frozen, owned
 from .attributes import Attributes, as_attributes, taken
@@ -23,7 +24,7 @@ from .fold import fold, invert_distances, policy_words
 from .ids import NodeIds, check_texts, distinct_ids
 from .order import node_order
 from .prepared import Prepared
-from .rows import Floats, Ints, Kind, Repeated, Rows, Rules, check_edges, sorted_distinct
+from .rows import Kind, Repeated, Rows, Rules, check_edges, sorted_distinct
 
 if TYPE_CHECKING:
     import networkx

@@ -10,12 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .dialect import WHITESPACE, Dialect, place_of_row
 from .encode import encode_ends
 from .errors import GraphError, need
 from .ids import NodeIds
 from .limits import MATRIX_ROWS, most_rows
-from .rows import Floats, Ints, Kind, Rows
+from .rows import Kind, Rows
 from .streams import compression, open_bytes
 from .text import read_columns, read_encoded
 

@@ -9,7 +9,7 @@ from types import ModuleType
 
 import numpy as np
 
-from .rows import Floats, Ints
+from ..arrays import Floats, Ints
 
 _BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
 

@@ -8,10 +8,10 @@ from typing import Protocol
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .attributes import Attributes
 from .fold import policy_words
 from .ids import NodeIds
-from .rows import Floats, Ints
 
 _TOP = 5
 _LONGEST = 80

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .encode import Block, encode_blocks, encode_integers, texts_of_arrow
 from .errors import compiled_loops, need
 from .ids import NodeIds
 from .limits import ID
 from .parquet import UnevenError, longest_text, parquet_batches
-from .rows import Floats, Ints, Rows
+from .rows import Rows
 
 if TYPE_CHECKING:
     import pyarrow

@@ -18,12 +18,12 @@ from typing import IO, TYPE_CHECKING, Any, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..files import id_as_json, read_sealed_json, replace_files, sealed_json
 from .attributes import Attributes
 from .columns import Columns
 from .errors import GraphError, need
 from .ids import NodeIds
-from .rows import Floats, Ints
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, cast
 
 import numpy as np
 
+from ..arrays import Ints
 from ..progress import bar
 from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
 from .columns import SAMPLE_ROWS, Column, Columns, Wanted, choose_columns, columns_taken
@@ -29,7 +30,7 @@ from .nodes import Nodes, read_nodes
 from .parquet import FirstRows, longest_text, read_parquet
 from .parquet_rows import Ends, stream_rows
 from .prepared import is_prepared
-from .rows import Asymmetric, Ints, Repeated, Rows, Rules, check_option
+from .rows import Asymmetric, Repeated, Rows, Rules, check_option
 from .streams import compression, open_bytes
 from .text import read_columns, read_encoded
 

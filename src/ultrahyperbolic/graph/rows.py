@@ -9,14 +9,13 @@ from typing import Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from .errors import GraphError
 from .ids import NodeIds
 
 _CHECKED = 1 << 20  # edges that are checked at a time
 
 Number = TypeVar("Number", np.int64, np.float64)
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 Repeated = Literal["sum", "max", "first", "error"]
 Asymmetric = Literal["sum", "error"]

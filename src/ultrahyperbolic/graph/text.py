@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .cells import is_number
 from .dialect import (
     BYTE_ORDER_MARK,
@@ -24,7 +25,6 @@ from .dialect import (
 from .encode import Block, Texts, encode_blocks, texts_of_arrow
 from .errors import GraphError, compiled_loops, need
 from .limits import LINE
-from .rows import Floats, Ints
 from .streams import open_bytes
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from ..arrays import Floats
 from ..checks import as_integer
 from ..engines.base import Backend, Optimizer, Precision
 from ..geometry import Product
@@ -25,8 +25,6 @@ from .inputs import Signature, Weight, find_graph
 from .method import GivenGoal
 from .presets import Preset
 from .selection import By
-
-Floats = NDArray[np.float64]
 
 
 class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
