@@ -1,4 +1,4 @@
-"""Rows from tables of Arrow, read from a file or given."""
+"""EdgeRows from tables of Arrow, read from a file or given."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .columns import Wanted, choose_columns
 from .encode import encode_ends
 from .errors import GraphError, need
 from .ids import NodeIds
-from .rows import Rows
+from .rows import EdgeRows
 
 if TYPE_CHECKING:
     import pyarrow
@@ -42,8 +42,8 @@ def arrow_values(column: pyarrow.ChunkedArray) -> list[object]:
 
 def rows_of_arrow(
     first: pyarrow.ChunkedArray, second: pyarrow.ChunkedArray, weights: pyarrow.ChunkedArray | None, *, where: str
-) -> Rows:
-    """Rows from columns of ids and, or ``None``, of weights."""
+) -> EdgeRows:
+    """EdgeRows from columns of ids and, or ``None``, of weights."""
     pa = need("pyarrow", "reading a table")
     for column in (first, second):
         if column.null_count:
@@ -65,7 +65,7 @@ def rows_of_arrow(
     i, j, ids = encode_ends(first, second)
     is_lazy = pa.types.is_string(ids.type) or pa.types.is_int64(ids.type)
     node_ids = NodeIds(ids if is_lazy else ids.to_pylist())
-    return Rows(i, j, weights, node_ids, lambda row: f"{where}, row {row} (from 0)")
+    return EdgeRows(i, j, weights, node_ids, lambda row: f"{where}, row {row} (from 0)")
 
 
 def _plain_column(pa: ModuleType, column: pyarrow.ChunkedArray) -> pyarrow.ChunkedArray:

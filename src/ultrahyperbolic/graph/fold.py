@@ -11,7 +11,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from .errors import GraphError, compiled_loops
 from .merge import merge_rows
-from .rows import Asymmetric, Kind, Repeated, Rows, Rules, check_option
+from .rows import Asymmetric, EdgeRows, Kind, Policies, Repeated, check_option
 
 _MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
@@ -24,7 +24,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class _Groups:
-    """Rows with one key, gathered: the key of each group, its weight and its earliest row."""
+    """EdgeRows with one key, gathered: the key of each group, its weight and its earliest row."""
 
     keys: Ints
     weights: Floats
@@ -50,7 +50,7 @@ def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | 
     return f"{graph or 'the graph'}: {policy_words(policy)}: {policies[policy]}" if policy in policies else None
 
 
-def fold(rows: Rows, kind: Kind, rules: Rules) -> tuple[Ints, Floats, dict[str, int]]:
+def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
     """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied.
 
     ``rules.weights_are_distances`` is not looked at: `invert_distances` comes before.
@@ -97,8 +97,8 @@ def fold(rows: Rows, kind: Kind, rules: Rules) -> tuple[Ints, Floats, dict[str, 
     return edges, np.ascontiguousarray(pairs.weights), counts
 
 
-def invert_distances(rows: Rows, name: str) -> Rows:
-    """Rows whose weights are distances d, with the strengths 1/d in their place."""
+def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
+    """EdgeRows whose weights are distances d, with the strengths 1/d in their place."""
     if rows.weights is None:
         raise GraphError(
             f"{name}: there are no weights to be distances (weights_are_distances=True, --weights-are-distances): "
@@ -116,7 +116,7 @@ def invert_distances(rows: Rows, name: str) -> Rows:
     return replace(rows, weights=strengths, counts=rows.counts | {"distances_inverted": len(strengths)})
 
 
-def _check_weights(rows: Rows) -> None:
+def _check_weights(rows: EdgeRows) -> None:
     weights = rows.weights
     if weights is None or len(weights) == 0:
         return
@@ -132,24 +132,24 @@ def _check_weights(rows: Rows) -> None:
     )
 
 
-def _chosen_rows(rows: Rows, kept: Ints) -> Rows:
+def _chosen_rows(rows: EdgeRows, kept: Ints) -> EdgeRows:
     weights = None if rows.weights is None else rows.weights[kept]
-    return Rows(rows.first[kept], rows.second[kept], weights, rows.ids, lambda row: rows.place(int(kept[row])))
+    return EdgeRows(rows.first[kept], rows.second[kept], weights, rows.ids, lambda row: rows.place(int(kept[row])))
 
 
-def _name(rows: Rows, row: int) -> str:
+def _name(rows: EdgeRows, row: int) -> str:
     ends = rows.ids[int(rows.first[row])], rows.ids[int(rows.second[row])]
     return f"{rows.place(row)} ({ends[0]!r} - {ends[1]!r})"
 
 
-def _refuse(rows: Rows, row: int, earlier: int) -> NoReturn:
+def _refuse(rows: EdgeRows, row: int, earlier: int) -> NoReturn:
     raise GraphError(
         f"{_name(rows, row)}: this edge was given before ({rows.place(earlier)}) and repeated='error' allows it once: "
         "remove one, or choose 'sum', 'max' or 'first'"
     )
 
 
-def _refuse_asymmetric(rows: Rows, row: int) -> NoReturn:
+def _refuse_asymmetric(rows: EdgeRows, row: int) -> NoReturn:
     raise GraphError(
         f"{_name(rows, row)}: the weight differs in the other direction and asymmetric='error' refuses that: make the "
         "matrix symmetric, or choose 'sum'"
@@ -213,7 +213,7 @@ def _symmetrise(
 
 
 def _fold_many(
-    rows: Rows, kind: Kind, repeated: Repeated, asymmetric: Asymmetric
+    rows: EdgeRows, kind: Kind, repeated: Repeated, asymmetric: Asymmetric
 ) -> tuple[Ints, Floats, dict[str, int]] | None:
     """`fold` of many rows by compiled loops; ``None`` without them, and where something must be refused."""
     loops = compiled_loops()

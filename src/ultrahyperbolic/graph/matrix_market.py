@@ -16,7 +16,7 @@ from .encode import encode_ends
 from .errors import GraphError, need
 from .ids import NodeIds
 from .limits import MATRIX_ROWS, most_rows
-from .rows import Kind, Rows
+from .rows import EdgeRows, Kind
 from .streams import compression, open_bytes
 from .text import read_columns, read_encoded
 
@@ -36,15 +36,15 @@ class _Layout:
     body: Dialect  # the lines after that of the sizes
 
 
-def read_matrix_market(path: str, *, weighted: bool, is_large: bool) -> tuple[Rows, Kind]:
-    """Rows, and what their direction means. The ids are the numbers of the rows, as text."""
+def read_matrix_market(path: str, *, weighted: bool, is_large: bool) -> tuple[EdgeRows, Kind]:
+    """EdgeRows, and what their direction means. The ids are the numbers of the rows, as text."""
     layout = _layout(path)
     ids = NodeIds([str(k) for k in range(1, layout.n + 1)])
     if layout.is_array:
-        rows = Rows(*_array(path, layout), ids, lambda row: path)
+        rows = EdgeRows(*_array(path, layout), ids, lambda row: path)
     else:
         entries = _coordinates(path, layout, is_large=is_large)
-        rows = Rows(*entries, ids, lambda row: place_of_row(layout.body, row))
+        rows = EdgeRows(*entries, ids, lambda row: place_of_row(layout.body, row))
     if not weighted and rows.weights is not None:
         kept = np.flatnonzero(rows.weights != 0)
         rows = replace(rows, first=rows.first[kept], second=rows.second[kept], weights=None)

@@ -14,7 +14,7 @@ from .errors import compiled_loops, need
 from .ids import NodeIds
 from .limits import ID
 from .parquet import UnevenError, longest_text, parquet_batches
-from .rows import Rows
+from .rows import EdgeRows
 
 if TYPE_CHECKING:
     import pyarrow
@@ -25,7 +25,7 @@ Ends = tuple[str, str, str | None]  # the columns of both ends and of the weight
 
 def stream_rows(
     path: str, choose: Callable[[pyarrow.Schema], Sequence[str]], taken: Callable[[], Ends], *, batch: int = BATCH
-) -> Rows | None:
+) -> EdgeRows | None:
     """The rows of a file whose ids are text or whole numbers, ``batch`` of them in memory at a time.
 
     ``choose`` names the columns when it is shown the schema, and ``taken`` says then what they are. Returns ``None``
@@ -58,7 +58,7 @@ def stream_rows(
     if encoded is None:
         return None
     i, j, weights, ids = encoded
-    return Rows(i, j, weights, NodeIds(ids), lambda row: f"{path}, row {row} (from 0)")
+    return EdgeRows(i, j, weights, NodeIds(ids), lambda row: f"{path}, row {row} (from 0)")
 
 
 def _kind(kind: pyarrow.DataType) -> str:

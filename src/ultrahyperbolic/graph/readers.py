@@ -30,7 +30,7 @@ from .nodes import Nodes, read_nodes
 from .parquet import FirstRows, longest_text, read_parquet
 from .parquet_rows import Ends, stream_rows
 from .prepared import is_prepared
-from .rows import Asymmetric, Repeated, Rows, Rules, check_option
+from .rows import Asymmetric, EdgeRows, Policies, Repeated, check_option
 from .streams import compression, open_bytes
 from .text import read_columns, read_encoded
 
@@ -133,7 +133,7 @@ def read_graph(
         given = {"delimiter": delimiter, "header": header, "source": source, "target": target, "encoding": encoding}
         usual |= {name: value is None for name, value in (given | {"weight": weight, "nodes": nodes}).items()}
         return _load_prepared(file, [name for name, is_usual in usual.items() if not is_usual])
-    wanted, rules = Wanted(source, target, weight), Rules(repeated, asymmetric, weights_are_distances)
+    wanted, rules = Wanted(source, target, weight), Policies(repeated, asymmetric, weights_are_distances)
     columns: dict[str, object] = {"source": source, "target": target}
     layout: dict[str, object] = {"delimiter": delimiter, "header": header}
     coded: dict[str, object] = {"encoding": encoding}
@@ -206,7 +206,7 @@ def _refuse_options(path: str, format: str, options: Mapping[str, object]) -> No
         raise GraphError(f"{path}: {given[0]} does not apply to {format}: leave it out")
 
 
-def _read_text(dialect: Dialect, wanted: Wanted, rules: Rules, advance: Callable[[int], object]) -> Graph:
+def _read_text(dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callable[[int], object]) -> Graph:
     chosen = first, second, third = choose_columns(
         dialect.header, dialect.width, dialect.is_numeric, dialect.values, wanted, dialect.path
     )
@@ -231,7 +231,7 @@ def _read_text(dialect: Dialect, wanted: Wanted, rules: Rules, advance: Callable
             stacklevel=3,
         )
     counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
-    rows = Rows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
+    rows = EdgeRows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
     _check_ids(rows, ids)
     columns_named = columns_taken(dialect.header, chosen)
     return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
@@ -244,7 +244,7 @@ def _is_header(i: Ints, j: Ints, n_nodes: int) -> bool:
     return bool(alone[0]) and 2 * int(alone[1:].sum()) < len(i) - 1
 
 
-def _check_ids(rows: Rows, ids: pyarrow.StringArray) -> None:
+def _check_ids(rows: EdgeRows, ids: pyarrow.StringArray) -> None:
     """Refuse an id that is empty or far too long."""
     lengths = need("pyarrow.compute", "reading a text file").binary_length(ids).to_numpy()
     for wrong, why in ((lengths == 0, "empty: give both ends of the edge"), (lengths > ID, _TOO_LONG)):
@@ -264,7 +264,7 @@ def _trim(i: Ints, j: Ints, ids: pyarrow.StringArray) -> tuple[Ints, Ints, pyarr
     return codes[i], codes[j], table.dictionary
 
 
-def _read_parquet(path: str, wanted: Wanted, rules: Rules) -> Graph:
+def _read_parquet(path: str, wanted: Wanted, rules: Policies) -> Graph:
     pa = need("pyarrow", "reading Parquet")
     taken: list[Columns] = []
 
@@ -298,7 +298,7 @@ def _read_parquet(path: str, wanted: Wanted, rules: Rules) -> Graph:
     return Graph.from_rows(rows, kind="list", rules=rules, columns=taken[0], name=path)
 
 
-def _read_matrix_market(path: str, weight: Column | Literal[False] | None, rules: Rules) -> Graph:
+def _read_matrix_market(path: str, weight: Column | Literal[False] | None, rules: Policies) -> Graph:
     if weight not in (None, False):
         raise GraphError(f"{path}: Matrix Market has no columns to name as weight: leave it out, or pass False")
     rows, kind = read_matrix_market(path, weighted=weight is None, is_large=os.path.getsize(path) >= _LARGE)
@@ -306,7 +306,7 @@ def _read_matrix_market(path: str, weight: Column | Literal[False] | None, rules
     return Graph.from_rows(rows, kind=kind, rules=rules._replace(repeated="sum"), name=path)
 
 
-def _read_graphml(path: str, weight: Column | Literal[False] | None, rules: Rules) -> Graph:
+def _read_graphml(path: str, weight: Column | Literal[False] | None, rules: Policies) -> Graph:
     attribute = _attribute(path, "GraphML", weight)
     with open_bytes(path) as stream:
         rows, kind, labels = read_graphml(stream, path, attribute)
@@ -314,7 +314,7 @@ def _read_graphml(path: str, weight: Column | Literal[False] | None, rules: Rule
 
 
 def _read_by_networkx(
-    path: str, format: Format, encoding: str | None, weight: Column | Literal[False] | None, rules: Rules
+    path: str, format: Format, encoding: str | None, weight: Column | Literal[False] | None, rules: Policies
 ) -> Graph:
     attribute = _attribute(path, format, weight)
     graph = read_networkx_file(path, format, encoding)
