@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, NodeIds, compiled, fold
+from ultrahyperbolic.graph import Graph, GraphError, NodeIds, fold
 from ultrahyperbolic.graph.merge import merge_rows
 from ultrahyperbolic.graph.rows import EdgeRows, Policies, sorted_distinct
 
@@ -186,7 +186,7 @@ def test_rows_that_do_not_fit_into_64_bits_are_merged_without_the_loops(monkeypa
     ends = np.array([2**31 - 1, 5, 2**31 - 1]), np.array([5, 2**31 - 1, 7])
     rows = EdgeRows(*ends, None, ids, str)
     monkeypatch.setattr(fold, "_MANY", 1)
-    assert merge_rows(compiled, *ends, np.ones(3), len(ids), "sum") is None
+    assert merge_rows(*ends, np.ones(3), len(ids), "sum") is None
     edges, weights, _ = fold.fold(rows, "list", Policies())
     assert edges.tolist() == [[5, 2**31 - 1], [7, 2**31 - 1]]
     assert weights.tolist() == [2, 1]

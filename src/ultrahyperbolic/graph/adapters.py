@@ -243,7 +243,7 @@ class Adapters(BaseGraph):
         chosen = choose_arrow_columns(
             table.schema, lambda k: arrow_values(table.column(k)[:SAMPLE_ROWS]), wanted, where
         )
-        rows = rows_of_arrow(*(None if k is None else table.column(k) for k in chosen), where=where)
+        rows = rows_of_arrow(table.select([k for k in chosen if k is not None]).to_batches(), where)
         rules, columns = Policies(repeated, weights_are_distances=weights_are_distances), columns_taken(names, chosen)
         graph = cls.from_rows(rows, kind="list", rules=rules, columns=columns, name=name)
         return graph if nodes is None else graph.with_nodes(nodes)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import NoReturn
 
 import numpy as np
 
 from ..arrays import Floats, Ints
-from .errors import GraphError, compiled_loops
-from .merge import merge_rows
+from .errors import GraphError
 from .rows import Asymmetric, EdgeRows, Kind, Policies, Repeated, check_option
 
 _MANY = 500_000  # rows from which loading the compiled loops pays
@@ -216,17 +216,18 @@ def _fold_many(
     rows: EdgeRows, kind: Kind, repeated: Repeated, asymmetric: Asymmetric
 ) -> tuple[Ints, Floats, dict[str, int]] | None:
     """`fold` of many rows by compiled loops; ``None`` without them, and where something must be refused."""
-    loops = compiled_loops()
-    if loops is None or (kind == "matrix" and repeated != "sum"):
+    if find_spec("numba") is None or (kind == "matrix" and repeated != "sum"):
         return None
+    from .merge import merge_rows
+
     first, second = rows.first, rows.second
     if kind == "undirected":
         first, second = np.minimum(first, second), np.maximum(first, second)
     weights = np.ones(len(first)) if rows.weights is None else rows.weights
-    merged = merge_rows(loops, first, second, weights, len(rows.ids), repeated)
+    merged = merge_rows(first, second, weights, len(rows.ids), repeated)
     if merged is not None and merged.repeated and repeated == "sum" and _adds_inexactly(weights):
         order = np.argsort(weights, kind="stable")
-        merged = merge_rows(loops, first[order], second[order], weights[order], len(rows.ids), repeated)
+        merged = merge_rows(first[order], second[order], weights[order], len(rows.ids), repeated)
     if merged is None or not np.isfinite(merged.weights).all():
         return None
     once = merged.both_equal == len(merged.edges)

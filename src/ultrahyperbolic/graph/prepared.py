@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Self
 
@@ -22,7 +21,7 @@ from ..files import Write, id_as_json, read_sealed_json, replace_files, sealed_j
 from .attributes import Attributes
 from .base import BaseGraph
 from .columns import Columns
-from .errors import GraphError, need
+from .errors import GraphError, naming_damage, need
 from .ids import NodeIds
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class StoredGraph(BaseGraph):
         path = Path(folder)
         if not is_prepared(path):
             raise GraphError(f"{path} holds no prepared graph: there is no {HEADER} in it")
-        with _damage(path):
+        with naming_damage(f"{path}: the prepared graph", (MemoryError,), ": prepare it again"):
             header = read_sealed_json(path / HEADER)
             if header.get("ultrahyperbolic") != "graph" or not isinstance(version := header.get("version"), int):
                 raise ValueError(f"{HEADER} describes no graph")
@@ -120,18 +119,6 @@ class StoredGraph(BaseGraph):
                 raise ValueError(str(error).removeprefix(f"{path}: ")) from None
             found.__dict__["fingerprint"] = str(header["fingerprint"])  # computing it would take as long as the rest
             return found
-
-
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    """Say in one line what is wrong with a folder; of a damaged file numpy and Arrow raise nearly anything."""
-    try:
-        yield
-    except (GraphError, MemoryError):
-        raise
-    except Exception as error:
-        reason = str(error).removeprefix(f"{path / HEADER} is damaged: ").strip() or type(error).__name__
-        raise GraphError(f"{path}: the prepared graph is damaged: {reason}: prepare it again") from None
 
 
 def _described(path: str | Path) -> dict[str, object]:
