@@ -47,14 +47,13 @@ def _checked(batches: Iterable[pa.RecordBatch], where: str) -> Iterator[Part]:
     rows = 0
     for batch in batches:
         first, second = _plain_column(batch.column(0)), _plain_column(batch.column(1))
-        for column in (first, second):
-            missing = column.is_null(nan_is_null=True)
-            if missing.true_count:
-                row = pc.index(missing, True).as_py()
-                what = "NaN" if column[row].is_valid else "null"
-                raise GraphError(f"{where}, row {rows + row} (from 0): an id is missing ({what})")
         if first.type != second.type:
             raise GraphError(f"{where}: source ids are {first.type}, target ids {second.type}: give both one type")
+        missing = pc.or_(first.is_null(nan_is_null=True), second.is_null(nan_is_null=True))
+        if missing.true_count:
+            row = pc.index(missing, True).as_py()
+            what = "NaN" if first[row].is_valid and second[row].is_valid else "null"
+            raise GraphError(f"{where}, row {rows + row} (from 0): an id is missing ({what})")
         weights = None
         if batch.num_columns > 2:
             try:

@@ -78,13 +78,15 @@ def split_lines(text, delimiter, width, first, second, third, point, spans, weig
 def make_keys(text, words, starts, ends, column, keys):
     """Two words for each id of a column, ``keys`` [rows, 2, 2]: up to 15 bytes, the id itself and its length.
 
-    A longer id gives a hash. ``words`` are those that begin at each byte of the text.
+    A longer id gives a hash. Returns whether there is one. ``words`` are those that begin at each byte of the text.
     """
+    hashed = False
     for row in range(len(starts)):
         start, end = np.int64(starts[row]), np.int64(ends[row])
         length = end - start
         low = high = np.uint64(0)
         if length > _SHORT:
+            hashed = True
             low, high = np.uint64(length), _M2
             for at in range(start, end, 8):
                 word = words[min(at, end - 8)]
@@ -104,6 +106,7 @@ def make_keys(text, words, starts, ends, column, keys):
                 low, high = words[start], words[start + 8] & ((_ONE << np.uint64(8 * length - 64)) - _ONE)
             high |= np.uint64(length) << _TOP
         keys[row, column, 0], keys[row, column, 1] = low, high
+    return hashed
 
 
 @_jit
@@ -132,29 +135,38 @@ def _are_equal(one, other):
 
 
 @_jit
-def number_keys(keys, table, codes, fresh, first, second, known):
-    """The number of each key, counted as they appear; ``fresh`` is where the new ones do. Returns the count of all ids.
+def _slot_of_long(k, slot, keys, table, fresh, before, texts):
+    """The slot of a long id, from the first with its hash on: others may share it, so their bytes are compared."""
+    (first, second, known, offsets), mask = texts, np.uint64(len(table) - 1)
+    while table[slot, 2] != 0:
+        if table[slot, 0] == keys[k, 0] and table[slot, 1] == keys[k, 1]:
+            number = np.int64(table[slot, 2]) - 1
+            if number < before:
+                other = known[offsets[number] : offsets[number + 1]]
+            else:
+                other = _id_at(fresh[number - before], first, second)
+            if _are_equal(_id_at(k, first, second), other):
+                break
+        slot = (slot + _ONE) & mask
+    return slot
 
-    ``table`` is a table of hashes [a power of 2, 3] that is not full: two words of a key, and its number from 1. Ids
-    that share a hash are compared: ``known`` is the count of ids so far, their bytes and where each ends.
+
+@_jit
+def number_keys(keys, table, used, codes, fresh, texts):
+    """The number of each key, counted as they appear; ``fresh`` is where the new ones do. Returns how many are known.
+
+    ``table`` is a table of hashes [a power of 2, 3] that is not full: two words of a key, and its number from 1.
+    ``texts`` are the ids of these rows and the bytes and ends of the known ones, or ``None`` where no key is a hash.
     """
-    before, text, offsets = known
-    used, mask = before, np.uint64(len(table) - 1)
+    before, mask = used, np.uint64(len(table) - 1)
     for k in range(len(keys)):
         low, high = keys[k, 0], keys[k, 1]
         slot = _slot(low, high, mask)
-        while table[slot, 2] != 0:
-            if table[slot, 0] == low and table[slot, 1] == high:
-                if high >> _TOP != _HASHED:
-                    break
-                number = np.int64(table[slot, 2]) - 1
-                if number < before:
-                    other = text[offsets[number] : offsets[number + 1]]
-                else:
-                    other = _id_at(fresh[number - before], first, second)
-                if _are_equal(_id_at(k, first, second), other):
-                    break
+        while table[slot, 2] != 0 and (table[slot, 0] != low or table[slot, 1] != high):
             slot = (slot + _ONE) & mask
+        if texts is not None:  # noqa: SIM102 (where it is None, numba drops the branch)
+            if high >> _TOP == _HASHED:
+                slot = _slot_of_long(k, slot, keys, table, fresh, before, texts)
         if table[slot, 2] == 0:
             fresh[used - before] = k
             used += 1
@@ -179,7 +191,10 @@ def move_keys(table, larger):
 def copy_ids(first, second, positions, offsets, out):
     """The bytes of the ids at ``positions``, each from its offset on."""
     for k in range(len(positions)):
-        out[offsets[k] : offsets[k + 1]] = _id_at(positions[k], first, second)
+        row = positions[k] >> 1
+        text, start = (second[0], second[1][row]) if positions[k] & 1 else (first[0], first[1][row])
+        for at in range(offsets[k + 1] - offsets[k]):
+            out[offsets[k] + at] = text[start + at]
 
 
 @_jit

@@ -99,20 +99,20 @@ def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encode
 
     ids = _Numbered()
 
-    def prepare(raw: Raw) -> tuple[Block, Words]:
+    def prepare(raw: Raw) -> tuple[Block, Words, bool]:
         block = load(raw)
-        keys = np.empty((len(block.first.starts), 2, 2), dtype=np.uint64)
+        keys, is_hashed = np.empty((len(block.first.starts), 2, 2), dtype=np.uint64), False
         for column, (text, starts, ends) in enumerate(block[:2]):
             if len(text) < 16:
                 text = np.frombuffer(text.tobytes().ljust(16, b"\0"), dtype=np.uint8)
             # An overlapping view with an element at every byte: the eight bytes from there on.
             words = np.ndarray(len(text) - 7, dtype="<u8", buffer=text, strides=(1,))
-            compiled.make_keys(text, words, starts, ends, column, keys)
-        return block, keys.reshape(-1, 2)
+            is_hashed |= compiled.make_keys(text, words, starts, ends, column, keys)
+        return block, keys.reshape(-1, 2), is_hashed
 
-    def number(prepared: Future[tuple[Block, Words]]) -> tuple[Codes, Floats | None]:
-        block, keys = prepared.result()
-        return ids.number_block(block, keys), block.weights
+    def number(prepared: Future[tuple[Block, Words, bool]]) -> tuple[Codes, Floats | None]:
+        block, keys, is_hashed = prepared.result()
+        return ids.number_block(block, keys, is_hashed=is_hashed), block.weights
 
     ahead = 2 * (os.cpu_count() or 1)  # blocks in memory at a time
     with ThreadPoolExecutor(os.cpu_count()) as pool, ThreadPoolExecutor(1) as in_order:
@@ -133,7 +133,7 @@ def _number_integers(parts: Iterable[Part]) -> Encoded:
             flat = np.stack((first.to_numpy(), second.to_numpy()), axis=1).reshape(-1)
             keys = np.zeros((len(flat), 2), dtype=np.uint64)
             keys[:, 0] = flat.view(np.uint64)
-            codes, fresh = numbers.number(keys, _NO_TEXTS, _NO_TEXTS)
+            codes, fresh = numbers.number(keys)
             ids.append(flat[fresh])
             yield codes, weights
 
@@ -164,9 +164,6 @@ def texts_of_arrow(strings: pa.StringArray) -> Texts:
     return texts
 
 
-_NO_TEXTS = texts_of_arrow(pa.array([], pa.string()))
-
-
 class _Numbered:
     """Ids and their numbers, in the order in which they appear."""
 
@@ -179,8 +176,8 @@ class _Numbered:
         # The bytes of the ids, and where each ends after the first 0: both have room for more.
         self._text, self._offsets = np.empty(1 << 16, dtype=np.uint8), np.zeros(1 << 12, dtype=np.int32)
 
-    def number(self, keys: Words, first: Texts, second: Texts) -> tuple[Codes, Codes]:
-        """The numbers [rows, 2] of keys [2 · rows, 2], and which of the keys are new."""
+    def number(self, keys: Words, texts: tuple[Texts, Texts] | None = None) -> tuple[Codes, Codes]:
+        """The numbers [rows, 2] of keys [2 · rows, 2], and which of them are new; ``texts`` where some are hashes."""
         size = len(self._table)
         while 2 * size < 3 * (self._count + len(keys)):  # two thirds of the table may be full
             size *= 4
@@ -189,20 +186,17 @@ class _Numbered:
             self._loops.move_keys(self._table, larger)
             self._table = larger
         codes, fresh = np.empty(len(keys), dtype=np.int32), np.empty(len(keys), dtype=np.int32)
-        text, offsets = self._text.view(), self._offsets.view()
+        text, offsets, before = self._text.view(), self._offsets.view(), self._count
         text.flags.writeable = offsets.flags.writeable = False  # as those of Arrow are
-        known = self._count, text, offsets
-        before, self._count = (
-            self._count,
-            self._loops.number_keys(keys, self._table, codes, fresh, first, second, known),
-        )
+        compared = None if texts is None else (*texts, text, offsets)
+        self._count = self._loops.number_keys(keys, self._table, before, codes, fresh, compared)
         return codes.reshape(-1, 2), fresh[: self._count - before]
 
-    def number_block(self, block: Block, keys: Words) -> Codes:
+    def number_block(self, block: Block, keys: Words, *, is_hashed: bool) -> Codes:
         """The numbers [rows, 2] of the ids of a block; the bytes of new ids are kept."""
         first, second, _ = block
         before = self._count
-        codes, fresh = self.number(keys, first, second)
+        codes, fresh = self.number(keys, (first, second) if is_hashed else None)
         rows, is_second = np.divmod(fresh, 2)
         lengths = np.where(is_second, *(texts.ends[rows] - texts.starts[rows] for texts in (second, first)))
         ends = int(self._offsets[before]) + np.cumsum(lengths, dtype=np.int64)
