@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Ints
-from . import compiled
+from ..arrays import Bools, Floats, Ints
 
 _BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
 
@@ -27,6 +26,12 @@ class Merged:
     repeated: int  # rows that give an edge again in the same direction
     both: int  # pairs given both ways
     both_equal: int  # pairs given both ways with one weight
+    uneven: Bools | None = None  # [m] which edges the two directions give differently, where that was looked at
+
+    @property
+    def once(self) -> bool:
+        """Whether every pair is given both ways with one weight: a list of both, or a symmetric matrix."""
+        return self.both_equal == len(self.edges)
 
 
 def merge_rows(first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str) -> Merged | None:
@@ -35,6 +40,8 @@ def merge_rows(first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: s
     They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is sorted and merged apart.
     Returns ``None`` where 64 bits cannot hold a row.
     """
+    from . import compiled
+
     first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
     weights = np.ascontiguousarray(weights).view()
     weights.flags.writeable = False  # as columns of a table are: what is compiled for one layout serves all
