@@ -13,9 +13,8 @@ from functools import cached_property
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .arrays import Floats
 
 # A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once; or where each costs
 # something for itself, so many times that.

@@ -10,9 +10,8 @@ from decimal import Decimal
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .arrays import Floats
 
 _LOG2, _LOG2_REST = 0.6931471803691238, 1.9082149292705877e-10
 

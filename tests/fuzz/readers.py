@@ -128,11 +128,11 @@ def mutated(data: bytes, rng: random.Random, files: list[bytes]) -> bytes:
 def read_all(seed: int, numbers: Iterator[int]) -> None:
     """Read inputs, and print a line before and after each: what the child does."""
     resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
-    from ultrahyperbolic.graph import GraphError, encode, fold, read_graph, readers, text
+    from ultrahyperbolic.graph import GraphError, encode, fold, read_graph, text
 
-    usual = readers._LARGE, encode._FEW, fold._MANY, text._BLOCK
+    usual = text._LARGE, encode._MANY, fold._MANY, text._BLOCK
     files = corpus()
-    readers._LARGE = encode._FEW = fold._MANY = 0
+    text._LARGE = encode._MANY = fold._MANY = 0
     for path in (CORPUS / "many.tsv", CORPUS / "pattern.mtx", CORPUS / "text.parquet"):
         read_graph(path)  # what is compiled once does not count
     with tempfile.TemporaryDirectory() as folder:
@@ -143,7 +143,7 @@ def read_all(seed: int, numbers: Iterator[int]) -> None:
             if "nodes" in options:
                 options["nodes"] = path
             small = (0, 0, 0, 4096 if number % 2 else usual[3])
-            readers._LARGE, encode._FEW, fold._MANY, text._BLOCK = small if is_large else usual
+            text._LARGE, encode._MANY, fold._MANY, text._BLOCK = small if is_large else usual
             Path("/proc/self/clear_refs").write_text("5")  # the peak of memory is counted anew
             print(json.dumps({"begun": number}), flush=True)
             begun, wrong = time.process_time(), ""

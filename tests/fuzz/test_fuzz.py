@@ -43,7 +43,7 @@ def test_inputs_are_made_by_their_number():
 def test_failures_are_seen(monkeypatch, tmp_path):
     """A reader that ends the process, and one that raises what it should not."""
     (tmp_path / "sitecustomize.py").write_text(
-        "import ultrahyperbolic.graph.readers as readers\n"
+        "import ultrahyperbolic.graph.dialect as readers\n"
         "sniff = readers.sniff\n"
         "def broken(path, **options):\n"
         "    import os\n"

@@ -184,7 +184,7 @@ def test_a_header_of_any_words_is_no_tie(write, header, delimiter):
 
 
 def test_a_header_of_a_large_file_is_no_tie(write, monkeypatch):
-    monkeypatch.setattr("ultrahyperbolic.graph.readers._LARGE", 0)
+    monkeypatch.setattr("ultrahyperbolic.graph.text._LARGE", 0)
     with pytest.warns(UserWarning, match="'citing' – 'cited', is taken for a header"):
         graph = read_graph(write("\n".join(["citing,cited", *BODY])))
     assert graph == read_graph(write("\n".join(BODY)))

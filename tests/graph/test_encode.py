@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from itertools import product
+from itertools import product, repeat
 
 import numpy as np
 import pyarrow as pa
@@ -30,8 +30,9 @@ def columns(rows, cuts=(0,)):
 
 
 def encode_all(monkeypatch, first, second, few):
-    monkeypatch.setattr(encode, "_FEW", few)
-    i, j, ids = encode.encode_ends(first, second)
+    monkeypatch.setattr(encode, "_MANY", few)
+    i, j, weights, ids = encode.encode_ends(zip(first.chunks, second.chunks, repeat(None)))
+    assert weights is None
     return [list(row) for row in zip(i.tolist(), j.tolist(), strict=True)], ids.to_pylist()
 
 
@@ -61,32 +62,33 @@ def test_long_ids_that_share_a_hash_are_told_apart(monkeypatch):
 
     def collide(text, words, starts, ends, column, keys):
         is_hashed = make_keys(text, words, starts, ends, column, keys)
-        keys[ends - starts > 15, column] = 1
+        keys[ends - starts > 15, column] = (1, 255 << 56)
         return is_hashed
 
     monkeypatch.setattr(compiled, "make_keys", collide)
-    rows = [("a", "b" * 16), ("b" * 16, "c" * 16), ("a", "c" * 15 + "d")]
-    first, second = columns(rows)
-    blocks = encode.encode_blocks(
-        compiled, [0], lambda _: encode.Block(*map(encode.texts_of_arrow, (first.chunk(0), second.chunk(0))), None)
-    )
-    assert blocks is None
-    assert encode_all(monkeypatch, first, second, few=0) == by_hand(rows)
+    rows = [
+        ("a", "b" * 16),
+        ("b" * 16, "c" * 16),
+        ("a", "c" * 15 + "d"),
+        ("c" * 16, "c" * 15 + "d"),
+        ("b" * 16, "b" * 17),
+    ]
+    for cuts in ((0,), (0, 1, 3)):
+        assert encode_all(monkeypatch, *columns(rows, cuts), few=0) == by_hand(rows)
 
 
-def test_without_numba_ids_are_encoded_by_arrow(monkeypatch):
-    monkeypatch.setattr(encode, "compiled_loops", lambda: None)
-    rows = [("a", "b"), ("b", "c"), ("a", "c")]
-    assert encode_all(monkeypatch, *columns(rows), few=0) == by_hand(rows)
-
-
-def test_other_types_and_no_rows():
-    numbers = pa.chunked_array([[7, 3], [7]])
-    i, j, ids = encode.encode_ends(numbers, pa.chunked_array([[3, 9, 9]]))
-    assert (i.tolist(), j.tolist(), ids.to_pylist()) == ([0, 1, 0], [1, 2, 2], [7, 3, 9])
-    none = pa.chunked_array([], pa.int64())
-    i, j, ids = encode.encode_ends(none, none)
-    assert (len(i), len(j), len(ids)) == (0, 0, 0)
+@pytest.mark.parametrize("few", [0, 100])
+def test_other_types_and_no_rows(monkeypatch, few):
+    monkeypatch.setattr(encode, "_MANY", few)
+    for kind in (pa.int64(), pa.float64()):
+        first, second = pa.array([7, 3, 7], kind), pa.array([3, 9, 9], kind)
+        weights = np.array([0.5, 2.0, 4.0])
+        parts = [(first[:2], second[:2], weights[:2]), (first[2:], second[2:], weights[2:])]
+        i, j, found, ids = encode.encode_ends(parts)
+        assert (i.tolist(), j.tolist(), ids.to_pylist()) == ([0, 1, 0], [1, 2, 2], [7, 3, 9])
+        assert found.tolist() == weights.tolist()
+    i, j, weights, ids = encode.encode_ends([])
+    assert (len(i), len(j), weights, len(ids)) == (0, 0, None, 0)
 
 
 def test_the_table_of_ids_grows(monkeypatch):

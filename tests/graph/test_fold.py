@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, NodeIds, compiled, fold
+from ultrahyperbolic.graph import Graph, GraphError, NodeIds, fold
 from ultrahyperbolic.graph.merge import merge_rows
-from ultrahyperbolic.graph.rows import Rows, Rules, sorted_distinct
+from ultrahyperbolic.graph.rows import EdgeRows, Policies, sorted_distinct
 
 N = 6
 WEIGHTS = st.integers(1, 4)
@@ -18,14 +18,14 @@ ROWS = st.lists(st.tuples(st.integers(0, N - 1), st.integers(0, N - 1), WEIGHTS)
 
 def graph_of(rows, kind="list", **options):
     first, second, weights = (list(column) for column in zip(*rows, strict=True)) if rows else ([], [], [])
-    made = Rows(
+    made = EdgeRows(
         np.array(first, dtype=np.int64),
         np.array(second, dtype=np.int64),
         np.array(weights, dtype=np.float64),
         NodeIds(range(N)),
         lambda row: f"row {row}",
     )
-    return Graph.from_rows(made, kind=kind, rules=Rules(**options))
+    return Graph.from_rows(made, kind=kind, rules=Policies(**options))
 
 
 def as_dict(graph):
@@ -168,12 +168,12 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
     if layout == "both ways":
         first, second = np.concatenate((first, second)), np.concatenate((second, first))
         weights = np.tile(weights, 2)
-    rows = Rows(first, second, weights, NodeIds(range(700)), lambda row: f"row {row}", {"seen": 1})
+    rows = EdgeRows(first, second, weights, NodeIds(range(700)), lambda row: f"row {row}", {"seen": 1})
 
     def result(many):
         monkeypatch.setattr(fold, "_MANY", many)
         try:
-            edges, weights, counts = fold.fold(rows, kind, Rules(rule))
+            edges, weights, counts = fold.fold(rows, kind, Policies(rule))
             return edges.tolist(), weights.tolist(), counts
         except GraphError as error:
             return str(error)
@@ -184,10 +184,10 @@ def test_compiled_loops_change_nothing(monkeypatch, kind, rule, layout):
 def test_rows_that_do_not_fit_into_64_bits_are_merged_without_the_loops(monkeypatch):
     ids = NodeIds(range(2**31))
     ends = np.array([2**31 - 1, 5, 2**31 - 1]), np.array([5, 2**31 - 1, 7])
-    rows = Rows(*ends, None, ids, str)
+    rows = EdgeRows(*ends, None, ids, str)
     monkeypatch.setattr(fold, "_MANY", 1)
-    assert merge_rows(compiled, *ends, np.ones(3), len(ids), "sum") is None
-    edges, weights, _ = fold.fold(rows, "list", Rules())
+    assert merge_rows(*ends, np.ones(3), len(ids), "sum") is None
+    edges, weights, _ = fold.fold(rows, "list", Policies())
     assert edges.tolist() == [[5, 2**31 - 1], [7, 2**31 - 1]]
     assert weights.tolist() == [2, 1]
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-import sys
 import time
 
 import networkx as nx
@@ -17,22 +16,19 @@ import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import Graph, GraphError, dialect, encode, errors, fold, read_graph, readers, text
+from ultrahyperbolic.graph import Graph, GraphError, dialect, encode, fold, formats, read_graph, text
 
 EDGES = [("ann", "bob", 2.0), ("bob", "cid", 1.5), ("ann", "dot", 3.0)]
 GRAPH = Graph.from_edges(EDGES)
 
 
-@pytest.fixture(autouse=True, params=["small", "large", "large, without numba"])
+@pytest.fixture(autouse=True, params=["small", "large"])
 def way(request, monkeypatch):
-    """Files are read as the small ones they are, by the compiled loops for large ones, and as large ones without."""
+    """Files are read as the small ones they are, and by the compiled loops for large ones."""
     if request.param != "small":
-        monkeypatch.setattr(readers, "_LARGE", 0)
-        monkeypatch.setattr(encode, "_FEW", 0)
+        monkeypatch.setattr(text, "_LARGE", 0)
+        monkeypatch.setattr(encode, "_MANY", 0)
         monkeypatch.setattr(fold, "_MANY", 0)
-    if request.param == "large, without numba":
-        monkeypatch.setitem(sys.modules, "numba", None)
-        monkeypatch.setattr(errors, "find_spec", lambda name: None)
 
 
 @pytest.fixture
@@ -627,7 +623,7 @@ def test_options_that_do_not_apply_are_refused(write, content, options):
 
 @pytest.mark.parametrize("compressed", [False, True])
 def test_progress_is_shown_on_a_terminal(write, terminal, monkeypatch, compressed):
-    stderr, choose = terminal(), readers.choose_columns
+    stderr, choose = terminal(), formats.choose_columns
 
     def slowly(*arguments):
         """Reading a small file is over before anything is shown: it waits for that here."""
@@ -636,7 +632,7 @@ def test_progress_is_shown_on_a_terminal(write, terminal, monkeypatch, compresse
             time.sleep(0.01)
         return choose(*arguments)
 
-    monkeypatch.setattr(readers, "choose_columns", slowly)
+    monkeypatch.setattr(formats, "choose_columns", slowly)
     content = LAYOUTS["tabs"].encode()
     assert read_graph(write(gzip.compress(content) if compressed else content), progress=True) == GRAPH
     assert "Reading graph" in stderr.getvalue()

@@ -116,7 +116,9 @@ def test_what_products_cannot_do_is_said_in_a_line(trained):
         with pytest.raises(ValueError, match="product names the geometry"):
             uh.embed(CLUB, product=TEXT, **more)
     for backend in ("numba", "sampled", "triton"):
-        with pytest.raises(ValueError, match=f"backend '{backend}' knows no products of geometries: use 'reference'"):
+        with pytest.raises(
+            ValueError, match=f"backend '{backend}' cannot train products of geometries: use 'reference'"
+        ):
             uh.embed(CLUB, product=TEXT, backend=backend)
     with pytest.raises(ValueError, match="preset 'paper' is of one geometry"):
         uh.embed(CLUB, product=TEXT, preset="paper")

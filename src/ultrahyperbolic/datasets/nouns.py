@@ -9,8 +9,9 @@ from typing import Literal
 
 import numpy as np
 
+from ..arrays import Ints
 from ..graph import Graph, GraphError
-from ..graph.rows import Ints, check_option, sorted_distinct
+from ..graph.rows import check_option, sorted_distinct
 
 Subset = Literal["mammals", "nouns"]
 

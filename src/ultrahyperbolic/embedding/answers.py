@@ -8,10 +8,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..graph.attributes import Attributes, free_names
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 Labels = Mapping[Hashable, object]
 _NAMED = 3  # nodes that an error names

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ..arrays import Floats
+
 # From ‖t‖‖t′‖ = 4|β| on two points are far from the pole.
 _FAR = 4.0
 _TOLERANCE = 1e-8

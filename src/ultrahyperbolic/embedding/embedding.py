@@ -14,6 +14,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from ..arrays import Floats
 from ..checks import check_count
 from ..evaluation.clusters import clusters, width_of
 from ..evaluation.components import component_delta
@@ -34,8 +35,6 @@ if TYPE_CHECKING:
     import pandas
 
     from ..graph import Graph
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,18 +5,13 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from ..arrays import Floats, Ints
 from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..graph.attributes import Attributes
 from .answers import Labels
 from .record import RunRecord
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class Placed(Protocol):

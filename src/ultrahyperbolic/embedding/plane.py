@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from .placed import Floats, Placed
+from ..arrays import Floats
+from .placed import Placed
 
 # Nodes that the plane is computed from; all others are placed by their dissimilarities to them.
 LANDMARKS = 500

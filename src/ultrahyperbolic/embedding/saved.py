@@ -9,9 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from ..graph.attributes import Attributes
 from . import store
-from .answers import Floats, Ints, Labels, Rows
+from .answers import Labels, Rows
 from .distances import space_of
 from .record import RunRecord
 from .ties import tied_rows

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
 from ..graph.attributes import Attributes, free_names
-from ..graph.parquet import read_parquet
 from ..graph.rows import Number
 from .answers import Labels, label_texts
 from .distances import space_of
@@ -27,8 +27,6 @@ from .ties import Ties, as_numbers
 if TYPE_CHECKING:
     import pyarrow
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
@@ -270,6 +268,8 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
             if str(schema.field(name).type) not in _KINDS:
                 raise ValueError(f"the column {name} holds {schema.field(name).type}, not text or numbers")
         return [*kinds, *extras]
+
+    from ..graph.parquet import read_parquet
 
     table = read_parquet(str(path), choose)
     if any(column.null_count for column in table.columns):

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Ints
 from ..graph import Graph
 
 if TYPE_CHECKING:
     import pyarrow
 
-Ints = NDArray[np.int64]
 _MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
 
 

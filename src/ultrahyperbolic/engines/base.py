@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..checks import check_choice
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
@@ -25,8 +26,6 @@ from ..options import Backend as Backend
 from ..options import Optimizer as Optimizer
 from ..options import Precision as Precision
 from ..pairs.kinds import kernel_space
-
-Floats = NDArray[np.float64]
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..loop import Every, Progress
-from .base import BatchState, Floats, RunSpec
+from .base import BatchState, RunSpec
 
 # Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
 _LOOK_EVERY = 100

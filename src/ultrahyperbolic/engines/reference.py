@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 
+from ..arrays import Floats
 from ..geometry import Euclidean
 from ..objective import PairFunction, RankedPairs, RankingLoss
 from ..optim import DescentSettings, DescentState, descent_step
@@ -21,7 +22,6 @@ from .base import (
     Engine,
     EngineKind,
     Evaluation,
-    Floats,
     Machine,
     Memory,
     OnHost,

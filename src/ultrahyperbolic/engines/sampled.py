@@ -19,6 +19,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arrays import Floats
 from ..geometry import Euclidean
 from ..objective import RankedPairs, SampledLoss, SampleSizes, Scope
 from ..objective.sampled import Draw, Estimate, Measure
@@ -32,7 +33,6 @@ from .base import (
     BatchState,
     Engine,
     Evaluation,
-    Floats,
     Machine,
     Memory,
     OnHost,

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ..arrays import Floats
 from ..geometry import Manifold, Product
 from ..loop import Every, Progress
 from ..rounding import asinh
-from .base import BatchState, Floats, RunSpec
+from .base import BatchState, RunSpec
 
 # The spread is looked at after so many iterations, wherever chunks end: moves may not depend on the clock.
 _LOOK_EVERY = 50

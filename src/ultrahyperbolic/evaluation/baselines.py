@@ -7,10 +7,11 @@ from functools import partial
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..graph.hops import WORD, levels_from
 from ..pairs import usable_threads
-from .inputs import Floats, Ints, both_ways
+from .inputs import both_ways
 
 _BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
 

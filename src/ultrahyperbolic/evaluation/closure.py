@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..arrays import Ints
 from ..graph import Graph
-from .inputs import Ints, are_edges
+from .inputs import are_edges
 
 # Candidates for the third side of a triangle that are looked at together: it bounds the memory.
 _AT_ONCE = 1 << 20

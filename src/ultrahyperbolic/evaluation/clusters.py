@@ -10,11 +10,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..checks import check_count
 from ..geometry import Geometry, Manifold
 from ..pairs import PassOptions, nearest
 from ..pairs.reference import popularity_of
-from .inputs import Floats, Ints
 
 # Where nobody says how many pairs are joined: so many for each node.
 _USUAL = 5

@@ -9,10 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..pairs import PassOptions, pair_distances, row_sums
-from .inputs import Floats, Ints
 
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
 _SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each

@@ -11,12 +11,13 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..checks import as_integer
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import PassOptions, row_sums
 from .components import component_delta, components
-from .inputs import Floats, Ints, as_scores, check_points
+from .inputs import as_scores, check_points
 
 
 def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:

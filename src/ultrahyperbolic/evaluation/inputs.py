@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from torch import Tensor
 
+from ..arrays import Bools, Floats, Ints
 from ..geometry.arguments import check_finite
 from ..graph import Graph
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 
 
 def check_points(graph: Graph, points: Tensor) -> None:

@@ -10,11 +10,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arrays import Ints
 from ..checks import as_integer
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import PassOptions, nonedge_counts, pair_distances
-from .inputs import Ints, are_edges, check_points, edge_tensor
+from .inputs import are_edges, check_points, edge_tensor
 
 
 class HeldOut(NamedTuple):

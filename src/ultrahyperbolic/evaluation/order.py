@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..arrays import Ints
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import PassOptions, nonedge_counts, pair_distances
-from .inputs import Ints, check_points, edge_tensor
+from .inputs import check_points, edge_tensor
 
 
 class ViolatedOrders(NamedTuple):

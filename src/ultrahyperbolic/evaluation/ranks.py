@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..arrays import Floats, Ints
 from .hierarchy import ranks_of
-from .inputs import Floats, Ints
 
 
 class RankIntervals(NamedTuple):

@@ -9,10 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arrays import Ints
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import NeighborCounts, PassOptions, nearest, neighbor_counts
-from .inputs import Ints, are_edges, check_points, edge_tensor
+from .inputs import are_edges, check_points, edge_tensor
 
 
 class Reconstruction(NamedTuple):

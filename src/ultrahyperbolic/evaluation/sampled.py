@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
@@ -21,7 +22,7 @@ from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
 from .components import components
 from .hierarchy import hierarchy_spearman, strength_spearman
-from .inputs import Floats, Ints, check_points
+from .inputs import check_points
 from .order import violated_share
 
 SAMPLED_NODES = 200_000

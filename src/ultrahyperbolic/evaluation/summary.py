@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arrays import Floats
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity, former_measure
 from ..graph import Graph
@@ -20,7 +21,7 @@ from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .components import component_delta
 from .hierarchy import hierarchy_spearman, norm_proxy, strength_spearman
-from .inputs import Floats, check_points, edge_tensor
+from .inputs import check_points, edge_tensor
 from .order import orders_of
 from .retrieval import precision_of, reconstruction_of
 

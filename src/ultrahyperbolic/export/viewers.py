@@ -14,8 +14,9 @@ from xml.sax.saxutils import escape, quoteattr
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..checks import check_count
-from ..embedding.placed import Floats, Placed
+from ..embedding.placed import Placed
 from ..embedding.plane import plane
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph

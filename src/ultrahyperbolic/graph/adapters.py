@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
+from ..arrays import Floats, Ints
 from .attributes import plain_columns
-from .columns import SAMPLE_ROWS, Column, Columns, Wanted, choose_columns, columns_taken
-from .errors import GraphError, need
-from .ids import NodeIds
-from .rows import Asymmetric, Floats, Kind, Repeated, Rows, Rules
+from .base import BaseGraph
+from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
+from .errors import GraphError
+from .ids import NodeIds, distinct_ids
+from .rows import Asymmetric, EdgeRows, Policies, Repeated
 
 if TYPE_CHECKING:
     import igraph
@@ -25,34 +25,13 @@ if TYPE_CHECKING:
     import torch_geometric
 
 
-class Adapters(ABC):
+class Adapters(BaseGraph):
     """The constructors of `Graph` that take other libraries' objects.
 
     A matrix that is symmetric is taken as it is; of an asymmetric one, and of a directed graph, the two directions are
     added, S = C + Cᵀ, as the paper does, or refused with ``asymmetric="error"``. With ``weights_are_distances=True``
     the weights are distances d, the smaller the closer, and each tie gets the strength 1/d before all else.
     """
-
-    @classmethod
-    @abstractmethod
-    def from_rows(
-        cls,
-        rows: Rows,
-        *,
-        kind: Kind,
-        rules: Rules = Rules(),  # noqa: B008 (it is immutable)
-        weight_name: Column | None = None,
-        labels: Mapping[Hashable, object] | None = None,
-        columns: Columns | None = None,
-        name: str | None = None,
-    ) -> Self:
-        """A graph from rows as a reader gathers them."""
-
-    @abstractmethod
-    def with_nodes(
-        self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
-    ) -> Self:
-        """The same edges over the given nodes."""
 
     @classmethod
     def from_networkx(
@@ -72,18 +51,23 @@ class Adapters(ABC):
         """
         name = name or graph.name or None
         ids = list(graph.nodes)
-        _check_ids(ids, name or "networkx graph")
         positions = {node: k for k, node in enumerate(ids)}
         edges = list(graph.edges(data=weight or "weight"))
-        codes = np.array([(positions[u], positions[v]) for u, v, _ in edges], dtype=np.int64).reshape(-1, 2)
-        weights, counts = (None, {}) if weight is False else _fill_missing([w for _, _, w in edges], name)
+        rows = _rows_of_network(
+            ids,
+            [(positions[u], positions[v]) for u, v, _ in edges],
+            None if weight is False else [w for _, _, w in edges],
+            name or "networkx graph",
+        )
         labels = None if label is None else {node: text for node, text in graph.nodes(data=label) if text is not None}
-        rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "networkx graph", counts)
-        kind: Kind = "matrix" if graph.is_directed() else "undirected"
         made = cls.from_rows(
-            rows, kind=kind, rules=Rules(repeated, asymmetric, weights_are_distances), weight_name=weight,
-            labels=labels, name=name,
-        )  # fmt: skip
+            rows,
+            kind="matrix" if graph.is_directed() else "undirected",
+            rules=Policies(repeated, asymmetric, weights_are_distances),
+            weight_name=weight,
+            labels=labels,
+            name=name,
+        )
         attributes = plain_columns([data for _, data in graph.nodes(data=True)], without=label)
         return made.with_nodes(ids, attributes) if attributes else made
 
@@ -101,20 +85,18 @@ class Adapters(ABC):
     ) -> Self:
         """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number."""
         ids = graph.vs["name"] if "name" in graph.vs.attributes() else range(graph.vcount())
-        _check_ids(ids, name or "igraph graph")
-        codes = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-        weights, counts = None, dict[str, int]()
-        if weight is not False and weight in graph.es.attributes():
-            weights, counts = _fill_missing(graph.es[weight], name)
+        weights = graph.es[weight] if weight is not False and weight in graph.es.attributes() else None
         labels = None
         if label is not None:
             labels = {node: text for node, text in zip(ids, graph.vs[label], strict=True) if text is not None}
-        rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: name or "igraph graph", counts)
-        kind: Kind = "matrix" if graph.is_directed() else "undirected"
         return cls.from_rows(
-            rows, kind=kind, rules=Rules(repeated, asymmetric, weights_are_distances), weight_name=weight,
-            labels=labels, name=name,
-        )  # fmt: skip
+            _rows_of_network(ids, graph.get_edgelist(), weights, name or "igraph graph"),
+            kind="matrix" if graph.is_directed() else "undirected",
+            rules=Policies(repeated, asymmetric, weights_are_distances),
+            weight_name=weight,
+            labels=labels,
+            name=name,
+        )
 
     @classmethod
     def from_pyg(
@@ -128,8 +110,9 @@ class Adapters(ABC):
         name: str | None = None,
     ) -> Self:
         """From a PyTorch Geometric ``Data``; weights are ``edge_weight``, or ``edge_attr`` if it has one per edge."""
+        where = name or "PyG data"
         if getattr(data, "edge_index", None) is None:
-            raise GraphError(f"{name or 'PyG data'}: no edge_index; a Data with edges is needed")
+            raise GraphError(f"{where}: no edge_index; a Data with edges is needed")
         first, second = data.edge_index.cpu().numpy().astype(np.int64)
         weights = None
         if weight is None:
@@ -140,11 +123,11 @@ class Adapters(ABC):
         elif weight is not False:
             weights = getattr(data, weight, None)
             if weights is None or weights.numel() != len(first):
-                raise GraphError(f"{name or 'PyG data'}: {weight!r} must hold one number per edge")
+                raise GraphError(f"{where}: {weight!r} must hold one number per edge")
         floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
-        node_ids = _ids_of_matrix(ids, int(data.num_nodes), name or "PyG data")
-        rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'PyG data'}, edge {row} (from 0)")
-        rules = Rules(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        node_ids = _ids_of_matrix(ids, int(data.num_nodes), where)
+        rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{where}, edge {row} (from 0)")
+        rules = Policies(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
         return cls.from_rows(rows, kind="matrix", rules=rules, weight_name=weight, name=name)
 
     @classmethod
@@ -157,12 +140,15 @@ class Adapters(ABC):
         weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a square sparse matrix of weights; ``ids`` names its rows, which else are 0 to n - 1.
+        """From a square sparse matrix of weights; ``ids`` names its rows. Default: 0 to n - 1.
 
         A zero that is stored is refused: ``matrix.eliminate_zeros()`` says that you meant no tie.
         """
-        rows = _rows_of_sparse(matrix, ids, name or "sparse matrix")
-        rules = Rules(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        entries, where = matrix.tocoo(), name or "sparse matrix"
+        _check_square(entries.shape, entries.dtype, where)
+        first, second = (np.asarray(axis, dtype=np.int64) for axis in entries.coords)
+        rows = _rows_of_matrix(first, second, entries.data, ids, entries.shape[0], where)
+        rules = Policies(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
     @classmethod
@@ -175,7 +161,7 @@ class Adapters(ABC):
         weights_are_distances: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a square array of weights, 0 where there is no edge; ``ids`` names its rows, which else are 0 to n - 1.
+        """From a square array of weights, 0 where there is no edge; ``ids`` names its rows. Default: 0 to n - 1.
 
         >>> import numpy as np
         >>> from ultrahyperbolic.graph import Graph
@@ -183,13 +169,11 @@ class Adapters(ABC):
         >>> graph.weights.tolist(), graph.policies
         ([5.0, 2.0], {'asymmetric_pairs_summed': 1})
         """
-        where = name or "matrix"
-        array = np.asarray(matrix)
+        array, where = np.asarray(matrix), name or "matrix"
         _check_square(array.shape, array.dtype, where)
         first, second = np.nonzero(array)
-        weights = array[first, second].astype(np.float64)
-        rows = Rows(first, second, weights, _ids_of_matrix(ids, len(array), where), lambda row: where)
-        rules = Rules(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        rows = _rows_of_matrix(first, second, array[first, second], ids, len(array), where)
+        rules = Policies(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
     @classmethod
@@ -206,12 +190,13 @@ class Adapters(ABC):
         name: str | None = None,
     ) -> Self:
         """From a data frame with one row per edge; columns are found as `read_graph` finds them."""
-        pd = need("pandas", "Graph.from_pandas")
-        where = name or "data frame"
+        import pandas as pd
+
+        names, where = list(frame.columns), name or "data frame"
         is_numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
         chosen = choose_columns(
-            list(frame.columns),
-            frame.shape[1],
+            names,
+            len(names),
             is_numeric.__getitem__,
             lambda k: frame.iloc[:SAMPLE_ROWS, k].dropna().map(_comparable).unique().tolist(),
             Wanted(source, target, weight),
@@ -221,7 +206,7 @@ class Adapters(ABC):
         weights = None
         if chosen[2] is not None:
             if not is_numeric[chosen[2]]:
-                raise GraphError(f"{where}: the column {frame.columns[chosen[2]]!r} holds no numbers to be weights")
+                raise GraphError(f"{where}: the column {names[chosen[2]]!r} holds no numbers to be weights")
             weights = frame.iloc[:, chosen[2]].to_numpy(dtype=np.float64, na_value=np.nan)
         for column in (first, second):
             if column.isna().any():
@@ -232,12 +217,10 @@ class Adapters(ABC):
         for k, column in enumerate((first, second)):
             both[:, k] = column if numbers else column.astype(object)
         codes, ids = pd.factorize(both.ravel())
-        codes = codes.astype(np.int64).reshape(-1, 2)
-        rows = Rows(codes[:, 0], codes[:, 1], weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")
-        graph = cls.from_rows(
-            rows, kind="list", rules=Rules(repeated, weights_are_distances=weights_are_distances),
-            columns=columns_taken(list(frame.columns), chosen), name=name,
-        )  # fmt: skip
+        i, j = codes.astype(np.int64).reshape(-1, 2).T
+        rows = EdgeRows(i, j, weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")
+        rules = Policies(repeated, weights_are_distances=weights_are_distances)
+        graph = cls.from_rows(rows, kind="list", rules=rules, columns=columns_taken(names, chosen), name=name)
         return graph if nodes is None else graph.with_nodes(nodes)
 
     @classmethod
@@ -254,44 +237,42 @@ class Adapters(ABC):
         name: str | None = None,
     ) -> Self:
         """From a ``pyarrow.Table`` with one row per edge; columns are found as `read_graph` finds them."""
-        where = name or "table"
+        from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
+
+        names, where, wanted = table.schema.names, name or "table", Wanted(source, target, weight)
         chosen = choose_arrow_columns(
-            table.schema,
-            lambda k: arrow_values(table.column(k)[:SAMPLE_ROWS]),
-            Wanted(source, target, weight),
-            where,
+            table.schema, lambda k: arrow_values(table.column(k)[:SAMPLE_ROWS]), wanted, where
         )
-        rows = rows_of_arrow(*(None if k is None else table.column(k) for k in chosen), where=where)
-        graph = cls.from_rows(
-            rows, kind="list", rules=Rules(repeated, weights_are_distances=weights_are_distances),
-            columns=columns_taken(table.schema.names, chosen), name=name,
-        )  # fmt: skip
+        rows = rows_of_arrow(table.select([k for k in chosen if k is not None]).to_batches(), where)
+        rules, columns = Policies(repeated, weights_are_distances=weights_are_distances), columns_taken(names, chosen)
+        graph = cls.from_rows(rows, kind="list", rules=rules, columns=columns, name=name)
         return graph if nodes is None else graph.with_nodes(nodes)
 
 
-def _rows_of_sparse(
-    matrix: scipy.sparse.sparray | scipy.sparse.spmatrix, ids: Sequence[Hashable] | None, where: str
-) -> Rows:
-    """Rows from the stored entries of a sparse matrix."""
-    entries = matrix.tocoo()
-    _check_square(entries.shape, entries.dtype, where)
-    first, second = (np.asarray(axis, dtype=np.int64) for axis in entries.coords)
-    weights = np.asarray(entries.data, dtype=np.float64)
-    return Rows(first, second, weights, _ids_of_matrix(ids, entries.shape[0], where), lambda row: where)
+def _rows_of_network(
+    ids: Sequence[Hashable], ends: Sequence[tuple[int, int]], weights: Sequence[ArrayLike | None] | None, where: str
+) -> EdgeRows:
+    """Rows of a graph of objects. A missing weight becomes 1, and is counted where others have one."""
+    distinct_ids(ids, where, once=True)
+    first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
+    missing = 0 if weights is None else sum(weight is None for weight in weights)
+    floats: Floats | None = None
+    if weights is not None and missing < len(weights):
+        try:
+            floats = np.array([1.0 if weight is None else weight for weight in weights], dtype=np.float64)
+        except (TypeError, ValueError, OverflowError):
+            floats = np.empty((0, 0))
+        if floats.ndim != 1:
+            raise GraphError(f"{where}: the weights must be numbers")
+    counts = {"missing_weights_set_to_1": missing} if missing and floats is not None else {}
+    return EdgeRows(first, second, floats, NodeIds(ids), lambda row: where, counts)
 
 
-def _fill_missing(weights: Sequence[ArrayLike | None], name: str | None) -> tuple[Floats | None, dict[str, int]]:
-    """Weights as numbers, 1 where there is none, and how many had none; ``None`` where all have none."""
-    missing = sum(weight is None for weight in weights)
-    if missing == len(weights):
-        return None, {}
-    try:
-        floats = np.array([1.0 if weight is None else weight for weight in weights], dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        floats = np.empty((0, 0))
-    if floats.ndim != 1:
-        raise GraphError(f"{name or 'the graph'}: the weights must be numbers")
-    return floats, {"missing_weights_set_to_1": missing} if missing else {}
+def _rows_of_matrix(
+    first: Ints, second: Ints, entries: ArrayLike, ids: Sequence[Hashable] | None, n_nodes: int, where: str
+) -> EdgeRows:
+    weights = np.asarray(entries, dtype=np.float64)
+    return EdgeRows(first, second, weights, _ids_of_matrix(ids, n_nodes, where), lambda row: where)
 
 
 def _check_square(shape: tuple[int, ...], dtype: DTypeLike, where: str) -> None:
@@ -306,15 +287,8 @@ def _ids_of_matrix(ids: Sequence[Hashable] | None, n_nodes: int, where: str) -> 
         return NodeIds(range(n_nodes))
     if len(ids) != n_nodes:
         raise GraphError(f"{where}: {len(ids)} ids for {n_nodes} rows")
-    _check_ids(ids, where)
+    distinct_ids(ids, where, once=True)
     return NodeIds(ids)
-
-
-def _check_ids(ids: Sequence[Hashable], where: str) -> None:
-    if len(set(ids)) < len(ids):
-        raise GraphError(f"{where}: the ids are not distinct")
-    if any(node is None or node != node for node in ids):
-        raise GraphError(f"{where}: an id is missing (None or NaN)")
 
 
 def _comparable(value: object) -> object:

@@ -20,7 +20,7 @@ _EXACT_DIGITS = np.uint64(15)  # of a decimal number that is one exact division 
 _DIGIT_BITS = 10  # of a key, sorted by in one pass
 _DIGITS = 1 << _DIGIT_BITS
 _POWERS = 10.0 ** np.arange(16)
-_ONE, _EIGHT, _HALF, _TOP = (np.uint64(k) for k in (1, 8, 32, 56))
+_ONE, _EIGHT, _HALF, _TOP, _HASHED = (np.uint64(k) for k in (1, 8, 32, 56, 255))
 _M1, _M2 = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
 
 
@@ -94,7 +94,7 @@ def make_keys(text, words, starts, ends, column, keys):
                 low ^= low >> _HALF
                 high = (high + word) * _M2
                 high ^= high >> _HALF
-            high |= np.uint64(255) << _TOP
+            high |= _HASHED << _TOP
         else:
             if start + 16 > len(text):
                 for k in range(length - 1, -1, -1):
@@ -110,19 +110,63 @@ def make_keys(text, words, starts, ends, column, keys):
 
 
 @_jit
-def number_keys(keys, table, used, codes, fresh):
+def _slot(low, high, mask):
+    """Where the search for a key in a table of hashes begins."""
+    mixed = low * _M1
+    mixed = (mixed ^ (mixed >> _HALF) ^ high) * _M2
+    return (mixed ^ (mixed >> _HALF)) & mask
+
+
+@_jit
+def _id_at(position, first, second):
+    """The bytes of an id; positions count both ends of the first row, of the second, and so on."""
+    text, starts, ends = second if position & 1 else first
+    return text[starts[position >> 1] : ends[position >> 1]]
+
+
+@_jit
+def _are_equal(one, other):
+    if len(one) != len(other):
+        return False
+    for at in range(len(one)):  # noqa: SIM110 (a loop that numba compiles)
+        if one[at] != other[at]:
+            return False
+    return True
+
+
+@_jit
+def _slot_of_long(k, slot, keys, table, fresh, before, texts):
+    """The slot of a long id, from the first with its hash on: others may share it, so their bytes are compared."""
+    (first, second, known, offsets), mask = texts, np.uint64(len(table) - 1)
+    while table[slot, 2] != 0:
+        if table[slot, 0] == keys[k, 0] and table[slot, 1] == keys[k, 1]:
+            number = np.int64(table[slot, 2]) - 1
+            if number < before:
+                other = known[offsets[number] : offsets[number + 1]]
+            else:
+                other = _id_at(fresh[number - before], first, second)
+            if _are_equal(_id_at(k, first, second), other):
+                break
+        slot = (slot + _ONE) & mask
+    return slot
+
+
+@_jit
+def number_keys(keys, table, used, codes, fresh, texts):
     """The number of each key, counted as they appear; ``fresh`` is where the new ones do. Returns how many are known.
 
     ``table`` is a table of hashes [a power of 2, 3] that is not full: two words of a key, and its number from 1.
+    ``texts`` are the ids of these rows and the bytes and ends of the known ones, or ``None`` where no key is a hash.
     """
     before, mask = used, np.uint64(len(table) - 1)
     for k in range(len(keys)):
         low, high = keys[k, 0], keys[k, 1]
-        mixed = low * _M1
-        mixed = (mixed ^ (mixed >> _HALF) ^ high) * _M2
-        slot = (mixed ^ (mixed >> _HALF)) & mask
+        slot = _slot(low, high, mask)
         while table[slot, 2] != 0 and (table[slot, 0] != low or table[slot, 1] != high):
             slot = (slot + _ONE) & mask
+        if texts is not None:  # noqa: SIM102 (where it is None, numba drops the branch)
+            if high >> _TOP == _HASHED:
+                slot = _slot_of_long(k, slot, keys, table, fresh, before, texts)
         if table[slot, 2] == 0:
             fresh[used - before] = k
             used += 1
@@ -132,27 +176,25 @@ def number_keys(keys, table, used, codes, fresh):
 
 
 @_jit
-def copy_ids(text0, starts0, text1, starts1, positions, offsets, out):
-    """The bytes of the ids at ``positions``, which count both ends of the first row, of the second, and so on."""
-    for k in range(len(positions)):
-        row, is_second = positions[k] >> 1, positions[k] & 1
-        text, start = (text1, starts1[row]) if is_second else (text0, starts0[row])
-        for at in range(offsets[k + 1] - offsets[k]):
-            out[offsets[k] + at] = text[start + at]
+def move_keys(table, larger):
+    """Enter the keys of a table of hashes into a larger one, which is empty."""
+    mask = np.uint64(len(larger) - 1)
+    for k in range(len(table)):
+        if table[k, 2] != 0:
+            slot = _slot(table[k, 0], table[k, 1], mask)
+            while larger[slot, 2] != 0:
+                slot = (slot + _ONE) & mask
+            larger[slot] = table[k]
 
 
 @_jit
-def same_ids(text, starts, ends, column, codes, known_text, known_starts, known_ends):
-    """Whether every id of a column is, byte by byte, the known one of its code."""
-    for row in range(len(starts)):
-        start, known = starts[row], known_starts[codes[row, column]]
-        length = ends[row] - start
-        if known_ends[codes[row, column]] - known != length:
-            return False
-        for at in range(length):
-            if text[start + at] != known_text[known + at]:
-                return False
-    return True
+def copy_ids(first, second, positions, offsets, out):
+    """The bytes of the ids at ``positions``, each from its offset on."""
+    for k in range(len(positions)):
+        row = positions[k] >> 1
+        text, start = (second[0], second[1][row]) if positions[k] & 1 else (first[0], first[1][row])
+        for at in range(offsets[k + 1] - offsets[k]):
+            out[offsets[k] + at] = text[start + at]
 
 
 @_jit

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from importlib.util import find_spec
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 
 _LONGEST = 1000  # characters of a message
@@ -42,6 +43,14 @@ def need(module: str, purpose: str) -> ModuleType:
         raise ImportError(f"{purpose} needs {package}, which is not installed: pip install {package}") from None
 
 
-def compiled_loops() -> ModuleType | None:
-    """The module of compiled loops, imported now; ``None`` where numba is missing."""
-    return None if find_spec("numba") is None else importlib.import_module(f"{__package__}.compiled")
+@contextmanager
+def naming_damage(what: str, passed: tuple[type[Exception], ...], advice: str = "") -> Iterator[None]:
+    """Say in one line that ``what`` is damaged: of damaged files, libraries raise nearly anything but ``passed``."""
+    try:
+        yield
+    except (GraphError, *passed):
+        raise
+    except Exception as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()
+        reason = reason.rpartition(" is damaged: ")[2] or type(error).__name__
+        raise GraphError(f"{what} is damaged: {reason}{advice}") from None

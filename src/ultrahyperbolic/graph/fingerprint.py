@@ -7,8 +7,8 @@ from collections.abc import Hashable
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from .ids import NodeIds
-from .rows import Floats, Ints
 
 _CHUNK = 65536  # ids that are encoded at a time
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib.util import find_spec
 from typing import NoReturn
 
 import numpy as np
 
-from .errors import GraphError, compiled_loops
-from .merge import merge_rows
-from .rows import Asymmetric, Floats, Ints, Kind, Repeated, Rows, Rules, check_option
+from ..arrays import Floats, Ints
+from .errors import GraphError
+from .merge import Merged, merge_rows
+from .rows import Asymmetric, EdgeRows, Kind, Policies, Repeated, check_option
 
 _MANY = 500_000  # rows from which loading the compiled loops pays
 _PAST = {"sum": "summed", "max": "max_taken", "first": "first_taken"}
@@ -19,15 +21,6 @@ _WORDS = {
     "asymmetric_pairs_summed": "directions dropped, asymmetric pairs summed",
     "distances_inverted": "distances turned into strengths 1/d",
 }
-
-
-@dataclass(frozen=True)
-class _Groups:
-    """Rows with one key, gathered: the key of each group, its weight and its earliest row."""
-
-    keys: Ints
-    weights: Floats
-    rows: Ints
 
 
 def policy_words(policy: str) -> str:
@@ -49,7 +42,7 @@ def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | 
     return f"{graph or 'the graph'}: {policy_words(policy)}: {policies[policy]}" if policy in policies else None
 
 
-def fold(rows: Rows, kind: Kind, rules: Rules) -> tuple[Ints, Floats, dict[str, int]]:
+def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
     """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied.
 
     ``rules.weights_are_distances`` is not looked at: `invert_distances` comes before.
@@ -58,46 +51,23 @@ def fold(rows: Rows, kind: Kind, rules: Rules) -> tuple[Ints, Floats, dict[str, 
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
     _check_weights(rows)
-    if len(rows.first) >= _MANY and (folded := _fold_many(rows, kind, repeated, asymmetric)) is not None:
-        return folded
-    counts = dict(rows.counts)
-    n = len(rows.ids)
-    if same := int((rows.first == rows.second).sum()):
-        counts["self_loops_dropped"] = same
-        rows = _chosen_rows(rows, np.flatnonzero(rows.first != rows.second))
-    first, second = rows.first, rows.second
-    weights = np.ones(len(first)) if rows.weights is None else rows.weights
-    keys = np.minimum(first, second)
-    keys *= n
-    keys += np.maximum(first, second)
-    keys *= 2
-    if kind != "undirected":
-        keys += first > second
-    order = np.argsort(keys, kind="stable")
-    if repeated == "sum" and _adds_inexactly(weights):  # in the order of the weights, whatever that of the rows
-        order = np.lexsort((weights, keys))
-    with np.errstate(over="ignore"):
-        directed = _Groups(keys[order], weights[order], order)
-        pairs = _gather(directed, repeated, counts, "repeated_rows", lambda a, b: _refuse(rows, a, b))
-        pairs.keys[:] >>= 1  # the two directions of a pair now have one key
-        if kind == "matrix":
-            pairs = _symmetrise(pairs, asymmetric, counts, lambda a: _refuse_asymmetric(rows, a))
-        elif kind == "list" and len(pairs.keys) and _both_ways_equal(pairs):
-            pairs = _Groups(pairs.keys[::2], pairs.weights[::2], pairs.rows[::2])
-            counts["reversed_rows_merged"] = len(pairs.keys)
-        elif kind == "list":
-            pairs = _gather(pairs, repeated, counts, "reversed_rows", lambda a, b: _refuse(rows, a, b))
-    if not np.isfinite(pairs.weights).all():
-        row = int(pairs.rows[~np.isfinite(pairs.weights)][0])
-        raise GraphError(f"{_name(rows, row)}: the weights of this edge add up to infinity: divide all weights first")
-    edges = np.empty((len(pairs.keys), 2), dtype=np.int64)
-    np.floor_divide(pairs.keys, max(n, 1), out=edges[:, 0])
-    np.subtract(pairs.keys, edges[:, 0] * n, out=edges[:, 1])
-    return edges, np.ascontiguousarray(pairs.weights), counts
+    merged = _merge_many(rows, kind, rules) if len(rows.first) >= _MANY else None
+    if merged is None:
+        merged = _merge_few(rows, kind, repeated)
+        _check_merged(rows, kind, rules, merged)
+    found = {"self_loops_dropped": merged.self_loops}
+    found |= {f"repeated_rows_{_PAST[repeated]}": merged.repeated} if merged.repeated else {}
+    if kind == "matrix" and not merged.once:
+        found["asymmetric_pairs_summed"] = len(merged.edges) - merged.both_equal
+    elif kind == "list" and merged.once:
+        found["reversed_rows_merged"] = len(merged.edges)
+    elif kind == "list" and merged.both:
+        found[f"reversed_rows_{_PAST[repeated]}"] = merged.both
+    return merged.edges, merged.weights, rows.counts | {policy: count for policy, count in found.items() if count}
 
 
-def invert_distances(rows: Rows, name: str) -> Rows:
-    """Rows whose weights are distances d, with the strengths 1/d in their place."""
+def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
+    """EdgeRows whose weights are distances d, with the strengths 1/d in their place."""
     if rows.weights is None:
         raise GraphError(
             f"{name}: there are no weights to be distances (weights_are_distances=True, --weights-are-distances): "
@@ -115,7 +85,7 @@ def invert_distances(rows: Rows, name: str) -> Rows:
     return replace(rows, weights=strengths, counts=rows.counts | {"distances_inverted": len(strengths)})
 
 
-def _check_weights(rows: Rows) -> None:
+def _check_weights(rows: EdgeRows) -> None:
     weights = rows.weights
     if weights is None or len(weights) == 0:
         return
@@ -131,55 +101,9 @@ def _check_weights(rows: Rows) -> None:
     )
 
 
-def _chosen_rows(rows: Rows, kept: Ints) -> Rows:
-    weights = None if rows.weights is None else rows.weights[kept]
-    return Rows(rows.first[kept], rows.second[kept], weights, rows.ids, lambda row: rows.place(int(kept[row])))
-
-
-def _name(rows: Rows, row: int) -> str:
+def _name(rows: EdgeRows, row: int) -> str:
     ends = rows.ids[int(rows.first[row])], rows.ids[int(rows.second[row])]
     return f"{rows.place(row)} ({ends[0]!r} - {ends[1]!r})"
-
-
-def _refuse(rows: Rows, row: int, earlier: int) -> NoReturn:
-    raise GraphError(
-        f"{_name(rows, row)}: this edge was given before ({rows.place(earlier)}) and repeated='error' allows it once: "
-        "remove one, or choose 'sum', 'max' or 'first'"
-    )
-
-
-def _refuse_asymmetric(rows: Rows, row: int) -> NoReturn:
-    raise GraphError(
-        f"{_name(rows, row)}: the weight differs in the other direction and asymmetric='error' refuses that: make the "
-        "matrix symmetric, or choose 'sum'"
-    )
-
-
-def _gather(
-    groups: _Groups, rule: Repeated, counts: dict[str, int], what: str, refuse: Callable[[int, int], NoReturn]
-) -> _Groups:
-    """Bring groups of equal key together by ``rule``, and count how many of them were given up."""
-    fresh = np.ones(len(groups.keys), dtype=bool)
-    np.not_equal(groups.keys[1:], groups.keys[:-1], out=fresh[1:])
-    extra = np.flatnonzero(~fresh)
-    if len(extra) == 0:
-        return groups
-    head = extra - np.arange(1, len(extra) + 1)  # which of the fresh groups each extra one belongs to
-    keys, weights, rows = groups.keys[fresh], groups.weights[fresh], groups.rows[fresh]
-    np.minimum.at(rows, head, groups.rows[extra])
-    if rule == "error":
-        later = np.where(groups.rows[extra] == rows[head], groups.rows[extra - 1], groups.rows[extra])
-        worst = int(np.argmin(later))
-        refuse(int(later[worst]), int(rows[head[worst]]))
-    if rule == "sum":
-        np.add.at(weights, head, groups.weights[extra])
-    elif rule == "max":
-        np.maximum.at(weights, head, groups.weights[extra])
-    else:
-        earlier = groups.rows[extra] == rows[head]
-        weights[head[earlier]] = groups.weights[extra[earlier]]
-    counts[f"{what}_{_PAST[rule]}"] = len(extra)
-    return _Groups(keys, weights, rows)
 
 
 def _adds_inexactly(weights: Floats) -> bool:
@@ -187,59 +111,101 @@ def _adds_inexactly(weights: Floats) -> bool:
     return bool((weights != np.floor(weights)).any())
 
 
-def _both_ways_equal(pairs: _Groups) -> bool:
-    """Whether every pair is there in both directions with one weight: a list of both, or a symmetric matrix."""
-    if len(pairs.keys) % 2:
-        return False
-    return np.array_equal(pairs.keys[::2], pairs.keys[1::2]) and np.array_equal(pairs.weights[::2], pairs.weights[1::2])
-
-
-def _symmetrise(
-    pairs: _Groups, asymmetric: Asymmetric, counts: dict[str, int], refuse: Callable[[int], NoReturn]
-) -> _Groups:
-    """A symmetric matrix as it is; of any other, S = C + Cᵀ."""
-    if _both_ways_equal(pairs):
-        return _Groups(pairs.keys[::2], pairs.weights[::2], pairs.rows[::2])
-    starts = np.flatnonzero(np.concatenate(([True], pairs.keys[1:] != pairs.keys[:-1])))
-    sums = np.add.reduceat(pairs.weights, starts)
-    both = np.diff(starts, append=len(pairs.keys)) == 2
-    uneven = ~both
-    uneven[both] = pairs.weights[starts[both]] != pairs.weights[starts[both] + 1]
-    if asymmetric == "error":
-        refuse(int(np.minimum.reduceat(pairs.rows, starts)[uneven].min()))
-    counts["asymmetric_pairs_summed"] = int(uneven.sum())
-    return _Groups(pairs.keys[starts], sums, pairs.rows[starts])
-
-
-def _fold_many(
-    rows: Rows, kind: Kind, repeated: Repeated, asymmetric: Asymmetric
-) -> tuple[Ints, Floats, dict[str, int]] | None:
-    """`fold` of many rows by compiled loops; ``None`` without them, and where something must be refused."""
-    loops = compiled_loops()
-    if loops is None or (kind == "matrix" and repeated != "sum"):
+def _merge_many(rows: EdgeRows, kind: Kind, rules: Policies) -> Merged | None:
+    """Many rows merged by compiled loops; ``None`` without them, and where something must be refused."""
+    repeated = rules.repeated
+    if find_spec("numba") is None or (kind == "matrix" and repeated != "sum"):
         return None
     first, second = rows.first, rows.second
     if kind == "undirected":
         first, second = np.minimum(first, second), np.maximum(first, second)
     weights = np.ones(len(first)) if rows.weights is None else rows.weights
-    merged = merge_rows(loops, first, second, weights, len(rows.ids), repeated)
+    merged = merge_rows(first, second, weights, len(rows.ids), repeated)
     if merged is not None and merged.repeated and repeated == "sum" and _adds_inexactly(weights):
         order = np.argsort(weights, kind="stable")
-        merged = merge_rows(loops, first[order], second[order], weights[order], len(rows.ids), repeated)
-    if merged is None or not np.isfinite(merged.weights).all():
+        merged = merge_rows(first[order], second[order], weights[order], len(rows.ids), repeated)
+    if merged is None or not np.isfinite(merged.weights).all() or _refused(merged, kind, rules):
         return None
-    once = merged.both_equal == len(merged.edges)
-    is_merged = bool(merged.repeated or (kind == "list" and merged.both and not once))
-    if (repeated == "error" and is_merged) or (kind == "matrix" and asymmetric == "error" and not once):
-        return None
-    found = {"self_loops_dropped": merged.self_loops}
-    found |= {f"repeated_rows_{_PAST[repeated]}": merged.repeated} if merged.repeated else {}
-    if kind == "matrix" and not once:
-        found["asymmetric_pairs_summed"] = len(merged.edges) - merged.both_equal
-    elif kind == "list" and once:
-        found["reversed_rows_merged"] = len(merged.edges)
-    elif kind == "list" and merged.both:
-        found[f"reversed_rows_{_PAST[repeated]}"] = merged.both
-    if once and repeated == "sum":
+    if merged.once and repeated == "sum":
         merged.weights[:] /= 2  # each direction holds all of it
-    return merged.edges, merged.weights, rows.counts | {policy: count for policy, count in found.items() if count}
+    return merged
+
+
+def _merge_few(rows: EdgeRows, kind: Kind, repeated: Repeated) -> Merged:
+    """The same in numpy."""
+    given = np.flatnonzero(rows.first != rows.second)
+    keys = _keys(rows, is_directed=kind != "undirected")[given]
+    weights = np.ones(len(given)) if rows.weights is None else rows.weights[given]
+    order = np.argsort(keys, kind="stable")
+    if repeated == "sum" and _adds_inexactly(weights):  # in the order of the weights, whatever that of the rows
+        order = np.lexsort((weights, keys))
+    keys, weights = keys[order], weights[order]
+    fresh = np.diff(keys, prepend=-1) > 0
+    extra = np.flatnonzero(~fresh)
+    pairs, one_way, row = keys[fresh] >> 1, weights[fresh], order[fresh]  # of each pair one direction or both
+    head = extra - np.arange(1, len(extra) + 1)  # which of the fresh rows each extra one belongs to
+    other = np.flatnonzero(pairs[1:] == pairs[:-1]) + 1
+    begins = np.flatnonzero(np.diff(pairs, prepend=-1))
+    with np.errstate(over="ignore"):
+        if repeated in ("sum", "max"):
+            (np.add if repeated == "sum" else np.maximum).at(one_way, head, weights[extra])
+        is_equal = one_way[other] == one_way[other - 1]
+        merged, at = one_way[begins], np.searchsorted(begins, other) - 1
+        uneven = np.ones(len(begins), dtype=bool)
+        uneven[at[is_equal]] = False
+        if uneven.any() and (repeated == "sum" or kind == "matrix"):
+            merged[at] += one_way[other]
+        elif uneven.any():
+            is_taken = one_way[other] > merged[at] if repeated == "max" else row[other] < row[other - 1]
+            merged[at[is_taken]] = one_way[other[is_taken]]
+    edges = np.column_stack(np.divmod(pairs[begins], max(len(rows.ids), 1)))
+    loops = len(rows.first) - len(given)
+    return Merged(edges, merged, loops, len(extra), len(other), int(is_equal.sum()), uneven)
+
+
+def _keys(rows: EdgeRows, *, is_directed: bool) -> Ints:
+    """[rows] twice the number of each row's pair of nodes, and one more where it is reversed and that matters."""
+    keys = np.minimum(rows.first, rows.second) * len(rows.ids)
+    keys += np.maximum(rows.first, rows.second)
+    keys *= 2
+    if is_directed:
+        keys += rows.first > rows.second
+    return keys
+
+
+def _refused(merged: Merged, kind: Kind, rules: Policies) -> bool:
+    is_again = bool(merged.repeated or (kind == "list" and merged.both and not merged.once))
+    is_uneven = kind == "matrix" and not merged.once
+    return (rules.repeated == "error" and is_again) or (rules.asymmetric == "error" and is_uneven)
+
+
+def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -> None:
+    """Refuse edges given again, directions that differ, and sums that overflow."""
+    n = len(rows.ids)
+    if _refused(merged, kind, rules) and rules.repeated == "error" and (merged.repeated or kind == "list"):
+        keys = _keys(rows, is_directed=kind != "undirected" and merged.repeated > 0)
+        given = np.flatnonzero(rows.first != rows.second)
+        order = given[np.argsort(keys[given], kind="stable")]
+        row = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
+        earlier = int(np.flatnonzero(keys == keys[row])[0])
+        _refuse(
+            rows,
+            row,
+            f"this edge was given before ({rows.place(earlier)}) and repeated='error' allows it once: remove one, or "
+            "choose 'sum', 'max' or 'first'",
+        )
+    wrong = ~np.isfinite(merged.weights)
+    reason = "the weights of this edge add up to infinity: divide all weights first"
+    if _refused(merged, kind, rules):
+        wrong = merged.uneven
+        reason = (
+            "the weight differs in the other direction and asymmetric='error' refuses that: make the matrix symmetric, "
+            "or choose 'sum'"
+        )
+    if wrong.any():
+        named = 2 * (merged.edges[wrong] @ np.array([n, 1]))
+        _refuse(rows, int(np.isin(_keys(rows, is_directed=False), named).argmax()), reason)
+
+
+def _refuse(rows: EdgeRows, row: int, reason: str) -> NoReturn:
+    raise GraphError(f"{_name(rows, row)}: {reason}")

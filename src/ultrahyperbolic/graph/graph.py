@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import chain
 from numbers import Integral
@@ -11,27 +11,24 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from ..arrays import Bools, Ints
 from .adapters import Adapters
-from .arrays import as_floats, as_positions, frozen, owned
-from .attributes import Attributes, as_attributes, taken
-from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError, need
-from .fingerprint import fingerprint_of
-from .fold import fold, invert_distances, policy_words
-from .ids import NodeIds, check_texts, distinct_ids
+from .fold import policy_words
+from .ids import NodeIds, distinct_ids
+from .notebook import summary
 from .order import node_order
-from .prepared import Prepared
-from .rows import Floats, Ints, Kind, Repeated, Rows, Rules, check_edges, sorted_distinct
+from .prepared import StoredGraph
+from .rows import EdgeRows, Policies, Repeated, as_floats, as_positions, frozen
 
 if TYPE_CHECKING:
     import networkx
     import scipy
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Graph(Adapters, Prepared):
+class Graph(Adapters, StoredGraph):
     """An undirected weighted graph, immutable. Ids of every hashable type go in, and the same ids come out.
 
     A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite number above 0, and
@@ -65,36 +62,6 @@ class Graph(Adapters, Prepared):
     >>> print(graph.describe())
     graph: 3 nodes, 2 edges, 2 capacities from 1 to 5; reversed rows summed: 1
     """
-
-    ids: NodeIds
-    edges: Ints
-    weights: Floats
-    labels: Mapping[Hashable, object] | None = None
-    policies: Mapping[str, int] = field(default_factory=dict)
-    source: str | None = None
-    columns: Columns | None = None
-    attributes: Attributes = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.ids, NodeIds):
-            object.__setattr__(self, "ids", NodeIds(self.ids))
-        object.__setattr__(self, "edges", owned(self.edges, np.int64))
-        object.__setattr__(self, "weights", owned(self.weights, np.float64))
-        if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
-            raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
-        check_edges(self.edges, self.weights, len(self.ids), self._name)
-        object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
-        self._check_texts()
-
-    def _check_texts(self) -> None:
-        """Refuse here what could not be saved later, after a training."""
-        if self.ids.is_listed:
-            check_texts(self.ids, "id", self._name)
-        check_texts((self.labels or {}).values(), "label", self._name)
-        check_texts(self.attributes, "name of an attribute", self._name)
-        for attribute, values in self.attributes.items():
-            if values.dtype == object:
-                check_texts(values.tolist(), attribute, self._name)
 
     # Constructors
 
@@ -162,7 +129,7 @@ class Graph(Adapters, Prepared):
     ) -> Self:
         """A graph from two arrays of node positions [m] and their weights [m]: the fast way in.
 
-        ``ids`` names the positions 0, 1, …; a number n means the ids 0 to n - 1, and nothing as many as are used.
+        ``ids`` names the positions 0, 1, …; a number n means the ids 0 to n - 1. Default: 0 to the largest position.
         """
         first, second = as_positions("first", first), as_positions("second", second)
         used = int(max(first.max(initial=-1), second.max(initial=-1))) + 1
@@ -178,64 +145,9 @@ class Graph(Adapters, Prepared):
         floats = None if weights is None else as_floats(weights, name)
         if floats is not None and floats.shape != first.shape:
             raise GraphError(f"{name or 'the edges'}: {len(first)} edges and {len(floats)} weights")
-        rows = Rows(first, second, floats, node_ids, lambda row: f"{name or 'the edges'}, row {row} (from 0)")
-        rules = Rules(repeated, weights_are_distances=weights_are_distances)
+        rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{name or 'the edges'}, row {row} (from 0)")
+        rules = Policies(repeated, weights_are_distances=weights_are_distances)
         return cls.from_rows(rows, kind="list", rules=rules, name=name)
-
-    @classmethod
-    def from_rows(
-        cls,
-        rows: Rows,
-        *,
-        kind: Kind,
-        rules: Rules = Rules(),  # noqa: B008 (it is immutable)
-        weight_name: Column | None = None,
-        labels: Mapping[Hashable, object] | None = None,
-        columns: Columns | None = None,
-        name: str | None = None,
-    ) -> Self:
-        """A graph from rows as a reader gathers them; every constructor ends here.
-
-        ``weight_name`` is what the weights are called, where ``columns`` do not say it.
-        """
-        if rules.weights_are_distances:
-            rows = invert_distances(rows, name or "the graph")
-        elif rows.weights is not None:
-            warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
-        edges, weights, counts = fold(rows, kind, rules)
-        edges.flags.writeable = weights.flags.writeable = False  # nobody else has them: no copy is needed
-        return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name, columns)
-
-    def with_nodes(
-        self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
-    ) -> Self:
-        """The same edges over the given nodes, in their order; those without an edge are isolated.
-
-        A mapping gives labels too, and ``attributes`` further columns: one value per given node. Every node of the
-        graph must be among the nodes: an id that is in the edges and not in the list is more often a slip than a node.
-        """
-        ids = distinct_ids(list(nodes), "the node list", once=True)
-        missing = [node for node in self.ids if node not in ids]
-        if missing:
-            raise GraphError(
-                f"{self._name}: node {missing[0]!r} is not in the node list ({len(missing)} such): add it or correct it"
-            )
-        positions = np.fromiter(map(ids.__getitem__, self.ids), dtype=np.int64, count=self.n_nodes)
-        edges = np.sort(positions[self.edges], axis=1)
-        order = np.lexsort((edges[:, 1], edges[:, 0]))
-        labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
-        kept = (
-            taken(self.attributes, positions, len(ids)) if attributes is None else as_attributes(attributes, len(ids))
-        )
-        return replace(
-            self,
-            ids=NodeIds(ids),
-            edges=edges[order],
-            weights=self.weights[order],
-            labels=labels,
-            policies=_with_isolated(self.policies, edges, len(ids)),
-            attributes=kept,
-        )
 
     @cached_property
     def node_order(self) -> Ints:
@@ -257,16 +169,6 @@ class Graph(Adapters, Prepared):
 
     # What it holds
 
-    @property
-    def n_nodes(self) -> int:
-        """How many nodes there are, isolated ones included."""
-        return len(self.ids)
-
-    @property
-    def n_edges(self) -> int:
-        """How many edges there are."""
-        return len(self.edges)
-
     def index(self, node: Hashable) -> int:
         """The position of a node id; `GraphError` where there is no such node."""
         try:
@@ -277,25 +179,9 @@ class Graph(Adapters, Prepared):
             raise GraphError(f"{self._name} has no node {node!r}{hint}") from None
 
     @cached_property
-    def capacities(self) -> Floats:
-        """[c] the distinct weights, ascending."""
-        return frozen(sorted_distinct(self.weights), np.float64)
-
-    @cached_property
     def classes(self) -> Ints:
         """[m] the capacity class of each edge: ``capacities[classes]`` is ``weights``."""
         return frozen(np.searchsorted(self.capacities, self.weights), np.int64)
-
-    @cached_property
-    def degree(self) -> Ints:
-        """[n] the number of edges at each node."""
-        return frozen(np.bincount(self.edges.ravel(), minlength=self.n_nodes), np.int64)
-
-    @cached_property
-    def strength(self) -> Floats:
-        """[n] the sum of the weights at each node, the paper's s_i."""
-        both = np.repeat(self.weights, 2)
-        return frozen(np.bincount(self.edges.ravel(), weights=both, minlength=self.n_nodes), np.float64)
 
     @cached_property
     def neighbor_lists(self) -> tuple[Ints, Ints]:
@@ -309,18 +195,10 @@ class Graph(Adapters, Prepared):
         return frozen(np.concatenate(([0], np.cumsum(self.degree))), np.int64), frozen(nodes, np.int64)
 
     @property
-    def isolated(self) -> NDArray[np.bool_]:
+    def isolated(self) -> Bools:
         """[n] whether a node has no edge."""
-        alone: NDArray[np.bool_] = self.degree == 0
+        alone: Bools = self.degree == 0
         return alone
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """The sha256 over ids, edges and weights, in hexadecimal: the same in every process and on every machine.
-
-        Ids that are no text, number, bytes, tuple or frozenset enter by their type and ``repr``.
-        """
-        return fingerprint_of(self.ids, self.edges, self.weights)
 
     def adjacency(self) -> scipy.sparse.csr_array:
         """The symmetric matrix of weights [n, n], with sorted indices."""
@@ -360,10 +238,6 @@ class Graph(Adapters, Prepared):
 
     # How it looks
 
-    @property
-    def _name(self) -> str:
-        return self.source or "graph"
-
     def describe(self) -> str:
         """One line: where from, how much, which columns of a table, and what was done on the way."""
         parts = f"{self.n_nodes} node{'s' * (self.n_nodes != 1)}, {self.n_edges} edge{'s' * (self.n_edges != 1)}"
@@ -381,8 +255,6 @@ class Graph(Adapters, Prepared):
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
-        from .notebook import summary
-
         return summary(self)
 
     def __eq__(self, other: object) -> bool:
@@ -390,11 +262,3 @@ class Graph(Adapters, Prepared):
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
-
-
-def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> dict[str, int]:
-    """The policies, with the number of nodes that kept their row without an edge."""
-    counts = {policy: count for policy, count in policies.items() if policy != "isolated_nodes"}
-    alone = np.ones(n_nodes, dtype=bool)
-    alone[edges] = False
-    return counts | {"isolated_nodes": int(alone.sum())} if alone.any() else counts

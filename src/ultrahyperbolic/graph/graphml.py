@@ -12,7 +12,7 @@ from .columns import fold_name
 from .errors import GraphError
 from .ids import NodeIds
 from .limits import DEPTH, ID
-from .rows import Kind, Rows
+from .rows import EdgeRows, Kind
 from .streams import Stream
 
 _LABELS = ("name", "label")  # the later the better
@@ -20,8 +20,8 @@ _LABELS = ("name", "label")  # the later the better
 
 def read_graphml(
     stream: Stream, where: str, weight: str | Literal[False] | None
-) -> tuple[Rows, Kind, dict[Hashable, str] | None]:
-    """Rows, what their direction means, and the labels of the nodes.
+) -> tuple[EdgeRows, Kind, dict[Hashable, str] | None]:
+    """EdgeRows, what their direction means, and the labels of the nodes.
 
     expat is used directly: it streams, knows its line, and lets us refuse a document type outright, so that no entity
     is ever declared, expanded or fetched.
@@ -68,7 +68,7 @@ class _Handler:
         self.parser.CharacterDataHandler = self._text.append
         self.parser.StartDoctypeDeclHandler = self._refuse_doctype
 
-    def rows(self) -> Rows:
+    def rows(self) -> EdgeRows:
         """What was gathered."""
         if isinstance(self._wanted, str) and self._weight_key is None:
             names = ", ".join(map(repr, self._edge_attributes.values())) or "none"
@@ -84,7 +84,7 @@ class _Handler:
             if missing := self._weights.count(None):
                 counts["missing_weights_set_to_1"] = missing
         lines = self._lines
-        return Rows(
+        return EdgeRows(
             codes[:, 0],
             codes[:, 1],
             weights,

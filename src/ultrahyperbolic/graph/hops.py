@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Ints, Words
 from .graph import Graph
-from .rows import Ints
 
 WORD = 64
 """From how many nodes one search goes, a bit of a word for each."""
@@ -20,7 +20,6 @@ _FEW = 8
 _AT_ONCE = 1 << 14
 
 Table = NDArray[np.int32]
-Words = NDArray[np.uint64]
 
 
 def hops_from(graph: Graph, sources: Ints) -> Table:

@@ -9,15 +9,17 @@ import os
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from ..arrays import Floats, Ints
 from .dialect import WHITESPACE, Dialect, place_of_row
-from .encode import encode_ends
-from .errors import GraphError, need
+from .errors import GraphError
 from .ids import NodeIds
 from .limits import MATRIX_ROWS, most_rows
-from .rows import Floats, Ints, Kind, Rows
+from .rows import EdgeRows, Kind
 from .streams import compression, open_bytes
-from .text import read_columns, read_encoded
+from .text import read_columns, read_ends
 
 _SAMPLE = 1 << 20  # bytes in which a file must come to its line of sizes
 _WIDTHS = {"real": 3, "double": 3, "integer": 3, "unsigned-integer": 3, "pattern": 2}
@@ -35,15 +37,14 @@ class _Layout:
     body: Dialect  # the lines after that of the sizes
 
 
-def read_matrix_market(path: str, *, weighted: bool, is_large: bool) -> tuple[Rows, Kind]:
-    """Rows, and what their direction means. The ids are the numbers of the rows, as text."""
+def read_matrix_market(path: str, *, weighted: bool) -> tuple[EdgeRows, Kind]:
+    """EdgeRows, and what their direction means. The ids are the numbers of the rows, as text."""
     layout = _layout(path)
     ids = NodeIds([str(k) for k in range(1, layout.n + 1)])
     if layout.is_array:
-        rows = Rows(*_array(path, layout), ids, lambda row: path)
+        rows = EdgeRows(*_array(path, layout), ids, lambda row: path)
     else:
-        entries = _coordinates(path, layout, is_large=is_large)
-        rows = Rows(*entries, ids, lambda row: place_of_row(layout.body, row))
+        rows = EdgeRows(*_coordinates(path, layout), ids, lambda row: place_of_row(layout.body, row))
     if not weighted and rows.weights is not None:
         kept = np.flatnonzero(rows.weights != 0)
         rows = replace(rows, first=rows.first[kept], second=rows.second[kept], weights=None)
@@ -95,8 +96,7 @@ def _layout(path: str) -> _Layout:
 
 def _array(path: str, layout: _Layout) -> tuple[Ints, Ints, Floats]:
     """The entries that are not 0, column by column as they are written."""
-    (values,), _ = read_columns(layout.body, (), 0) if layout.entries else ([np.empty(0)], 0)
-    values = np.asarray(values, dtype=np.float64)
+    values = read_columns(layout.body, (), 0)[0].column(0).to_numpy() if layout.entries else np.empty(0)
     _check_count(path, len(values), layout.entries)
     kept = np.flatnonzero(values)
     if layout.kind == "matrix":
@@ -108,33 +108,19 @@ def _array(path: str, layout: _Layout) -> tuple[Ints, Ints, Floats]:
     return first, second, values[kept]
 
 
-def _coordinates(path: str, layout: _Layout, *, is_large: bool) -> tuple[Ints, Ints, Floats | None]:
-    weight = None if layout.is_pattern else 2
+def _coordinates(path: str, layout: _Layout) -> tuple[Ints, Ints, Floats | None]:
     if not layout.entries:
         return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0)
-    encoded = read_encoded(layout.body, (0, 1), weight) if is_large else None
-    if encoded is None:
-        columns, _ = read_columns(layout.body, (0, 1), weight)
-        weights = columns[2].to_numpy() if weight is not None else None
-        i, j, texts = encode_ends(columns[0], columns[1])
-    else:
-        i, j, weights, texts, _ = encoded
+    (i, j, weights, texts), _ = read_ends(layout.body, (0, 1), None if layout.is_pattern else 2)
     _check_count(path, len(i), layout.entries)
-    numbers = _numbers(texts)
+    plain = pc.match_substring_regex(texts, "^[0-9]{1,18}$")
+    numbers: Ints = pc.if_else(plain, texts, "0").cast(pa.int64()).to_numpy()
     wrong = (numbers < 1) | (numbers > layout.n)
     if wrong.any():
         row = int(np.flatnonzero(wrong[i] | wrong[j])[0])
         place = place_of_row(layout.body, row)
         raise GraphError(f"{place}: row and column must be whole numbers from 1 to {layout.n}: correct them")
     return numbers[i] - 1, numbers[j] - 1, weights
-
-
-def _numbers(texts: object) -> Ints:
-    """Whole numbers from their texts, 0 for what is none."""
-    pc, pa = need("pyarrow.compute", "reading Matrix Market"), need("pyarrow", "reading Matrix Market")
-    plain = pc.match_substring_regex(texts, "^[0-9]{1,18}$")
-    numbers: Ints = pc.if_else(plain, texts, "0").cast(pa.int64()).to_numpy()
-    return numbers
 
 
 def _check_count(path: str, found: int, announced: int) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 
-from .rows import Floats, Ints
+from ..arrays import Bools, Floats, Ints
 
 _BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache while they are sorted and merged
 
@@ -27,14 +26,22 @@ class Merged:
     repeated: int  # rows that give an edge again in the same direction
     both: int  # pairs given both ways
     both_equal: int  # pairs given both ways with one weight
+    uneven: Bools | None = None  # [m] which edges the two directions give differently, where that was looked at
+
+    @property
+    def once(self) -> bool:
+        """Whether every pair is given both ways with one weight: a list of both, or a symmetric matrix."""
+        return self.both_equal == len(self.edges)
 
 
-def merge_rows(loops: ModuleType, first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str) -> Merged | None:
+def merge_rows(first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: str) -> Merged | None:
     """Merge rows by ``rule``, which is ``"sum"``, ``"max"`` or (anything else) the first of them.
 
     They are dealt out to buckets by the first bits of their pair of nodes, and each bucket is sorted and merged apart.
-    ``loops`` is the module of compiled loops. Returns ``None`` where 64 bits cannot hold a row.
+    Returns ``None`` where 64 bits cannot hold a row.
     """
+    from . import compiled
+
     first, second = np.ascontiguousarray(first), np.ascontiguousarray(second)
     weights = np.ascontiguousarray(weights).view()
     weights.flags.writeable = False  # as columns of a table are: what is compiled for one layout serves all
@@ -42,13 +49,13 @@ def merge_rows(loops: ModuleType, first: Ints, second: Ints, weights: Floats, n_
     node_bits = max(n_nodes - 1, 1).bit_length()
     top_bits = min(max(len(first).bit_length() - _BUCKET_BITS, 1), 2 * node_bits)
     shift, buckets = 2 * node_bits - top_bits, 1 << top_bits
-    code = {"sum": loops.SUM, "max": loops.MAX}.get(rule, loops.FIRST)
+    code = {"sum": compiled.SUM, "max": compiled.MAX}.get(rule, compiled.FIRST)
     with ThreadPoolExecutor(threads) as pool:
         parts = [slice(len(first) * k // threads, len(first) * (k + 1) // threads) for k in range(threads)]
         sizes = np.zeros((threads, buckets), dtype=np.int64)
 
         def count(k: int) -> int:
-            return int(loops.count_rows(first[parts[k]], second[parts[k]], node_bits, shift, sizes[k]))
+            return int(compiled.count_rows(first[parts[k]], second[parts[k]], node_bits, shift, sizes[k]))
 
         self_loops = sum(pool.map(count, range(threads)))
         cuts = np.concatenate(([0], np.cumsum(sizes.sum(axis=0))))
@@ -60,7 +67,7 @@ def merge_rows(loops: ModuleType, first: Ints, second: Ints, weights: Floats, n_
 
         def deal(k: int) -> None:
             rows = first[parts[k]], second[parts[k]], weights[parts[k]]
-            loops.deal_rows(*rows, node_bits, shift, place_bits, cuts, places[k], packed, dealt)
+            compiled.deal_rows(*rows, node_bits, shift, place_bits, cuts, places[k], packed, dealt)
 
         list(pool.map(deal, range(threads)))
         # Neighbouring buckets with about as many rows, several groups a thread.
@@ -72,7 +79,7 @@ def merge_rows(loops: ModuleType, first: Ints, second: Ints, weights: Floats, n_
         def sort(k: int) -> None:
             a, b = bounds[k : k + 2]
             spare = np.empty(np.diff(cuts[a : b + 1]).max(initial=0), dtype=np.int64)
-            loops.sort_buckets(packed, spare, cuts[a : b + 1], place_bits, shift + 1, pairs[a:b])
+            compiled.sort_buckets(packed, spare, cuts[a : b + 1], place_bits, shift + 1, pairs[a:b])
 
         list(pool.map(sort, groups))
         starts = np.concatenate(([0], np.cumsum(pairs)))
@@ -82,7 +89,7 @@ def merge_rows(loops: ModuleType, first: Ints, second: Ints, weights: Floats, n_
             a, b = bounds[k : k + 2]
             out = slice(starts[a], starts[b])
             layout = a, shift, node_bits, place_bits, code
-            facts: tuple[int, int] = loops.merge_buckets(
+            facts: tuple[int, int] = compiled.merge_buckets(
                 packed, dealt, cuts[a : b + 1], *layout, edges[out], merged[out]
             )
             return facts

@@ -6,14 +6,13 @@ import inspect
 import io
 import json
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
 from .columns import fold_name
-from .errors import GraphError, need
+from .errors import GraphError, naming_damage, need
 from .limits import DEPTH, ID, OBJECTS
 from .streams import not_decoded, open_bytes
 
@@ -48,7 +47,7 @@ def read_networkx_file(path: str, format: Format, encoding: str | None = None) -
     nx = need("networkx", f"{path}: reading {format}")
     with open_bytes(path, encoding, part=OBJECTS) as stream:
         data: bytes = stream.read()
-    with _named(path, format):
+    with naming_damage(f"{path}: the {format} file", (OSError, MemoryError)):
         graph = {"GML": _read_gml, "GEXF": _read_gexf, "JSON": _read_node_link}[format](nx, path, data)
     if any(isinstance(node, str) and len(node) > ID for node in graph):
         raise GraphError(f"{path}: an id is longer than {ID >> 10} KiB: shorten it")
@@ -69,18 +68,6 @@ def label_attribute(graph: networkx.Graph) -> str | None:
     """The attribute that labels nodes."""
     found = {name for _, attributes in graph.nodes(data=True) for name in _LABELS if attributes.get(name) is not None}
     return next((name for name in _LABELS if name in found), None)
-
-
-@contextmanager
-def _named(path: str, format: Format) -> Iterator[None]:
-    """Name the file where something is wrong with it; of a damaged one networkx raises nearly anything."""
-    try:
-        yield
-    except (GraphError, OSError, MemoryError):
-        raise
-    except Exception as error:
-        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()
-        raise GraphError(f"{path}: the {format} file is damaged: {reason or type(error).__name__}") from None
 
 
 def _read_gml(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:

@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+import pyarrow.compute as pc
 from numpy.typing import ArrayLike
 
 from .attributes import from_texts
 from .columns import fold_name
 from .dialect import LABEL_NAMES, sniff
-from .errors import GraphError, need
+from .errors import GraphError
 from .parquet import read_parquet
 from .text import read_columns
 
@@ -57,9 +58,8 @@ def _read_file(
         table = read_parquet(path, lambda schema: schema.names)
         return table.column_names, [column.to_pylist() for column in table.columns]
     dialect = sniff(path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True)
-    compute = need("pyarrow.compute", "reading a file")
-    texts, _ = read_columns(dialect, range(dialect.width))
-    trimmed = [compute.utf8_trim_whitespace(text).to_pylist() for text in texts]
+    table, _ = read_columns(dialect, range(dialect.width))
+    trimmed = [pc.utf8_trim_whitespace(column).to_pylist() for column in table.columns]
     at = _label_column(dialect.header, dialect.width)
     return dialect.header, [text if k in (0, at) else from_texts(text) for k, text in enumerate(trimmed)]
 

@@ -2,62 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
 from html import escape
-from typing import Protocol
 
 import numpy as np
 
-from .attributes import Attributes
+from .base import BaseGraph
 from .fold import policy_words
-from .ids import NodeIds
-from .rows import Floats, Ints
 
 _TOP = 5
 _LONGEST = 80
 
 
-class Shown(Protocol):
-    """The part of a graph that is shown."""
-
-    @property
-    def ids(self) -> NodeIds:
-        """In order."""
-
-    @property
-    def edges(self) -> Ints:
-        """[m, 2]"""
-
-    @property
-    def labels(self) -> Mapping[Hashable, object] | None:
-        """For some or all ids."""
-
-    @property
-    def attributes(self) -> Attributes:
-        """Further columns."""
-
-    @property
-    def policies(self) -> Mapping[str, int]:
-        """What was done on the way here."""
-
-    @property
-    def source(self) -> str | None:
-        """Where it came from."""
-
-    @property
-    def capacities(self) -> Floats:
-        """[c] the distinct weights."""
-
-    @property
-    def degree(self) -> Ints:
-        """[n]"""
-
-    @property
-    def strength(self) -> Floats:
-        """[n]"""
-
-
-def summary(graph: Shown) -> str:
+def summary(graph: BaseGraph) -> str:
     """Sizes, weights, data cleaning, and the nodes with the strongest ties."""
     rows = [("nodes", f"{len(graph.ids):,}"), ("edges", f"{len(graph.edges):,}")]
     if graph.source:

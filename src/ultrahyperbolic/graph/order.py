@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Ints, Words
 from .fingerprint import encode
 from .ids import NodeIds
-from .rows import Ints
-
-Words = NDArray[np.uint64]
 
 _ROUNDS = 32  # of refinement at most: how far nodes see that nothing else tells apart
 _EDGES = 1 << 22  # that are followed at once

@@ -9,31 +9,27 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from abc import ABC, abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Self, cast
+from typing import IO, TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..files import id_as_json, read_sealed_json, replace_files, sealed_json
+from ..arrays import Floats, Ints
+from ..files import Write, id_as_json, read_sealed_json, replace_files, sealed_json
 from .attributes import Attributes
+from .base import BaseGraph
 from .columns import Columns
-from .errors import GraphError, need
+from .errors import GraphError, naming_damage, need
 from .ids import NodeIds
-from .rows import Floats, Ints
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import pyarrow
 
 HEADER = "graph.json"
 _EDGES, _WEIGHTS, _NODES = "edges.npy", "weights.npy", "nodes.arrow"
 _VERSION = 1
-_AT_ONCE = 16 << 20  # bytes of a file that are looked at together
 
 
 def is_prepared(path: str | os.PathLike[str]) -> bool:
@@ -41,22 +37,8 @@ def is_prepared(path: str | os.PathLike[str]) -> bool:
     return os.path.isfile(os.path.join(path, HEADER))
 
 
-class Prepared(ABC):
-    """What a `Graph` needs to be saved to a folder and loaded from it."""
-
-    ids: NodeIds
-    edges: Ints
-    weights: Floats
-    labels: Mapping[Hashable, object] | None
-    policies: Mapping[str, int]
-    source: str | None
-    columns: Columns | None
-    attributes: Attributes
-
-    @property
-    @abstractmethod
-    def fingerprint(self) -> str:
-        """The sha256 over ids, edges and weights."""
+class StoredGraph(BaseGraph):
+    """A graph that can be saved to a folder and loaded from it."""
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
         """Write the graph to a folder, from which `load` and ``read_graph`` have it at once.
@@ -85,7 +67,7 @@ class Prepared(ABC):
             "policies": dict(self.policies),
         }
 
-        def part(name: str, write: Any) -> Any:
+        def part(name: str, write: Write) -> Write:
             def written(file: IO[bytes]) -> None:
                 write(file)
                 file.flush()
@@ -114,7 +96,7 @@ class Prepared(ABC):
         path = Path(folder)
         if not is_prepared(path):
             raise GraphError(f"{path} holds no prepared graph: there is no {HEADER} in it")
-        with _damage(path):
+        with naming_damage(f"{path}: the prepared graph", (MemoryError,), ": prepare it again"):
             header = read_sealed_json(path / HEADER)
             if header.get("ultrahyperbolic") != "graph" or not isinstance(version := header.get("version"), int):
                 raise ValueError(f"{HEADER} describes no graph")
@@ -130,37 +112,18 @@ class Prepared(ABC):
             ids, labels, attributes = _read_nodes(path / _NODES, header["ids"])
             if (len(ids), len(edges)) != (header["n_nodes"], header["n_edges"]):
                 raise ValueError("its counts differ")
-            named = header["columns"]
-            columns = None if named is None else Columns(*named)
-            make = cast("Any", cls)
+            columns = None if header["columns"] is None else Columns(*header["columns"])
             try:
-                found = make(ids, edges, weights, labels, header["policies"], str(path), columns, attributes)
+                found = cls(ids, edges, weights, labels, header["policies"], str(path), columns, attributes)
             except GraphError as error:
                 raise ValueError(str(error).removeprefix(f"{path}: ")) from None
-            # It is known, and takes as long to find as all else together.
-            found.__dict__["fingerprint"] = str(header["fingerprint"])
-            return cast("Self", found)
-
-
-@contextmanager
-def _damage(path: Path) -> Iterator[None]:
-    """Say in one line what is wrong with a folder; of a damaged file numpy and Arrow raise nearly anything."""
-    try:
-        yield
-    except (GraphError, MemoryError):
-        raise
-    except Exception as error:
-        reason = str(error).removeprefix(f"{path / HEADER} is damaged: ").strip() or type(error).__name__
-        raise GraphError(f"{path}: the prepared graph is damaged: {reason}: prepare it again") from None
+            found.__dict__["fingerprint"] = str(header["fingerprint"])  # computing it would take as long as the rest
+            return found
 
 
 def _described(path: str | Path) -> dict[str, object]:
-    digest, size = hashlib.sha256(), 0
     with open(path, "rb") as file:
-        while block := file.read(_AT_ONCE):
-            digest.update(block)
-            size += len(block)
-    return {"bytes": size, "sha256": digest.hexdigest()}
+        return {"bytes": os.fstat(file.fileno()).st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
 
 
 def _check_part(path: Path, said: Mapping[str, object], *, whole: bool) -> None:
@@ -221,9 +184,7 @@ def _read_nodes(path: Path, kind: str) -> tuple[NodeIds, dict[Hashable, object] 
     if "label" in table.column_names:
         pairs = zip(ids, table.column("label").to_pylist(), strict=True)
         labels = {node: label for node, label in pairs if label is not None}
-    attributes = {
-        name[1:]: table.column(name).to_numpy() for name in cast("Sequence[str]", table.column_names) if name[0] == "="
-    }
+    attributes = {name[1:]: table.column(name).to_numpy() for name in table.column_names if name[0] == "="}
     return ids, labels, attributes
 
 

@@ -7,16 +7,15 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import Floats, Ints
 from .errors import GraphError
 from .ids import NodeIds
 
 _CHECKED = 1 << 20  # edges that are checked at a time
 
 Number = TypeVar("Number", np.int64, np.float64)
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 Repeated = Literal["sum", "max", "first", "error"]
 Asymmetric = Literal["sum", "error"]
@@ -25,7 +24,7 @@ Asymmetric = Literal["sum", "error"]
 Kind = Literal["list", "matrix", "undirected"]
 
 
-class Rules(NamedTuple):
+class Policies(NamedTuple):
     """What the rows of a graph become where they are not plain."""
 
     repeated: Repeated = "sum"
@@ -37,7 +36,7 @@ class Rules(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Rows:
+class EdgeRows:
     """Edges as they were given: the two ends as positions in ``ids``, and the weights, or ``None`` where all are 1."""
 
     first: Ints
@@ -81,3 +80,35 @@ def sorted_distinct(values: NDArray[Number]) -> NDArray[Number]:
     fresh = np.ones(len(values), dtype=bool)
     np.not_equal(values[1:], values[:-1], out=fresh[1:])
     return values[fresh]
+
+
+def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
+    """The values as a contiguous array that is read-only."""
+    array: NDArray[Number] = np.ascontiguousarray(values, dtype=dtype)
+    array.flags.writeable = False
+    return array
+
+
+def owned(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
+    """The values as nobody else can change them: a copy, unless they are read-only already."""
+    is_free = isinstance(values, np.ndarray) and values.flags.writeable
+    return frozen(np.array(values, dtype=dtype) if is_free else values, dtype)
+
+
+def as_positions(what: str, values: ArrayLike) -> Ints:
+    """[m] positions of nodes; `GraphError` unless they are whole numbers."""
+    array = np.asarray(values)
+    if array.size == 0:
+        return np.empty(0, dtype=np.int64)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise GraphError(f"{what} must be a 1-D array of whole numbers, got {array.dtype} {list(array.shape)}")
+    return array.astype(np.int64)
+
+
+def as_floats(values: ArrayLike, name: str | None) -> Floats:
+    """Weights as numbers; `GraphError` where they are none."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise GraphError(f"{name or 'the edges'}: the weights must be numbers") from None
+    return array

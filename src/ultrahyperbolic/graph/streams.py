@@ -6,7 +6,9 @@ import codecs
 from collections.abc import Iterator
 from typing import Protocol, Self
 
-from .errors import GraphError, need
+import pyarrow as pa
+
+from .errors import GraphError
 from .limits import LINE, most_bytes
 
 _DECODED = 1 << 20  # bytes that are decoded at a time
@@ -36,7 +38,6 @@ def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> Stre
 
     Text in another ``encoding`` becomes UTF-8.
     """
-    pa = need("pyarrow", "reading a file")
     codec = compression(path)
     file = pa.OSFile(path)
     stream: Stream = file

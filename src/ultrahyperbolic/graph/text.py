@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from types import ModuleType
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pyarrow as pa
+from pyarrow import csv
 
 from .cells import is_number
 from .dialect import (
@@ -21,15 +22,12 @@ from .dialect import (
     records,
     squeeze_blanks,
 )
-from .encode import Block, Texts, encode_blocks, texts_of_arrow
-from .errors import GraphError, compiled_loops, need
+from .encode import Block, Encoded, Part, Texts, encode_ends, number_blocks, texts_of_arrow
+from .errors import GraphError
 from .limits import LINE
-from .rows import Floats, Ints
 from .streams import open_bytes
 
-if TYPE_CHECKING:
-    import pyarrow
-
+_LARGE = 16 << 20  # bytes from which loading the compiled loops pays
 _BLOCK = LINE  # bytes that are cleaned and parsed at a time; no line may be longer
 _SQUEEZED = 1 << 20  # bytes of a file with quotes whose blanks are looked at a time
 
@@ -38,79 +36,91 @@ class _QuoteFoundError(Exception):
     """A quote stands beyond the first lines, so the file must be read again with quotes in mind."""
 
 
+def read_ends(
+    dialect: Dialect, ids: tuple[int, int], weight: int | None, *, advance: Callable[[int], object] = lambda _: None
+) -> tuple[Encoded, int]:
+    """The rows of an edge list, and how many comment lines were skipped.
+
+    Blocks of a large file without quotes are split and their ids numbered by compiled loops on all cores; a block that
+    is not plain goes through Arrow. ``advance`` is told how many bytes were read, for a progress bar.
+    """
+    if not dialect.quoted and os.path.getsize(dialect.path) >= _LARGE:
+        lines = _CleanLines(dialect, advance)
+        try:
+            return _number_lines(dialect, lines, ids, weight), lines.comment_lines
+        except _QuoteFoundError:
+            dialect = replace(dialect, quoted=True)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise _diagnosis(dialect, ids, weight, error) from None
+    table, comment_lines = read_columns(dialect, ids, weight, advance=advance)
+    return encode_ends(_parts(table)), comment_lines
+
+
 def read_columns(
     dialect: Dialect,
     ids: Sequence[int],
     weight: int | None = None,
     *,
     advance: Callable[[int], object] = lambda _: None,
-) -> tuple[list[pyarrow.ChunkedArray], int]:
-    """The columns of ids as text, then the column of weights as numbers, and how many comment lines were skipped.
-
-    ``advance`` is told how many bytes were read, for a progress bar.
-    """
-    pa = need("pyarrow", "reading a text file")
+) -> tuple[pa.Table, int]:
+    """The columns of ids as text and the column of weights as numbers, and how many comment lines were skipped."""
     lines = _CleanLines(dialect, advance)
     try:
         source = pa.BufferReader(lines.read_all_quoted()) if dialect.quoted else pa.PythonFile(lines, mode="r")
-        columns = _parse(dialect, source, ids, weight, has_header=dialect.header is not None)
+        table = _parse(dialect, source, ids, weight, has_header=dialect.header is not None)
     except _QuoteFoundError:
         return read_columns(replace(dialect, quoted=True), ids, weight, advance=advance)
     except (pa.ArrowInvalid, OSError) as error:
         raise _diagnosis(dialect, ids, weight, error) from None
-    return columns, lines.comment_lines
+    return table, lines.comment_lines
 
 
-def read_encoded(
-    dialect: Dialect,
-    ids: tuple[int, int],
-    weight: int | None = None,
-    *,
-    advance: Callable[[int], object] = lambda _: None,
-) -> tuple[Ints, Ints, Floats | None, pyarrow.StringArray, int] | None:
-    """Positions of both ends, weights, distinct ids, and how many comment lines were skipped, of a large file.
+def _number_lines(dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], weight: int | None) -> Encoded:
+    from .compiled import split_lines
 
-    Blocks of lines are split and their ids numbered by compiled loops on all cores; a block that is not plain goes
-    through Arrow. Returns ``None`` for what needs `read_columns`: a file with quotes, or without numba.
-    """
-    pa, loops = need("pyarrow", "reading a text file"), compiled_loops()
-    if dialect.quoted or loops is None:
-        return None
-    lines = _CleanLines(dialect, advance)
+    def split(data: bytes) -> Block | None:
+        """Rows of lines with nothing special in them; ``None`` where there is."""
+        if not dialect.separator.isascii() or not _is_utf8(data):
+            return None
+        text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
+        rows = np.count_nonzero(text == ord("\n"))
+        spans, weights = np.empty((2, 2, rows), dtype=np.int32), np.empty(rows if weight is not None else 0)
+        third, point = -1 if weight is None else weight, ord(dialect.point)
+        rows = split_lines(text, ord(dialect.separator), dialect.width, *ids, third, point, spans, weights)
+        if rows < 0:
+            return None
+        spans.flags.writeable = False
+        first, second = (Texts(text, *ends[:, :rows]) for ends in spans)
+        return Block(first, second, None if weight is None else weights[:rows])
 
     def load(numbered: tuple[int, bytes]) -> Block:
         number, data = numbered
         has_header = number == 0 and dialect.header is not None
-        block = None if has_header else _split_plain(loops, dialect, data, ids, weight)
-        if block is not None:
+        if not has_header and (block := split(data)) is not None:
             return block
-        columns = _parse(dialect, pa.BufferReader(data), ids, weight, has_header=has_header)
-        first, second = (texts_of_arrow(pa.concat_arrays(column.chunks)) for column in columns[:2])
-        return Block(first, second, None if weight is None else columns[2].to_numpy())
+        table = _parse(dialect, pa.BufferReader(data), ids, weight, has_header=has_header)
+        first, second, *weights = (column.combine_chunks() for column in table.columns)
+        return Block(texts_of_arrow(first), texts_of_arrow(second), weights[0].to_numpy() if weights else None)
 
-    try:
-        encoded = encode_blocks(
-            loops, enumerate(block for block in lines.blocks() if block and not block.isspace()), load
-        )
-    except _QuoteFoundError:
-        return None
-    except (pa.ArrowInvalid, OSError) as error:
-        raise _diagnosis(dialect, ids, weight, error) from None
-    return None if encoded is None else (*encoded, lines.comment_lines)
+    return number_blocks(enumerate(block for block in lines.blocks() if block and not block.isspace()), load)
+
+
+def _parts(table: pa.Table) -> Iterator[Part]:
+    for batch in table.to_batches():
+        yield batch.column(0), batch.column(1), batch.column(2).to_numpy() if batch.num_columns > 2 else None
 
 
 def _parse(
-    dialect: Dialect, source: pyarrow.NativeFile, ids: Sequence[int], weight: int | None, *, has_header: bool
-) -> list[pyarrow.ChunkedArray]:
-    """The columns of clean lines, by Arrow."""
-    pa, csv_ = need("pyarrow", "reading a text file"), need("pyarrow.csv", "reading a text file")
+    dialect: Dialect, source: pa.NativeFile, ids: Sequence[int], weight: int | None, *, has_header: bool
+) -> pa.Table:
+    """The columns of clean lines, by Arrow: those of ids in their order, and then that of the weights."""
     names = [f"c{k}" for k in range(dialect.width)]
     types = {names[k]: pa.string() for k in ids} | ({} if weight is None else {names[weight]: pa.float64()})
-    table = csv_.read_csv(
+    return csv.read_csv(
         source,
-        read_options=csv_.ReadOptions(column_names=names, block_size=_BLOCK, skip_rows_after_names=int(has_header)),
-        parse_options=csv_.ParseOptions(delimiter=dialect.separator, newlines_in_values=dialect.quoted),
-        convert_options=csv_.ConvertOptions(
+        read_options=csv.ReadOptions(column_names=names, block_size=_BLOCK, skip_rows_after_names=int(has_header)),
+        parse_options=csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=dialect.quoted),
+        convert_options=csv.ConvertOptions(
             include_columns=list(types),
             column_types=types,
             null_values=[],
@@ -118,26 +128,6 @@ def _parse(
             decimal_point=dialect.point,
         ),
     )
-    columns: list[pyarrow.ChunkedArray] = table.columns
-    return columns
-
-
-def _split_plain(
-    loops: ModuleType, dialect: Dialect, data: bytes, ids: tuple[int, int], weight: int | None
-) -> Block | None:
-    """Rows of lines with nothing special in them; ``None`` where there is."""
-    if not dialect.separator.isascii() or not _is_utf8(data):
-        return None
-    text = np.frombuffer(data if data.endswith(b"\n") else data + b"\n", dtype=np.uint8)
-    rows = np.count_nonzero(text == ord("\n"))
-    spans, weights = np.empty((2, 2, rows), dtype=np.int32), np.empty(rows if weight is not None else 0)
-    third, point = -1 if weight is None else weight, ord(dialect.point)
-    rows = loops.split_lines(text, ord(dialect.separator), dialect.width, *ids, third, point, spans, weights)
-    if rows < 0:
-        return None
-    spans.flags.writeable = False
-    first, second = (Texts(text, *ends[:, :rows]) for ends in spans)
-    return Block(first, second, None if weight is None else weights[:rows])
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple, Unpack, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..checks import check_count, check_positive
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 # Once loaded, the compiled passes are faster from 100 nodes on, but torch is done with 1,000 before they are loaded.
 _COMPILED_NODES = 1000
 _SMOOTHING = 0.1  # of the manifolds' smoothed dissimilarity
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:

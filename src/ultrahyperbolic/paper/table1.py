@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..datasets import karate
 from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
@@ -44,7 +45,6 @@ PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
 }
 NORM_PUBLISHED = {"first_leader": (8.6, 2.3), "second_leader": (18.6, 4.9)}
 LEADERS = ("1", "34")
-Floats = NDArray[np.float64]
 
 
 class Recipe(Protocol):

@@ -9,9 +9,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
+from ..arrays import Floats, Ints
 from .colours import PALETTE, REST, Column, Kinds, columns
 from .labels import ALWAYS, draw_names, place_names, plain, shortened
-from .layout import Floats, Ints, map_of
+from .layout import map_of
 from .names import labels_of, names_of
 from .on_matplotlib import STYLE, NotebookFigure
 from .ties import backbone, bow

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..embedding.answers import label_texts
 from ..evaluation.clusters import clusters
-from .layout import Floats, Ints
 from .names import are_names, labels_of
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..embedding.plane import plane
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..graph import Graph
 
-Floats = NDArray[np.float64]
 # Of more ties, only the strongest are drawn.
 _MOST_TIES = 5000
 

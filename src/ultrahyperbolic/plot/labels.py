@@ -10,7 +10,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.textpath import TextPath
 from numpy.typing import NDArray
 
-from .layout import Floats, Ints
+from ..arrays import Floats, Ints
 
 ALWAYS = 10  # so many nodes have their names, wherever there is room
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (0.8, -0.8), (-0.8, 0.8), (-0.8, -0.8))

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..evaluation.components import components
 from ..geometry import Manifold
 from ..pairs import nearest
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..graph import Graph
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 NEIGHBOURS = 12
 _ITERATIONS = 300

@@ -20,9 +20,10 @@ from matplotlib.ticker import MaxNLocator
 from mpl_toolkits.mplot3d import Axes3D, proj3d
 from mpl_toolkits.mplot3d.art3d import Poly3DCollection
 
+from ..arrays import Floats
 from .graphs import Drawing, Nodes
 from .labels import draw_into_dots, draw_names, fit_into_dots, place_names, plain, shortened
-from .scene import Arrow, Curve, Floats, Mark, Scene, Surface
+from .scene import Arrow, Curve, Mark, Scene, Surface
 from .ties import bow
 
 # Where the light comes from, seen from the eye: over its left shoulder.

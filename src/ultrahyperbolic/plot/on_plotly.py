@@ -12,8 +12,9 @@ from plotly.basedatatypes import BaseTraceType
 from plotly.colors import sample_colorscale
 from plotly.subplots import make_subplots
 
+from ..arrays import Floats
 from .graphs import Drawing
-from .scene import Arrow, Curve, Floats, Piece, Scene, Surface
+from .scene import Arrow, Curve, Piece, Scene, Surface
 
 _LIGHTING = {"ambient": 0.65, "diffuse": 0.5, "specular": 0.15, "roughness": 0.6}
 

@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
+from ..arrays import Floats
 from ..geometry import PseudoHyperboloid
-from .scene import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILION, Arrow, Curve, Floats, Mark, Piece, Scene, Surface
+from .scene import BLACK, BLUE, GREEN, GREY, ORANGE, SKY, VERMILION, Arrow, Curve, Mark, Piece, Scene, Surface
 
 # x_0 of the surfaces shown together, in units of √|β|: two below 1, the cone, and two above.
 LEVELS = (0.0, 0.7, 1.0, 1.3, 1.7)

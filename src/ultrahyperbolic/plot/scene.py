@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from ..arrays import Floats
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito).
 BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, BLACK = (

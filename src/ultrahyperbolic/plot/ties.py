@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from .layout import Floats, Ints
+from ..arrays import Floats, Ints
 
 MAP_TIES = 1_200  # of more, a map draws the strongest of each node
 

@@ -7,11 +7,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..graph import Graph
 from ..plot.ties import backbone
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000

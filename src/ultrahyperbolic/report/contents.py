@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..embedding.record import RunRecord
 from ..evaluation import evaluate
@@ -19,7 +20,7 @@ from ..pairs import pair_distances
 from ..plot.colours import PALETTE, REST, Column, Kinds, columns
 from ..plot.layout import map_of
 from ..plot.names import labels_of, names_of
-from .choice import Floats, Ints, Shown, ShownEdges, choose_edges, choose_nodes
+from .choice import Shown, ShownEdges, choose_edges, choose_nodes
 from .density import Density, density
 from .distances import Distances, distances
 from .space import SpaceView, in_space

@@ -7,8 +7,9 @@ from typing import TypedDict
 import numpy as np
 import torch
 
+from ..arrays import Floats, Ints
 from ..embedding import Embedding
-from .choice import Floats, Ints, Shown
+from .choice import Shown
 
 _MOST = 6_000  # nodes that are placed, drawn evenly
 _CELLS = 72

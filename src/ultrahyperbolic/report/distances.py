@@ -10,13 +10,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..evaluation.inputs import are_edges
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..pairs import pair_distances
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 KINDS = ("space-like", "null", "time-like", "joined by no geodesic")
 _BINS = 48

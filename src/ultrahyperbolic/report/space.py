@@ -6,12 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..geometry import Geometry, Manifold, PseudoHyperboloid
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 class SpaceView(NamedTuple):

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..engines.base import BatchState, Engine, Floats, Machine, Problem
+from ..arrays import Floats
+from ..engines.base import BatchState, Engine, Machine, Problem
 from ..engines.communicator import communicator
 from ..engines.guard import guard
 from ..engines.registry import make_engine

@@ -10,9 +10,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from ..arrays import Floats
 from ..checks import as_integer, check_choice, check_count, check_fraction, check_positive, is_number
 from ..embedding.record import Json
-from ..engines.base import OPTIMIZERS, Floats, Keep, Optimizer, RunSpec, Schedule
+from ..engines.base import OPTIMIZERS, Keep, Optimizer, RunSpec, Schedule
 from ..geometry import Geometry, Manifold
 from ..geometry.named import ProductGeometry
 from ..geometry.words import Dissimilarity, check_dissimilarity, current_name

@@ -8,13 +8,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from ..embedding import Embedding
-from ..engines.base import Floats
 from ..geometry import Geometry
 from ..graph import Graph
 from .config import TrainingConfig
 from .place import NewNodes, place_nodes
-from .placing import Ints
 from .start import Given
 
 # Of the usual, how many iterations there are, and how far points move at first: enough to let new ties in, too little

@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..arrays import Floats
 from ..pairs.numba.portable import jit, vectorized
-
-Floats = NDArray[np.float64]
 
 _MOST_STEPS = 60  # of QL to one eigenvalue; three are usual
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 
-from ..engines.base import BatchState, Engine, Evaluation, Floats, RunSpec
+from ..arrays import Floats
+from ..engines.base import BatchState, Engine, Evaluation, RunSpec
 from ..loop import Ending, Stopped
 from ..optim.lbfgs import Found, PhiLBFGS
 

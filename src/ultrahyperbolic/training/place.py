@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..arrays import Floats, Ints
 from ..checks import as_integer
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, RunRecord
@@ -21,7 +22,7 @@ from ..graph.attributes import taken
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
-from .placing import Cooling, Floats, Held, Ints, Placing, Ties
+from .placing import Cooling, Held, Placing, Ties
 from .train import graph_record, versions
 
 log = logging.getLogger("ultrahyperbolic")

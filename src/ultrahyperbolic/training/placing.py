@@ -13,12 +13,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..arrays import Floats, Ints
 from ..engines.spread import spread_of
 from ..geometry import Geometry
 from ..geometry.dissimilarity import extended_smooth, smooth
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # From so many places each node is tried. Of these the better half goes on after each round of so many steps.
 _STARTS, _ROUNDS, _STEPS = 16, 4, 60

@@ -8,18 +8,16 @@ from numbers import Integral
 from typing import Any, Self, Unpack
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
+from ..arrays import Floats
 from ..checks import as_integer
 from ..graph import Graph
 from ..options import Options, complete, described, takes_options
 from .embed import embed
 from .inputs import Weight, find_graph
-
-Floats = NDArray[np.float64]
 
 
 class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types

@@ -17,13 +17,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..geometry import Geometry
 from ..graph import Graph
 from ..graph.hops import SEARCH_BYTES, hops_from
 from ..rounding import cosh_of_root
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # Hops are measured from every node up to this many, and from so many landmarks beyond, or fewer where n is so large
 # that the table of hops would exceed _ENTRIES.

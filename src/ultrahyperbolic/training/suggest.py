@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..checks import check_count
 from ..embedding import Embedding
 from ..embedding.record import Json
@@ -32,8 +33,6 @@ from .train import embed_many
 if TYPE_CHECKING:
     import pandas
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # The share of the ties that is held out, and that is taken to be missing from the graph.
 MISSING = 0.1

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base import Floats
+from ...arrays import Floats
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
 SMALL_NODES = 96

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...objective import RankedPairs
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
@@ -22,7 +23,6 @@ from ..base import (
     OPTIMIZERS,
     BatchState,
     Evaluation,
-    Floats,
     OnHost,
     Precision,
     RunSpec,

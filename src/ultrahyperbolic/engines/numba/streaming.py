@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...pairs.numba.functions import (
     BROKEN,
     CUT,
@@ -52,7 +53,7 @@ from ...pairs.numba.portable import (
     vectorized,
     widen,
 )
-from ..base import CELL, Floats
+from ..base import CELL
 from .arguments import Prepared
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.

@@ -18,6 +18,7 @@ import torch
 import triton
 from numpy.typing import NDArray
 
+from ...arrays import Floats
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
 from ..base import (
@@ -28,7 +29,6 @@ from ..base import (
     PHI,
     BatchState,
     Evaluation,
-    Floats,
     OnHost,
     Precision,
     RunSpec,

@@ -16,6 +16,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ...arrays import Floats, Ints
 from ..kinds import KernelSpace
 from .functions import (
     BROKEN,
@@ -47,8 +48,6 @@ _FAR = 4.0
 SEGMENT_BITS = 6
 SEGMENTS = 1 << SEGMENT_BITS
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Block = TypeVar("Block")
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ultrahyperbolic.graph import GraphError, parquet_rows, read_graph, readers
+from ultrahyperbolic.graph import GraphError, encode, parquet, read_graph
 
 TEXTS = st.sampled_from(["a", "b", "007", "7", " x", "é", "y" * 15, "y" * 16, "z" * 40, ""])
 NUMBERS = st.sampled_from([0, 1, -1, 7, 2**31, -(2**62), 2**63 - 1])
@@ -33,14 +33,13 @@ def outcome(path, **options):
 
 
 def both(monkeypatch, path, batch, **options):
-    monkeypatch.setattr(readers, "_LARGE_PARQUET", 1 << 60)
-    whole = outcome(path, **options)
-    monkeypatch.setattr(readers, "_LARGE_PARQUET", 0)
-    stream = parquet_rows.stream_rows
-    monkeypatch.setattr(readers, "stream_rows", lambda *given: stream(*given, batch=batch))
-    streamed = outcome(path, **options)
-    monkeypatch.setattr(readers, "stream_rows", stream)
-    return whole, streamed
+    """The outcome of reading all rows at once, and a few at a time by the compiled loops."""
+    found = []
+    for many, rows in ((1 << 60, 1 << 16), (0, batch)):
+        monkeypatch.setattr(encode, "_MANY", many)
+        monkeypatch.setattr(parquet.CheckedParquet.batches, "__defaults__", (rows,))
+        found.append(outcome(path, **options))
+    return found
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -64,21 +63,10 @@ def test_ids_of_every_type_come_out_as_ever(monkeypatch, tmp_path, kind):
     assert [type(node) for node in streamed[0]] == [type(node) for node in whole[0]]
 
 
-def test_plain_ids_are_read_in_parts(monkeypatch, tmp_path):
-    rng = np.random.default_rng(0)
-    path = tmp_path / "ties.parquet"
-    ends = rng.integers(0, 50, (2, 200))
-    monkeypatch.setattr(readers, "_LARGE_PARQUET", 0)
-    monkeypatch.setattr(readers, "read_parquet", lambda *_: pytest.fail("the whole table was read"))
-    for columns in (ends.tolist(), [[f"n{k}" for k in end] for end in ends]):
-        pq.write_table(pa.table({"source": columns[0], "target": columns[1], "weight": rng.random(200)}), path)
-        assert read_graph(path).n_nodes == len(np.unique(ends))
-
-
 def test_a_small_file_of_endless_texts_is_not_unpacked(monkeypatch, tmp_path):
     path = tmp_path / "ties.parquet"
     long = pa.DictionaryArray.from_arrays(pa.array(np.zeros(100_000, np.int32)), ["x" * 60_000])
     pq.write_table(pa.table({"source": long, "target": long}), path)
-    whole, streamed = both(monkeypatch, path, parquet_rows.BATCH)
+    whole, streamed = both(monkeypatch, path, parquet._BATCH_ROWS)
     assert streamed == whole
     assert "without compression" in streamed

@@ -1,0 +1,156 @@
+"""Ids, edges and weights: what readers make of a file, folders keep and notebooks show."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..arrays import Floats, Ints
+from .attributes import Attributes, as_attributes, taken
+from .columns import Column, Columns, warn_of_distances
+from .errors import GraphError
+from .fingerprint import fingerprint_of
+from .fold import fold, invert_distances
+from .ids import NodeIds, check_texts, distinct_ids
+from .rows import EdgeRows, Kind, Policies, check_edges, frozen, owned, sorted_distinct
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BaseGraph:
+    """What a `Graph` holds, and what follows from that alone."""
+
+    ids: NodeIds
+    edges: Ints
+    weights: Floats
+    labels: Mapping[Hashable, object] | None = None
+    policies: Mapping[str, int] = field(default_factory=dict)
+    source: str | None = None
+    columns: Columns | None = None
+    attributes: Attributes = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ids, NodeIds):
+            object.__setattr__(self, "ids", NodeIds(self.ids))
+        object.__setattr__(self, "edges", owned(self.edges, np.int64))
+        object.__setattr__(self, "weights", owned(self.weights, np.float64))
+        if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
+            raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
+        check_edges(self.edges, self.weights, len(self.ids), self._name)
+        object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
+        self._check_texts()
+
+    def _check_texts(self) -> None:
+        """Refuse here what could not be saved later, after a training."""
+        if self.ids.is_listed:
+            check_texts(self.ids, "id", self._name)
+        check_texts((self.labels or {}).values(), "label", self._name)
+        check_texts(self.attributes, "name of an attribute", self._name)
+        for attribute, values in self.attributes.items():
+            if values.dtype == object:
+                check_texts(values.tolist(), attribute, self._name)
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: EdgeRows,
+        *,
+        kind: Kind,
+        rules: Policies = Policies(),  # noqa: B008 (it is immutable)
+        weight_name: Column | None = None,
+        labels: Mapping[Hashable, object] | None = None,
+        columns: Columns | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """A graph from rows as a reader gathers them; every constructor ends here.
+
+        ``weight_name`` is what the weights are called, where ``columns`` do not say it.
+        """
+        if rules.weights_are_distances:
+            rows = invert_distances(rows, name or "the graph")
+        elif rows.weights is not None:
+            warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
+        edges, weights, counts = fold(rows, kind, rules)
+        edges.flags.writeable = weights.flags.writeable = False  # nobody else has them: no copy is needed
+        return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name, columns)
+
+    def with_nodes(
+        self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
+    ) -> Self:
+        """The same edges over the given nodes, in their order; those without an edge are isolated.
+
+        A mapping gives labels too, and ``attributes`` further columns: one value per given node. Every node of the
+        graph must be among the nodes: an id that is in the edges and not in the list is more often a slip than a node.
+        """
+        ids = distinct_ids(list(nodes), "the node list", once=True)
+        missing = [node for node in self.ids if node not in ids]
+        if missing:
+            raise GraphError(
+                f"{self._name}: node {missing[0]!r} is not in the node list ({len(missing)} such): add it or correct it"
+            )
+        positions = np.fromiter(map(ids.__getitem__, self.ids), dtype=np.int64, count=self.n_nodes)
+        edges = np.sort(positions[self.edges], axis=1)
+        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
+        kept = (
+            taken(self.attributes, positions, len(ids)) if attributes is None else as_attributes(attributes, len(ids))
+        )
+        return replace(
+            self,
+            ids=NodeIds(ids),
+            edges=edges[order],
+            weights=self.weights[order],
+            labels=labels,
+            policies=_with_isolated(self.policies, edges, len(ids)),
+            attributes=kept,
+        )
+
+    @property
+    def n_nodes(self) -> int:
+        """How many nodes there are, isolated ones included."""
+        return len(self.ids)
+
+    @property
+    def n_edges(self) -> int:
+        """How many edges there are."""
+        return len(self.edges)
+
+    @cached_property
+    def capacities(self) -> Floats:
+        """[c] the distinct weights, ascending."""
+        return frozen(sorted_distinct(self.weights), np.float64)
+
+    @cached_property
+    def degree(self) -> Ints:
+        """[n] the number of edges at each node."""
+        return frozen(np.bincount(self.edges.ravel(), minlength=self.n_nodes), np.int64)
+
+    @cached_property
+    def strength(self) -> Floats:
+        """[n] the sum of the weights at each node, the paper's s_i."""
+        both = np.repeat(self.weights, 2)
+        return frozen(np.bincount(self.edges.ravel(), weights=both, minlength=self.n_nodes), np.float64)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The sha256 over ids, edges and weights, in hexadecimal: the same in every process and on every machine.
+
+        Ids that are no text, number, bytes, tuple or frozenset enter by their type and ``repr``.
+        """
+        return fingerprint_of(self.ids, self.edges, self.weights)
+
+    @property
+    def _name(self) -> str:
+        return self.source or "graph"
+
+
+def _with_isolated(policies: Mapping[str, int], edges: Ints, n_nodes: int) -> dict[str, int]:
+    """The policies, with the number of nodes that kept their row without an edge."""
+    counts = {policy: count for policy, count in policies.items() if policy != "isolated_nodes"}
+    alone = np.ones(n_nodes, dtype=bool)
+    alone[edges] = False
+    return counts | {"isolated_nodes": int(alone.sum())} if alone.any() else counts
