@@ -67,7 +67,7 @@ def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dic
 
 
 def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
-    """EdgeRows whose weights are distances d, with the strengths 1/d in their place."""
+    """Rows whose weights are distances d, with the strengths 1/d in their place."""
     if rows.weights is None:
         raise GraphError(
             f"{name}: there are no weights to be distances (weights_are_distances=True, --weights-are-distances): "
