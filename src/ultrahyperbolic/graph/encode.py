@@ -62,7 +62,8 @@ def _encode_any(parts: list[Part]) -> Encoded:
     rank = np.empty(len(ids), dtype=np.int64)
     rank[order] = np.arange(len(ids))
     weights = [some for *_, some in parts if some is not None]
-    return Encoded(*rank[codes], np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
+    first, second = rank[codes]
+    return Encoded(first, second, np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
 
 
 class Texts(NamedTuple):

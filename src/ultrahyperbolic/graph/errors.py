@@ -46,9 +46,10 @@ def need(module: str, purpose: str) -> ModuleType:
 @contextmanager
 def naming_damage(what: str, passed: tuple[type[Exception], ...], advice: str = "") -> Iterator[None]:
     """Say in one line that ``what`` is damaged: of damaged files, libraries raise nearly anything but ``passed``."""
+    kept = (GraphError, *passed)
     try:
         yield
-    except (GraphError, *passed):
+    except kept:
         raise
     except Exception as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()
