@@ -46,7 +46,7 @@ def need(module: str, purpose: str) -> ModuleType:
 @contextmanager
 def naming_damage(what: str, passed: tuple[type[Exception], ...], advice: str = "") -> Iterator[None]:
     """Say in one line that ``what`` is damaged: of damaged files, libraries raise nearly anything but ``passed``."""
-    kept = (GraphError, *passed)
+    kept: tuple[type[Exception], ...] = (GraphError, *passed)
     try:
         yield
     except kept:
