@@ -1,4 +1,4 @@
-"""One door for everything that can become a graph."""
+"""A graph from anything that can become one."""
 
 from __future__ import annotations
 

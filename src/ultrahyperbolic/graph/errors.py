@@ -1,4 +1,4 @@
-"""What the rooms of data raise: bad input, and a library that is not there."""
+"""Errors for bad input, damaged files and missing libraries."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ _WORDS = {
 
 
 def policy_words(policy: str) -> str:
-    """What is said of a policy that was applied.
+    """The name of a policy, for people.
 
     >>> policy_words("self_loops_dropped")
     'self loops dropped'
@@ -33,7 +33,7 @@ def policy_words(policy: str) -> str:
 
 
 def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | None:
-    """The line that is said of a graph whose directions were dropped.
+    """The note on a graph whose directions were dropped, or ``None``.
 
     >>> said_of_directions("mails.graphml", {"asymmetric_pairs_summed": 3})
     'mails.graphml: directions dropped, asymmetric pairs summed: 3'
