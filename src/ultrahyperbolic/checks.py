@@ -1,4 +1,4 @@
-"""What is said of a number or a function that is not what was asked for: the rule it breaks and its value."""
+"""Checks of arguments. Each error names the argument, the rule it breaks and its value."""
 
 from __future__ import annotations
 

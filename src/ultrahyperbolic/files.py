@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and that know what they should hold.
+"""Files that are written whole or not at all, with a checksum of their content.
 
 Content is sealed by a sha256 that travels with it: that of a record is its last key, that of arrays lies beside their
 description. Whoever reads compares, so that a byte that changed on the disk is found.

@@ -329,3 +329,9 @@ def test_a_library_that_breaks_is_not_called_missing(tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="no_such_dependency"):
         need("broken_library", "this test")
+
+
+def test_an_id_that_is_missing_in_a_dictionary_is_refused():
+    ids = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
+    with pytest.raises(GraphError, match=r"^table, row 1 \(from 0\): an id is missing \(null\)$"):
+        Graph.from_arrow(pa.table({"source": ids, "target": ["x", "y", "z"]}))

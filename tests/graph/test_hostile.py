@@ -134,6 +134,12 @@ def test_a_page_header_that_promises_too_much_is_refused():
         assert line.startswith("`graph: the Parquet file is damaged") or "unpack to more than 16 MiB" in line
 
 
+def test_a_list_in_a_header_that_promises_too_much_is_refused():
+    endless = b"\x19\xf7" + b"\xff" * 8 + b"\x7f"  # a list of some 10^18 floats
+    line = what_it_gets(PARQUET[:4] + endless + PARQUET[4 + len(endless) :])
+    assert line == "`graph: the Parquet file is damaged: it ends in the middle of a value`"
+
+
 def test_long_columns_of_fixed_width_are_refused():
     texts = pa.array([b"x" * 5000] * 4000, pa.binary(5000))
     assert "too long to be ids" in what_it_gets(parquet({"a": texts, "b": texts}))

@@ -75,7 +75,7 @@ class BaseGraph:
         elif rows.weights is not None:
             warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
         edges, weights, counts = fold(rows, kind, rules)
-        edges.flags.writeable = weights.flags.writeable = False  # nobody else has them: no copy is needed
+        edges.flags.writeable = weights.flags.writeable = False  # so that they are not copied
         return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name, columns)
 
     def with_nodes(
@@ -111,12 +111,12 @@ class BaseGraph:
 
     @property
     def n_nodes(self) -> int:
-        """How many nodes there are, isolated ones included."""
+        """The number of nodes, isolated ones included."""
         return len(self.ids)
 
     @property
     def n_edges(self) -> int:
-        """How many edges there are."""
+        """The number of edges."""
         return len(self.edges)
 
     @cached_property

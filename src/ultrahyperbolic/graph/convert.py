@@ -1,4 +1,4 @@
-"""One door for everything that can become a graph."""
+"""A graph from anything that can become one."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from .errors import GraphError
 from .graph import Graph
+from .readers import read_graph
 
 _ADAPTERS: dict[str, Callable[..., Graph]] = {
     "networkx": Graph.from_networkx,
@@ -53,8 +54,6 @@ def _from_list(edges: Iterable[Sequence[Hashable]], *, weight: object = None, **
 def _constructor(data: object) -> Callable[..., Graph] | None:
     """What makes a graph of such an object."""
     if isinstance(data, (str, os.PathLike)):
-        from .readers import read_graph
-
         return read_graph
     if isinstance(data, np.ndarray):
         return Graph.from_numpy

@@ -62,7 +62,8 @@ def _encode_any(parts: list[Part]) -> Encoded:
     rank = np.empty(len(ids), dtype=np.int64)
     rank[order] = np.arange(len(ids))
     weights = [some for *_, some in parts if some is not None]
-    return Encoded(*rank[codes], np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
+    first, second = rank[codes]
+    return Encoded(first, second, np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
 
 
 class Texts(NamedTuple):
@@ -142,15 +143,17 @@ def _number_integers(parts: Iterable[Part]) -> Encoded:
 
 
 def _joined(parts: list[tuple[Codes, Floats | None]], ids: pa.Array) -> Encoded:
-    """The numbers [rows, 2] and weights of all parts, which are freed one by one."""
+    """The numbers [rows, 2] and weights of all parts."""
+    cuts = np.cumsum([0, *(len(codes) for codes, _ in parts)]).tolist()
+    first, second = np.empty(cuts[-1], dtype=np.int64), np.empty(cuts[-1], dtype=np.int64)
+
+    def place(k: int) -> None:
+        rows = slice(cuts[k], cuts[k + 1])
+        first[rows], second[rows] = parts[k][0].T
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(place, range(len(parts))))
     weights = [some for _, some in parts if some is not None]
-    count, at = sum(len(codes) for codes, _ in parts), 0
-    first, second = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
-    parts.reverse()
-    while parts:
-        codes, _ = parts.pop()
-        first[at : at + len(codes)], second[at : at + len(codes)] = codes.T
-        at += len(codes)
     return Encoded(first, second, np.concatenate(weights) if weights else None, ids)
 
 

@@ -1,4 +1,4 @@
-"""What the rooms of data raise: bad input, and a library that is not there."""
+"""Errors for bad input, damaged files and missing libraries."""
 
 from __future__ import annotations
 
@@ -46,9 +46,10 @@ def need(module: str, purpose: str) -> ModuleType:
 @contextmanager
 def naming_damage(what: str, passed: tuple[type[Exception], ...], advice: str = "") -> Iterator[None]:
     """Say in one line that ``what`` is damaged: of damaged files, libraries raise nearly anything but ``passed``."""
+    kept: tuple[type[Exception], ...] = (GraphError, *passed)
     try:
         yield
-    except (GraphError, *passed):
+    except kept:
         raise
     except Exception as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error).strip()

@@ -9,7 +9,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from .errors import GraphError
 from .merge import Merged, merge_rows
 from .rows import Asymmetric, EdgeRows, Kind, Policies, Repeated, check_option
@@ -24,7 +24,7 @@ _WORDS = {
 
 
 def policy_words(policy: str) -> str:
-    """What is said of a policy that was applied.
+    """The name of a policy, for people.
 
     >>> policy_words("self_loops_dropped")
     'self loops dropped'
@@ -33,7 +33,7 @@ def policy_words(policy: str) -> str:
 
 
 def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | None:
-    """The line that is said of a graph whose directions were dropped.
+    """The note on a graph whose directions were dropped, or ``None``.
 
     >>> said_of_directions("mails.graphml", {"asymmetric_pairs_summed": 3})
     'mails.graphml: directions dropped, asymmetric pairs summed: 3'
@@ -67,7 +67,7 @@ def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dic
 
 
 def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:
-    """EdgeRows whose weights are distances d, with the strengths 1/d in their place."""
+    """Rows whose weights are distances d, with the strengths 1/d in their place."""
     if rows.weights is None:
         raise GraphError(
             f"{name}: there are no weights to be distances (weights_are_distances=True, --weights-are-distances): "
@@ -181,7 +181,6 @@ def _refused(merged: Merged, kind: Kind, rules: Policies) -> bool:
 
 def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -> None:
     """Refuse edges given again, directions that differ, and sums that overflow."""
-    n = len(rows.ids)
     if _refused(merged, kind, rules) and rules.repeated == "error" and (merged.repeated or kind == "list"):
         keys = _keys(rows, is_directed=kind != "undirected" and merged.repeated > 0)
         given = np.flatnonzero(rows.first != rows.second)
@@ -194,7 +193,7 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
             f"this edge was given before ({rows.place(earlier)}) and repeated='error' allows it once: remove one, or "
             "choose 'sum', 'max' or 'first'",
         )
-    wrong = ~np.isfinite(merged.weights)
+    wrong: Bools | None = ~np.isfinite(merged.weights)
     reason = "the weights of this edge add up to infinity: divide all weights first"
     if _refused(merged, kind, rules):
         wrong = merged.uneven
@@ -202,8 +201,8 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
             "the weight differs in the other direction and asymmetric='error' refuses that: make the matrix symmetric, "
             "or choose 'sum'"
         )
-    if wrong.any():
-        named = 2 * (merged.edges[wrong] @ np.array([n, 1]))
+    if wrong is not None and wrong.any():
+        named = 2 * (merged.edges[wrong] @ np.array([len(rows.ids), 1]))
         _refuse(rows, int(np.isin(_keys(rows, is_directed=False), named).argmax()), reason)
 
 

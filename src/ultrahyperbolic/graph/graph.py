@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from ..arrays import Bools, Ints
 from .adapters import Adapters
 from .errors import GraphError, need
+from .fingerprint import node_order
 from .fold import policy_words
 from .ids import NodeIds, distinct_ids
 from .notebook import summary
-from .order import node_order
 from .prepared import StoredGraph
 from .rows import EdgeRows, Policies, Repeated, as_floats, as_positions, frozen
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Literal
-from xml.parsers import expat
 
 import numpy as np
 
 from .columns import fold_name
 from .errors import GraphError
 from .ids import NodeIds
-from .limits import DEPTH, ID
+from .limits import ID
 from .rows import EdgeRows, Kind
 from .streams import Stream
+from .xml import SafeXml
 
 _LABELS = ("name", "label")  # the later the better
 
@@ -21,33 +21,19 @@ _LABELS = ("name", "label")  # the later the better
 def read_graphml(
     stream: Stream, where: str, weight: str | Literal[False] | None
 ) -> tuple[EdgeRows, Kind, dict[Hashable, str] | None]:
-    """EdgeRows, what their direction means, and the labels of the nodes.
-
-    expat is used directly: it streams, knows its line, and lets us refuse a document type outright, so that no entity
-    is ever declared, expanded or fetched.
-    """
+    """The rows, what their direction means, and the labels of the nodes."""
     handler = _Handler(where, weight)
-    try:
-        while block := stream.read(1 << 20):
-            handler.parser.Parse(bytes(block), False)
-        handler.parser.Parse(b"", True)
-    except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        raise GraphError(f"{where}, line {error.lineno}: this is not well-formed XML: {reason}") from None
-    except (LookupError, ValueError) as error:  # an encoding that is declared and not known
-        if isinstance(error, GraphError):
-            raise
-        raise GraphError(f"{where}: this is not well-formed XML: {error}") from None
+    handler.parse(iter(lambda: stream.read(1 << 20), b""))
     return handler.rows(), handler.kind, handler.labels or None
 
 
-class _Handler:
+class _Handler(SafeXml):
     """Gathers nodes, edges and the attributes that are weights or labels, as expat calls."""
 
     def __init__(self, where: str, weight: str | Literal[False] | None) -> None:
+        super().__init__(where, "GraphML")
         self.kind: Kind = "undirected"
         self.labels: dict[Hashable, str] = {}
-        self._where = where
         self._wanted = weight
         self._edge_attributes: dict[str, str] = {}  # from the key's id to the attribute's name
         self._weight_key: str | None = None
@@ -61,22 +47,18 @@ class _Handler:
         self._lines: list[int] = []
         self._inside: list[tuple[str, str]] = []  # the open elements, each with its id or key
         self._text: list[str] = []
-        self.parser = expat.ParserCreate(namespace_separator=" ")
         self.parser.buffer_text = True
-        self.parser.StartElementHandler = self._start
-        self.parser.EndElementHandler = self._end
         self.parser.CharacterDataHandler = self._text.append
-        self.parser.StartDoctypeDeclHandler = self._refuse_doctype
 
     def rows(self) -> EdgeRows:
         """What was gathered."""
         if isinstance(self._wanted, str) and self._weight_key is None:
             names = ", ".join(map(repr, self._edge_attributes.values())) or "none"
-            raise GraphError(f"{self._where}: edges have no attribute {self._wanted!r}; they have {names}")
+            raise GraphError(f"{self.where}: edges have no attribute {self._wanted!r}; they have {names}")
         unknown = next((k for k, end in enumerate(self._ends) if end not in self._nodes), None)
         if unknown is not None:
             line, node = self._lines[unknown // 2], self._ends[unknown]
-            raise GraphError(f"{self._where}, line {line}: the edge ends in {node!r}, which is not a node of the file")
+            raise GraphError(f"{self.where}, line {line}: the edge ends in {node!r}, which is not a node of the file")
         codes = np.array([self._nodes[end] for end in self._ends], dtype=np.int64).reshape(-1, 2)
         weights, counts = None, {}
         if self._weight_key is not None:
@@ -89,22 +71,14 @@ class _Handler:
             codes[:, 1],
             weights,
             NodeIds(tuple(self._nodes)),
-            lambda row: f"{self._where}, line {lines[row]}",
+            lambda row: f"{self.where}, line {lines[row]}",
             counts,
         )
 
-    def _fail(self, reason: str) -> GraphError:
-        return GraphError(f"{self._where}, line {self.parser.CurrentLineNumber}: {reason}")
-
-    def _refuse_doctype(self, *_: object) -> None:
-        raise self._fail("a document type is declared, which GraphML does not need: remove the <!DOCTYPE ...>")
-
-    def _start(self, tag: str, attributes: dict[str, str]) -> None:
-        tag = tag.rpartition(" ")[2]
-        if len(self._inside) == DEPTH:
-            raise self._fail(f"more than {DEPTH} elements stand within each other: no GraphML")
+    def opened(self, tag: str, attributes: dict[str, str]) -> None:
+        """Take what an element says."""
         if not self._inside and tag != "graphml":
-            raise self._fail(f"the document is <{tag}>, not <graphml>")
+            raise self.fail(f"the document is <{tag}>, not <graphml>")
         own = ""
         if tag == "key":
             own = self._attribute(tag, attributes, "id")
@@ -116,7 +90,7 @@ class _Handler:
         elif tag == "node":
             own = self._attribute(tag, attributes, "id")
             if own in self._nodes:
-                raise self._fail(f"node {own!r} is declared twice: keep one of them")
+                raise self.fail(f"node {own!r} is declared twice: keep one of them")
             self._nodes[own] = len(self._nodes)
         elif tag == "edge":
             if attributes.get("directed") == "true":  # though others need not be
@@ -125,13 +99,14 @@ class _Handler:
             self._weights.append(self._default)
             self._lines.append(self.parser.CurrentLineNumber)
         elif tag == "hyperedge":
-            raise self._fail("a hyperedge; only edges with two ends can be read: replace it by edges")
+            raise self.fail("a hyperedge; only edges with two ends can be read: replace it by edges")
         elif tag == "data":
             own = self._attribute(tag, attributes, "key")
         self._inside.append((tag, own))
         self._text.clear()
 
-    def _end(self, _: str) -> None:
+    def closed(self) -> None:
+        """Take the text of an element."""
         tag, own = self._inside.pop()
         if tag == "default" and self._inside[-1] == ("key", self._weight_key):
             self._default = self._number()
@@ -156,9 +131,9 @@ class _Handler:
 
     def _attribute(self, tag: str, attributes: dict[str, str], name: str) -> str:
         if name not in attributes:
-            raise self._fail(f"<{tag}> has no {name}")
+            raise self.fail(f"<{tag}> has no {name}")
         if len(attributes[name]) > ID:
-            raise self._fail(f"the {name} of a <{tag}> is longer than {ID >> 10} KiB: shorten it")
+            raise self.fail(f"the {name} of a <{tag}> is longer than {ID >> 10} KiB: shorten it")
         return attributes[name]
 
     def _number(self) -> float:
@@ -166,4 +141,4 @@ class _Handler:
         try:
             return float(text)
         except ValueError:
-            raise self._fail(f"the weight {text!r} is not a number") from None
+            raise self.fail(f"the weight {text!r} is not a number") from None

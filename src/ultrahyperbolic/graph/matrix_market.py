@@ -38,7 +38,7 @@ class _Layout:
 
 
 def read_matrix_market(path: str, *, weighted: bool) -> tuple[EdgeRows, Kind]:
-    """EdgeRows, and what their direction means. The ids are the numbers of the rows, as text."""
+    """The rows, and what their direction means. The ids are the numbers of the rows, as text."""
     layout = _layout(path)
     ids = NodeIds([str(k) for k in range(1, layout.n + 1)])
     if layout.is_array:

@@ -70,7 +70,7 @@ def merge_rows(first: Ints, second: Ints, weights: Floats, n_nodes: int, rule: s
             compiled.deal_rows(*rows, node_bits, shift, place_bits, cuts, places[k], packed, dealt)
 
         list(pool.map(deal, range(threads)))
-        # Neighbouring buckets with about as many rows, several groups a thread.
+        # Groups of neighbouring buckets with similar numbers of rows, several groups a thread.
         inner = np.searchsorted(cuts, np.arange(1, 4 * threads) * cuts[-1] // (4 * threads))
         bounds = np.concatenate(([0], inner, [buckets])).tolist()
         groups = range(len(bounds) - 1)

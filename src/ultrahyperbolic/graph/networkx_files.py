@@ -13,8 +13,9 @@ from xml.parsers import expat
 
 from .columns import fold_name
 from .errors import GraphError, naming_damage, need
-from .limits import DEPTH, ID, OBJECTS
+from .limits import ID, OBJECTS
 from .streams import not_decoded, open_bytes
+from .xml import SafeXml
 
 if TYPE_CHECKING:
     import networkx
@@ -81,7 +82,7 @@ def _read_gml(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
 
 
 def _read_gexf(nx: ModuleType, path: str, data: bytes) -> networkx.Graph:
-    _check_xml(path, data)
+    SafeXml(path, "GEXF").parse([data])
     graph = nx.read_gexf(io.BytesIO(data))
     # Every node of the file has a label there, if only None; one that an edge brought has nothing.
     unknown = next((node for node, attributes in graph.nodes(data=True) if "label" not in attributes), None)
@@ -127,32 +128,3 @@ def _root(start: bytes) -> str:
     with suppress(expat.ExpatError, LookupError, ValueError):
         parser.Parse(start, False)
     return found[0] if found else ""
-
-
-def _check_xml(path: str, data: bytes) -> None:
-    """Refuse a document type, so that no entity is ever expanded, and elements too deep within each other."""
-    depth = 0
-    parser = expat.ParserCreate()
-
-    def fail(reason: str) -> NoReturn:
-        raise GraphError(f"{path}, line {parser.CurrentLineNumber}: {reason}")
-
-    def start(*_: object) -> None:
-        nonlocal depth
-        depth += 1
-        if depth > DEPTH:
-            fail(f"more than {DEPTH} elements stand within each other: no GEXF")
-
-    def end(_: str) -> None:
-        nonlocal depth
-        depth -= 1
-
-    def doctype(*_: object) -> None:
-        fail("a document type is declared, which GEXF does not need: remove the <!DOCTYPE ...>")
-
-    parser.StartElementHandler, parser.EndElementHandler, parser.StartDoctypeDeclHandler = start, end, doctype
-    try:
-        parser.Parse(data, True)
-    except expat.ExpatError as error:
-        reason = expat.ErrorString(error.code)
-        raise GraphError(f"{path}, line {error.lineno}: this is not well-formed XML: {reason}") from None

@@ -1,4 +1,4 @@
-"""What a notebook shows of a graph: a small table, with no script and nothing to load."""
+"""The HTML table that a notebook shows for a graph."""
 
 from __future__ import annotations
 
@@ -43,6 +43,6 @@ def summary(graph: BaseGraph) -> str:
 
 
 def _text(value: object) -> str:
-    """Text that is no markup, and does not make the table a mile wide."""
+    """Text with markup escaped, cut where it is long."""
     text = str(value)
     return escape(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")

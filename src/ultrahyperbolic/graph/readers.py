@@ -50,23 +50,23 @@ def read_graph(
     path
         The file, or the folder of a prepared graph, which takes no options.
     delimiter
-        Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Found where not given.
+        Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Default: detected.
     header
-        Of text: whether the first row names the columns. Found where not given. A row of words that only the whole
+        Of text: whether the first row names the columns. Default: detected. A row of words that only the whole
         file shows to be a header, as its ends occur in no other row, is warned of.
     source, target
-        The columns of the two ends, by name or by position from 0. Where not given: columns of known names
+        The columns of the two ends, by name or by position from 0. Default: columns of known names
         (source and target, src and dst, from and to, ...), else the first two; but where one of these holds numbers or
         dates, such as a year, the two columns of names that share the most values, if they share more.
     weight
-        The column of weights (in GraphML, GML, GEXF and JSON the attribute of edges). Where not given: a column named
+        The column of weights (in GraphML, GML, GEXF and JSON the attribute of edges). Default: a column named
         weight, else the third if it holds numbers; after ends that were found elsewhere, the one that follows the first
         of them, past the other. ``False``: every weight is 1.
     comments
         Of text: lines that begin with one of these characters are skipped. ``""`` where ids begin with them.
     encoding
         Of text and GML, and of a text file of ``nodes``: how it is encoded, such as ``"latin-1"``, ``"cp1252"`` or
-        ``"utf-16"``. UTF-8 where not given.
+        ``"utf-16"``. Default: UTF-8.
     nodes
         All nodes in the order wanted: a file or a table with ids in its first column, a mapping from id to label, or a
         list of ids. The label is in the column named label, name or title, else in the second. All other columns are

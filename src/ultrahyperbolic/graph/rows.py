@@ -90,7 +90,7 @@ def frozen(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
 
 
 def owned(values: ArrayLike, dtype: type[Number]) -> NDArray[Number]:
-    """The values as nobody else can change them: a copy, unless they are read-only already."""
+    """The values as a read-only array; arrays that can be written to are copied."""
     is_free = isinstance(values, np.ndarray) and values.flags.writeable
     return frozen(np.array(values, dtype=dtype) if is_free else values, dtype)
 

@@ -48,7 +48,7 @@ def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> Stre
 
 
 def not_decoded(path: str, line: int, encoding: str) -> GraphError:
-    """What is said of bytes that are no text."""
+    """The error for bytes that are not text in this encoding."""
     return GraphError(
         f"{path}, line {line}: not {encoding}: name the encoding of the file, for example encoding='latin-1' "
         "(--encoding latin-1), or convert it to UTF-8"
