@@ -10,7 +10,7 @@ from backends import MANIFOLDS, random_pairs, spread_points
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.geometry.words import DISSIMILARITIES
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.objective import RankedPairs, RankingLoss
+from ultrahyperbolic.objective import ExactLoss, RankedPairs
 from ultrahyperbolic.objective.chords import half_chord_table, half_chords, value_and_slope
 from ultrahyperbolic.objective.sampled import Measure, SampledLoss, SampleSizes
 from ultrahyperbolic.pairs.kinds import kernel_space
@@ -30,7 +30,7 @@ def exact(pairs, manifold, points, dissimilarity="smoothed", tau=0.3, scope="gra
     if offsets is not None:
         offsets = offsets.clone().requires_grad_()
         leaves.append(offsets)
-    loss = RankingLoss(pairs, function, tau, scope=scope)(points, offsets)
+    loss = ExactLoss(pairs, function, tau, scope=scope)(points, offsets)
     return loss.detach(), torch.autograd.grad(loss, leaves)
 
 
@@ -122,7 +122,7 @@ def test_class_sums_are_without_bias(alone):
     pairs, points = with_isolated(50, alone), spread_points(Q22, 50)
     loss, whole = SampledLoss(pairs, SampleSizes(20, 8)), SampledLoss(pairs, EVERYTHING)
     rest, classes = whole.class_sums(points, whole.draw(0), measured(Q22))
-    distances = RankingLoss(pairs, Q22.pair_function("smoothed", 0.1), 0.3).distances(points)
+    distances = ExactLoss(pairs, Q22.pair_function("smoothed", 0.1), 0.3).distances(points)
     torch.testing.assert_close(rest[0], torch.exp(-distances[1] / 0.3).sum(), rtol=1e-9, atol=0.0)
     found = [loss.class_sums(points, loss.draw(0, k), measured(Q22)) for k in range(1000)]
     assert within_three_errors([[float(r)] for r, _ in found], [float(rest)])

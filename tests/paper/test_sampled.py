@@ -11,7 +11,7 @@ import torch
 from ultrahyperbolic import Graph, PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, Place, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.objective import RankedPairs, RankingLoss
+from ultrahyperbolic.objective import ExactLoss, RankedPairs
 from ultrahyperbolic.paper import sampled
 from ultrahyperbolic.paper.sampled import SampledEngine, sampled_loss
 from ultrahyperbolic.training.config import TrainingConfig
@@ -29,7 +29,7 @@ def problem(request, graph, generator):
     """A manifold, points, and a loss that measures them."""
     manifold = PseudoHyperboloid(2, 1, request.param)
     points = manifold.random_near_pole(graph.n_nodes, epsilon=0.5, generator=generator).requires_grad_()
-    return RankingLoss(graph, manifold.dissimilarity, 0.3), points
+    return ExactLoss(graph, manifold.dissimilarity, 0.3), points
 
 
 def test_it_is_the_definition(problem):

@@ -105,7 +105,7 @@ def strength_spearman(
     delta
         [n] δ, or any other score that is small for central nodes, such as `norm_proxy`.
     top
-        Only the so many strongest nodes; where strengths are equal, those that come first.
+        Only the ``top`` strongest nodes; where strengths are equal, those that come first.
     at_least
         Only nodes with s_i at least this.
 

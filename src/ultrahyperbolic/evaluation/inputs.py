@@ -16,7 +16,7 @@ Bools = NDArray[np.bool_]
 
 
 def check_points(graph: Graph, points: Tensor) -> None:
-    """Raise unless points are [n, d], one row a node and every row finite."""
+    """Raise unless points are [n, d], one row per node, and every row is finite."""
     if points.dim() != 2 or len(points) != graph.n_nodes:
         raise ValueError(
             f"points must be [n, d] with a row for each of the {graph.n_nodes} nodes, got shape {tuple(points.shape)}"
@@ -32,7 +32,7 @@ def as_scores(name: str, scores: ArrayLike | Tensor, n_nodes: int | None = None)
         scores = scores.detach().cpu().numpy()
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 1 or n_nodes not in (None, len(array)):
-        wanted = "[n]" if n_nodes is None else f"[{n_nodes}], one score a node"
+        wanted = "[n]" if n_nodes is None else f"[{n_nodes}], one score per node"
         raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")
     return array
 

@@ -76,7 +76,7 @@ def link_prediction(
     held_out
         [h, 2] edges of the graph, as from `hold_out_edges`.
     negatives
-        ``"all"`` non-edges, in one pass over the pairs, or so many drawn uniformly with replacement.
+        ``"all"`` non-edges, in one pass over the pairs, or a number of them, drawn uniformly with replacement.
     seed
         Of that draw.
 

@@ -1,7 +1,7 @@
 """The measures of a graph with too many pairs to look at: from some nodes, each against all, with standard errors.
 
 Time and memory are linear in nodes and ties. Neighbours and orders are means over the drawn nodes; δ of every node is
-the sum of its distances to these, for as many as there are.
+its mean distance to these, times the number of other nodes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .inputs import Floats, Ints, check_points
 from .order import violated_share
 
 SAMPLED_NODES = 200_000
-"""Beyond so many nodes a training measures by samples."""
+"""With more nodes than this, a training measures by samples."""
 
 # Distances that are evaluated in all, which decides how many nodes are drawn, within these bounds; and at once.
 _DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
@@ -61,7 +61,7 @@ def from_samples(
 ) -> FromSamples:
     """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on any device.
 
-    ``nodes`` are drawn; unless given, as many as `drawn_nodes` says. The manifold is one of the package's.
+    ``nodes`` is how many are drawn (default: `drawn_nodes`). The manifold is one of the package's.
     """
     check_points(graph, points)
     rng = np.random.default_rng(seed)

@@ -26,7 +26,7 @@ from .retrieval import precision_of, reconstruction_of
 
 _NEAREST = 5
 _TOPS = (5, 10)
-# Beyond so many nodes closeness is estimated: to search from each of them takes longer than all else.
+# With more nodes than this closeness is estimated: a search from each of them takes longer than all else.
 _CLOSENESS_NODES = 50_000
 _EXACTLY, _ROUGHLY = 1e-12, 1e-8  # what is left of a change of PageRank; of many nodes, far below what ranks show
 
@@ -39,7 +39,7 @@ class OverPairs(NamedTuple):
     delta: Floats
     """[n] δ of the graph, as of `ultrahyperbolic.evaluation.delta`."""
     nearest: Nearest
-    """The nearest of each node: as many as communities are found by, or all others where there are fewer."""
+    """The nearest of each node, by which communities are found: `width_of` of them."""
 
 
 def evaluate(

@@ -18,17 +18,10 @@ from .manifold import Manifold, default_tolerance, require_manifold
 # What must hold of results; what must hold of arguments their names say.
 _RETURN_POINTS = frozenset(
     {
-        "retr",
-        "phi",
-        "psi_inverse",
-        "projx",
-        "origin",
-        "random",
-        "random_near_pole",
-        "include_hyperbolic",
+        "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole", "include_hyperbolic",
         "include_sphere",
     }
-)
+)  # fmt: skip
 _FOLLOW_GEODESICS = frozenset({"geodesic", "expmap", "expmap_transp", "transp_follow_expmap"})
 _RETURN_TANGENTS = frozenset(
     {

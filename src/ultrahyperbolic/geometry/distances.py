@@ -98,8 +98,8 @@ class Distances(Primitives):
         """All pairs: x [n, d] and y [m, d] (x itself when omitted) to [n, m].
 
         ``dissimilarity`` names what to evaluate and ``epsilon`` is passed to the smoothed one. Rows of x are taken
-        ``block_rows`` at a time (by default as many as keep temporaries near 32 MiB in float64). ``measure`` is a
-        former name of ``dissimilarity``.
+        ``block_rows`` at a time (default: what keeps temporaries near 32 MiB in float64). ``measure`` is a former
+        name of ``dissimilarity``.
         """
         y = x if y is None else y
         validate(self.ambient_dim, x=x)

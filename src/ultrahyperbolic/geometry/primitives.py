@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import torch
 from torch import Tensor, nn
@@ -20,6 +20,28 @@ class Logarithm(NamedTuple):
     """Tangent vectors [..., d]; NaN where no geodesic joins the points."""
     exists: Tensor
     """Booleans [...]: whether a geodesic joins the points."""
+
+
+class Where(TypedDict, total=False):
+    """Of points that are made: their dtype (default: float64) and their device."""
+
+    dtype: torch.dtype
+    device: torch.device | None
+
+
+class Random(Where, total=False):
+    """The options of `Manifold.random`."""
+
+    scale: float
+    generator: torch.Generator | int | None
+
+
+class NearPole(Where, total=False):
+    """The options of `Manifold.random_near_pole`."""
+
+    epsilon: float
+    generator: torch.Generator | int | None
+    perturb_first: bool
 
 
 class Primitives(nn.Module, ABC):

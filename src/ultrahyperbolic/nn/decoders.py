@@ -11,7 +11,6 @@ from ..checks import check_count, check_positive, is_number
 from ..geometry import Manifold, ManifoldParameter
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
-from .embedding import near_origin
 
 
 class Decoder(nn.Module):
@@ -146,7 +145,8 @@ class ClassDecoder(Decoder):
         dtype: torch.dtype = torch.float64,
     ) -> None:
         super().__init__(manifold, temperature, dissimilarity, epsilon, dtype)
-        start = near_origin(check_count("classes", classes, 1), manifold, scale, generator, dtype)
+        classes = check_count("classes", classes, 1)
+        start = manifold.random_near_pole(classes, epsilon=scale, generator=generator, dtype=dtype)
         self.prototypes = ManifoldParameter(start, manifold)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -70,7 +70,8 @@ class ManifoldEmbedding(nn.Module):
     ) -> None:
         super().__init__()
         require_manifold(manifold)
-        start = near_origin(check_count("num", num, 1), manifold, scale, generator, dtype, device)
+        num = check_count("num", num, 1)
+        start = manifold.random_near_pole(num, epsilon=scale, generator=generator, dtype=dtype, device=device)
         self.manifold, self.sparse = manifold, sparse
         self.weight = ManifoldParameter(start, manifold)
 
@@ -112,15 +113,3 @@ class ManifoldEmbedding(nn.Module):
     def extra_repr(self) -> str:
         """What ``repr`` shows beside the manifold."""
         return f"{self.num}, sparse=True" if self.sparse else str(self.num)
-
-
-def near_origin(
-    num: int,
-    manifold: Manifold,
-    scale: float,
-    generator: torch.Generator | int | None,
-    dtype: torch.dtype,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Points [num, d] at which a layer starts."""
-    return manifold.random_near_pole(num, epsilon=scale, generator=generator, dtype=dtype, device=device)

@@ -140,7 +140,7 @@ class Tables(NamedTuple):
         return cls(int(np.diff(listed.offsets).max(initial=0)), *tensors)
 
 
-class RankingLoss:
+class ExactLoss:
     """Eq. 17 for a graph, a dissimilarity and a temperature: the definition that every backend is tested against.
 
     For an edge e_k of capacity c_k the loss is -log softmax(-d/τ) of e_k among itself, all edges of smaller capacity

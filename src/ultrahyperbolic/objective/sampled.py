@@ -32,7 +32,7 @@ class SampleSizes:
     """How much an iteration looks at; never more than there is."""
 
     ties: int
-    """In a batch. As many again, drawn for themselves, estimate the sums over weaker ties of the graph."""
+    """In a batch. A second draw of this size estimates the sums over weaker ties of the graph."""
     others: int = 192
     """Nodes drawn for the whole batch, which each end of its ties meets."""
     per_end: int = 16
@@ -95,7 +95,7 @@ class SampledLoss:
     """
 
     ways = 1
-    """Among how many devices the blocks of a batch's pairs are shared out: there is a multiple of so many."""
+    """How many devices share the blocks of a batch's pairs; their number is a multiple of it."""
 
     def __init__(
         self,
@@ -161,7 +161,7 @@ class SampledLoss:
         counts = times.double() * (self.m / len(ties)) / self._degrees[rows]
         if len(self._alone) and self.scope == "graph":
             alone = self._alone[some(math.ceil(len(self._alone) * len(ties) / self.m), len(self._alone))]
-            # Two draws of one node stand for twice as many.
+            # A node drawn twice stands for twice the nodes.
             alone, times = torch.unique(alone, return_counts=True)
             rows, order = torch.cat((rows, alone)).sort()
             counts = torch.cat((counts, times.double() * (len(self._alone) / times.sum())))[order]

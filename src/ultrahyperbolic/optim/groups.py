@@ -17,7 +17,7 @@ from ..geometry import Manifold
 from .descent import DescentSettings, DescentState, descent_step
 
 States = MutableMapping[Tensor, dict[str, Any]]  # what torch keeps for each parameter
-# Parameters of at most so many numbers are joined: copying them costs less than a step of its own.
+# Parameters with at most this many numbers are joined: copying them costs less than a step of its own.
 _SMALL = 1 << 16
 _MOMENTS = ("momentum", "second_moment")
 

@@ -211,7 +211,7 @@ class _Autograd:
         self._step, self._tolerance = step, gradient_tolerance
 
     def advance(self, state: _State, iterations: int) -> NDArray[np.float64]:
-        """Perform up to so many iterations, until one finds that it is over; the values [1, performed]."""
+        """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1, performed]."""
         values: list[float] = []
         while state.ending is None and len(values) < iterations:
             state.ending = _within(state, self._tolerance) if state.gradient_norm <= self._tolerance else self._step()

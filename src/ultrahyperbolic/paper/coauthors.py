@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..geometry import Geometry
 from ..training.config import TrainingConfig, configured
 from ..training.presets import coauthor_settings
+from .tables import geometries, label
 
 ROWS = ("rho_all", "rho10", "rho20", "recall_at_1")
 # A step, and the longest move of a point. Where the scripts' step diverges, or is far from done when the iterations
@@ -37,10 +38,8 @@ class Column:
 
     @property
     def label(self) -> str:
-        """R4 as R⁴, Q3_1 as Q^{3,1}."""
-        if self.geometry.is_flat:
-            return f"R{'⁰¹²³⁴⁵⁶⁷⁸⁹'[self.geometry.dim]} (flat)"
-        return self.geometry.name
+        """R⁴ (flat), or Q^{3,1}."""
+        return label(self.geometry)
 
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""
@@ -74,11 +73,7 @@ class Table:
     @property
     def columns(self) -> list[Column]:
         """Flat space, then the signatures from hyperbolic to spherical."""
-        d = self.dimension
-        return [
-            Column(geometry.file_name, geometry)
-            for geometry in (Geometry(flat=d), *(Geometry(p, d - p) for p in range(d, -1, -1)))
-        ]
+        return [Column(geometry.file_name, geometry) for geometry in geometries(self.dimension)]
 
     @property
     def beside(self) -> Column:

@@ -22,7 +22,7 @@ from ..objective import RankedPairs
 from ..training.config import TrainingConfig
 
 SAMPLES = 42_000
-# Drawn at once, for as many edges as this allows: it bounds the memory.
+# Draws made at once: this bounds the memory.
 _DRAWN_AT_ONCE = 4_000_000
 
 
@@ -95,7 +95,7 @@ def embed_sampled(
 ) -> Embedding:
     """Train on the sampled loss; after the first iteration, how long all will take is said on standard error.
 
-    On the CPU on one thread unless told otherwise: the last digits depend on how many there are.
+    Default: one thread on the CPU, because the last digits depend on how many there are.
     """
     device = find_device(place.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     threads = 1 if place.threads is None else check_count("threads", place.threads, 1)

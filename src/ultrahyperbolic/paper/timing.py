@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -32,7 +31,7 @@ PUBLISHED = {
 NIPS_PUBLISHED = 10 * 3600.0
 ITERATIONS = 10_000
 _REFERENCE_ITERATIONS = 300
-# On the co-authors the CPU is timed over so few of the iterations, and the sampled loss over fewer.
+# On the co-authors, the CPU is timed over these iterations only, and the sampled loss over even fewer.
 _NIPS_ITERATIONS = 200
 _SAMPLED_ITERATIONS = {"cpu": 1, "cuda": 20}
 
@@ -54,8 +53,6 @@ def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
 
 def _club(figures: Figures, repeats: int) -> list[str]:
     """The karate club: the compiled loop and the torch reference, each on one thread."""
-    if find_spec("numba") is None:
-        return ["The karate club is not timed: its compiled loop needs numba."]
     graph = datasets.karate()
     figures |= {f"published_{key}_seconds": seconds for key, (_, seconds) in PUBLISHED.items()}
     backends: dict[str, tuple[Backend, int, int]] = {
@@ -133,7 +130,7 @@ def _coauthors(figures: Figures) -> list[str]:
 
 
 def _seconds(engine: Engine, graph: Graph, config: TrainingConfig, iterations: int) -> float:
-    """What so many iterations take, once everything is compiled."""
+    """What ``iterations`` iterations take, once everything is compiled."""
     engine.advance(BatchState.start([config.starting_points(graph)]), min(2, iterations))
     state = BatchState.start([config.starting_points(graph)])
     started = time.perf_counter()

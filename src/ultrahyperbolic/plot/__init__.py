@@ -137,7 +137,6 @@ def _library(name: Library) -> ModuleType:
     try:
         return import_module(f".on_{name}", __name__)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in (name, "mpl_toolkits"):
+        if error.name is None or error.name.partition(".")[0] not in ("matplotlib", "mpl_toolkits"):
             raise
-        extra = "ultrahyperbolic[figures]" if name == "matplotlib" else "plotly"
-        raise ImportError(f"drawing with {name} needs it: pip install '{extra}'") from None
+        raise ImportError("drawing with matplotlib needs it: pip install 'ultrahyperbolic[figures]'") from None

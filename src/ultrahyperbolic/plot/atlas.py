@@ -96,7 +96,7 @@ def _dots(graph: Graph | None, rows: Ints) -> Floats:
 
 
 def _to_points(places: Floats, size: Floats) -> Floats:
-    """Places stretched over a picture of so many points, with a margin."""
+    """Places stretched over a picture of a size in points, with a margin."""
     margin = 28.0
     span = np.maximum(np.ptp(places, axis=0), 1e-12)
     found: Floats = margin + (places - places.min(0)) / span * (size - 2.0 * margin)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from .layout import Floats, Ints
 
-ALWAYS = 10  # so many nodes have their names, wherever there is room
+ALWAYS = 10  # this many nodes get a name, wherever there is room
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (0.8, -0.8), (-0.8, 0.8), (-0.8, -0.8))
 _RINGS = 16
 _WORST = 60.0  # beyond this, a name that covers more dots is no worse: it stays near its node
-_FIRST = 25  # so many of the names may cover a small dot
+_FIRST = 25  # this many names may cover a small dot
 _FARTHEST = 220.0  # points that a name may stand away from its node
 _SIZES = (7.5, 9.5)  # of a name in points, and of an important one
 _IN_DOT = 0.42  # the size of a text within a dot, as a part of its diameter
@@ -37,7 +37,7 @@ class Name(NamedTuple):
 
 
 def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, order: Ints) -> list[Name]:
-    """Names inside a picture of so many points, none over another: the first ten always, others where there is room."""
+    """Names inside a picture of a size in points, none over another: the first ten always, others if there is room."""
     boxes: list[tuple[Floats, Floats]] = []
     found: list[Name] = []
     for number, node in enumerate(order.tolist()):

@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 NEIGHBOURS = 12
 _ITERATIONS = 300
-_PUSHING = 300  # of more nodes, so many push all others away in an iteration, drawn anew each time
+_PUSHING = 300  # of more nodes, this many push all others away in an iteration, drawn anew each time
 _SOFTNESS = 0.1  # no push grows beyond 1 / _SOFTNESS, however close two nodes are
 _ROOM = 0.72  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
 _WIDER = 1.45  # how much wider than tall the map of several components is
@@ -187,7 +187,7 @@ def _slow_directions(links: Links, many: int, n: int) -> Floats:
 
 
 def _push(places: Floats, mass: Floats, rng: np.random.Generator) -> Floats:
-    """By how much all others of its component, or so many drawn from them, push each node away."""
+    """By how much all others of its component, or ``_PUSHING`` drawn from them, push each node away."""
     n = mass.shape[1]
     some = np.arange(n) if n <= _PUSHING else rng.choice(n, _PUSHING, replace=False)
     # Single precision is enough for a push. Without products of matrices no threads wait for each other.

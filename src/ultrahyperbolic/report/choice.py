@@ -15,8 +15,8 @@ Ints = NDArray[np.int64]
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000
-# Each shown node is compared with all others: of a graph with so many nodes that this would be more pairs than this,
-# fewer nodes are shown, and no fewer than so many of either kind.
+# Each shown node is compared with all others. Where that would be more than _PAIRS pairs, fewer nodes are shown, but at
+# least _FEWEST of either kind.
 _PAIRS, _FEWEST = 1 << 28, 100
 MOST_EDGES = 20_000
 
@@ -27,7 +27,7 @@ class Shown(NamedTuple):
     nodes: Ints
     """[s] their positions in the embedding, the smallest δ first."""
     top: int
-    """So many of them have the smallest δ; the others were drawn."""
+    """How many of them, the first, have the smallest δ; the others were drawn."""
     total: int
     """How many nodes there are."""
 

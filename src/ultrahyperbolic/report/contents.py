@@ -250,6 +250,6 @@ def _loss(record: RunRecord) -> dict[str, object] | None:
 
 
 def _rounded(values: Floats, digits: int = 5) -> list[float]:
-    """Numbers with as many digits as a drawing needs; whole ones without a point."""
+    """Numbers rounded to ``digits`` significant digits; whole ones without a point."""
     shortened = (float(f"{value:.{digits}g}") for value in values.tolist())
     return [int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened]

@@ -25,7 +25,7 @@ class Density(TypedDict):
 
 
 def density(embedding: Embedding, shown: Shown, places: Floats) -> Density | None:
-    """Of all nodes, or so many drawn evenly, each beside the shown node that is nearest; None where all are shown."""
+    """All nodes, or ``_MOST`` drawn evenly, each beside the shown node nearest to it; None where all are shown."""
     if shown.whole:
         return None
     others = np.setdiff1d(np.arange(shown.total), shown.nodes)

@@ -38,7 +38,7 @@ class Distances(NamedTuple):
     other_kinds: Ints
     """[4]"""
     all_edges: bool
-    """Whether every edge was looked at; else so many were drawn."""
+    """Whether every edge was looked at; else ``_DRAWN`` were drawn."""
     all_pairs: bool
     """Whether every pair was."""
 
@@ -48,7 +48,7 @@ class Distances(NamedTuple):
 
 
 def distances(points: Floats, manifold: Manifold, graph: Graph | None) -> Distances:
-    """Of all edges and all pairs; where there are more than ``_DRAWN``, of so many drawn."""
+    """All edges and all pairs; where there are more than ``_DRAWN``, that number of them."""
     tensor = torch.from_numpy(np.array(points))
     n = len(points)
     edges = np.empty((0, 2), np.int64) if graph is None else graph.edges

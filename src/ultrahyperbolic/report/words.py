@@ -10,12 +10,12 @@ from html import escape
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, RunRecord
 from ..evaluation.components import components
-from ..evaluation.verdict import shows_hierarchy
 from ..geometry.named import described
 from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..loop import Stopped
+from ..verdict import shows_hierarchy
 from .contents import Contents
 from .distances import KINDS
 from .markup import join_words, percent, table
