@@ -245,6 +245,10 @@ class _Sample:
             total = total * (x.double().square().sum(-1) / self.radius**2).clamp_min(1.0)
         return total
 
+    def wide(self, *points: Tensor) -> Tensor:
+        """The same [..., 1], to be compared with vectors."""
+        return self.condition(*points).unsqueeze(-1)
+
 
 def _property(function: Property) -> Property:
     _PROPERTIES[function.__name__] = function
@@ -294,7 +298,7 @@ def tangency(s: _Sample) -> None:
         raise _Skip("the manifold is flat: every vector is tangent")
     z = s.gradients(x)
     projected = M.proju(x, z)
-    s.close(M.proju(x, projected), projected, "proju is not idempotent", s.condition(x).unsqueeze(-1) ** 2)
+    s.close(M.proju(x, projected), projected, "proju is not idempotent", s.wide(x) ** 2)
     log = M.logmap(x, y)
     exists = log.exists
     v = s.tangents(x)
@@ -324,7 +328,7 @@ def geodesic_equation(s: _Sample) -> None:
     M, x = s.manifold, s.points()
     u, t = s.tangents(x), torch.linspace(-1.5, 1.5, s.n, dtype=s.dtype, device=s.device)
     s.close(M.geodesic(x, u, 0.0), x, "γ(0) is not x", x.abs().clamp_min(s.radius))
-    s.close(M.geodesic(x, u, 1.0), M.expmap(x, u), "γ(1) is not exp", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(M.geodesic(x, u, 1.0), M.expmap(x, u), "γ(1) is not exp", s.wide(x), s.radius)
     one = torch.ones_like(t)
 
     def velocity(t: Tensor) -> Tensor:
@@ -336,13 +340,13 @@ def geodesic_equation(s: _Sample) -> None:
     acceleration = torch.func.jvp(velocity, (t,), (one,))[1]
     reached = M.geodesic(x, u, t)
     if s.beta is None:
-        s.close(M.proju(reached, acceleration), 0.0, "γ'' is not normal", scale, s.condition(x).unsqueeze(-1))
+        s.close(M.proju(reached, acceleration), 0.0, "γ'' is not normal", scale, s.wide(x))
     else:
         curving = -M.sqnorm(u, keepdim=True) / s.beta
-        s.close(acceleration, curving * reached, "γ'' is not -⟨u, u⟩γ/β", scale, s.condition(x).unsqueeze(-1))
+        s.close(acceleration, curving * reached, "γ'' is not -⟨u, u⟩γ/β", scale, s.wide(x))
     halfway = M.geodesic(x, u, 0.5)
     onward = M.geodesic(halfway, M.transp_follow_expmap(x, 0.5 * u, u), t)
-    s.close(onward, M.geodesic(x, u, t + 0.5), "γ does not continue itself", scale, s.condition(x).unsqueeze(-1) ** 2)
+    s.close(onward, M.geodesic(x, u, t + 0.5), "γ does not continue itself", scale, s.wide(x) ** 2)
 
 
 @_property
@@ -353,7 +357,7 @@ def exp_log(s: _Sample) -> None:
     y = M.expmap(x, u)
     vector, exists = M.logmap(x, y)
     _demand(exists, "log does not exist near x")
-    scale = s.condition(x).unsqueeze(-1) ** 1.5 * s.radius
+    scale = s.wide(x) ** 1.5 * s.radius
     s.close(vector, u, "log does not invert exp", scale)
     s.close(M.dist(x, y), M.norm(u), "dist is not the length of the geodesic", s.condition(x) ** 1.5 * s.radius, 64.0)
     z = s.points()
@@ -374,20 +378,14 @@ def transport(s: _Sample) -> None:
     M, x = s.manifold, s.points()
     u, v, w = s.tangents(x), s.tangents(x), s.tangents(x)
     y, carried = M.expmap_transp(x, u, v)
-    s.close(y, M.expmap(x, u), "expmap_transp differs from expmap", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(y, M.expmap(x, u), "expmap_transp differs from expmap", s.wide(x), s.radius)
     scale = s.condition(x, y) * s.radius
     s.close(carried, M.transp_follow_expmap(x, u, v), "the two transports along exp differ", scale.unsqueeze(-1))
-    s.close(
-        M.transp(x, y, v),
-        carried,
-        "transport along log and exp differ",
-        scale.unsqueeze(-1),
-        s.condition(x).unsqueeze(-1),
-    )
+    s.close(M.transp(x, y, v), carried, "transport along log and exp differ", scale.unsqueeze(-1), s.wide(x))
     other = M.transp_follow_expmap(x, u, w)
     s.close(M.inner(carried, other), M.inner(v, w), "transport changes ⟨v, w⟩", scale, s.condition(x) * s.radius)
     back = M.transp(y, x, carried)
-    s.close(back, v, "transport does not reverse", scale.unsqueeze(-1), s.condition(x, y).unsqueeze(-1))
+    s.close(back, v, "transport does not reverse", scale.unsqueeze(-1), s.wide(x, y))
     velocity = M.transp_follow_expmap(x, u, u)
     ahead = M.geodesic(y, velocity, 0.5)
     s.close(ahead, M.geodesic(x, u, 1.5), "transport does not carry the velocity", scale.unsqueeze(-1), 16.0)
@@ -448,8 +446,8 @@ def isometry_invariance(s: _Sample) -> None:
 def phi_and_projx(s: _Sample) -> None:
     """φ and projx leave points of the manifold alone and map onto it what their checks allow."""
     M, x = s.manifold, s.points()
-    s.close(M.phi(x), x, "φ(x) is not x", s.condition(x).unsqueeze(-1), s.radius)
-    s.close(M.projx(x), x, "projx(x) is not x", s.condition(x).unsqueeze(-1) ** 1.5, s.radius)
+    s.close(M.phi(x), x, "φ(x) is not x", s.wide(x), s.radius)
+    s.close(M.projx(x), x, "projx(x) is not x", s.wide(x) ** 1.5, s.radius)
     z = 3.0 * s.gradients(x)
     ok, reason = M.check_point(M.phi(z))
     _demand(ok, f"φ misses the manifold: {reason}")
@@ -466,10 +464,10 @@ def retraction(s: _Sample) -> None:
     """retr(x, 0) = x and retr agrees with exp to first order."""
     M, x = s.manifold, s.points()
     u = s.tangents(x)
-    s.close(M.retr(x, 0.0 * u), x, "retr(x, 0) is not x", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(M.retr(x, 0.0 * u), x, "retr(x, 0) is not x", s.wide(x), s.radius)
     zero = torch.zeros((), dtype=s.dtype, device=s.device)
     derivative = torch.func.jvp(lambda t: M.retr(x, t * u), (zero,), (torch.ones_like(zero),))[1]
-    s.close(derivative, u, "the derivative of retr is not the identity", s.condition(x).unsqueeze(-1) ** 1.5, s.radius)
+    s.close(derivative, u, "the derivative of retr is not the identity", s.wide(x) ** 1.5, s.radius)
 
 
 # --- gradients --------------------------------------------------------------------------------------------------
@@ -484,13 +482,7 @@ def descent(s: _Sample) -> None:
     size = rgrad.double().square().sum(-1)
     s.close(M.inner(rgrad, u), (gradient * u).sum(-1), "⟨Df, u⟩ is not df(u)", s.condition(x) ** 1.5, s.radius * 16)
     s.close(M.inner(rgrad, chi), size, "⟨Df, χ⟩ is not ‖Df‖²", size.clamp_min(1.0), s.condition(x) ** 2)
-    s.close(
-        chi,
-        M.precondition(x, rgrad),
-        "χ is not P_x Df",
-        size.clamp_min(1.0).unsqueeze(-1),
-        s.condition(x).unsqueeze(-1),
-    )
+    s.close(chi, M.precondition(x, rgrad), "χ is not P_x Df", size.clamp_min(1.0).unsqueeze(-1), s.wide(x))
     s.close(M.descent_direction(x, 0 * gradient), 0.0, "χ is not 0 for a vanishing gradient", 1e-6)
     step = 1e-3 * s.radius / chi.norm(dim=-1, keepdim=True)
     moved = (gradient * M.expmap(x, -step * chi)).sum(-1) - (gradient * x).sum(-1)
@@ -504,7 +496,7 @@ def surrogate(s: _Sample) -> None:
     M, x = s.manifold, s.points()
     gradient = s.gradients(x)
     rgrad, found = M.egrad2rgrad(x, gradient), M.surrogate_direction(x, gradient)
-    size, condition = gradient.double().norm(dim=-1, keepdim=True), s.condition(x).unsqueeze(-1)
+    size, condition = gradient.double().norm(dim=-1, keepdim=True), s.wide(x)
     values, vectors = torch.linalg.eigh(M.preconditioner(x).double().cpu())
     absolute = (vectors * values.abs().unsqueeze(-2)) @ vectors.mT
     s.close(found, (absolute @ gradient.double().cpu().unsqueeze(-1)).squeeze(-1), "it is not |P_x|∇f", size, condition)
@@ -615,20 +607,14 @@ def broadcasting(s: _Sample) -> None:
         whole = function(x[:, None], y[None])
         blocks = M.cdist(x, y, dissimilarity=named, block_rows=4)
         _demand(whole.isnan() == blocks.isnan(), f"cdist exists where {name} does not, or the other way round")
-        s.close(
-            blocks.nan_to_num(0.0), whole.nan_to_num(0.0), f"cdist differs from {name}", 1.0 + whole.nan_to_num(0.0)
-        )
+        whole = whole.nan_to_num(0.0)
+        s.close(blocks.nan_to_num(0.0), whole, f"cdist differs from {name}", 1.0 + whole)
         single = torch.stack([torch.stack([function(a, b) for b in y]) for a in x])
-        s.close(
-            single.nan_to_num(0.0),
-            whole.nan_to_num(0.0),
-            f"{name} of single points differs",
-            1.0 + whole.nan_to_num(0.0),
-        )
+        s.close(single.nan_to_num(0.0), whole, f"{name} of single points differs", 1.0 + whole)
         _demand(single.dtype == s.dtype, f"{name} of single points has dtype {single.dtype}")
     u = s.tangents(x)
     mapped = torch.func.vmap(M.expmap)(x, u)
-    s.close(mapped, M.expmap(x, u), "vmap of expmap differs", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(mapped, M.expmap(x, u), "vmap of expmap differs", s.wide(x), s.radius)
     logs, exists = torch.func.vmap(M.logmap)(x[:5], y)
     expected = M.logmap(x[:5], y)
     _demand(exists == expected.exists, "vmap of logmap differs")

@@ -16,7 +16,7 @@ from torch import Tensor
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
-from ..objective.chords import half_chord_table, value_and_slope
+from ..objective.chords import half_chord_table, scale_of, signs_of, value_and_slope
 from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
 from .components import components
@@ -121,9 +121,7 @@ class _Table:
         """[k] of pairs [k, 2], less their popularity."""
         i, j = pairs.T
         difference = (self.points[i] - self.points[j]).square()
-        signs = torch.ones(self.points.shape[1], dtype=torch.float64, device=self.points.device)
-        signs[: self.space.time] = -1.0
-        w = (difference @ signs) * (1.0 if self.space.flat else 0.25 / self.space.radius**2)
+        w = (difference @ signs_of(self.space, self.points)) * scale_of(self.space)
         if self.space.time in (0, 1):
             w = w.clamp_min(0.0)
         distances: Floats = value_and_slope(w, self.space, 1.0)[0].cpu().numpy()

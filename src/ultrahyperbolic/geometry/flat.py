@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
 from ..checks import check_count
 from .arguments import as_number, as_size, check_dtype, validate, validate_scalars
 from .manifold import Logarithm, Manifold, Quadric
+from .primitives import Device, Size
 
 
 class Euclidean(Manifold):
@@ -145,12 +144,7 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, x=x, z=z)
         return _fresh(z, x)
 
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """0, repeated to [*size, d]."""
         size = as_size(size)
         check_dtype(dtype)

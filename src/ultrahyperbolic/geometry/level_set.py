@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self, Unpack, cast
 
 import torch
 from torch import Tensor, nn
@@ -13,6 +13,7 @@ from ..checks import check_count, check_positive
 from . import membership
 from .arguments import Check, as_generator, as_size, check_dtype, validate
 from .manifold import noise
+from .primitives import Device, Seed, Size, Where
 from .quadric import CurvedQuadric, as_beta
 
 _REDRAWS = 100
@@ -227,12 +228,7 @@ class LevelSet(CurvedQuadric):
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""
         size = as_size(size)
         check_dtype(dtype)
@@ -240,30 +236,17 @@ class LevelSet(CurvedQuadric):
         pole[..., 0] = self._scale(pole).sqrt()
         return pole
 
-    def random(
-        self,
-        *size: int | Sequence[int],
-        scale: float = 1.0,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
         """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
         size = as_size(size)
         check_positive("scale", scale, zero=True)
-        z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device or self.beta.device)
+        z = noise(*size, self.ambient_dim, like=self.origin(**at), generator=generator)
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
         unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
         return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
 
     def random_near_pole(
-        self,
-        *size: int | Sequence[int],
-        epsilon: float = 0.1,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        perturb_first: bool = True,
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Where]
     ) -> Tensor:
         """The paper's start: the pole with every coordinate moved uniformly in ±ε√|β|, rescaled onto the manifold.
 
@@ -273,11 +256,10 @@ class LevelSet(CurvedQuadric):
         """
         size = as_size(size)
         check_positive("epsilon", epsilon)
-        device = device or self.beta.device
-        generator = as_generator(generator)
+        pole, generator = self.origin(**at), as_generator(generator)
 
         def draw(*shape: int) -> Tensor:
-            z = noise(*shape, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+            z = noise(*shape, self.ambient_dim, like=pole, uniform=True, generator=generator)
             z = epsilon * self._scale(z).sqrt() * z
             if not perturb_first:
                 z[..., 0] = 0.0

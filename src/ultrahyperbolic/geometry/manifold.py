@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Unpack
 
 import torch
 from torch import Tensor, nn
 
 from ..checks import check_positive
 from . import membership
-from .arguments import Check, as_generator, as_size, check_dtype, check_finite, validate
+from .arguments import Check, as_generator, as_size, check_finite, validate
 from .distances import Distances
 from .functions import safe_sqrt
 from .primitives import Logarithm as Logarithm
+from .primitives import Seed, Size, Where
 from .spectral import matrix_root, matrix_sign
 
 # Residuals are judged relative to ‖x‖² (points) or ‖x‖‖u‖ (tangents), the size of the terms that cancel in them.
@@ -198,7 +199,7 @@ class Manifold(Distances):
         return self.precondition(x.unsqueeze(-2), identity)
 
     def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """χ: the tangent vector whose negative is a descent direction, from the Euclidean gradient [..., d]."""
+        """χ = P_x Df (Eq. 14), from the Euclidean gradient [..., d]: ⟨Df, χ⟩ = ‖Df‖², so -χ descends unless Df is 0."""
         return self.precondition(x, self.egrad2rgrad(x, gradient))
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
@@ -215,7 +216,11 @@ class Manifold(Distances):
         return _apply(matrix_root(self.preconditioner(x), self.dim), z)
 
     def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """|P_x| ∇f = sgn(P_x) Df, whose negative descends like -χ: the absolute value of P_x in place of its square."""
+        """|P_x| ∇f = sgn(P_x) Df: the gradient of f in the positive definite metric ⟨u, sgn(P_x) v⟩.
+
+        Its negative descends like -χ = -P_x² ∇f, and is stretched less far from the pole. Where the metric is definite
+        it is the Riemannian gradient.
+        """
         return self.wick_rotation(x, self.egrad2rgrad(x, gradient))
 
     # --- a learned curvature ------------------------------------------------------------------------------------
@@ -244,30 +249,17 @@ class Manifold(Distances):
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def random(
-        self,
-        *size: int | Sequence[int],
-        scale: float = 1.0,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
         """Random points [*size, d] spread over the manifold; ``scale`` is the spread of the unbounded coordinates.
 
         ``size`` is given as integers or as one tuple, ``generator`` as a generator or as a seed.
         By default the exponential map of normal tangent vectors at the origin, ``scale`` their standard deviation.
         """
-        origin = self.origin(*as_size(size), dtype=dtype, device=device)
+        origin = self.origin(*as_size(size), **at)
         return self.expmap(origin, self.random_tangent(origin, scale=scale, generator=generator))
 
     def random_near_pole(
-        self,
-        *size: int | Sequence[int],
-        epsilon: float = 0.1,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        perturb_first: bool = True,
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Where]
     ) -> Tensor:
         """The paper's start: the origin with coordinates perturbed uniformly in ±ε√|β|, brought onto the manifold.
 
@@ -276,19 +268,17 @@ class Manifold(Distances):
         """
         size = as_size(size)
         check_positive("epsilon", epsilon)
-        pole = self.origin(dtype=dtype, device=device)
-        z = noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=pole.device)
+        pole = self.origin(**at)
+        z = noise(*size, self.ambient_dim, like=pole, uniform=True, generator=generator)
         if not perturb_first:
             z[..., int(pole.abs().argmax())] = 0.0
         return self.phi(pole + epsilon * (pole.norm().item() or 1.0) * z)
 
-    def random_tangent(
-        self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | int | None = None
-    ) -> Tensor:
+    def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: Seed = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
         validate(self.ambient_dim, x=x)
         check_positive("scale", scale, zero=True)
-        z = noise(*x.shape, generator=generator, dtype=x.dtype, device=x.device)
+        z = noise(*x.shape, like=x, generator=generator)
         return self.proju(x, z * scale)
 
 
@@ -312,18 +302,11 @@ def require_manifold(value: object, name: str = "manifold") -> None:
         raise TypeError(f"{name} must be a Manifold, got {type(value).__name__}")
 
 
-def noise(
-    *size: int,
-    uniform: bool = False,
-    generator: torch.Generator | int | None = None,
-    dtype: torch.dtype = torch.float64,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and moved to the device."""
+def noise(*size: int, like: Tensor, uniform: bool = False, generator: Seed = None) -> Tensor:
+    """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and moved to ``like``."""
     size = as_size(size)
-    check_dtype(dtype)
     generator = as_generator(generator)
-    source = device if generator is None else generator.device
+    source = like.device if generator is None else generator.device
     draw = torch.rand if uniform else torch.randn
-    drawn = draw(*size, dtype=dtype, device=source, generator=generator).to(device or source)
+    drawn = draw(*size, dtype=like.dtype, device=source, generator=generator).to(like.device)
     return 2.0 * drawn - 1.0 if uniform else drawn

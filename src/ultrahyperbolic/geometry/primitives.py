@@ -12,6 +12,10 @@ from torch import Tensor, nn
 
 from .precision import widening
 
+Size = int | Sequence[int]
+Seed = torch.Generator | int | None
+Device = torch.device | None
+
 
 class Logarithm(NamedTuple):
     """What `Manifold.logmap` returns."""
@@ -26,22 +30,7 @@ class Where(TypedDict, total=False):
     """Of points that are made: their dtype (default: float64) and their device."""
 
     dtype: torch.dtype
-    device: torch.device | None
-
-
-class Random(Where, total=False):
-    """The options of `Manifold.random`."""
-
-    scale: float
-    generator: torch.Generator | int | None
-
-
-class NearPole(Where, total=False):
-    """The options of `Manifold.random_near_pole`."""
-
-    epsilon: float
-    generator: torch.Generator | int | None
-    perturb_first: bool
+    device: Device
 
 
 class Primitives(nn.Module, ABC):
@@ -82,10 +71,5 @@ class Primitives(nn.Module, ABC):
         """A differentiable map of ambient vectors onto the manifold that leaves its points where they are."""
 
     @abstractmethod
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The distinguished point, repeated to [*size, d]."""

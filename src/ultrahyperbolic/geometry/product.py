@@ -13,7 +13,7 @@ from .arguments import Check, as_generator, as_size, validate, validate_scalars
 from .flat import Euclidean
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, require_manifold
-from .primitives import NearPole, Random, Where
+from .primitives import Device, Seed, Size, Where
 
 
 class Product(Manifold):
@@ -239,17 +239,23 @@ class Product(Manifold):
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def origin(self, *size: int | Sequence[int], **options: Unpack[Where]) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The factors' origins, repeated to [*size, d]."""
         sizes = as_size(size)
-        return self.join(*(factor.origin(*sizes, **options) for factor in self._factors()))
+        return self.join(*(factor.origin(*sizes, dtype=dtype, device=device) for factor in self._factors()))
 
-    def random(self, *size: int | Sequence[int], **options: Unpack[Random]) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
         """Random points of the factors, one factor after the other."""
-        sizes, options["generator"] = as_size(size), as_generator(options.get("generator"))
-        return self.join(*(factor.random(*sizes, **options) for factor in self._factors()))
+        sizes, seed = as_size(size), as_generator(generator)
+        return self.join(*(factor.random(*sizes, scale=scale, generator=seed, **at) for factor in self._factors()))
 
-    def random_near_pole(self, *size: int | Sequence[int], **options: Unpack[NearPole]) -> Tensor:
+    def random_near_pole(
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Where]
+    ) -> Tensor:
         """Points near the poles of the factors, ε relative to each one's radius."""
-        sizes, options["generator"] = as_size(size), as_generator(options.get("generator"))
-        return self.join(*(factor.random_near_pole(*sizes, **options) for factor in self._factors()))
+        sizes, seed = as_size(size), as_generator(generator)
+        near = [
+            factor.random_near_pole(*sizes, epsilon=epsilon, generator=seed, perturb_first=perturb_first, **at)
+            for factor in self._factors()
+        ]
+        return self.join(*near)

@@ -6,13 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Unpack
 
+import torch
 from torch import Tensor, nn
 
 from ..checks import check_count
 from . import membership
 from .arguments import Check, as_number, validate
 from .manifold import Logarithm
-from .primitives import NearPole, Random, Where
+from .primitives import Device, Seed, Size, Where
 from .pseudo_hyperboloid import PseudoHyperboloid
 from .quadric import CurvedQuadric, as_beta
 
@@ -198,14 +199,19 @@ class PseudoSphere(CurvedQuadric):
         """|P_x|^½ z."""
         return self.image.precondition_root(*self._image_of(x=x, z=z)).flip(-1)
 
-    def origin(self, *size: int | Sequence[int], **options: Unpack[Where]) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The positive pole (0, …, 0, √β), repeated to [*size, d]."""
-        return self.image.origin(*size, **options).flip(-1)
+        return self.image.origin(*size, dtype=dtype, device=device).flip(-1)
 
-    def random(self, *size: int | Sequence[int], **options: Unpack[Random]) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
         """σ of random points of the image."""
-        return self.image.random(*size, **options).flip(-1)
+        return self.image.random(*size, scale=scale, generator=generator, **at).flip(-1)
 
-    def random_near_pole(self, *size: int | Sequence[int], **options: Unpack[NearPole]) -> Tensor:
+    def random_near_pole(
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Where]
+    ) -> Tensor:
         """σ of points near the pole of the image, ε relative to √β; ``perturb_first`` is about the last coordinate."""
-        return self.image.random_near_pole(*size, **options).flip(-1)
+        near = self.image.random_near_pole(
+            *size, epsilon=epsilon, generator=generator, perturb_first=perturb_first, **at
+        )
+        return near.flip(-1)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import torch
 from torch import Tensor
 
@@ -33,13 +35,7 @@ def _known(manifold: Manifold) -> None:
 
 def coordinates(manifold: Manifold, x: Tensor) -> Tensor:
     """x/√|β|, and x itself in flat space: [..., d] to [..., d]. Those of a `PseudoSphere` come in reverse order."""
-    if isinstance(manifold, PseudoSphere):
-        return coordinates(manifold.image, manifold.anti_isometry(x))
-    if isinstance(manifold, Product):
-        parts = zip(manifold._factors(), manifold.split(x), strict=True)
-        return torch.cat([coordinates(factor, part) for factor, part in parts], dim=-1)
-    validate(manifold.ambient_dim, x=x)
-    return x / manifold._scale(x).sqrt() if isinstance(manifold, PseudoHyperboloid) else x
+    return _by_factors(manifold, x, lambda quadric, part: part / quadric._scale(part).sqrt())
 
 
 def psi(manifold: Manifold, x: Tensor) -> Tensor:
@@ -47,15 +43,18 @@ def psi(manifold: Manifold, x: Tensor) -> Tensor:
 
     `from_coordinates` is the inverse.
     """
+    return _by_factors(manifold, x, lambda quadric, part: quadric.psi(part)[..., int(quadric.q == 0) :])
+
+
+def _by_factors(manifold: Manifold, x: Tensor, of: Callable[[PseudoHyperboloid, Tensor], Tensor]) -> Tensor:
+    """A function of the points of every curved factor; the images of pseudo-spheres are such, and flat points stay."""
     if isinstance(manifold, PseudoSphere):
-        return psi(manifold.image, manifold.anti_isometry(x))
+        return _by_factors(manifold.image, manifold.anti_isometry(x), of)
     if isinstance(manifold, Product):
         parts = zip(manifold._factors(), manifold.split(x), strict=True)
-        return torch.cat([psi(factor, part) for factor, part in parts], dim=-1)
-    if isinstance(manifold, PseudoHyperboloid):
-        z = manifold.psi(x)
-        return z[..., 1:] if manifold.q == 0 else z
-    return coordinates(manifold, x)
+        return torch.cat([_by_factors(factor, part, of) for factor, part in parts], dim=-1)
+    validate(manifold.ambient_dim, x=x)
+    return of(manifold, x) if isinstance(manifold, PseudoHyperboloid) else x
 
 
 def from_coordinates(manifold: Manifold, z: Tensor) -> Tensor:

@@ -204,19 +204,6 @@ class SampledLoss:
         table.add(rest_pulls)
         return Estimate(loss, nodes, local.gradient, local.slopes)
 
-    def class_sums(self, points: Tensor, draw: Draw, measure: Measure) -> tuple[Tensor, Tensor]:
-        """The estimated Σ exp(-d/τ) over pairs without a tie, and over the ties weaker than each class [classes].
-
-        By node where that is the scope: the first for each of the draw's rows.
-        """
-        local = Local(points, None, measure)
-        rest = self._table(draw, local, draw.rows, draw.columns).log_sums().exp()
-        if self.scope == "node":
-            return rest, torch.empty(0, device=self.device)
-        scores = local.scores(self._edges[draw.weaker]).values.exp()
-        sums = torch.cat((scores.new_zeros(1), scores.cumsum(0))) * (self.m / len(draw.weaker))
-        return rest, sums[torch.searchsorted(draw.weaker, self._starts)]
-
     def _loss(self, draw: Draw, own: Tensor, below: Tensor, rest: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The loss of the scores -d/τ of the batch's ties and of weaker ones, and the log sums over other pairs.
 

@@ -157,6 +157,11 @@ class ManifoldOptimizer(Optimizer, ABC):
             group["manifold"] = manifold
 
 
+def _of(group: Group, *names: str) -> Group:
+    """Some options of a group."""
+    return {name: group[name] for name in names}
+
+
 def _manifold(param: Tensor, group: Group) -> Manifold | None:
     """Where the rows of a parameter live: on its own manifold, or else on its group's."""
     manifold: Manifold | None = manifold_of(param) or group["manifold"]
@@ -232,13 +237,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         super().__init__(params, manifold, defaults)
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
-        return DescentSettings(
-            manifold=manifold,
-            lr=group["lr"],
-            direction=group["direction"],
-            momentum=group["momentum"],
-            max_step=group["max_step"],
-        )
+        return DescentSettings(manifold, **_of(group, "lr", "direction", "momentum", "max_step"))
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
         sgd_step(params, gradients, self.state, group["lr"], group["momentum"], group["weight_decay"])
@@ -285,15 +284,8 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
         mean, square = _check_betas(group["betas"])
-        return DescentSettings(
-            manifold=manifold,
-            lr=group["lr"],
-            direction=group["direction"],
-            momentum=mean,
-            second_moment=square,
-            eps=group["eps"],
-            max_step=group["max_step"],
-        )
+        options = _of(group, "lr", "direction", "eps", "max_step")
+        return DescentSettings(manifold, momentum=mean, second_moment=square, **options)
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
         adam_step(params, gradients, self.state, group["lr"], group["betas"], group["eps"], group["weight_decay"])
