@@ -6,8 +6,8 @@
 {}
 
 Properties are judged on random points and tangent vectors, with tolerances scaled by the dtype's unit roundoff and by
-the size of the terms that cancel. A property that says nothing about a geometry (tangency in flat space, say) is
-reported as skipped, with the reason. An attribute ``beta`` says that the manifold is a quadric ⟨x, x⟩ = β.
+the size of the terms that cancel. A property that does not apply to a geometry (tangency in flat space, say)
+is reported as skipped, with the reason. An attribute ``beta`` says that the manifold is a quadric ⟨x, x⟩ = β.
 """
 
 from __future__ import annotations

@@ -41,8 +41,8 @@ def components(graph: Graph) -> Ints:
 def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats | None:
     """δ [n] on a graph of several components; None where it has one, and δ is the sum over all nodes.
 
-    How far unrelated components lie from each other says nothing of their nodes. So a node of another component counts
-    as far as the farthest pair of nodes within any component: the same for all. Popularity is left out of it.
+    The distance between unrelated components has no meaning. So a node of another component counts as the largest
+    distance within any component, the same for all. Popularity is not used.
     """
     options.pop("popularity", None)
     component = components(graph)

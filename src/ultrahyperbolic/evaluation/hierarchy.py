@@ -23,7 +23,7 @@ def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **opti
     """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
 
     With a ``graph`` of several components, each node of another component counts as far as the farthest pair of nodes
-    within any component. Without one, every distance is taken as it is.
+    within any component. Without one, every distance counts.
 
     ``options`` are those of `ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is
     trained with: D_γ on curved manifolds, the squared distance on flat ones.

@@ -1,4 +1,4 @@
-"""How well edges that training did not see are told from pairs that have no edge."""
+"""Link prediction: how well distances separate held-out edges from pairs without an edge."""
 
 from __future__ import annotations
 

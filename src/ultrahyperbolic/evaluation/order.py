@@ -19,11 +19,11 @@ class ViolatedOrders(NamedTuple):
     """What `violated_orders` returns: shares between 0, the best, and 1; NaN where there is nothing to order."""
 
     edges_vs_nonedges: float
-    """Of all (edge, non-edge): those where the edge is not the closer pair."""
+    """The share of all (edge, non-edge) in which the edge is not the closer pair."""
     all_classes: float
-    """Of all (stronger pair, weaker pair), the paper's e_k and W(e_k): those where the stronger is not the closer."""
+    """The share of all (stronger pair, weaker pair), the paper's e_k and W(e_k), with the stronger not the closer."""
     ties: float
-    """Of all (stronger tie, weaker tie): those where the stronger is not the closer; random points have 0.5."""
+    """The share of all (stronger tie, weaker tie) in which the stronger is not the closer; 0.5 by chance."""
 
 
 def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> ViolatedOrders:

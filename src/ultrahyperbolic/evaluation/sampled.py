@@ -146,7 +146,7 @@ class _Found:
             self.sums[mine] += values[row][mine]
             self.met[mine] += 1.0
             self.farthest = max(self.farthest, float(values[row][mine].max()))
-            self.met[node] -= 1.0  # itself, of which nothing is learnt
+            self.met[node] -= 1.0  # itself, at distance 0
 
     def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
         """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties.

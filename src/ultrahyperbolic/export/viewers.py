@@ -125,7 +125,7 @@ def _writer(lines: Iterable[str]) -> Write:
 
 
 def _labels(graph: Graph | None) -> list[str] | None:
-    """The label of each node, empty where it has none; nothing where no node has one."""
+    """The label of each node, empty if it has none; None if no node has one."""
     if graph is None or not graph.labels:
         return None
     return ["" if graph.labels.get(node) is None else str(graph.labels[node]) for node in graph.ids]
@@ -219,7 +219,7 @@ def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overw
     replace_files(folder, {name: _writer(lines) for name, lines in contents.items()})
     notes = []
     if changed:
-        notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters: blanks stand for them")
+        notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks")
     return Exported(files, notes)
 
 

@@ -169,7 +169,7 @@ def _longer(vector: Tensor, other: Tensor) -> Tensor:
 
 
 def _assert_tangent(manifold: Manifold, x: Tensor, vector: Tensor, exists: Tensor | None = None) -> None:
-    """Raise unless the vectors are tangent at x; where no geodesic exists they are NaN and say nothing."""
+    """Raise unless the vectors are tangent at x; where no geodesic exists they are NaN and are not checked."""
     if exists is not None:
         vector = torch.where(exists.unsqueeze(-1), vector, 0.0)
     manifold.assert_tangent(x, vector, name="the resulting vector")

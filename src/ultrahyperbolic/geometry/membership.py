@@ -71,7 +71,7 @@ def mapped(z: Tensor, image: Tensor) -> Check:
 
 
 def unmoved(x: Tensor, mapped: Tensor, tolerance: float | Tensor) -> Check:
-    """|φ(x) - x| <= tolerance · ‖x‖, with mapped = φ(x): what a manifold is known by that says nothing more."""
+    """|φ(x) - x| <= tolerance · ‖x‖, with mapped = φ(x): the check for a manifold without a better one."""
     residual = (mapped - x).norm(dim=-1)
     return check_rows(
         ~(residual <= tolerance * x.norm(dim=-1)),  # NaN is off

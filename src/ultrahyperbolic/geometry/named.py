@@ -32,7 +32,7 @@ class Geometry:
     q: int | None = None
     flat: int | None = None
     beta: float = -1.0
-    """Negative; of flat space it says nothing, and is -1."""
+    """Negative; -1 for flat space, where it has no meaning."""
 
     def __post_init__(self) -> None:
         if (self.p is None) != (self.q is None) or (self.p is None) == (self.flat is None):
@@ -52,7 +52,7 @@ class Geometry:
 
     @classmethod
     def of_manifold(cls, manifold: Manifold) -> Geometry | None:
-        """The geometry of a manifold; None of one that is neither a pseudo-hyperboloid nor flat."""
+        """The geometry of a manifold; None unless it is a pseudo-hyperboloid or flat."""
         quadric = manifold.quadric
         if quadric is None:
             return None
@@ -67,7 +67,7 @@ class Geometry:
 
     @property
     def parts(self) -> tuple[Geometry, ...]:
-        """The factors of a product; of any other geometry, itself."""
+        """The factors of a product; any other geometry is its only part."""
         return (self,)
 
     @property
@@ -77,7 +77,7 @@ class Geometry:
 
     @property
     def time_dimensions(self) -> int:
-        """q + 1; 0 of flat space."""
+        """q + 1; 0 for flat space."""
         return 0 if self.flat is not None else (self.q or 0) + 1
 
     @property
@@ -92,12 +92,12 @@ class Geometry:
 
     @property
     def radius(self) -> float:
-        """√|β|; 1 of flat space."""
+        """√|β|; 1 for flat space."""
         return 1.0 if self.is_flat else math.sqrt(-self.beta)
 
     @property
     def manifold(self) -> Manifold:
-        """Where the points live, made anew."""
+        """A new manifold on which the points live."""
         if self.flat is not None:
             return Euclidean(self.flat)
         return PseudoHyperboloid(self.p or 0, self.q or 0, self.beta)
@@ -228,7 +228,7 @@ class ProductGeometry(Geometry):
 
     @property
     def manifold(self) -> Manifold:
-        """Where the points live, made anew."""
+        """A new manifold on which the points live."""
         return Product(*(factor.manifold for factor in self.factors), weights=self.weights)
 
     @property

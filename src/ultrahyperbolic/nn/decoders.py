@@ -29,7 +29,7 @@ class Decoder(nn.Module):
         check_positive("temperature", temperature)
         self.manifold, self.epsilon = manifold, epsilon
         self.dissimilarity = check_dissimilarity(dissimilarity)
-        manifold.pair_function(self.dissimilarity, epsilon)  # what is wrong is told now
+        manifold.pair_function(self.dissimilarity, epsilon)  # raises here rather than in forward
         self.log_temperature = nn.Parameter(torch.tensor(math.log(temperature), dtype=dtype))
 
     @property
@@ -66,7 +66,7 @@ class LinkDecoder(Decoder):
     epsilon : float, optional
         Of the smoothed dissimilarity.
     dtype : torch.dtype, optional
-        Of r and t: float64, as points are.
+        Of r and t; default: float64, like points.
 
     Examples
     --------
@@ -122,7 +122,7 @@ class ClassDecoder(Decoder):
     generator : torch.Generator or int, optional
         A generator or a seed for that.
     dtype : torch.dtype, optional
-        Of all parameters: float64, as points are.
+        Of all parameters; default: float64, like points.
 
     Examples
     --------

@@ -45,7 +45,7 @@ class ManifoldEmbedding(nn.Module):
     generator : torch.Generator or int, optional
         A generator or a seed for the start.
     dtype, device : optional
-        Of the points: float64 unless you say otherwise.
+        Of the points; default: float64, on the CPU.
 
     Examples
     --------

@@ -148,7 +148,7 @@ class Curvatures:
             param.copy_(manifold.follow_curvature(param.detach(), before))
 
 
-# --- what is no point -------------------------------------------------------------------------------------------
+# --- parameters that are not points -----------------------------------------------------------------------------
 
 
 def sgd_step(

@@ -1,4 +1,4 @@
-"""The loss as the authors computed it on a large graph: for each edge, some of the non-edges, drawn anew."""
+"""The loss as the authors computed it on a large graph: for each edge, a new sample of the non-edges."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DRAWN_AT_ONCE = 4_000_000
 class SampledEngine(ReferenceEngine):
     """Eq. 17 with the weaker set of an edge its weaker edges and ``samples`` non-edges, drawn with replacement.
 
-    They are drawn anew for each edge at each iteration, and depend on the seed and the iteration alone.
+    They are drawn for each edge at each iteration, and depend only on the seed and the iteration.
     """
 
     name: str = "sampled"
@@ -93,7 +93,7 @@ def embed_sampled(
     quiet: bool = False,
     callback: Callable[[Progress[BatchState]], object],
 ) -> Embedding:
-    """Train on the sampled loss; after the first iteration, how long all will take is said on standard error.
+    """Train on the sampled loss; after the first iteration, print the expected time to standard error.
 
     Default: one thread on the CPU, because the last digits depend on how many there are.
     """

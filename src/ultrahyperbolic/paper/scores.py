@@ -1,4 +1,4 @@
-"""What is said of the trainings of Tables 2 and 3, and the files it is said in."""
+"""The scores of the trainings of Tables 2 and 3, and the files they are written to."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ AT_LEAST = {"rho_all": None, "rho10": 10.0, "rho20": 20.0}
 
 @dataclass(frozen=True)
 class Score:
-    """What is said of one training."""
+    """The scores of one training."""
 
     measures: tuple[float, ...]
     loss: float
@@ -46,7 +46,7 @@ class Score:
 
 @dataclass
 class Results:
-    """The trainings that are finished, and what the table says of them."""
+    """The scores of the trainings that are finished."""
 
     table: Table
     graph: Graph
@@ -184,7 +184,7 @@ def _shown(figures: Figures, key: str, row: str) -> str:
 def write(folder: Path, results: Results) -> list[str]:
     """Markdown, JSON, CSV and a plot of what is finished, in place of those of an earlier time; the names written.
 
-    There is no plot without matplotlib: a table may be hours of training on a machine that has none.
+    Without matplotlib there is no plot, because a table may be trained for hours on a machine that has none.
     """
     name, figures = results.table.name, results.figures()
     replace_file(folder / f"{name}.md", "\n".join(results.markdown()) + "\n")

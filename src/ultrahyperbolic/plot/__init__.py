@@ -82,7 +82,7 @@ def plot_map(
     Parameters
     ----------
     embedding
-        What to draw. Of more than 5,000 nodes, the 5,000 most central are drawn.
+        What to draw; at most the 5,000 most central nodes.
     graph
         The graph that was embedded, where the embedding does not have its ties. Without one there are none.
     colour

@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 
 NEIGHBOURS = 12
 _ITERATIONS = 300
-_PUSHING = 300  # of more nodes, this many push all others away in an iteration, drawn anew each time
+_PUSHING = 300  # at most this many nodes, drawn for each iteration, push all others away
 _SOFTNESS = 0.1  # no push grows beyond 1 / _SOFTNESS, however close two nodes are
 _ROOM = 0.72  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
 _WIDER = 1.45  # how much wider than tall the map of several components is
@@ -64,9 +64,9 @@ def map_layout(
     Each node is pulled towards its nearest nodes by D_γ and pushed away by all others, as in UMAP and force-directed
     layouts. So what lies close together on the map is close in the embedding; a long way across it means little.
 
-    How far apart unrelated components lie says nothing, so with ``component`` [n] each is laid out alone, and they are
-    packed side by side, the largest in the middle. Nodes of a larger ``mass`` [n] push others farther away. ``near``
-    are the nearest of each point, where they are known: it saves a pass where there is one component.
+    The distance between unrelated components has no meaning, so with ``component`` [n] each is laid out alone, and they
+    are packed side by side, the largest in the middle. Nodes of a larger ``mass`` [n] push others farther away.
+    ``near``, the nearest of each point, saves a pass where there is one component.
     """
     n = len(points)
     label = np.zeros(n, np.int64) if component is None else np.unique(component, return_inverse=True)[1]

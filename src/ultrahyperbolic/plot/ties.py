@@ -39,7 +39,7 @@ def strongest_of_each(ends: Ints, weights: Floats, n: int) -> Ints:
 
 
 def bow(first: Floats, last: Floats) -> Floats:
-    """A tie as a slightly bent line, so that ties along one line are told apart."""
+    """A tie as a slightly bent line, so that ties along one line can be distinguished."""
     share = np.linspace(0.0, 1.0, 25)[:, None]
     across = last - first
     bend = 0.08 * np.array([-across[1], across[0]]) * 4.0 * share * (1.0 - share)

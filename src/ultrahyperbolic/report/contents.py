@@ -109,7 +109,7 @@ def _colours(column: Column) -> dict[str, object]:
 
 
 def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str, float]:
-    """The measures of the record; taken now where it has none and that is quickly done."""
+    """The recorded measures; computed now if there are none and the graph is small."""
     if embedding.record.measures:
         return dict(embedding.record.measures)
     if graph is None or not shown.whole:

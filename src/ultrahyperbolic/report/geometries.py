@@ -69,14 +69,18 @@ def _name(row: Row, winner: Json) -> str:
 
 
 def _words(found: Mapping[str, Json], rows: list[Row]) -> str:
-    """The winner, what cannot be told from it, and what was known before."""
+    """The winner, the geometries within noise of it, and the prior."""
     winner = found.get("winner")
     words = [f"Chosen: {_geometry(winner)}."] if winner else []
     near = found.get("within_noise_of")
     others = [_geometry(name) for name in near if name != winner] if isinstance(near, list) else []
     alone = any(row.get("geometry") == winner and row.get("seeds") == 1 for row in rows)
     if found.get("within_noise"):
-        told = "With one seed it cannot be told from" if alone else "Within two standard errors of it across the seeds:"
+        told = (
+            "With one seed it cannot be distinguished from"
+            if alone
+            else "Within two standard errors of it across the seeds:"
+        )
         words.append(f"{told} {join_words(others) or 'another'}.")
     elif alone and _scored(found):
         words.append("With one seed, differences may be noise.")
