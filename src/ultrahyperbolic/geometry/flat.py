@@ -7,8 +7,8 @@ from torch import Tensor
 
 from ..checks import check_count
 from .arguments import as_number, as_size, check_dtype, validate, validate_scalars
-from .manifold import Logarithm, Manifold, Quadric
-from .primitives import Device, Size
+from .manifold import Logarithm, Manifold
+from .primitives import Device, Quadric, Size
 
 
 class Euclidean(Manifold):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple, TypedDict
@@ -24,6 +25,20 @@ class Logarithm(NamedTuple):
     """Tangent vectors [..., d]; NaN where no geodesic joins the points."""
     exists: Tensor
     """Booleans [...]: whether a geodesic joins the points."""
+
+
+class Quadric(NamedTuple):
+    """{x : ‖s‖² - ‖t‖² = β}, time coordinates t first, or flat space: what compiled loops need to know."""
+
+    time: int
+    """How many coordinates are time; 0 in flat space."""
+    beta: float
+    """Negative; -1 in flat space, where it means nothing."""
+
+    @property
+    def radius(self) -> float:
+        """√|β|."""
+        return math.sqrt(-self.beta)
 
 
 class Where(TypedDict, total=False):

@@ -12,7 +12,8 @@ from . import dissimilarity as _dissimilarity
 from .arguments import as_number, validate, validate_scalars
 from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
 from .level_set import LevelSet
-from .manifold import Logarithm, Quadric
+from .manifold import Logarithm
+from .primitives import Quadric
 from .separation import hyperbolic_w, separation, with_antipode
 
 

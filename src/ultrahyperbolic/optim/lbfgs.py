@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.manifold import Quadric
+from ..geometry.primitives import Quadric
 from ..rounding import dot, root
 
 # Armijo's and Wolfe's constants, those of every textbook.
