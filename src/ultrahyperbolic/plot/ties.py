@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..graph import Graph
 from .layout import Floats, Ints
 
 MAP_TIES = 1_200  # of more, a map draws the strongest of each node
@@ -21,6 +22,16 @@ def backbone(ends: Ints, weights: Floats, n: int) -> NDArray[np.bool_]:
     counts = np.bincount(order, minlength=1).cumsum()
     found: NDArray[np.bool_] = order < max(1, int(np.searchsorted(counts, room, side="right")))
     return found
+
+
+def edges_among(graph: Graph, rows: Ints) -> tuple[Ints, Ints]:
+    """The edges between nodes at ``rows`` [r], weakest first: their numbers [m], and their ends [m, 2] in ``rows``."""
+    place = np.full(graph.n_nodes, -1)
+    place[rows] = np.arange(len(rows))
+    ends = place[graph.edges]
+    among = np.flatnonzero((ends >= 0).all(axis=1))
+    among = among[np.argsort(graph.weights[among], kind="stable")]
+    return among, ends[among]
 
 
 def strongest_of_each(ends: Ints, weights: Floats, n: int) -> Ints:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..graph import Graph
-from ..plot.ties import backbone
+from ..plot.ties import backbone, edges_among
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -67,13 +67,9 @@ def choose_nodes(rank: Ints) -> Shown:
 
 def choose_edges(graph: Graph, shown: Shown) -> ShownEdges:
     """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the strongest others."""
-    place = np.full(graph.n_nodes, -1)
-    place[shown.nodes] = np.arange(len(shown.nodes))
-    ends = place[graph.edges]
-    among = np.flatnonzero((ends >= 0).all(axis=1))
-    among = among[np.argsort(graph.weights[among], kind="stable")]
-    drawn = backbone(ends[among], graph.weights[among], len(shown.nodes))
+    among, ends = edges_among(graph, shown.nodes)
+    drawn = backbone(ends, graph.weights[among], len(shown.nodes))
     weaker = np.flatnonzero(~drawn)
     spare = max(0, len(among) - MOST_EDGES)
     kept = np.delete(np.arange(len(among)), weaker[:spare])
-    return ShownEdges(ends[among[kept]], graph.weights[among[kept]], len(among), drawn[kept])
+    return ShownEdges(ends[kept], graph.weights[among[kept]], len(among), drawn[kept])

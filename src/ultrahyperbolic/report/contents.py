@@ -13,6 +13,7 @@ from torch import Tensor
 from ..embedding import Embedding
 from ..embedding.record import RunRecord
 from ..evaluation import evaluate
+from ..evaluation.components import chord_table
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import pair_distances
@@ -176,28 +177,24 @@ def _nearest(embedding: Embedding, shown: Shown, k: int) -> tuple[Ints, Floats]:
     rows = max(1, _ROW_NUMBERS // len(embedding))
     blocks = [shown.nodes[start : start + rows] for start in range(0, len(shown.nodes), rows)]
     popularity = None if embedding.popularity is None else torch.from_numpy(np.array(embedding.popularity))
-    squares = embedding.manifold.sqnorm(tensor)
-    parts = [
-        _nearest_of(torch.from_numpy(block), tensor, squares, embedding.manifold, k, popularity) for block in blocks
-    ]
+    parts = [_nearest_of(torch.from_numpy(block), tensor, embedding.manifold, k, popularity) for block in blocks]
     return np.concatenate([indices for indices, _ in parts]), np.concatenate([lengths for _, lengths in parts])
 
 
 def _nearest_of(
-    rows: Tensor, points: Tensor, squares: Tensor, manifold: Manifold, k: int, popularity: Tensor | None
+    rows: Tensor, points: Tensor, manifold: Manifold, k: int, popularity: Tensor | None
 ) -> tuple[Ints, Floats]:
     """The k nearest of the points at ``rows``, [rows, k]; with popularity, by the distance less that of the other.
 
     On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
-    gives: only those with the shortest chords are measured. ``squares`` are ⟨x, x⟩ of the points.
+    gives: only those with the shortest chords are measured.
     """
     if popularity is not None:
         far = manifold.cdist(points[rows], points, dissimilarity="geodesic")
         far[torch.arange(len(rows)), rows] = torch.inf
         chosen = (far - popularity).topk(k, largest=False).indices
         return chosen.numpy(), far.gather(1, chosen).numpy()
-    signs = manifold.sqnorm(torch.eye(points.shape[1], dtype=points.dtype))
-    chords = squares[rows, None] + squares - 2.0 * (points[rows] * signs) @ points.T
+    chords = chord_table(points[rows], points, manifold)
     chords[torch.arange(len(rows)), rows] = torch.inf
     sides = [torch.where(chords >= 0, chords, torch.inf), torch.where(chords < 0, -chords, torch.inf)]
     shortest = [side.topk(k + _SPARE, largest=False) for side in sides]
