@@ -1,4 +1,4 @@
-"""What no embedding is needed for: the cheap centralities that a hierarchy should be compared with."""
+"""Cheap centralities, computed from the graph alone, to compare a hierarchy with."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def baselines(graph: Graph) -> dict[str, Floats]:
 
 
 def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -> Floats:
-    """PageRank on the weights, each edge both ways: float64 [n], of sum 1.
+    """PageRank with weights, every edge in both directions: float64 [n] that sums to 1.
 
     A walker follows an edge with a chance in proportion to its weight, and with chance 1 - damping, or at a node
     without edges, goes anywhere. Iterated until the L1 norm of a change is below ``tolerance``, or below what rounding
@@ -46,7 +46,7 @@ def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -
 
 
 def closeness(graph: Graph) -> Floats:
-    """Closeness centrality on hops, weights aside: float64 [n].
+    """Closeness centrality by hops, ignoring weights: float64 [n].
 
     (r - 1)/(n - 1) · (r - 1)/Σ_j hops(i, j), over the r nodes of the component of i, which is Wasserman and Faust's
     form for graphs of several components; 0 for a node without edges.

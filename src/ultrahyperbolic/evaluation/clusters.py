@@ -29,7 +29,7 @@ def clusters(
     near: tuple[Ints, Floats] | None = None,
     **options: Unpack[PassOptions],
 ) -> Ints:
-    """The community of each of the points [n, d]: int64 [n], numbered from 0, the largest, on.
+    """The community of each of the points [n, d]: int64 [n], with 0 for the largest.
 
     The nearest ``pairs`` of all are joined, and each node with the nearest to it. In that graph, the communities are
     those of the greatest modularity that Louvain's method finds (Blondel et al. 2008): how many there are follows from
@@ -68,12 +68,12 @@ def clusters(
 
 
 def width_of(n: int, pairs: int) -> int:
-    """How many of the nearest of each of n points are looked at, to join ``pairs`` pairs."""
+    """How many nearest neighbours of each of n points are needed to join ``pairs`` pairs."""
     return min(n - 1, max(_FEWEST, min(_MOST, _SPARE * math.ceil(2 * pairs / max(1, n)))))
 
 
 def _nearest_pairs(near: Ints, apart: Floats, count: int, offsets: Floats | None) -> tuple[Ints, Ints]:
-    """The nearest pairs i < j of all, ``count`` of them, and beside these that of each node with its nearest."""
+    """The ``count`` nearest pairs i < j, and each node with the nearest to it."""
     n, width = near.shape
     if offsets is not None:
         apart = apart - offsets[near] - offsets[:, None]
@@ -87,7 +87,7 @@ def _nearest_pairs(near: Ints, apart: Floats, count: int, offsets: Floats | None
 
 
 def _communities(n: int, first: Ints, second: Ints) -> Ints:
-    """The group [n] of each node that Louvain's method finds, pairs [m] and [m] being joined."""
+    """The group [n] of each of n nodes by Louvain's method, in the graph of the edges first [m] – second [m]."""
     import networkx as nx
 
     joined = nx.empty_graph(n)
@@ -99,7 +99,7 @@ def _communities(n: int, first: Ints, second: Ints) -> Ints:
 
 
 def _by_size(group: Ints) -> Ints:
-    """Groups numbered from the largest on; of equal ones, that of the first node is first."""
+    """Groups renumbered by size, the largest first; equal ones in the order of their first nodes."""
     _, first, index, counts = np.unique(group, return_index=True, return_inverse=True, return_counts=True)
     number = np.empty(len(first), dtype=np.int64)
     number[np.lexsort((first, -counts))] = np.arange(len(first))

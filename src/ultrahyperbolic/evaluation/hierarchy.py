@@ -1,4 +1,4 @@
-"""How well the order of the points, read from their distances, is the order of the nodes."""
+"""How well the ranking of the points by their distances agrees with the strengths of the nodes."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _spearman(a: Floats, b: Floats) -> float:
 
 
 def _centred_ranks(values: Floats) -> Floats:
-    """Ranks less their mean; equal values have the mean of the ranks they take up."""
+    """Ranks minus their mean; equal values share the mean of their ranks."""
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - 0.5 * (counts - 1))[which]
     return ranks - 0.5 * (len(values) + 1)

@@ -49,7 +49,7 @@ def both_ways(graph: Graph) -> tuple[Ints, Ints, Floats]:
 
 
 def are_edges(graph: Graph, first: Ints, second: Ints) -> Bools:
-    """Whether the nodes at two arrays of positions of one shape are joined, in that shape."""
+    """Whether an edge joins first[k] and second[k], positions of nodes [...]: booleans [...]."""
     # Edges are sorted by i and then j, so their codes are sorted too.
     codes = graph.edges[:, 0] * graph.n_nodes + graph.edges[:, 1]
     low, high = np.minimum(first, second), np.maximum(first, second)

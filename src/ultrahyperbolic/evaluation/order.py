@@ -1,4 +1,4 @@
-"""How many of the orders that the graph asks for the points do not have."""
+"""How often the distances violate the order of strengths: a stronger pair should be closer."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def orders_of(graph: Graph, distances: Tensor, nonedges: Tensor) -> ViolatedOrde
 
 
 def violated_share(classes: Ints, distances: NDArray[np.floating]) -> float:
-    """Of ties of the given classes [m] and distances [m]: the share of pairs whose stronger tie is not the closer."""
+    """The share of pairs of ties, with classes [m] and distances [m], in which the stronger is not the closer."""
     m, sizes = len(classes), np.bincount(classes).tolist()
     return _share(_violated_among_edges(classes, distances), (m * m - sum(size * size for size in sizes)) // 2)
 

@@ -1,4 +1,4 @@
-"""The measures of a graph with too many pairs to look at: from some nodes, each against all, with standard errors.
+"""The measures of a large graph, estimated from some nodes, each against all, with standard errors.
 
 Time and memory are linear in nodes and ties. Neighbours and orders are means over the drawn nodes; δ of every node is
 its mean distance to these, times the number of other nodes.
@@ -95,7 +95,7 @@ def from_samples(
 
 
 def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold) -> Floats:
-    """[n] δ of points [n, d], estimated in a moment: from the fewest nodes that any estimate takes."""
+    """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
     table, found = _Table(points, kernel_space(manifold, "geodesic"), None), _Found(graph, components(graph), rng)
@@ -129,7 +129,7 @@ class _Table:
 
 
 class _Found:
-    """What drawn nodes have shown so far."""
+    """The sums over the drawn nodes so far."""
 
     def __init__(self, graph: Graph, component: Ints, rng: np.random.Generator) -> None:
         self.graph, self.component, self.rng = graph, component, rng

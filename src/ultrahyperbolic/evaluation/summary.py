@@ -1,4 +1,4 @@
-"""Every measure of an embedding at once, beside the baselines."""
+"""All measures of an embedding, and the baselines."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def evaluate(
 def over_pairs(
     graph: Graph, points: Tensor, manifold: Manifold, *, progress: bool = False, **options: Unpack[PassOptions]
 ) -> OverPairs:
-    """The measures that look at all pairs of the points [n, d], with what they were made of: one pass.
+    """The measures over all pairs of the points [n, d], with δ and the nearest nodes, in one pass.
 
     A graph of several components takes another over the pairs within each, for δ.
     """
@@ -103,7 +103,7 @@ def over_pairs(
 
 
 def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: bool = False) -> dict[str, float]:
-    """The measures to compare these with, which need no distances: of the norms of the points, and of the graph.
+    """The measures to compare with, which need no distances: from the norms of the points and from the graph.
 
     With ``sample``, triadic closure is estimated from some wedges. Closeness is beyond 50,000 nodes, from some of them.
     """

@@ -18,7 +18,7 @@ _CONE = 5e-6
 
 
 def scale_of(space: KernelSpace) -> float:
-    """What makes w of a squared chord."""
+    """The factor from a squared chord to w."""
     return 1.0 if space.flat else 0.25 / space.radius**2
 
 

@@ -29,7 +29,7 @@ from .tables import Measure as Measure
 
 @dataclass(frozen=True)
 class SampleSizes:
-    """How much an iteration looks at; never more than there is."""
+    """The sizes of an iteration's samples; at most what the graph has."""
 
     ties: int
     """In a batch. A second draw of this size estimates the sums over weaker ties of the graph."""
@@ -46,7 +46,7 @@ class SampleSizes:
 
 
 class Draw(NamedTuple):
-    """What an iteration looks at."""
+    """The sample of an iteration."""
 
     ties: Tensor
     """[b] numbers of ties, ascending."""
@@ -63,7 +63,7 @@ class Draw(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The loss and its gradient in what the sample has touched."""
+    """The loss, and its gradient in the nodes of the sample."""
 
     loss: Tensor
     """A scalar."""
@@ -135,7 +135,7 @@ class SampledLoss:
         return keys.remainder_(max(self.n, 1)), begin
 
     def resized(self, sizes: SampleSizes) -> SampledLoss:
-        """The same estimate from other samples; both share what they know of the graph."""
+        """The same estimate with other sample sizes; the tables of the graph are shared."""
         other = copy(self)
         other.sizes = sizes
         return other
@@ -143,7 +143,7 @@ class SampledLoss:
     # --- drawing ------------------------------------------------------------------------------------------------
 
     def draw(self, *seed: int) -> Draw:
-        """A sample; the numbers given, such as a seed and an iteration, decide it."""
+        """A sample, determined by the given numbers, such as a seed and an iteration."""
         state = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> 1)
         generator = torch.Generator(self.device).manual_seed(state)
 
@@ -174,7 +174,7 @@ class SampledLoss:
         return Draw(ties, weaker, torch.empty(0, device=self.device), rows, counts, columns)
 
     def _at_ends(self, ties: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
-        """Of the weaker ties of both ends, some, and the logarithm of what each counts for."""
+        """A sample of the weaker ties of both ends, and the logarithm of the weight of each."""
         first = self._begin[self._edges[ties]]
         there = self._class_starts[self._places[ties]] - first  # [b, 2] how many
         taken = there.clamp_max(self._per_end)

@@ -113,7 +113,7 @@ class Table:
 
     @abstractmethod
     def log_sums(self) -> Tensor:
-        """log Σ exp(-d/τ) over the pairs, for what they count for."""
+        """log Σ exp(-d/τ) over the pairs, with their weights."""
 
     @abstractmethod
     def add(self, pulls: Tensor) -> None:

@@ -129,7 +129,7 @@ class Curvatures:
         self.parameters = {c for _, manifold in self._points for c in manifold.curvature_parameters()}
 
     def slopes(self, learned: set[Tensor]) -> dict[Tensor, Tensor]:
-        """For each learned curvature what its gradient lacks: by how much the loss changes as points follow."""
+        """For each learned curvature, the part of its gradient that comes from points following it."""
         found: dict[Tensor, Tensor] = {}
         for param, manifold in self._points:
             if param.grad is None:

@@ -47,7 +47,7 @@ class ManifoldOptimizer(Optimizer, ABC):
         """One step of ``torch.optim`` for parameters that are not points."""
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters, checking that every row of points is one of their manifold; all of them or none."""
+        """Add parameters, all or none, after checking that every row of points is on its manifold."""
         super().add_param_group(param_group)
         group, number = self.param_groups[-1], len(self.param_groups) - 1
         try:
@@ -169,7 +169,7 @@ def _manifold(param: Tensor, group: Group) -> Manifold | None:
 
 
 def _named(number: int, group: Group) -> list[tuple[str, Tensor]]:
-    """The parameters of a group with their names, if they have some, or else their places."""
+    """The parameters of a group with their names, or with their positions if they have none."""
     places = [f"param_groups[{number}]['params'][{i}]" for i in range(len(group["params"]))]
     return list(zip(group.get("param_names") or places, group["params"], strict=True))
 

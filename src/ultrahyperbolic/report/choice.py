@@ -1,4 +1,4 @@
-"""Which nodes and edges a page shows: all of them, or of a large graph the top and a sample."""
+"""Which nodes and edges a page shows: all of them, or for a large graph the most central and a sample."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class ShownEdges(NamedTuple):
 
 
 def choose_nodes(rank: Ints) -> Shown:
-    """All nodes, or beyond ``MOST_NODES`` the first ``TOP`` and ``SAMPLE`` others, each as likely as any other.
+    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and a uniform sample of ``SAMPLE`` others.
 
     Beyond 134,000 nodes there are fewer of both, so that a page takes no longer.
     """

@@ -65,7 +65,7 @@ class PageData(TypedDict):
 
 
 class Contents(NamedTuple):
-    """What the words of a page are about, and the data of its drawings."""
+    """Everything a page describes, and the data that it draws."""
 
     embedding: Embedding
     graph: Graph | None
@@ -140,7 +140,7 @@ def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown, called: Sequ
 
 
 def cut_texts(values: Sequence[object]) -> list[str]:
-    """Values as text, whole; where that would be too much for a page, their beginnings.
+    """Values as text; shortened if together they are too long for a page.
 
     >>> cut_texts(["ann", 7, ("a", 1)])
     ['ann', '7', "('a', 1)"]
@@ -152,7 +152,7 @@ def cut_texts(values: Sequence[object]) -> list[str]:
 
 
 def _near(embedding: Embedding, shown: Shown, called: Sequence[str]) -> dict[str, object]:
-    """The nearest nodes of each shown one among all: positions on the page, those that it does not show at the end."""
+    """The nearest of all nodes to each shown one, by position on the page; nodes that it does not show come last."""
     k = min(NEAREST, len(embedding) - 1)
     indices, lengths = _nearest(embedding, shown, k)
     place = np.full(len(embedding), -1)
@@ -235,7 +235,7 @@ def _bands(weights: Floats, drawn: Floats) -> Ints:
 
 
 def _loss(record: RunRecord) -> dict[str, object] | None:
-    """Iterations and losses, where at least two are numbers; what is none leaves a gap."""
+    """Iterations and losses, if at least two are numbers; the others leave gaps."""
     if sum(value is not None for value in record.loss) < 2:
         return None
     best = -1 if record.result is None else record.result.best_iteration

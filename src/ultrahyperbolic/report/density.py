@@ -1,4 +1,4 @@
-"""Where the nodes lie that a page of a large graph does not show one by one."""
+"""The density of the nodes that a page of a large graph does not show individually."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def density(embedding: Embedding, shown: Shown, places: Floats) -> Density | Non
 
 
 def _nearest_shown(embedding: Embedding, shown: Shown, others: Ints) -> Ints:
-    """For each of the others the position on the page [o] of the shown node that is nearest to it."""
+    """The position on the page [o] of the shown node nearest to each of the others."""
     points = torch.from_numpy(np.array(embedding.points))
     known = points[torch.from_numpy(shown.nodes)]
     popular = None if embedding.popularity is None else torch.from_numpy(np.array(embedding.popularity[shown.nodes]))

@@ -84,7 +84,7 @@ def _unjoined(graph: Graph | None, pairs: Ints) -> NDArray[np.bool_]:
 
 
 def _measured(points: Tensor, manifold: Manifold, chunks: Iterator[Ints]) -> tuple[NDArray[np.float32], Ints]:
-    """Distances of pairs and the kinds they are of, as positions in ``KINDS``."""
+    """Distances of pairs and their kinds, as positions in ``KINDS``."""
     lengths, kinds = [np.empty(0, np.float32)], [np.empty(0, np.int8)]
     for pairs in chunks:
         where = torch.tensor(pairs)
@@ -112,7 +112,7 @@ def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
 
 
 def _bins(tied: NDArray[np.float32], free: NDArray[np.float32]) -> Floats:
-    """Equal bins from 0 to where all but a thousandth of the pairs are."""
+    """Equal bins from 0 to a distance that all but a thousandth of the pairs are within."""
     ends = [float(np.quantile(part, 0.999)) for part in (tied, free) if len(part)]
     return np.linspace(0.0, max(ends, default=1.0) or 1.0, _BINS + 1)
 

@@ -31,7 +31,7 @@ def tiles(contents: Contents) -> str:
 
 
 def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
-    """A title, a number, a sentence and more of each measure that there is."""
+    """For each measure that is known: a title, a number, a sentence and details."""
     if "map" in measures:
         words = "How cleanly each node’s neighbours come before all other nodes when sorted by distance. 1 is perfect."
         guess = f"; chance level: {chance['map']:.3f}" if "map" in chance else ""
@@ -54,7 +54,7 @@ def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterab
 
 
 def warnings(measures: Mapping[str, float]) -> str:
-    """What the map and the ranking do not show, for the top of the page; nothing where all is well."""
+    """Warnings for the top of the page, about what the map and the ranking do not show; often empty."""
     said = [f"{words[0].upper()}{words[1:]}" for words in reservations(measures)]
     return "".join(f'<p class="warning" role="note"><strong>Note:</strong> {escape(words)}.</p>' for words in said)
 
@@ -75,7 +75,7 @@ def by_chance(graph: Graph) -> dict[str, float]:
 
 
 def _compared(measures: Mapping[str, float]) -> str:
-    """The same correlation of what needs no embedding."""
+    """The same correlation for centralities that need no embedding."""
     others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness", "norm": "spearman_all_norm"}
     found = {name: measures[key] for name, key in others.items() if key in measures}
     if not found:

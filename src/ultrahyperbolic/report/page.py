@@ -95,7 +95,7 @@ def fill(template: str, parts: Mapping[str, str]) -> str:
 
 
 def as_script_data(data: object) -> str:
-    r"""JSON that is no markup, whatever it holds, and no end of a script.
+    r"""JSON in which no text can be markup or end a script.
 
     >>> as_script_data(["</script>"])
     '["\\u003c/script\\u003e"]'
