@@ -9,7 +9,7 @@ from torch import Tensor
 
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
-from ..geometry.primitives import Seed, Size, Where
+from ..geometry.primitives import Seed, Size, Spot
 
 try:
     import geoopt
@@ -116,13 +116,13 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the coordinates."""
         points = self.manifold.random(*size, scale=scale, generator=generator, **at)
         tensor: Tensor = geoopt.ManifoldTensor(points, manifold=self)
         return tensor
 
-    def origin(self, *size: Size, seed: int | None = None, **at: Unpack[Where]) -> Tensor:
+    def origin(self, *size: Size, seed: int | None = None, **at: Unpack[Spot]) -> Tensor:
         """The pole, repeated to [*size, d]; ``seed`` is not used."""
         tensor: Tensor = geoopt.ManifoldTensor(self.manifold.origin(*size, **at), manifold=self)
         return tensor

@@ -227,7 +227,7 @@ def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overw
 
 
 def _xml_ids(ids: Sequence[Hashable]) -> list[str]:
-    """Ids as XML can hold them, each one once."""
+    """Ids as text that XML can hold; all must be different."""
     texts = id_texts(ids)
     for text in texts:
         _check_xml(text, "node")

@@ -79,7 +79,7 @@ def check_finite(name: str, tensor: Tensor) -> Check:
     return check_rows(bad, lambda row: f"{name}{row} is not finite: {format_row(tensor[row.at])}")
 
 
-class Row(NamedTuple):
+class RowIndex(NamedTuple):
     """The index of a row of a tensor [..., d], written as [3], or as nothing for a single point."""
 
     at: tuple[int, ...]
@@ -94,11 +94,11 @@ class Row(NamedTuple):
         return (values if like is None else values.expand_as(like))[self.at].item()
 
 
-def check_rows(bad: Tensor, problem: Callable[[Row], str]) -> Check:
+def check_rows(bad: Tensor, problem: Callable[[RowIndex], str]) -> Check:
     """Ok unless a row of a boolean tensor [...] is True; else the problem of the first."""
     if not bad.any():
         return Check(True, "")
-    return Check(False, problem(Row(tuple(int(i) for i in bad.nonzero()[0]))))
+    return Check(False, problem(RowIndex(tuple(int(i) for i in bad.nonzero()[0]))))
 
 
 def format_row(row: Tensor) -> str:

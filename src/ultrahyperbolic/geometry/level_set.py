@@ -13,7 +13,7 @@ from ..checks import check_count, check_positive
 from . import membership
 from .arguments import Check, as_generator, as_size, check_dtype, validate
 from .manifold import noise
-from .primitives import Device, Seed, Size, Where
+from .primitives import Device, Seed, Size, Spot
 from .quadric import CurvedQuadric, as_beta
 
 _REDRAWS = 100
@@ -236,7 +236,7 @@ class LevelSet(CurvedQuadric):
         pole[..., 0] = self._scale(pole).sqrt()
         return pole
 
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
         size = as_size(size)
         check_positive("scale", scale, zero=True)
@@ -246,7 +246,7 @@ class LevelSet(CurvedQuadric):
         return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
 
     def random_near_pole(
-        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Where]
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
     ) -> Tensor:
         """The paper's start: the pole with every coordinate moved uniformly in ±ε√|β|, rescaled onto the manifold.
 

@@ -15,7 +15,7 @@ from .arguments import Check, as_generator, as_size, check_finite, validate, val
 from .dissimilarity import smooth
 from .functions import safe_sqrt
 from .primitives import Logarithm as Logarithm
-from .primitives import Primitives, Quadric, Seed, Size, Where
+from .primitives import Primitives, Quadric, Seed, Size, Spot
 from .spectral import matrix_root, matrix_sign
 from .words import Dissimilarity, check_dissimilarity, former_measure
 
@@ -332,7 +332,7 @@ class Manifold(Primitives):
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points [*size, d] spread over the manifold; ``scale`` is the spread of the unbounded coordinates.
 
         ``size`` is given as integers or as one tuple, ``generator`` as a generator or as a seed.
@@ -342,7 +342,7 @@ class Manifold(Primitives):
         return self.expmap(origin, self.random_tangent(origin, scale=scale, generator=generator))
 
     def random_near_pole(
-        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Where]
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
     ) -> Tensor:
         """The paper's start: the origin with coordinates perturbed uniformly in ±ε√|β|, brought onto the manifold.
 

@@ -41,7 +41,7 @@ class Quadric(NamedTuple):
         return math.sqrt(-self.beta)
 
 
-class Where(TypedDict, total=False):
+class Spot(TypedDict, total=False):
     """Of points that are made: their dtype (default: float64) and their device."""
 
     dtype: torch.dtype

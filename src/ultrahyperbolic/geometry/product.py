@@ -13,7 +13,7 @@ from .arguments import Check, as_generator, as_size, validate, validate_scalars
 from .flat import Euclidean
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, require_manifold
-from .primitives import Device, Seed, Size, Where
+from .primitives import Device, Seed, Size, Spot
 
 
 class Product(Manifold):
@@ -244,13 +244,13 @@ class Product(Manifold):
         sizes = as_size(size)
         return self.join(*(factor.origin(*sizes, dtype=dtype, device=device) for factor in self._factors()))
 
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points of the factors, one factor after the other."""
         sizes, seed = as_size(size), as_generator(generator)
         return self.join(*(factor.random(*sizes, scale=scale, generator=seed, **at) for factor in self._factors()))
 
     def random_near_pole(
-        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Where]
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
     ) -> Tensor:
         """Points near the poles of the factors, ε relative to each one's radius."""
         sizes, seed = as_size(size), as_generator(generator)

@@ -13,7 +13,7 @@ from ..checks import check_count
 from . import membership
 from .arguments import Check, as_number, validate
 from .manifold import Logarithm
-from .primitives import Device, Seed, Size, Where
+from .primitives import Device, Seed, Size, Spot
 from .pseudo_hyperboloid import PseudoHyperboloid
 from .quadric import CurvedQuadric, as_beta
 
@@ -203,12 +203,12 @@ class PseudoSphere(CurvedQuadric):
         """The positive pole (0, …, 0, √β), repeated to [*size, d]."""
         return self.image.origin(*size, dtype=dtype, device=device).flip(-1)
 
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Where]) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """σ of random points of the image."""
         return self.image.random(*size, scale=scale, generator=generator, **at).flip(-1)
 
     def random_near_pole(
-        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Where]
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
     ) -> Tensor:
         """σ of points near the pole of the image, ε relative to √β; ``perturb_first`` is about the last coordinate."""
         near = self.image.random_near_pole(

@@ -1,4 +1,4 @@
-"""Points as plain vectors, which matrices can multiply, and back to the manifold by φ."""
+"""Points as plain vectors for linear layers, and vectors as points of the manifold by φ."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def in_width(manifold: Manifold) -> int:
 
 
 def out_width(manifold: Manifold) -> int:
-    """How many numbers `from_coordinates` makes a point of: d, or p in hyperbolic space, whose S^0 is one point."""
+    """How many numbers `from_coordinates` needs for a point: d, or p in hyperbolic space, whose S^0 is one point."""
     _known(manifold)
     if isinstance(manifold, PseudoHyperboloid):
         return manifold.p if manifold.q == 0 else manifold.ambient_dim
@@ -47,7 +47,7 @@ def psi(manifold: Manifold, x: Tensor) -> Tensor:
 
 
 def _by_factors(manifold: Manifold, x: Tensor, of: Callable[[PseudoHyperboloid, Tensor], Tensor]) -> Tensor:
-    """A function of the points of every curved factor; the images of pseudo-spheres are such, and flat points stay."""
+    """Apply ``of`` to the points of every curved factor, with pseudo-spheres as their images; flat points stay."""
     if isinstance(manifold, PseudoSphere):
         return _by_factors(manifold.image, manifold.anti_isometry(x), of)
     if isinstance(manifold, Product):

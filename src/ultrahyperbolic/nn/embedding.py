@@ -14,7 +14,7 @@ from ..geometry import Manifold, ManifoldParameter
 from ..geometry.manifold import require_manifold
 
 
-class Placed(Protocol):
+class HasPoints(Protocol):
     """Points and where they live, such as an `ultrahyperbolic.Embedding`."""
 
     @property
@@ -94,7 +94,7 @@ class ManifoldEmbedding(nn.Module):
 
     @classmethod
     def from_embedding(
-        cls, embedding: Placed, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype = torch.float64
+        cls, embedding: HasPoints, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype = torch.float64
     ) -> Self:
         """The points of an `ultrahyperbolic.Embedding`, in the order of its ids."""
         points = torch.tensor(embedding.points, dtype=torch.float64).to(dtype)

@@ -23,7 +23,7 @@ from torch import Tensor
 
 from ..checks import check_count
 from .ranking import RankedPairs, Scope
-from .tables import NOTHING, GraphTable, Local, Mapper, NodeTable, Pairs, Table
+from .tables import NOTHING, GraphTable, Local, Mapper, NodeTable, Pairs, PairTable
 from .tables import Measure as Measure
 
 
@@ -234,7 +234,7 @@ class SampledLoss:
         loss = torch.logaddexp(torch.zeros_like(excess), excess).sum() * weight
         return loss, -pulls, below_pulls, rest_pulls
 
-    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> Table:
+    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> PairTable:
         """The pairs of a draw's rows and columns, which are at these places of the touched points."""
         share = self.n / len(columns)
         counts = torch.full_like(draw.counts, share)

@@ -1,4 +1,4 @@
-"""What Tables 2 and 3 of the supplement are of: geometries, the steps they are trained with, the published figures."""
+"""Tables 2 and 3 of the supplement: geometries, the steps they are trained with, the published figures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Rung = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, or what stands beside it."""
+    """A column of a table, or a training reported below it."""
 
     key: str
     geometry: Geometry
@@ -58,7 +58,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """A table of the supplement: its dimension, the iterations, and the figures as printed."""
 
     name: str
@@ -81,7 +81,7 @@ class Table:
         return Column(f"R{self.dimension}_all_coordinates", Geometry(flat=self.dimension), perturb_first=True)
 
 
-TABLE2 = Table(
+TABLE2 = PublishedTable(
     "table2", "Table 2", 4, 10_000,
     {
         "R4": (0.469, 0.512, 0.217, 70.7),
@@ -93,7 +93,7 @@ TABLE2 = Table(
     },
     norm_published=(0.044, -0.113, 0.264),
 )  # fmt: skip
-TABLE3 = Table(
+TABLE3 = PublishedTable(
     "table3", "Table 3", 6, 25_000,
     {
         "R6": (0.554, 0.459, 0.372, 88.6),

@@ -27,7 +27,7 @@ _DRAWN_AT_ONCE = 4_000_000
 
 
 @dataclass
-class SampledEngine(ReferenceEngine):
+class ResampledEngine(ReferenceEngine):
     """Eq. 17 with the weaker set of an edge its weaker edges and ``samples`` non-edges, drawn with replacement.
 
     They are drawn for each edge at each iteration, and depend only on the seed and the iteration.
@@ -99,7 +99,7 @@ def embed_sampled(
     """
     device = find_device(place.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     threads = 1 if place.threads is None else check_count("threads", place.threads, 1)
-    engine = SampledEngine(
+    engine = ResampledEngine(
         RankedPairs.of(graph),
         [config.spec()],
         best_every=config.best_every,

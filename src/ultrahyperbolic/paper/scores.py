@@ -19,7 +19,7 @@ from ..export.tables import write_table
 from ..files import replace_file
 from ..graph import Graph
 from . import Figures, write_figures
-from .coauthors import ROWS, SCRIPTS, Column, Job, Rung, Table
+from .coauthors import ROWS, SCRIPTS, Column, Job, PublishedTable, Rung
 from .sampled import SAMPLES
 from .tables import Series, draw_table, get, head_of, put, row_of
 
@@ -48,7 +48,7 @@ class Score:
 class Results:
     """The scores of the trainings that are finished."""
 
-    table: Table
+    table: PublishedTable
     graph: Graph
     loss: Loss
     iterations: int
@@ -118,7 +118,7 @@ class Results:
         figures[f"{name}_step"] = rung[0]
 
     def markdown(self) -> list[str]:
-        """The table with the published figures in brackets, and what belongs beside it."""
+        """The table with the published figures in brackets, and remarks."""
         figures, columns, table = self.figures(), self.columns(), self.table
         if not columns:
             return [f"{table.title}: no column is finished yet."]
@@ -182,7 +182,7 @@ def _shown(figures: Figures, key: str, row: str) -> str:
 
 
 def write(folder: Path, results: Results) -> list[str]:
-    """Markdown, JSON, CSV and a plot of what is finished, in place of those of an earlier time; the names written.
+    """Write what is finished as Markdown, JSON, CSV and a plot, replacing earlier files; returns the names.
 
     Without matplotlib there is no plot, because a table may be trained for hours on a machine that has none.
     """
@@ -202,7 +202,7 @@ def write(folder: Path, results: Results) -> list[str]:
     return names
 
 
-def draw(path: Path, table: Table, figures: Figures) -> None:
+def draw(path: Path, table: PublishedTable, figures: Figures) -> None:
     """A plot of the columns that the figures hold, ours beside the published."""
     columns = [column for column in table.columns if f"{column.key}_step" in figures]
     ours = [[get(figures, f"{column.key}_{row}") for column in columns] for row in ROWS]

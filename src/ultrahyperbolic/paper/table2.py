@@ -14,7 +14,7 @@ from ..graph import Graph
 from ..training.presets import COAUTHOR_DIFFERENCES
 from ..training.train import embed_many
 from . import Figures
-from .coauthors import TABLE2, TABLE3, Job, Table
+from .coauthors import TABLE2, TABLE3, Job, PublishedTable
 from .console import Console, progress
 from .sampled import embed_sampled
 from .scores import Loss, Results, write
@@ -23,7 +23,7 @@ Batches = Iterator[tuple[Sequence[Job], Sequence[Embedding]]]
 
 
 def reproduce_table(
-    table: Table,
+    table: PublishedTable,
     *,
     seeds: int | None = None,
     output: Path,

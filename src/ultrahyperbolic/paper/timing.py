@@ -20,7 +20,7 @@ from ..training.presets import coauthor_settings, settings
 from ..training.train import problem_of
 from . import Figures
 from .console import Console
-from .sampled import SAMPLES, SampledEngine
+from .sampled import SAMPLES, ResampledEngine
 
 # 10,000 iterations, in seconds, as printed in the supplement: of the weighted karate club, and of NIPS in 4 dimensions.
 PUBLISHED = {
@@ -37,7 +37,7 @@ _SAMPLED_ITERATIONS = {"cpu": 1, "cuda": 20}
 
 
 def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
-    """Time the karate club on one thread and the co-authors on all; ``seeds`` repeats, of which the best counts."""
+    """Time the karate club on one thread, best of ``seeds`` repeats, and the co-authors on all threads."""
     repeats = 3 if seeds is None else seeds
     if repeats < 1:
         raise ValueError(f"seeds must be at least 1, got {repeats}")
@@ -113,7 +113,7 @@ def _coauthors(figures: Figures) -> list[str]:
             make_engine(problem, Place("cuda")),
             ITERATIONS,
         )
-    sampled = SampledEngine(problem.pairs, problem.specs, device=place, seeds=[config.seed])
+    sampled = ResampledEngine(problem.pairs, problem.specs, device=place, seeds=[config.seed])
     add(
         f"nips_sampled_{place.type}_seconds",
         f"{SAMPLES:,} drawn as in the paper, torch, {where}",

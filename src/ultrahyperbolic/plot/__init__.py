@@ -63,7 +63,7 @@ def losses(runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", libr
 
 
 def map(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Drawn:
-    """Nodes in the plane (see `plane`), the higher in the hierarchy the larger."""
+    """Nodes in the plane (see `plane`); more central ones are larger."""
     return draw([map_drawing(embedding, graph)], library=library)
 
 

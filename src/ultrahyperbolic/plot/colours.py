@@ -29,7 +29,7 @@ _FEW = 12  # whole numbers with at most this many different values are kinds
 
 @dataclass(frozen=True)
 class Kinds:
-    """A column of kinds: each node is of one."""
+    """A column of categories, one for each node."""
 
     name: str
     kinds: Sequence[str]

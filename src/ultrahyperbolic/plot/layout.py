@@ -1,4 +1,4 @@
-"""A map of an embedding: places in the plane at which near nodes lie together."""
+"""A map of an embedding in the plane: near nodes lie close together."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def _links_of(rows: Ints, points: Floats, manifold: Manifold, popularity: Floats
 
 
 def _side_by_side(links: list[Links], size: int) -> Links:
-    """The links of several components of one size, the nodes of each after those of the one before."""
+    """The links of several components of one size, as one graph with consecutive nodes."""
     ends = [some.ends + number * size for number, some in enumerate(links)]
     return Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
 
@@ -108,7 +108,7 @@ def near_links(
     k: int = NEIGHBOURS,
     near: Near | None = None,
 ) -> Links:
-    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less by a scale of the node's own.
+    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less for others by each node's scale.
 
     A pair counts as near if either is near the other: w_ij + w_ji - w_ij · w_ji.
     """
@@ -203,7 +203,7 @@ def _sums(where: Ints, values: Floats, n: int) -> Floats:
 
 
 def _unit(places: Floats) -> Floats:
-    """The same, centred, the widest direction level, and all within a distance of 1."""
+    """The places centred, with the widest direction horizontal, and within a distance of 1."""
     if len(places) < 2:
         return places
     places = places - places.mean(0)

@@ -33,7 +33,7 @@ STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": 
 
 
 class NotebookFigure(Figure):
-    """A figure that no window and no cell shows by itself; as the value of a cell it is an image."""
+    """A figure that is shown only as the value of a notebook cell, and opens no window."""
 
     def _repr_png_(self) -> bytes:
         return png(self, dpi=100)
@@ -224,7 +224,7 @@ def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
 
 
 def _draw_labels(axis: Axes, nodes: Nodes, dpi: float) -> None:
-    """Short ids inside the dots where these stand apart; else ids beside theirs, the top of the ranking first."""
+    """Short ids inside the dots if there is room; else ids beside them, the most central first."""
     scale = 72.0 / dpi
     points = scale * (axis.transData.transform(nodes.places) - axis.bbox.min)
     radii, texts = nodes.sizes / 2.0, [shortened(text) for text in nodes.ids]

@@ -80,7 +80,7 @@ def _in(color: str) -> dict[str, object]:
 
 
 def _called(name: str) -> dict[str, object]:
-    """A name in the legend, and under the mouse; nothing where there is none."""
+    """The name in the legend and under the mouse, if there is one."""
     return {"name": name, "showlegend": bool(name), "hoverinfo": "name" if name else "skip"}
 
 
@@ -148,7 +148,7 @@ def _flat_traces(panel: Drawing, known: set[str]) -> list[BaseTraceType]:
 
 
 def _markup(text: str) -> str:
-    """Text that plotly takes for no tag and no formula; Q^{p,q} with its exponent raised.
+    """Text that plotly does not take for a tag or a formula; Q^{p,q} with its exponent raised.
 
     >>> _markup("<b>on</b> Q^{3,1}")
     '&lt;b&gt;on&lt;/b&gt; Q<sup>3,1</sup>'

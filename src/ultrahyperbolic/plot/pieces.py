@@ -78,7 +78,7 @@ def family(beta: float = -1.0, levels: Sequence[float] = LEVELS) -> list[Scene]:
 
 
 def kind_of(level: float, before: str = "") -> str:
-    """What the surface at a level is; ``before`` stands before its sheets."""
+    """The name of the surface at a level; ``before`` comes before the number of sheets."""
     return "a cone" if level == 1.0 else before + ("two sheets" if level < 1.0 else "one sheet")
 
 

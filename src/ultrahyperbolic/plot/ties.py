@@ -35,7 +35,7 @@ def edges_among(graph: Graph, rows: Ints) -> tuple[Ints, Ints]:
 
 
 def strongest_of_each(ends: Ints, weights: Floats, n: int) -> Ints:
-    """For each tie [m] how many ties of one of its ends are stronger, of the end that has fewer.
+    """For each tie [m], the number of stronger ties at one of its ends, whichever has fewer.
 
     >>> strongest_of_each(np.array([[0, 1], [0, 2], [1, 2]]), np.array([1.0, 2.0, 3.0]), 3).tolist()
     [1, 0, 0]

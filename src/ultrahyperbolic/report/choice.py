@@ -21,7 +21,7 @@ _PAIRS, _FEWEST = 1 << 28, 100
 MOST_EDGES = 20_000
 
 
-class Shown(NamedTuple):
+class ShownNodes(NamedTuple):
     """The nodes of a page, by rank."""
 
     nodes: Ints
@@ -41,7 +41,7 @@ class ShownEdges(NamedTuple):
     """The edges of a page, the weakest first."""
 
     ends: Ints
-    """[e, 2] positions in `Shown.nodes`."""
+    """[e, 2] positions in `ShownNodes.nodes`."""
     weights: Floats
     """[e]"""
     between: int
@@ -50,7 +50,7 @@ class ShownEdges(NamedTuple):
     """[e] whether the map draws it, as one of the strongest of a node; the others appear with a selected node."""
 
 
-def choose_nodes(rank: Ints) -> Shown:
+def choose_nodes(rank: Ints) -> ShownNodes:
     """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and a uniform sample of ``SAMPLE`` others.
 
     Beyond 134,000 nodes there are fewer of both, so that a page takes no longer.
@@ -58,14 +58,14 @@ def choose_nodes(rank: Ints) -> Shown:
     by_rank = np.argsort(rank, kind="stable")
     n = len(by_rank)
     if n <= MOST_NODES:
-        return Shown(by_rank, n, n)
+        return ShownNodes(by_rank, n, n)
     most = max(_FEWEST, _PAIRS // (2 * n))
     top, sample = min(TOP, most), min(SAMPLE, most)
     drawn = np.sort(np.random.default_rng(0).choice(n - top, sample, replace=False)) + top
-    return Shown(np.concatenate((by_rank[:top], by_rank[drawn])), top, n)
+    return ShownNodes(np.concatenate((by_rank[:top], by_rank[drawn])), top, n)
 
 
-def choose_edges(graph: Graph, shown: Shown) -> ShownEdges:
+def choose_edges(graph: Graph, shown: ShownNodes) -> ShownEdges:
     """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the strongest others."""
     among, ends = edges_among(graph, shown.nodes)
     drawn = backbone(ends, graph.weights[among], len(shown.nodes))

@@ -20,7 +20,7 @@ from ..pairs import pair_distances
 from ..plot.colours import PALETTE, REST, Column, Kinds, columns
 from ..plot.layout import map_of
 from ..plot.names import labels_of, names_of
-from .choice import Floats, Ints, Shown, ShownEdges, choose_edges, choose_nodes
+from .choice import Floats, Ints, ShownEdges, ShownNodes, choose_edges, choose_nodes
 from .density import Density, density
 from .distances import Distances, distances
 from .space import SpaceView, in_space
@@ -69,7 +69,7 @@ class Contents(NamedTuple):
 
     embedding: Embedding
     graph: Graph | None
-    shown: Shown
+    shown: ShownNodes
     edges: ShownEdges | None
     space: SpaceView
     columns: list[Column]
@@ -109,7 +109,7 @@ def _colours(column: Column) -> dict[str, object]:
     return {"name": column.name, "values": known}
 
 
-def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str, float]:
+def _measures(embedding: Embedding, graph: Graph | None, shown: ShownNodes) -> dict[str, float]:
     """The recorded measures; computed now if there are none and the graph is small."""
     if embedding.record.measures:
         return dict(embedding.record.measures)
@@ -119,7 +119,9 @@ def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[s
     return evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
 
 
-def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown, called: Sequence[str], places: Floats) -> NodeData:
+def _nodes(
+    embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str], places: Floats
+) -> NodeData:
     found: NodeData = {
         "name": cut_texts([called[int(row)] for row in shown.nodes]),
         "x": _rounded(places[:, 0]),
@@ -151,7 +153,7 @@ def cut_texts(values: Sequence[object]) -> list[str]:
     return [text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} characters)" for text in texts]
 
 
-def _near(embedding: Embedding, shown: Shown, called: Sequence[str]) -> dict[str, object]:
+def _near(embedding: Embedding, shown: ShownNodes, called: Sequence[str]) -> dict[str, object]:
     """The nearest of all nodes to each shown one, by position on the page; nodes that it does not show come last."""
     k = min(NEAREST, len(embedding) - 1)
     indices, lengths = _nearest(embedding, shown, k)
@@ -167,7 +169,7 @@ def _near(embedding: Embedding, shown: Shown, called: Sequence[str]) -> dict[str
     }
 
 
-def _nearest(embedding: Embedding, shown: Shown, k: int) -> tuple[Ints, Floats]:
+def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Floats]:
     if k == 0:
         return np.empty((len(shown.nodes), 0), np.int64), np.empty((len(shown.nodes), 0))
     if shown.whole:
@@ -206,7 +208,7 @@ def _nearest_of(
     return found.gather(1, nearby.indices).numpy(), nearby.values.numpy()
 
 
-def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, object]:
+def _edges(embedding: Embedding, shown: ShownNodes, edges: ShownEdges) -> dict[str, object]:
     tensor = torch.from_numpy(np.array(embedding.points))
     lengths = pair_distances(tensor, embedding.manifold, torch.from_numpy(shown.nodes[edges.ends]))
     bands = _bands(edges.weights, edges.weights[edges.drawn])

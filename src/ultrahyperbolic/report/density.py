@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ..embedding import Embedding
-from .choice import Floats, Ints, Shown
+from .choice import Floats, Ints, ShownNodes
 
 _MOST = 6_000  # nodes that are placed, drawn evenly
 _CELLS = 72
@@ -24,7 +24,7 @@ class Density(TypedDict):
     """By row, from the lowest y on."""
 
 
-def density(embedding: Embedding, shown: Shown, places: Floats) -> Density | None:
+def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Density | None:
     """All nodes, or ``_MOST`` drawn evenly, each beside the shown node nearest to it; None where all are shown."""
     if shown.whole:
         return None
@@ -42,7 +42,7 @@ def density(embedding: Embedding, shown: Shown, places: Floats) -> Density | Non
     return {"x": middles[0], "y": middles[1], "counts": counts.tolist()}
 
 
-def _nearest_shown(embedding: Embedding, shown: Shown, others: Ints) -> Ints:
+def _nearest_shown(embedding: Embedding, shown: ShownNodes, others: Ints) -> Ints:
     """The position on the page [o] of the shown node nearest to each of the others."""
     points = torch.from_numpy(np.array(embedding.points))
     known = points[torch.from_numpy(shown.nodes)]
