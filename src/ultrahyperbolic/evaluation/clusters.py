@@ -15,6 +15,7 @@ from ..pairs import PassOptions, nearest
 from ..pairs.reference import popularity_of
 from .inputs import Floats, Ints
 
+_SEARCHES = 4  # of which the best is kept
 _USUAL = 5  # pairs per node that are joined by default
 # For each pair that an average node is joined by, _SPARE of its nearest are looked at, within these bounds: a pair
 # whose ends both have _MOST nearer ones is deep inside a community.
@@ -92,8 +93,10 @@ def _communities(n: int, first: Ints, second: Ints) -> Ints:
 
     joined = nx.empty_graph(n)
     joined.add_edges_from(zip(first.tolist(), second.tolist(), strict=True))
+    searches = (nx.community.louvain_communities(joined, seed=seed) for seed in range(_SEARCHES))
+    best = max(searches, key=lambda groups: nx.community.modularity(joined, groups))
     group = np.empty(n, dtype=np.int64)
-    for number, nodes in enumerate(nx.community.louvain_communities(joined, seed=0)):
+    for number, nodes in enumerate(best):
         group[list(nodes)] = number
     return group
 
