@@ -39,7 +39,7 @@ from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, Machine, Precision, RunSpec, Schedule
 from ultrahyperbolic.geometry import Geometry, Manifold
 from ultrahyperbolic.graph import Graph, read_graph
-from ultrahyperbolic.objective import RankedPairs, RankingLoss, SampledLoss, SampleSizes, Scope
+from ultrahyperbolic.objective import ExactLoss, RankedPairs, SampledLoss, SampleSizes, Scope
 from ultrahyperbolic.objective.tables import Measure
 from ultrahyperbolic.options import complete
 from ultrahyperbolic.pairs.kinds import kernel_space
@@ -255,7 +255,7 @@ def sampled(options: Options) -> Figures:
 def bias(pairs: RankedPairs, scope: Scope, others: list[int], draws: int) -> Figures:
     """Mean error of loss and gradient over draws, relative to their size, with half of an interval of 95 %."""
     points = points_of(SPACE, pairs.n_nodes, 0.3).requires_grad_()
-    truth = RankingLoss(pairs, SPACE.pair_function("smoothed", EPSILON), TAU, scope=scope)(points)
+    truth = ExactLoss(pairs, SPACE.pair_function("smoothed", EPSILON), TAU, scope=scope)(points)
     (gradient,) = torch.autograd.grad(truth, points)
     points, truth = points.detach(), truth.detach()
     # Along the true gradient, where what is off can be told from noise.

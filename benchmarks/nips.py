@@ -21,12 +21,12 @@ from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
-from ultrahyperbolic.paper.sampled import SAMPLES, SampledEngine
+from ultrahyperbolic.paper.sampled import SAMPLES, ResampledEngine
 
 BARS = {"speedup": "at least 500", "hot_over_cold": "at most 3"}
 
 
-class Watched(SampledEngine):
+class Watched(ResampledEngine):
     """The sampled form, which tells on how many threads it was computed."""
 
     seen: int = 0

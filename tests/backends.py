@@ -9,7 +9,7 @@ from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.objective import RankedPairs, RankingLoss
+from ultrahyperbolic.objective import ExactLoss, RankedPairs
 
 MANIFOLDS = [
     PseudoHyperboloid(4, 0),
@@ -61,7 +61,7 @@ def compare(engine_of, pairs, manifold, measure, tau, points, epsilon=0.1, scope
 
 def conditioning(pairs, manifold, measure, tau, points):
     """u · max ‖x-y‖² · max(1/(τd), 1/|s|) over the pairs whose softmax weight exceeds 1e-6."""
-    loss = RankingLoss(pairs, manifold.pair_function(measure, 0.1 if measure == "smoothed" else None), tau)
+    loss = ExactLoss(pairs, manifold.pair_function(measure, 0.1 if measure == "smoothed" else None), tau)
     distances = torch.cat(loss.distances(points))
     weight = torch.softmax(-distances / tau, 0)
     listed = torch.from_numpy(np.concatenate((pairs.edges, pairs.nonedges)))[weight > 1e-6]

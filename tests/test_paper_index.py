@@ -10,6 +10,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
+from quadrics import OWN
 
 from ultrahyperbolic.paper import TARGETS
 from ultrahyperbolic.testing import properties
@@ -49,7 +50,7 @@ def functions(path: str) -> set[str]:
 def is_tested(name: str) -> bool:
     """Whether a test, or a property of the battery, is there."""
     path, _, function = name.partition("::")
-    return function in functions(path) if function else name in properties()
+    return function in functions(path) if function else name in {*properties(), *OWN}
 
 
 def test_names_that_are_not_there_are_noticed():

@@ -142,7 +142,7 @@ def geoopt(given: Given) -> Placed:
     import torch
 
     from ultrahyperbolic.graph import Graph
-    from ultrahyperbolic.objective import RankingLoss
+    from ultrahyperbolic.objective import ExactLoss
 
     name = given.options.get("space", "lorentz")
     graph = Graph.from_arrays(given.edges[:, 0], given.edges[:, 1], given.weights, ids=given.n)
@@ -153,7 +153,7 @@ def geoopt(given: Given) -> Placed:
     iterations, step = int(given.number("iterations", 1000 if given.n < 1000 else 300)), given.number("step", 0.1)
     first, last = TEMPERATURES[name]
     optimizer = library.optim.RiemannianAdam([points], lr=step)
-    loss = RankingLoss(graph, space.dist, first)
+    loss = ExactLoss(graph, space.dist, first)
     for iteration in range(iterations):
         share = iteration / max(1, iterations - 1)
         loss.temperature = first * (last / first) ** share

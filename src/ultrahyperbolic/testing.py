@@ -6,9 +6,8 @@
 {}
 
 Properties are judged on random points and tangent vectors, with tolerances scaled by the dtype's unit roundoff and by
-the size of the terms that cancel. A property that says nothing about a geometry (the light cone of flat space, say) is
-reported as skipped, with the reason. A manifold with an attribute ``beta`` is judged as the quadric ⟨x, x⟩ = β of the
-paper, with its equations; one without is asked for what any manifold has.
+the size of the terms that cancel. A property that does not apply to a geometry (tangency in flat space, say)
+is reported as skipped, with the reason. An attribute ``beta`` says that the manifold is a quadric ⟨x, x⟩ = β.
 """
 
 from __future__ import annotations
@@ -16,13 +15,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import cast
 
 import torch
 from torch import Tensor
 
 from .checks import check_callable, check_count, check_positive
-from .geometry import Manifold, PseudoHyperboloid, PseudoSphere
+from .geometry import Manifold
 from .geometry.arguments import check_dtype, validate
 from .geometry.manifold import require_manifold
 from .geometry.words import DISSIMILARITIES
@@ -31,8 +29,10 @@ __all__ = ["ManifoldReport", "check_gradient", "check_manifold", "properties", "
 
 # The methods that say how far apart two points are.
 _DISTANCES = ("dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimilarity", "extrinsic_dist")
-_Ours = PseudoHyperboloid | PseudoSphere
-_PROPERTIES: dict[str, Callable[[_Sample], None]] = {}
+
+
+Property = Callable[["_Sample"], None]
+_PROPERTIES: dict[str, Property] = {}
 
 
 class _Skip(Exception):  # noqa: N818 - not an error
@@ -87,15 +87,21 @@ def check_manifold(
     require_manifold(manifold)
     check_dtype(dtype)
     n = check_count("n", n, 1)
-    unknown = set(only or ()) - set(_PROPERTIES)
+    place = torch.device(device or "cpu")
+    return _check(_PROPERTIES, lambda: _Sample(manifold, dtype, place, n, seed), only, raises)
+
+
+def _check(
+    properties: dict[str, Property], sample: Callable[[], _Sample], only: list[str] | None, raises: bool
+) -> ManifoldReport:
+    """Run properties, each on a sample of its own."""
+    unknown = set(only or ()) - set(properties)
     if unknown:
-        raise ValueError(f"no property called {', '.join(sorted(unknown))}; there are {', '.join(_PROPERTIES)}")
+        raise ValueError(f"no property called {', '.join(sorted(unknown))}; there are {', '.join(properties)}")
     report = ManifoldReport([])
-    for name, function in _PROPERTIES.items():
-        if only is not None and name not in only:
-            continue
+    for name in properties if only is None else filter(set(only).__contains__, properties):
         try:
-            function(_Sample(manifold, dtype, torch.device(device or "cpu"), n, seed))
+            properties[name](sample())
         except _Skip as reason:
             report.skipped[name] = str(reason)
         except Exception as error:  # a broken manifold may fail in any way: each is a finding of its property
@@ -104,7 +110,7 @@ def check_manifold(
             report.passed.append(name)
     if raises and report.failed:
         lines = "\n".join(f"  {name}: {problem}" for name, problem in report.failed.items())
-        raise AssertionError(f"{manifold} fails {len(report.failed)} properties:\n{lines}")
+        raise AssertionError(f"{sample().manifold} fails {len(report.failed)} properties:\n{lines}")
     return report
 
 
@@ -183,38 +189,20 @@ class _Sample:
         self.beta = None if beta is None else _number(beta)
         self.flat = beta is None and manifold.dim == manifold.ambient_dim
         self.metric = _metric(manifold)
-        # A pseudo-sphere is judged as the pseudo-hyperboloid it is anti-isometric to. Without a β p and q say nothing.
-        negative = int((self.metric < 0).sum())
-        positive = manifold.ambient_dim - negative
-        self.p, self.q = (positive, negative - 1) if (self.beta or -1.0) < 0 else (negative, positive - 1)
         self.radius = _number(manifold.origin().norm()) or 1.0 if self.beta is None else math.sqrt(abs(self.beta))
-
-    @property
-    def signature_sign(self) -> float:
-        """+1 where the metric of the ambient space has the paper's sign, -1 for a pseudo-sphere."""
-        return -1.0 if self.beta is not None and self.beta > 0 else 1.0
 
     @property
     def definite_sign(self) -> float:
         """The sign of ⟨u, u⟩ on tangent vectors, 0 where it has both or is not known."""
-        if self.beta is None:
-            return 1.0 if (self.metric > 0).all() else -1.0 if (self.metric < 0).all() else 0.0
-        return self.signature_sign if self.q == 0 else -self.signature_sign if self.p == 0 else 0.0
+        return 1.0 if (self.metric > 0).all() else -1.0 if (self.metric < 0).all() else 0.0
 
-    def curved(self) -> float:
-        """β of the quadric; skips the property where there is none."""
-        if self.flat:
-            raise _Skip("the manifold is flat")
-        if self.beta is None:
-            raise _Skip("the manifold has no attribute beta: it is no quadric ⟨x, x⟩ = β")
-        return self.beta
+    def room(self, x: Tensor, y: Tensor) -> Tensor:
+        """1 + ⟨x, y⟩/β, which vanishes at the antipode of x on a quadric; 1 where there is no β."""
+        return torch.ones_like(x[..., 0]) if self.beta is None else 1.0 + self.manifold.inner(x, y) / self.beta
 
-    def quadric(self, method: str) -> _Ours:
-        """The manifold as one of ours, with what they have beyond the interface; skips where it has not the method."""
-        self.curved()
-        if not hasattr(self.manifold, method):
-            raise _Skip(f"the manifold has no {method}")
-        return cast("_Ours", self.manifold)
+    def places(self, x: Tensor) -> dict[str, Tensor]:
+        """Points beside x at which distances are not smooth."""
+        return {"x = y": x.clone()}
 
     def normals(self, x: Tensor) -> Tensor:
         """Vectors normal to the manifold at x [..., d], as long as x."""
@@ -257,8 +245,12 @@ class _Sample:
             total = total * (x.double().square().sum(-1) / self.radius**2).clamp_min(1.0)
         return total
 
+    def wide(self, *points: Tensor) -> Tensor:
+        """The same [..., 1], to be compared with vectors."""
+        return self.condition(*points).unsqueeze(-1)
 
-def _property(function: Callable[[_Sample], None]) -> Callable[[_Sample], None]:
+
+def _property(function: Property) -> Property:
     _PROPERTIES[function.__name__] = function
     return function
 
@@ -299,20 +291,6 @@ def membership(s: _Sample) -> None:
 
 
 @_property
-def one_sheet(s: _Sample) -> None:
-    """For q = 0 samples and maps stay on the upper sheet, and the lower one is not a member."""
-    s.curved()
-    if s.q != 0:
-        raise _Skip("the manifold is connected")
-    M, x = s.manifold, s.points()
-    pole = M.origin(dtype=s.dtype, device=s.device)
-    made = (x, M.expmap(x, s.tangents(x, 5.0)), M.retr(x, s.tangents(x, 5.0)), M.phi(-x), M.projx(-x))
-    for points in made:
-        _demand((points * pole).sum(-1) > 0, "a map leaves the upper sheet")
-    _demand(not M.check_point(-x).ok, "the lower sheet passes for a member")
-
-
-@_property
 def tangency(s: _Sample) -> None:
     """proju is an idempotent projection onto the tangent space; log, transport and gradients are tangent."""
     M, x, y = s.manifold, s.points(), s.points()
@@ -320,7 +298,7 @@ def tangency(s: _Sample) -> None:
         raise _Skip("the manifold is flat: every vector is tangent")
     z = s.gradients(x)
     projected = M.proju(x, z)
-    s.close(M.proju(x, projected), projected, "proju is not idempotent", s.condition(x).unsqueeze(-1) ** 2)
+    s.close(M.proju(x, projected), projected, "proju is not idempotent", s.wide(x) ** 2)
     log = M.logmap(x, y)
     exists = log.exists
     v = s.tangents(x)
@@ -350,7 +328,7 @@ def geodesic_equation(s: _Sample) -> None:
     M, x = s.manifold, s.points()
     u, t = s.tangents(x), torch.linspace(-1.5, 1.5, s.n, dtype=s.dtype, device=s.device)
     s.close(M.geodesic(x, u, 0.0), x, "γ(0) is not x", x.abs().clamp_min(s.radius))
-    s.close(M.geodesic(x, u, 1.0), M.expmap(x, u), "γ(1) is not exp", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(M.geodesic(x, u, 1.0), M.expmap(x, u), "γ(1) is not exp", s.wide(x), s.radius)
     one = torch.ones_like(t)
 
     def velocity(t: Tensor) -> Tensor:
@@ -362,49 +340,13 @@ def geodesic_equation(s: _Sample) -> None:
     acceleration = torch.func.jvp(velocity, (t,), (one,))[1]
     reached = M.geodesic(x, u, t)
     if s.beta is None:
-        s.close(M.proju(reached, acceleration), 0.0, "γ'' is not normal", scale, s.condition(x).unsqueeze(-1))
+        s.close(M.proju(reached, acceleration), 0.0, "γ'' is not normal", scale, s.wide(x))
     else:
         curving = -M.sqnorm(u, keepdim=True) / s.beta
-        s.close(acceleration, curving * reached, "γ'' is not -⟨u, u⟩γ/β", scale, s.condition(x).unsqueeze(-1))
+        s.close(acceleration, curving * reached, "γ'' is not -⟨u, u⟩γ/β", scale, s.wide(x))
     halfway = M.geodesic(x, u, 0.5)
     onward = M.geodesic(halfway, M.transp_follow_expmap(x, 0.5 * u, u), t)
-    s.close(onward, M.geodesic(x, u, t + 0.5), "γ does not continue itself", scale, s.condition(x).unsqueeze(-1) ** 2)
-
-
-@_property
-def long_geodesics(s: _Sample) -> None:
-    """Geodesics stay on the manifold for large t, of every causal type; time-like ones close after 2π√|β|."""
-    M, x = s.manifold, s.points()
-    s.curved()
-    for causal, u in _causal_tangents(s, x).items():
-        for t in (10.0, -30.0, 300.0):
-            y = M.geodesic(x, u, t / 10 if causal == "space-like" else t)
-            residual = (M.sqnorm(y) - float(s.beta or 0.0)).abs() / y.square().sum(-1)
-            s.close(residual, 0.0, f"a {causal} geodesic leaves the manifold", 1.0 + abs(t))
-        if causal == "time-like":
-            around = M.geodesic(x, u, 2 * math.pi * s.radius / M.norm(u))
-            s.close(around, x, "a time-like geodesic does not close", s.condition(x, u).unsqueeze(-1), s.radius * 16)
-
-
-def _causal_tangents(s: _Sample, x: Tensor) -> dict[str, Tensor]:
-    """Tangent vectors at x of length √|β|, of each causal type that the geometry has (as its image with β < 0 sees it).
-
-    The space-like ones project a direction of the space coordinates; the time-like ones turn the time part of x, so
-    the two are orthogonal and their sum is null.
-    """
-    M, metric = s.manifold, s.metric.to(x) * s.signature_sign
-    noise = s.gradients(x)
-    made: dict[str, Tensor] = {}
-    if s.p > 0:
-        spacelike = M.proju(x, torch.where(metric > 0, noise, 0.0))
-        made["space-like"] = s.radius * spacelike / M.norm(spacelike, keepdim=True)
-    if s.q > 0:
-        time, turn = torch.where(metric < 0, x, 0.0), torch.where(metric < 0, noise, 0.0)
-        turn = turn - (turn * time).sum(-1, keepdim=True) / time.square().sum(-1, keepdim=True) * time
-        made["time-like"] = s.radius * turn / M.norm(turn, keepdim=True)
-    if s.p > 0 and s.q > 0:
-        made["null"] = made["space-like"] + made["time-like"]
-    return made
+    s.close(onward, M.geodesic(x, u, t + 0.5), "γ does not continue itself", scale, s.wide(x) ** 2)
 
 
 @_property
@@ -415,39 +357,16 @@ def exp_log(s: _Sample) -> None:
     y = M.expmap(x, u)
     vector, exists = M.logmap(x, y)
     _demand(exists, "log does not exist near x")
-    scale = s.condition(x).unsqueeze(-1) ** 1.5 * s.radius
+    scale = s.wide(x) ** 1.5 * s.radius
     s.close(vector, u, "log does not invert exp", scale)
     s.close(M.dist(x, y), M.norm(u), "dist is not the length of the geodesic", s.condition(x) ** 1.5 * s.radius, 64.0)
     z = s.points()
     vector, exists = M.logmap(x, z)
     reached = M.expmap(x[exists], vector[exists])
-    near_antipode = 1.0 if s.beta is None else 1.0 / (1.0 + M.inner(x, z)[exists] / s.beta).clamp_min(1e-6).sqrt()
+    near_antipode = s.room(x, z)[exists].clamp_min(1e-6).rsqrt()
     scale = (s.condition(x, z)[exists] * near_antipode * s.radius).unsqueeze(-1)
     s.close(reached, z[exists], "exp does not invert log", scale)
     s.close(M.logmap(x, x).vector, 0.0, "log_x(x) is not 0", s.radius)
-
-
-@_property
-def image_of_exp(s: _Sample) -> None:
-    """log exists exactly where ⟨x, y⟩/β > -1; elsewhere it says so and is NaN, as is dist, and exp never gets there."""
-    M, beta = s.manifold, s.curved()
-    x, y = s.points(), s.points(scale=2.0)
-    cosine = M.inner(x.double(), y.double()) / beta
-    log = M.logmap(x, y)
-    clear = (cosine + 1.0).abs() > 1e-3 * s.condition(x, y).sqrt()
-    _demand((log.exists == (cosine > -1.0))[clear], "logmap misjudges whether a geodesic exists")
-    _demand(log.vector.isfinite().all(-1)[log.exists], "logmap is not finite where it exists")
-    _demand(log.vector.isnan().all(-1)[~log.exists], "logmap gives a vector where there is no geodesic")
-    _demand(M.dist(x, y).isnan()[~log.exists & clear], "dist gives a length where there is no geodesic")
-    _demand(M.transp(x, y, s.tangents(x)).isnan().all(-1)[~log.exists], "transp moves where there is no geodesic")
-    if s.p > 0 and s.q > 0:
-        _demand((~log.exists).any(), "the sample never left the image of exp")
-    for causal, u in _causal_tangents(s, x).items():
-        lengths = torch.linspace(0.1, 3.0, s.n, dtype=s.dtype, device=s.device)
-        reached = M.geodesic(x, u, lengths)
-        cosine = M.inner(x, reached) / beta
-        slack = 4096 * torch.finfo(s.dtype).eps * s.condition(x, reached)
-        _demand(cosine >= -1.0 - slack, f"a {causal} geodesic reaches ⟨x, y⟩ > |β|")
 
 
 # --- transport --------------------------------------------------------------------------------------------------
@@ -459,20 +378,14 @@ def transport(s: _Sample) -> None:
     M, x = s.manifold, s.points()
     u, v, w = s.tangents(x), s.tangents(x), s.tangents(x)
     y, carried = M.expmap_transp(x, u, v)
-    s.close(y, M.expmap(x, u), "expmap_transp differs from expmap", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(y, M.expmap(x, u), "expmap_transp differs from expmap", s.wide(x), s.radius)
     scale = s.condition(x, y) * s.radius
     s.close(carried, M.transp_follow_expmap(x, u, v), "the two transports along exp differ", scale.unsqueeze(-1))
-    s.close(
-        M.transp(x, y, v),
-        carried,
-        "transport along log and exp differ",
-        scale.unsqueeze(-1),
-        s.condition(x).unsqueeze(-1),
-    )
+    s.close(M.transp(x, y, v), carried, "transport along log and exp differ", scale.unsqueeze(-1), s.wide(x))
     other = M.transp_follow_expmap(x, u, w)
     s.close(M.inner(carried, other), M.inner(v, w), "transport changes ⟨v, w⟩", scale, s.condition(x) * s.radius)
     back = M.transp(y, x, carried)
-    s.close(back, v, "transport does not reverse", scale.unsqueeze(-1), s.condition(x, y).unsqueeze(-1))
+    s.close(back, v, "transport does not reverse", scale.unsqueeze(-1), s.wide(x, y))
     velocity = M.transp_follow_expmap(x, u, u)
     ahead = M.geodesic(y, velocity, 0.5)
     s.close(ahead, M.geodesic(x, u, 1.5), "transport does not carry the velocity", scale.unsqueeze(-1), 16.0)
@@ -493,50 +406,6 @@ def symmetry(s: _Sample) -> None:
         _demand(there >= 0, f"{name} is negative")
         s.close(there, back, f"{name} is not symmetric", 1.0 + there.abs(), s.condition(x, y))
         s.close(measure(x, x), 0.0, f"{name}(x, x) is not 0", 1e-3)
-
-
-@_property
-def dissimilarities(s: _Sample) -> None:
-    """D_γ, the broken geodesic and the smoothed form agree with their definitions (Eq. 8 and 9) through ⟨x, y⟩."""
-    M, beta = s.manifold, s.curved()
-    x, y = s.points(), s.points()
-    cosine = M.inner(x.double(), y.double()) / beta
-    inside, there = cosine.clamp(-1.0, 1.0).acos(), cosine.clamp_min(1.0).acosh()
-    length = torch.where(cosine > 1.0, there, inside) * s.radius
-    # acosh and acos lose half the digits near their ends, so pairs near the cone and the antipode are left out here.
-    clear = ((cosine.abs() - 1.0).abs() > 1e-2) & (s.condition(x, y) < 1e4)
-    _demand(clear.any(), "no pair to judge")
-    scale = (s.condition(x, y) * (1.0 + cosine.abs()) * s.radius * 16)[clear]
-    exists = (cosine > -1.0) & clear
-    s.close(M.dist(x, y)[exists], length[exists], "dist is not Eq. 8", s.condition(x, y)[exists] * s.radius * 16)
-    expected = torch.where(cosine >= 0.0, length, s.radius * (math.pi / 2 - cosine))
-    s.close(M.dissimilarity(x, y)[clear], expected[clear], "dissimilarity is not Eq. 9", scale)
-    beyond = s.radius * (math.pi + (-cosine).clamp_min(1.0).acosh())
-    broken = torch.where(cosine > -1.0, length, beyond)
-    s.close(M.broken_dissimilarity(x, y)[clear], broken[clear], "the broken geodesic has another length", scale)
-    for epsilon in (0.1, 1e-3):
-        smoothed = (expected**4 + epsilon**2) ** 0.25 - epsilon**0.5
-        result = M.smoothed_dissimilarity(x, y, epsilon)
-        s.close(result[clear], smoothed[clear], "the smoothed dissimilarity is not (σ² + ε²)^¼ - √ε", scale)
-    chord = (2.0 * beta - 2.0 * M.inner(x.double(), y.double())).abs().sqrt()
-    s.close(M.extrinsic_dist(x, y)[clear], chord[clear], "extrinsic_dist is not Eq. 4", scale, s.radius)
-    # The signed square is that of the metric's own sign: space-like pairs positive.
-    signed = torch.where(cosine > 1.0, length.square(), -length.square()) * s.signature_sign
-    s.close(M.sqdist(x, y)[exists], signed[exists], "sqdist is not ±dist²", s.condition(x, y)[exists], s.radius**2 * 64)
-
-
-@_property
-def antipode(s: _Sample) -> None:
-    """d_γ(x, -x) = π√|β| and D_γ(x, -x) = √|β|(π/2 + 1); no logarithm there."""
-    M, x = s.manifold, s.points()
-    s.curved()
-    if s.q == 0:
-        raise _Skip("-x is on the other sheet")
-    s.close(M.dist(x, -x), math.pi * s.radius, "dist to the antipode", s.radius)
-    s.close(
-        M.dissimilarity(x, -x), (math.pi / 2 + 1) * s.radius, "dissimilarity to the antipode", s.radius, s.condition(x)
-    )
-    _demand(~M.logmap(x, -x).exists, "log claims to exist at the antipode")
 
 
 @_property
@@ -562,78 +431,23 @@ def isometry_invariance(s: _Sample) -> None:
     s.close(moved, M.expmap(x, u) @ matrix.T, "exp does not commute with isometries", growth.unsqueeze(-1), s.radius)
     vector, exists = M.logmap(x, y)
     turned, still = M.logmap(turned_x, turned_y)
-    near_antipode = 1.0 if s.beta is None else 1.0 / (1.0 + M.inner(x, y) / s.beta).clamp_min(1e-6)
-    scale = growth * near_antipode * s.radius
+    room = s.room(x, y)
+    scale = growth / room.clamp_min(1e-6) * s.radius
     both = exists & still
     s.close(turned[both], (vector @ matrix.T)[both], "log does not commute with isometries", scale[both].unsqueeze(-1))
-    clear = True if s.beta is None else (1.0 + M.inner(x, y) / s.beta).abs() > 1e-3 * growth.sqrt()
-    _demand((exists == still) | ~torch.as_tensor(clear), "log exists before an isometry and not after, or the reverse")
-
-
-@_property
-def homothety(s: _Sample) -> None:
-    """Scaling a manifold to another β scales its lengths by √(β'/β)."""
-    M, beta = s.quadric("homothety"), 3.0 * s.curved()
-    x, y = s.points(), s.points()
-    other = (PseudoHyperboloid if beta < 0 else PseudoSphere)(M.p, M.q, beta).to(s.device)
-    a, b = M.homothety(x, beta), M.homothety(y, beta)
-    _demand(other.check_point(a).ok, "the homothety misses its target")
-    s.close(other.dissimilarity(a, b).square(), 3.0 * M.dissimilarity(x, y).square(), "lengths do not scale",
-            s.condition(x, y), s.radius**2 * 16 + M.dissimilarity(x, y).double().square())  # fmt: skip
-
-
-@_property
-def anti_isometry(s: _Sample) -> None:
-    """σ turns the sign of ⟨·,·⟩, carries the manifold onto one whose lengths are the same, and is undone by its own."""
-    M, beta = s.quadric("anti_isometry"), s.curved()
-    x, y = s.points(), s.points()
-    target = PseudoSphere(s.q + 1, s.p - 1, -beta) if beta < 0 else PseudoHyperboloid(s.p, s.q, -beta)
-    a, b = M.anti_isometry(x), M.anti_isometry(y)
-    _demand(target.check_point(a).ok, "σ misses its target")
-    s.close(target.inner(a, b), -M.inner(x, y), "σ does not turn the sign of ⟨·,·⟩", s.condition(x, y), s.radius**2)
-    s.close(
-        target.dissimilarity(a, b), M.dissimilarity(x, y), "σ changes lengths", 1.0 + M.dissimilarity(x, y), s.radius
-    )
-    square, turned = M.sqdist(x, y).nan_to_num(0.0), target.sqdist(a, b).nan_to_num(0.0)
-    s.close(turned, -square, "σ does not turn the sign of ±dist²", s.condition(x, y), s.radius**2 + square.abs())
-    s.close(target.anti_isometry(a), x, "σ is not undone by its own", x.abs().clamp_min(s.radius))
-
-
-@_property
-def inclusions(s: _Sample) -> None:
-    """H^p and the sphere Q^{0,q} lie in the manifold: their inclusions keep all lengths and the geodesics between."""
-    M, beta = s.quadric("include_hyperbolic"), s.curved()
-    parts: dict[str, Manifold] = {}
-    if s.p > 0:
-        parts["include_hyperbolic"] = PseudoHyperboloid(s.p, 0, beta) if beta < 0 else PseudoSphere(1, s.p - 1, beta)
-    if s.q > 0:
-        parts["include_sphere"] = PseudoHyperboloid(0, s.q, beta) if beta < 0 else PseudoSphere(s.q + 1, -1, beta)
-    for name, part in parts.items():
-        include = getattr(M, name)
-        a, b = (part.random(s.n, scale=0.7, generator=s.generator, dtype=s.dtype, device=s.device) for _ in range(2))
-        x, y = include(a), include(b)
-        ok, reason = M.check_point(x)
-        _demand(ok, f"{name} leaves the manifold: {reason}")
-        for measure in _DISTANCES:
-            # Squares, because d has an infinite slope on the cone.
-            own, included = (getattr(N, measure)(*pair).square() for N, pair in ((part, (a, b)), (M, (x, y))))
-            s.close(included, own, f"{name} changes {measure}", 1.0 + own, s.condition(a, b))
-        halfway = part.geodesic(a, part.logmap(a, b).vector, 0.5)
-        there = M.geodesic(x, M.logmap(x, y).vector, 0.5)
-        near_antipode = 1.0 / (1.0 + M.inner(x, y) / beta).clamp_min(1e-6)
-        scale = (s.condition(a, b) * near_antipode * s.radius).unsqueeze(-1)
-        s.close(there, include(halfway), f"{name} does not keep geodesics", scale)
+    unclear = room.abs() <= 1e-3 * growth.sqrt()
+    _demand((exists == still) | unclear, "log exists before an isometry and not after, or the reverse")
 
 
 # --- maps onto the manifold -------------------------------------------------------------------------------------
 
 
 @_property
-def phi_and_psi(s: _Sample) -> None:
-    """φ and projx leave points of the manifold alone and map onto it what their checks allow; ψ⁻¹ inverts ψ."""
+def phi_and_projx(s: _Sample) -> None:
+    """φ and projx leave points of the manifold alone and map onto it what their checks allow."""
     M, x = s.manifold, s.points()
-    s.close(M.phi(x), x, "φ(x) is not x", s.condition(x).unsqueeze(-1), s.radius)
-    s.close(M.projx(x), x, "projx(x) is not x", s.condition(x).unsqueeze(-1) ** 1.5, s.radius)
+    s.close(M.phi(x), x, "φ(x) is not x", s.wide(x), s.radius)
+    s.close(M.projx(x), x, "projx(x) is not x", s.wide(x) ** 1.5, s.radius)
     z = 3.0 * s.gradients(x)
     ok, reason = M.check_point(M.phi(z))
     _demand(ok, f"φ misses the manifold: {reason}")
@@ -643,15 +457,6 @@ def phi_and_psi(s: _Sample) -> None:
     _demand(M.check_projectable(z[mapped]).ok, "check_projectable refuses what projx maps")
     ok, reason = M.check_point(rescaled[mapped])
     _demand(ok, f"projx misses the manifold: {reason}")
-    if not hasattr(M, "psi"):
-        return
-    ours = cast("_Ours", M)
-    split = ours.psi(x)
-    if s.beta is not None:
-        unit = split[..., : s.q + 1] if s.beta < 0 else split[..., -(s.q + 1) :]
-        s.close(unit.square().sum(-1), 1.0, "the directions of ψ(x) are not on the unit sphere")
-    s.close(ours.psi_inverse(split), x, "ψ⁻¹ does not invert ψ", s.condition(x).unsqueeze(-1), s.radius)
-    s.close(ours.psi(ours.psi_inverse(split)), split, "ψ does not invert ψ⁻¹", s.condition(x).unsqueeze(-1))
 
 
 @_property
@@ -659,92 +464,10 @@ def retraction(s: _Sample) -> None:
     """retr(x, 0) = x and retr agrees with exp to first order."""
     M, x = s.manifold, s.points()
     u = s.tangents(x)
-    s.close(M.retr(x, 0.0 * u), x, "retr(x, 0) is not x", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(M.retr(x, 0.0 * u), x, "retr(x, 0) is not x", s.wide(x), s.radius)
     zero = torch.zeros((), dtype=s.dtype, device=s.device)
     derivative = torch.func.jvp(lambda t: M.retr(x, t * u), (zero,), (torch.ones_like(zero),))[1]
-    s.close(derivative, u, "the derivative of retr is not the identity", s.condition(x).unsqueeze(-1) ** 1.5, s.radius)
-
-
-# --- the shape of the geometry ----------------------------------------------------------------------------------
-
-
-@_property
-def definiteness(s: _Sample) -> None:
-    """⟨·,·⟩ is definite on tangent spaces for q = 0 or p = 0 only."""
-    M, x = s.manifold, s.points()
-    s.curved()
-    made = _causal_tangents(s, x)
-    for causal, sign in (("space-like", s.signature_sign), ("time-like", -s.signature_sign)):
-        if causal in made:
-            _demand(M.sqnorm(made[causal]).sign() == sign, f"⟨u, u⟩ of {causal} tangent vectors has the wrong sign")
-            _demand(M.causal_character(made[causal]) == sign, f"causal_character misses {causal} vectors")
-    if "null" in made:
-        _demand(M.causal_character(made["null"], tolerance=1e-4) == 0, "causal_character misses null vectors")
-    else:
-        u = M.random_tangent(x, generator=s.generator)
-        _demand(M.sqnorm(u).sign() == s.definite_sign, "⟨·,·⟩ is not definite for q = 0 or p = 0")
-
-
-@_property
-def normals(s: _Sample) -> None:
-    """z = proju + projn, 𝒩 is a unit normal, S(u) = -D_u 𝒩, and the Gauss equation makes of S the curvatures."""
-    M, beta, x = s.quadric("shape_operator"), s.curved(), s.points()
-    u, v, z = s.tangents(x), s.tangents(x), s.gradients(x)
-    normal, sign = M.unit_normal(x), math.copysign(1.0, beta)
-    s.close(M.proju(x, z) + M.projn(x, z), z, "z is not proju + projn", s.condition(x).unsqueeze(-1), 16.0)
-    s.close(
-        M.inner(M.projn(x, z), u), 0.0, "projn is not orthogonal to tangents", s.condition(x) ** 1.5 * s.radius, 16.0
-    )
-    s.close(M.inner(normal, u), 0.0, "the unit normal is not orthogonal to tangents", s.condition(x), s.radius)
-    s.close(M.sqnorm(normal), sign, "the unit normal has not ⟨𝒩, 𝒩⟩ = ±1", s.condition(x))
-    turning = torch.func.jvp(
-        lambda t: M.unit_normal(M.geodesic(x, u, t)), (0.0 * x[..., 0],), (0.0 * x[..., 0] + 1.0,)
-    )[1]
-    s.close(M.shape_operator(x, u), -turning, "S(u) is not -D_u 𝒩", s.condition(x).unsqueeze(-1), 16.0)
-    s.close(M.shape_operator(x, u), _number(M.mean_curvature) * u, "S is not umbilic of the mean curvature")
-    su, sv = M.shape_operator(x, u), M.shape_operator(x, v)
-    bent = M.inner(su, u) * M.inner(sv, v) - M.inner(su, v) * M.inner(sv, u)
-    area = M.sqnorm(u) * M.sqnorm(v) - M.inner(u, v).square()
-    s.close(sign * bent, _number(M.sectional_curvature) * area, "the Gauss equation fails", s.radius**2, 16.0)
-
-
-@_property
-def order_relations(s: _Sample) -> None:
-    """The extrinsic distance orders pairs like d_γ for q = 0 or p = 0, and does not otherwise."""
-    M = s.manifold
-    s.curved()
-    x, y = s.points(16 * s.n), s.points(16 * s.n)
-    length, chord = M.dist(x, y).double(), M.extrinsic_dist(x, y).double()
-    clear = length.isfinite() & (length > 0.05 * s.radius)
-    length, chord = length[clear], chord[clear]
-    if s.q == 0 or s.p == 0:
-        order = length.argsort()
-        slack = 4096 * torch.finfo(s.dtype).eps * (1.0 + chord[order][1:])
-        _demand(chord[order].diff() >= -slack, "the extrinsic distance breaks an order")
-    else:
-        # A time-like pair that is farther by d_γ but nearer by the chord than a space-like one.
-        spacelike = (M.sqdist(x, y)[clear] * s.signature_sign) > 0
-        farther = length[~spacelike][:, None] > length[spacelike][None, :]
-        nearer = chord[~spacelike][:, None] < chord[spacelike][None, :]
-        _demand((farther & nearer).any(), "the extrinsic distance keeps every order")
-
-
-@_property
-def zero_triangle(s: _Sample) -> None:
-    """For p >= 2, q >= 1 there are x, y, z with d(x, y) = d(x, z) = 0 and d(y, z) > 0 (Section 3)."""
-    s.curved()
-    if s.p < 2 or s.q < 1:
-        raise _Skip("needs p >= 2 and q >= 1")
-    x, y, z = torch.zeros(3, s.p + s.q + 1, dtype=s.dtype, device=s.device).unbind()
-    # Time coordinates first: (1, 0 | 0, 0), (1, 1 | 1, 0), (1, 1 | 0, 1), with the other coordinates 0.
-    x[0] = y[0] = z[0] = y[1] = z[1] = s.radius
-    y[s.q + 1] = z[s.q + 2] = s.radius
-    if s.signature_sign < 0:
-        x, y, z = x.flip(-1), y.flip(-1), z.flip(-1)
-    M = s.manifold
-    s.close(M.dist(x, y), 0.0, "d(x, y) is not 0", 1e-3)
-    s.close(M.dist(x, z), 0.0, "d(x, z) is not 0", 1e-3)
-    _demand(M.dist(y, z) > 0.5 * s.radius, "d(y, z) is 0")
+    s.close(derivative, u, "the derivative of retr is not the identity", s.wide(x) ** 1.5, s.radius)
 
 
 # --- gradients --------------------------------------------------------------------------------------------------
@@ -759,13 +482,7 @@ def descent(s: _Sample) -> None:
     size = rgrad.double().square().sum(-1)
     s.close(M.inner(rgrad, u), (gradient * u).sum(-1), "⟨Df, u⟩ is not df(u)", s.condition(x) ** 1.5, s.radius * 16)
     s.close(M.inner(rgrad, chi), size, "⟨Df, χ⟩ is not ‖Df‖²", size.clamp_min(1.0), s.condition(x) ** 2)
-    s.close(
-        chi,
-        M.precondition(x, rgrad),
-        "χ is not P_x Df",
-        size.clamp_min(1.0).unsqueeze(-1),
-        s.condition(x).unsqueeze(-1),
-    )
+    s.close(chi, M.precondition(x, rgrad), "χ is not P_x Df", size.clamp_min(1.0).unsqueeze(-1), s.wide(x))
     s.close(M.descent_direction(x, 0 * gradient), 0.0, "χ is not 0 for a vanishing gradient", 1e-6)
     step = 1e-3 * s.radius / chi.norm(dim=-1, keepdim=True)
     moved = (gradient * M.expmap(x, -step * chi)).sum(-1) - (gradient * x).sum(-1)
@@ -779,7 +496,7 @@ def surrogate(s: _Sample) -> None:
     M, x = s.manifold, s.points()
     gradient = s.gradients(x)
     rgrad, found = M.egrad2rgrad(x, gradient), M.surrogate_direction(x, gradient)
-    size, condition = gradient.double().norm(dim=-1, keepdim=True), s.condition(x).unsqueeze(-1)
+    size, condition = gradient.double().norm(dim=-1, keepdim=True), s.wide(x)
     values, vectors = torch.linalg.eigh(M.preconditioner(x).double().cpu())
     absolute = (vectors * values.abs().unsqueeze(-2)) @ vectors.mT
     s.close(found, (absolute @ gradient.double().cpu().unsqueeze(-1)).squeeze(-1), "it is not |P_x|∇f", size, condition)
@@ -799,27 +516,16 @@ def surrogate(s: _Sample) -> None:
 
 @_property
 def finite_gradients(s: _Sample) -> None:
-    """Gradients are never NaN or infinite; 0 by convention at x = y, on the cone and, for d_γ, at the antipode."""
-    M, x = s.manifold, s.points()
-    pairs = {"x = y": x.clone()}
-    if s.beta is not None:
-        pairs["far"] = s.points(scale=3.0)
-        if s.p > 0:
-            pairs["10√|β| away"] = M.geodesic(x, _causal_tangents(s, x)["space-like"], 10.0)
-        if s.q > 0:
-            pairs["the antipode"] = -x
-    if s.p > 0 and s.q > 0 and s.beta is not None:
-        pairs["the cone"] = x + _causal_tangents(s, x)["null"]
+    """Gradients are never NaN or infinite; 0 by convention at x = y and, for d_γ, at the antipode."""
+    x = s.points()
     names = (*_DISTANCES, "sqdist", "expmap", "logmap", "norm", "transp_follow_expmap")
-    for place, y in pairs.items():
+    for place, y in s.places(x).items():
         for name in names:
             for gradient in _gradients(s, name, x, y):
                 _demand(gradient.isfinite(), f"the gradient of {name} at {place} is not finite")
                 exact = place == "x = y" or (place == "the antipode" and name == "dist")
                 if exact and name in ("dist", "dissimilarity", "broken_dissimilarity", "extrinsic_dist"):
                     _demand(gradient == 0, f"the gradient of {name} at {place} is not 0")
-    if s.p > 0 and s.q > 0 and s.beta is not None:
-        _zero_on_cone(s)
 
 
 def _gradients(s: _Sample, name: str, x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
@@ -844,19 +550,6 @@ def _short(s: _Sample, u: Tensor) -> Tensor:
     return u * (8.0 * s.radius / length.clamp_min(8.0 * s.radius))
 
 
-def _zero_on_cone(s: _Sample) -> None:
-    """On the cone exactly (coordinates that make ⟨x-y, x-y⟩ = 0 without rounding) the slope is 0 by convention."""
-    x = torch.zeros(s.p + s.q + 1, dtype=s.dtype, device=s.device)
-    x[0] = s.radius
-    y = x.clone()
-    y[1] = y[-1] = s.radius
-    if s.signature_sign < 0:
-        x, y = x.flip(-1), y.flip(-1)
-    for name in _DISTANCES:
-        for gradient in _gradients(s, name, x, y):
-            _demand(gradient == 0, f"the gradient of {name} exactly on the cone is not 0")
-
-
 @_property
 def gradcheck(s: _Sample) -> None:
     """Autograd agrees with finite differences in float64, away from the cone and the antipode."""
@@ -864,11 +557,7 @@ def gradcheck(s: _Sample) -> None:
         raise _Skip("needs float64")
     M = s.manifold
     x, y = s.points(), s.points()
-    if s.beta is not None:
-        cosine = M.inner(x, y) / s.beta
-        clear = ((cosine.abs() - 1).abs() > 0.05) & (cosine > -0.9)
-    else:
-        clear = M.sqdist(x, y).abs() > 0.05 * s.radius**2
+    clear = (M.sqdist(x, y).abs() > 0.1 * s.radius**2) & (s.room(x, y) > 0.1)
     x, y = x[clear], y[clear]
     x, y = x[:4].requires_grad_(), y[:4].requires_grad_()
     u = s.tangents(x.detach()).requires_grad_()
@@ -918,20 +607,14 @@ def broadcasting(s: _Sample) -> None:
         whole = function(x[:, None], y[None])
         blocks = M.cdist(x, y, dissimilarity=named, block_rows=4)
         _demand(whole.isnan() == blocks.isnan(), f"cdist exists where {name} does not, or the other way round")
-        s.close(
-            blocks.nan_to_num(0.0), whole.nan_to_num(0.0), f"cdist differs from {name}", 1.0 + whole.nan_to_num(0.0)
-        )
+        whole = whole.nan_to_num(0.0)
+        s.close(blocks.nan_to_num(0.0), whole, f"cdist differs from {name}", 1.0 + whole)
         single = torch.stack([torch.stack([function(a, b) for b in y]) for a in x])
-        s.close(
-            single.nan_to_num(0.0),
-            whole.nan_to_num(0.0),
-            f"{name} of single points differs",
-            1.0 + whole.nan_to_num(0.0),
-        )
+        s.close(single.nan_to_num(0.0), whole, f"{name} of single points differs", 1.0 + whole)
         _demand(single.dtype == s.dtype, f"{name} of single points has dtype {single.dtype}")
     u = s.tangents(x)
     mapped = torch.func.vmap(M.expmap)(x, u)
-    s.close(mapped, M.expmap(x, u), "vmap of expmap differs", s.condition(x).unsqueeze(-1), s.radius)
+    s.close(mapped, M.expmap(x, u), "vmap of expmap differs", s.wide(x), s.radius)
     logs, exists = torch.func.vmap(M.logmap)(x[:5], y)
     expected = M.logmap(x[:5], y)
     _demand(exists == expected.exists, "vmap of logmap differs")

@@ -140,14 +140,3 @@ def test_ctrl_c_while_it_is_written_keeps_the_rest(call, monkeypatch):
         == "interrupted in writing the report: the best points so far are in club; embed --resume club goes on\n"
     )
     assert "recall_at_1" in json.loads(Path("club/run.json").read_text())["measures"]
-
-
-def test_without_plotly_there_is_a_note_and_no_page(call, monkeypatch):
-    import sys
-
-    monkeypatch.setitem(sys.modules, "plotly.offline", None)
-    result = call("embed karate -o club --iterations 5")
-    assert result.exit_code == 0
-    assert result.stderr.startswith("note: there is no report: ")
-    assert "pip install plotly" in result.stderr
-    assert not Path("club/report.html").exists()

@@ -15,7 +15,7 @@ from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.geometry.words import DISSIMILARITIES
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.loop import run
-from ultrahyperbolic.objective import RankedPairs, RankingLoss
+from ultrahyperbolic.objective import ExactLoss, RankedPairs
 
 KARATE = RankedPairs.of(datasets.karate())
 
@@ -99,7 +99,7 @@ def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generato
         M = PseudoHyperboloid(p, q, beta)
         x = M.random(25, scale=0.7, generator=generator).requires_grad_()
         distance = M.pair_function(measure, 0.1 if measure == "smoothed" else None)
-        loss = RankingLoss(pairs, distance, tau)(x)
+        loss = ExactLoss(pairs, distance, tau)(x)
         expected = M.egrad2rgrad(x.detach(), torch.autograd.grad(loss, x)[0])
         engine = NumbaEngine(pairs, [spec(M, dissimilarity=measure, tau=tau, epsilon=0.1)])
         found = engine.evaluate(BatchState.start([x.detach().numpy()]))
@@ -107,7 +107,7 @@ def test_compiled_loss_and_gradient_equal_autograd(graph, tau, measure, generato
         # The two differ by a normal component, which the projection removes.
         got = M.egrad2rgrad(x.detach(), torch.from_numpy(found.gradient[0]))
         assert (got - expected).abs().max() <= 1e-7 * max(expected.abs().max().item(), 1e-6 / tau), (p, q)
-        edges, nonedges = RankingLoss(pairs, distance, tau).distances(x.detach())
+        edges, nonedges = ExactLoss(pairs, distance, tau).distances(x.detach())
         assert found.longest[0] == pytest.approx(edges.max().item(), rel=1e-9)
         if len(nonedges):
             assert found.shortest[0] == pytest.approx(nonedges.min().item(), rel=1e-7, abs=1e-12)
@@ -118,7 +118,7 @@ def test_the_distance_of_hyperbolic_and_spherical_space(manifold, generator):
     x = manifold.random(34, generator=generator)
     state = BatchState.start([x.numpy()])
     found = NumbaEngine(KARATE, [spec(manifold, "distance")]).evaluate(state)
-    expected = RankingLoss(KARATE, manifold.dist, 0.05)(x)
+    expected = ExactLoss(KARATE, manifold.dist, 0.05)(x)
     assert found.loss[0] == pytest.approx(expected.item(), rel=1e-10)
     i, j = KARATE.edges.T
     assert found.longest[0] == pytest.approx(manifold.dist(x[i], x[j]).max().item(), rel=1e-10)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ultrahyperbolic.evaluation import rank_intervals, ranks_of, reservations, shows_hierarchy
-from ultrahyperbolic.evaluation.verdict import HIERARCHY_FROM, TIE_ORDER_FROM
+from ultrahyperbolic.verdict import HIERARCHY_FROM, TIE_ORDER_FROM
 
 
 def test_twenty_seeds_give_the_lowest_and_the_highest_rank():

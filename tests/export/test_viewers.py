@@ -220,7 +220,7 @@ def test_what_is_there_is_kept(tmp_path, club):
 def test_what_is_refused(tmp_path, club):
     alone = Embedding(club.ids, club.points, club.manifold)
     for form in ("graphml", "gexf"):
-        with pytest.raises(ValueError, match="the graph is not at hand"):
+        with pytest.raises(ValueError, match="needs the graph: pass graph="):
             alone.export(tmp_path / "g", form)
     with pytest.raises(ValueError, match="format must be one of atlas, projector, graphml, gexf"):
         club.export(tmp_path / "g", "csv")

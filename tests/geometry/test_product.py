@@ -32,7 +32,7 @@ def product(request):
 def test_the_battery_passes(product, dtype):
     report = check_manifold(product, dtype=dtype)
     assert {"membership", "tangency", "geodesic_equation", "exp_log", "transport", "descent", "surrogate", "retraction",
-            "broadcasting", "finite_gradients", "symmetry", "phi_and_psi"} <= set(report.passed)  # fmt: skip
+            "broadcasting", "finite_gradients", "symmetry", "phi_and_projx"} <= set(report.passed)  # fmt: skip
 
 
 def test_it_is_its_factors_side_by_side(generator):

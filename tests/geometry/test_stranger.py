@@ -76,11 +76,11 @@ def stranger(request: pytest.FixtureRequest) -> LinesTimesSphere:
 def test_the_battery_passes(stranger, dtype):
     report = check_manifold(stranger, dtype=dtype)
     general = {"membership", "tangency", "geodesic_equation", "exp_log", "transport", "symmetry", "retraction",
-               "descent", "surrogate", "finite_gradients", "phi_and_psi", "broadcasting", "arguments_untouched",
+               "descent", "surrogate", "finite_gradients", "phi_and_projx", "broadcasting", "arguments_untouched",
                *(["gradcheck"] if dtype == torch.float64 else [])}  # fmt: skip
     assert general <= set(report.passed)
     assert ("isometry_invariance" in report.passed) == (stranger.lines == 0)
-    assert report.skipped["image_of_exp"] == "the manifold has no attribute beta: it is no quadric ⟨x, x⟩ = β"
+    assert set(report.skipped) <= {"isometry_invariance", "gradcheck"}
 
 
 def test_faults_of_a_stranger_are_found(stranger):

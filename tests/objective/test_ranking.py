@@ -10,7 +10,7 @@ import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.objective import RankedPairs, RankingLoss
+from ultrahyperbolic.objective import ExactLoss, RankedPairs
 
 
 def literal_loss(graph, points, dissimilarity, tau):
@@ -57,7 +57,7 @@ def value_and_gradient(function, points):
 def test_smoothed_loss_equals_the_literal_one(graph, tau, manifold, generator):
     points = manifold.random(graph.n_nodes, scale=0.5, generator=generator)
     measure = manifold.smoothed_dissimilarity
-    value, gradient = value_and_gradient(RankingLoss(graph, measure, tau), points)
+    value, gradient = value_and_gradient(ExactLoss(graph, measure, tau), points)
     expected, slope = value_and_gradient(lambda x: literal_loss(graph, x, measure, tau), points)
     torch.testing.assert_close(value, expected, rtol=1e-10, atol=1e-10)
     assert (gradient - slope).abs().max() <= 1e-10 * slope.abs().max()
@@ -71,7 +71,7 @@ def test_d_gamma_and_flat_losses_equal_the_literal_one(graph, generator):
         (M.broken_dissimilarity, M.random(graph.n_nodes, scale=0.5, generator=generator)),
         (E.dissimilarity, E.random(graph.n_nodes, generator=generator)),
     ):
-        value, gradient = value_and_gradient(RankingLoss(graph, measure, 0.05), points)
+        value, gradient = value_and_gradient(ExactLoss(graph, measure, 0.05), points)
         expected, slope = value_and_gradient(lambda x, f=measure: literal_loss(graph, x, f, 0.05), points)
         torch.testing.assert_close(value, expected, rtol=1e-9, atol=1e-9)
         assert (gradient - slope).abs().max() <= 1e-8 * slope.abs().max()
@@ -82,7 +82,7 @@ def test_a_hundred_thousand_distinct_weights_take_no_loop_over_classes(generator
     assert len(graph.capacities) == 100_000
     M = PseudoHyperboloid(2, 2, -4.0)
     points = M.random_near_pole(460, generator=generator)
-    loss = RankingLoss(graph, M.smoothed_dissimilarity, 0.1)
+    loss = ExactLoss(graph, M.smoothed_dissimilarity, 0.1)
     value, gradient = value_and_gradient(loss, points)
     # The same with a cumulative sum in extended precision.
     edges, nonedges = (d.numpy().astype(np.longdouble) for d in loss.distances(points))
@@ -96,7 +96,7 @@ def test_tiny_temperatures_do_not_overflow(generator):
     M = PseudoHyperboloid(3, 1)
     graph = GRAPHS["ties in capacity"]
     value, gradient = value_and_gradient(
-        RankingLoss(graph, M.dissimilarity, 1e-5), M.random(graph.n_nodes, generator=generator)
+        ExactLoss(graph, M.dissimilarity, 1e-5), M.random(graph.n_nodes, generator=generator)
     )
     assert value.isfinite()
     assert gradient.isfinite().all()
@@ -116,11 +116,11 @@ def test_ranked_pairs():
 def test_errors():
     graph = GRAPHS["one class"]
     with pytest.raises(ValueError, match="temperature must be a finite positive number, got 0"):
-        RankingLoss(graph, Euclidean(2).dissimilarity, 0.0)
+        ExactLoss(graph, Euclidean(2).dissimilarity, 0.0)
     with pytest.raises(ValueError, match="scope must be one of graph, node, got 'ends'"):
-        RankingLoss(graph, Euclidean(2).dissimilarity, 1.0, scope="ends")
+        ExactLoss(graph, Euclidean(2).dissimilarity, 1.0, scope="ends")
     with pytest.raises(ValueError, match=r"points must be \[9, d\], got shape \(8, 2\)"):
-        RankingLoss(graph, Euclidean(2).dissimilarity, 1.0)(torch.zeros(8, 2))
+        ExactLoss(graph, Euclidean(2).dissimilarity, 1.0)(torch.zeros(8, 2))
     huge = Graph.from_arrays([0], [1], ids=20_000)
     with pytest.raises(MemoryError, match="20000 nodes have too many pairs to list"):
         _ = RankedPairs.of(huge).nonedges

@@ -133,13 +133,6 @@ def test_timing_goes_without_the_co_authors_where_they_are_not_found(monkeypatch
     assert "The co-authors of NIPS are not timed: nips: cannot download it." in capsys.readouterr().out
 
 
-def test_timing_goes_without_numba(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(timing, "find_spec", lambda name: None)
-    monkeypatch.setattr(timing, "_coauthors", lambda figures: [])
-    assert timing.timing(output=tmp_path) == {}
-    assert "The karate club is not timed: its compiled loop needs numba." in capsys.readouterr().out
-
-
 def test_the_cone_rule_is_the_scripts():
     M = PseudoHyperboloid(2, 1, -4.0)
     x = M.origin()

@@ -11,9 +11,9 @@ import torch
 from ultrahyperbolic import Graph, PseudoHyperboloid
 from ultrahyperbolic.engines.base import BatchState, Machine, RunSpec, Schedule
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.objective import RankedPairs, RankingLoss
+from ultrahyperbolic.objective import ExactLoss, RankedPairs
 from ultrahyperbolic.paper import sampled
-from ultrahyperbolic.paper.sampled import SampledEngine, sampled_loss
+from ultrahyperbolic.paper.sampled import ResampledEngine, sampled_loss
 from ultrahyperbolic.training.config import TrainingConfig
 
 EDGES = [("a", "b", 3), ("b", "c", 1), ("c", "d", 2), ("d", "e", 2), ("e", "a", 5), ("f", "a", 1), ("g", "c", 1)]
@@ -29,7 +29,7 @@ def problem(request, graph, generator):
     """A manifold, points, and a loss that measures them."""
     manifold = PseudoHyperboloid(2, 1, request.param)
     points = manifold.random_near_pole(graph.n_nodes, epsilon=0.5, generator=generator).requires_grad_()
-    return RankingLoss(graph, manifold.dissimilarity, 0.3), points
+    return ExactLoss(graph, manifold.dissimilarity, 0.3), points
 
 
 def test_it_is_the_definition(problem):
@@ -73,7 +73,7 @@ def test_chunks_bound_the_memory_only(problem, monkeypatch):
 def engine(graph, seed, iterations=30):
     schedule = Schedule.constant(iterations, temperature=0.3, step=1e-2, max_step=0.1)
     spec = RunSpec(PseudoHyperboloid(2, 1, -0.25), schedule)
-    return SampledEngine(RankedPairs.of(graph), [spec], samples=50, seeds=[seed])
+    return ResampledEngine(RankedPairs.of(graph), [spec], samples=50, seeds=[seed])
 
 
 def test_it_trains_and_draws_anew(graph, generator):

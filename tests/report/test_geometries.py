@@ -57,7 +57,7 @@ def test_the_record_of_an_earlier_version():
     record = {"rows": [row], "winner": "Q^{3,1}", "within_noise": True, "within_noise_of": ["Q^{2,2}"]}
     markup = selection(record)
     assert heads_of(markup)[:3] == ["geometry", "violated orders", "held-out errors"]
-    assert "With one seed it cannot be told from Q 2,2 ." in text_of(markup)
+    assert "With one seed it cannot be distinguished from Q 2,2 ." in text_of(markup)
     assert "score" not in text_of(markup)
 
 

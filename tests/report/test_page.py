@@ -378,7 +378,7 @@ def test_the_table_of_select(club):
     assert "Within two standard errors of it across the seeds: Q 2,2 ." in text
     alone = {**SELECTION, "rows": [{**SELECTION["rows"][0], "seeds": 1}]}
     found = Embedding(club.ids, club.points, club.manifold, club.run | {"select": alone}, club.graph)
-    assert "With one seed it cannot be told from Q 2,2 ." in read(found).sections["select"]
+    assert "With one seed it cannot be distinguished from Q 2,2 ." in read(found).sections["select"]
 
 
 @pytest.mark.parametrize("selection", [{}, {"rows": None}, {"rows": []}, "no", None])

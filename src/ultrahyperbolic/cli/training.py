@@ -253,12 +253,9 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked)
             asked.code = code
             return complete, "measuring"
         complete.save_record(task.folder)
-        try:
-            if keeping.with_report and (code := cut_short(report)):
-                asked.code = code
-                return complete, "writing the report"
-        except ImportError as error:
-            note(f"there is no report: {error}")
+        if keeping.with_report and (code := cut_short(report)):
+            asked.code = code
+            return complete, "writing the report"
         # Last of all: a process that is killed before has something left to do.
         if not complete.record.unfinished:
             (task.folder / CHECKPOINT).unlink(missing_ok=True)

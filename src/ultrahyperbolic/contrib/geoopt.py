@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Unpack
 
-import torch
 from torch import Tensor
 
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
+from ..geometry.primitives import Seed, Size, Spot
 
 try:
     import geoopt
@@ -115,28 +116,15 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def random(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        scale: float = 1.0,
-        generator: torch.Generator | int | None = None,
-    ) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the coordinates."""
-        points = self.manifold.random(*size, scale=scale, generator=generator, dtype=dtype, device=device)
+        points = self.manifold.random(*size, scale=scale, generator=generator, **at)
         tensor: Tensor = geoopt.ManifoldTensor(points, manifold=self)
         return tensor
 
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        seed: int | None = None,
-    ) -> Tensor:
-        """The pole, repeated to [*size, d]; there is nothing for a seed to choose."""
-        tensor: Tensor = geoopt.ManifoldTensor(self.manifold.origin(*size, dtype=dtype, device=device), manifold=self)
+    def origin(self, *size: Size, seed: int | None = None, **at: Unpack[Spot]) -> Tensor:
+        """The pole, repeated to [*size, d]; ``seed`` is not used."""
+        tensor: Tensor = geoopt.ManifoldTensor(self.manifold.origin(*size, **at), manifold=self)
         return tensor
 
     def _check_shape(self, shape: Sequence[int], name: str) -> tuple[bool, str | None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..graph import Graph, GraphError
-from . import coauthors, networkx_graphs, nouns
+from . import coauthors, nouns
 from .coauthors import nips
 from .networkx_graphs import davis, lesmis
 from .nouns import wordnet
@@ -15,15 +15,13 @@ __all__ = ["available", "davis", "karate", "karate_matrix", "lesmis", "load", "n
 
 _KNOWN: dict[str, tuple[str, Callable[[], Graph]]] = {
     "karate": ("Zachary's karate club: 34 members, 78 friendships, weighted", karate),
-    "lesmis": ("Les Misérables: 77 characters, 254 ties, weighted (needs networkx)", lesmis),
-    "davis": ("Davis's Southern women: 18 women at 14 events, 89 ties (needs networkx)", davis),
+    "lesmis": ("Les Misérables: 77 characters, 254 ties, weighted", lesmis),
+    "davis": ("Davis's Southern women: 18 women at 14 events, 89 ties", davis),
     "wordnet-mammals": ("WordNet's mammals: 1,182 synsets, 6,542 hypernym pairs (needs WordNet's data.noun)", wordnet),
     "nips": ("NIPS 1988-2003: 2,715 co-authors, 4,733 ties, weighted (downloaded once)", nips),
 }
-# Those that need a file or a library, and whether it is there.
+# Those that need a file, and whether it is there.
 _NEEDS: dict[str, Callable[[], bool]] = {
-    "lesmis": networkx_graphs.available,
-    "davis": networkx_graphs.available,
     "wordnet-mammals": nouns.available,
     "nips": coauthors.available,
 }
@@ -49,7 +47,7 @@ def load(name: str) -> Graph:
 
 
 def available(name: str) -> bool:
-    """Whether `load` can load a graph without a download or an installation.
+    """Whether `load` can load a graph without a download.
 
     >>> available("karate")
     True

@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
-
 from ..graph import Graph
-from ..graph.errors import need
-
-
-def available() -> bool:
-    """Whether networkx is installed."""
-    return find_spec("networkx") is not None
 
 
 def lesmis() -> Graph:
     """Les Misérables: 77 characters, 254 ties, the weight being the chapters in which both appear (Knuth 1993)."""
-    networkx = need("networkx", "datasets.lesmis")
+    import networkx
+
     return Graph.from_networkx(networkx.les_miserables_graph(), name="lesmis")
 
 
@@ -24,7 +17,8 @@ def davis() -> Graph:
 
     The column ``kind`` of its nodes says which is which.
     """
-    networkx = need("networkx", "datasets.davis")
+    import networkx
+
     original = networkx.davis_southern_women_graph()
     graph = Graph.from_networkx(original, name="davis")
     kinds = ["event" if original.nodes[node]["bipartite"] else "woman" for node in graph.ids]

@@ -66,10 +66,8 @@ def to_pandas(embedding: _Whole) -> pandas.DataFrame:
 
 def to_networkx(embedding: _Whole) -> networkx.Graph:
     """The graph, or its nodes alone, with what is known of each node."""
-    try:
-        import networkx as nx
-    except ImportError:
-        raise ImportError("to_networkx needs networkx: pip install 'ultrahyperbolic[networkx]'") from None
+    import networkx as nx
+
     result = nx.Graph() if embedding.graph is None else embedding.graph.to_networkx()
     own: dict[str, list[object]] = {
         "point": embedding.points.tolist(),

@@ -12,7 +12,7 @@ import torch
 
 from ..arrays import Floats
 from ..geometry import Euclidean
-from ..objective import PairFunction, RankedPairs, RankingLoss
+from ..objective import ExactLoss, PairFunction, RankedPairs
 from ..optim import DescentSettings, DescentState, descent_step
 from .base import (
     CELL,
@@ -53,7 +53,7 @@ class ReferenceEngine(OnHost):
     """Of torch's on the CPU; the last digits of a training depend on it."""
 
     def __post_init__(self) -> None:
-        self._losses = [RankingLoss(self.pairs, _no_measure, 1.0, scope=spec.scope) for spec in self.specs]
+        self._losses = [ExactLoss(self.pairs, _no_measure, 1.0, scope=spec.scope) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""

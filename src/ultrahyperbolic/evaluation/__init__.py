@@ -1,5 +1,6 @@
 """The measures: the hierarchy, the neighbours, the orders and the links that an embedding gets right."""
 
+from ..verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
 from .baselines import baselines, closeness, pagerank
 from .closure import TriadicClosure, triadic_closure
 from .clusters import clusters
@@ -18,7 +19,6 @@ from .retrieval import (
 )
 from .sampled import SAMPLED_NODES, FromSamples, from_samples
 from .summary import OverPairs, evaluate, over_nodes, over_pairs
-from .verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
 
 __all__ = [
     "SAMPLED_NODES",

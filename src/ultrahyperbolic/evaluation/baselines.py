@@ -1,4 +1,4 @@
-"""What no embedding is needed for: the cheap centralities that a hierarchy should be compared with."""
+"""Cheap centralities, computed from the graph alone, to compare a hierarchy with."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def baselines(graph: Graph) -> dict[str, Floats]:
 
 
 def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -> Floats:
-    """PageRank on the weights, each edge both ways: float64 [n], of sum 1.
+    """PageRank with weights, every edge in both directions: float64 [n] that sums to 1.
 
     A walker follows an edge with a chance in proportion to its weight, and with chance 1 - damping, or at a node
     without edges, goes anywhere. Iterated until the L1 norm of a change is below ``tolerance``, or below what rounding
@@ -47,34 +47,33 @@ def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -
 
 
 def closeness(graph: Graph) -> Floats:
-    """Closeness centrality on hops, weights aside: float64 [n].
+    """Closeness centrality by hops, ignoring weights: float64 [n].
 
     (r - 1)/(n - 1) · (r - 1)/Σ_j hops(i, j), over the r nodes of the component of i, which is Wasserman and Faust's
     form for graphs of several components; 0 for a node without edges.
     """
-    n, joined = graph.n_nodes, np.flatnonzero(graph.degree)
-    _ = graph.neighbor_lists  # made once, before threads ask for it
-    hops, reached = np.zeros(n), np.zeros(n)
-    with ThreadPoolExecutor(usable_threads()) as pool:
-        sources = [joined[start : start + WORD] for start in range(0, len(joined), WORD)]
-        for some_hops, some_reached in pool.map(partial(_sums, graph), sources):
-            hops += some_hops
-            reached += some_reached
-    near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
-    return near * reached / max(n - 1, 1)
+    return _closeness(graph, np.flatnonzero(graph.degree))
 
 
 def sampled_closeness(graph: Graph, *, sources: int = 256, seed: int = 0) -> Floats:
     """Closeness estimated from the hops to some nodes, drawn among those with an edge: float64 [n]."""
-    n, joined = graph.n_nodes, np.flatnonzero(graph.degree)
-    drawn = np.sort(np.random.default_rng(seed).choice(joined, min(sources, len(joined)), replace=False))
+    joined = np.flatnonzero(graph.degree)
+    drawn = np.random.default_rng(seed).choice(joined, min(sources, len(joined)), replace=False)
+    return _closeness(graph, np.sort(drawn)) * (len(joined) / max(len(drawn), 1))
+
+
+def _closeness(graph: Graph, sources: Ints) -> Floats:
+    """r/(n - 1) · r/Σ_j hops(i, j) [n], over the r sources that are reached from i."""
+    n = graph.n_nodes
+    _ = graph.neighbor_lists  # made once, before threads ask for it
     hops, reached = np.zeros(n), np.zeros(n)
-    for start in range(0, len(drawn), WORD):
-        some_hops, some_reached = _sums(graph, drawn[start : start + WORD])
-        hops += some_hops
-        reached += some_reached
+    with ThreadPoolExecutor(usable_threads()) as pool:
+        words = [sources[start : start + WORD] for start in range(0, len(sources), WORD)]
+        for some_hops, some_reached in pool.map(partial(_sums, graph), words):
+            hops += some_hops
+            reached += some_reached
     near = np.divide(reached, hops, out=np.zeros(n), where=hops > 0)
-    return near * reached * (len(joined) / max(len(drawn), 1)) / max(n - 1, 1)
+    return near * reached / max(n - 1, 1)
 
 
 def _sums(graph: Graph, sources: Ints) -> tuple[Ints, Ints]:

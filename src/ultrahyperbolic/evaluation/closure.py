@@ -41,7 +41,7 @@ def triadic_closure(graph: Graph) -> TriadicClosure:
 
 
 def sampled_closure(graph: Graph, *, wedges: int = 1_000_000, seed: int = 0) -> dict[str, float]:
-    """The same estimated from wedges that are drawn, in linear time, with the standard error ``transitivity_error``."""
+    """An estimate from ``wedges`` random wedges, in linear time, with its standard error ``transitivity_error``."""
     counts = graph.degree * (graph.degree - 1) // 2
     total = int(counts.sum())
     if not total:
@@ -58,7 +58,7 @@ def sampled_closure(graph: Graph, *, wedges: int = 1_000_000, seed: int = 0) -> 
 
 
 def _triangles(graph: Graph) -> int:
-    """Each triangle is met once, at its two nodes of the smallest degrees.
+    """The number of triangles; each is found once, at its two nodes of the smallest degrees.
 
     Edges lead from the smaller degree to the larger, of equal ones to the later node, so that no node has more than
     √2m of them: for each edge u → v, the v → w with u → w are counted.

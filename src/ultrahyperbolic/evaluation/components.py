@@ -41,8 +41,8 @@ def components(graph: Graph) -> Ints:
 def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats | None:
     """δ [n] on a graph of several components; None where it has one, and δ is the sum over all nodes.
 
-    How far unrelated components lie from each other says nothing of their nodes. So a node of another component counts
-    as far as the farthest pair of nodes within any component: the same for all. Popularity is left out of it.
+    The distance between unrelated components has no meaning. So a node of another component counts as the largest
+    distance within any component, the same for all. Popularity is not used.
     """
     options.pop("popularity", None)
     component = components(graph)
@@ -72,15 +72,18 @@ def _farthest(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]
     On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
     gives: of each point only the longest on both sides is measured.
     """
-    signs = manifold.sqnorm(torch.eye(points.shape[1], dtype=points.dtype, device=points.device))
-    squares = manifold.sqnorm(points)
     rows, found = max(1, _AT_ONCE // len(points)), []
     for start in range(0, len(points), rows):
-        block = slice(start, start + rows)
-        chords = squares[block, None] + squares[start:] - 2.0 * (points[block] * signs) @ points[start:].T
+        chords = chord_table(points[start : start + rows], points[start:], manifold)
         first = torch.arange(start, start + len(chords), device=points.device)
         found += [torch.stack((first, start + ends), dim=1) for ends in (chords.argmin(1), chords.argmax(1))]
     return float(pair_distances(points, manifold, torch.cat(found), **options).max())
+
+
+def chord_table(x: Tensor, y: Tensor, manifold: Manifold) -> Tensor:
+    """⟨x - y, x - y⟩ [r, c] of points x [r, d] and y [c, d], by a product of matrices."""
+    signs = manifold.sqnorm(torch.eye(x.shape[1], dtype=x.dtype, device=x.device))
+    return manifold.sqnorm(x)[:, None] + manifold.sqnorm(y) - 2.0 * (x * signs) @ y.T
 
 
 def _pairs_within(component: Ints) -> Iterator[Ints]:

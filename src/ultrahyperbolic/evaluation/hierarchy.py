@@ -1,4 +1,4 @@
-"""How well the order of the points, read from their distances, is the order of the nodes."""
+"""How well the ranking of the points by their distances agrees with the strengths of the nodes."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **opti
     """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
 
     With a ``graph`` of several components, each node of another component counts as far as the farthest pair of nodes
-    within any component. Without one, every distance is taken as it is.
+    within any component. Without one, every distance counts.
 
     ``options`` are those of `ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is
     trained with: D_γ on curved manifolds, the squared distance on flat ones.
@@ -106,7 +106,7 @@ def strength_spearman(
     delta
         [n] δ, or any other score that is small for central nodes, such as `norm_proxy`.
     top
-        Only the so many strongest nodes; where strengths are equal, those that come first.
+        Only the ``top`` strongest nodes; where strengths are equal, those that come first.
     at_least
         Only nodes with s_i at least this.
 
@@ -141,7 +141,7 @@ def _spearman(a: Floats, b: Floats) -> float:
 
 
 def _centred_ranks(values: Floats) -> Floats:
-    """Ranks less their mean; equal values have the mean of the ranks they take up."""
+    """Ranks minus their mean; equal values share the mean of their ranks."""
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - 0.5 * (counts - 1))[which]
     return ranks - 0.5 * (len(values) + 1)

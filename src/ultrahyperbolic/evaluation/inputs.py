@@ -13,7 +13,7 @@ from ..graph import Graph
 
 
 def check_points(graph: Graph, points: Tensor) -> None:
-    """Raise unless points are [n, d], one row a node and every row finite."""
+    """Raise unless points are [n, d], one row per node, and every row is finite."""
     if points.dim() != 2 or len(points) != graph.n_nodes:
         raise ValueError(
             f"points must be [n, d] with a row for each of the {graph.n_nodes} nodes, got shape {tuple(points.shape)}"
@@ -29,7 +29,7 @@ def as_scores(name: str, scores: ArrayLike | Tensor, n_nodes: int | None = None)
         scores = scores.detach().cpu().numpy()
     array = np.asarray(scores, dtype=np.float64)
     if array.ndim != 1 or n_nodes not in (None, len(array)):
-        wanted = "[n]" if n_nodes is None else f"[{n_nodes}], one score a node"
+        wanted = "[n]" if n_nodes is None else f"[{n_nodes}], one score per node"
         raise ValueError(f"{name} must be {wanted}, got shape {array.shape}")
     return array
 
@@ -46,7 +46,7 @@ def both_ways(graph: Graph) -> tuple[Ints, Ints, Floats]:
 
 
 def are_edges(graph: Graph, first: Ints, second: Ints) -> Bools:
-    """Whether the nodes at two arrays of positions of one shape are joined, in that shape."""
+    """Whether an edge joins first[k] and second[k], positions of nodes [...]: booleans [...]."""
     # Edges are sorted by i and then j, so their codes are sorted too.
     codes = graph.edges[:, 0] * graph.n_nodes + graph.edges[:, 1]
     low, high = np.minimum(first, second), np.maximum(first, second)

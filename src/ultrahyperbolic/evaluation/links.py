@@ -1,4 +1,4 @@
-"""How well edges that training did not see are told from pairs that have no edge."""
+"""Link prediction: how well distances separate held-out edges from pairs without an edge."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def link_prediction(
     held_out
         [h, 2] edges of the graph, as from `hold_out_edges`.
     negatives
-        ``"all"`` non-edges, in one pass over the pairs, or so many drawn uniformly with replacement.
+        ``"all"`` non-edges, in one pass over the pairs, or a number of them, drawn uniformly with replacement.
     seed
         Of that draw.
 

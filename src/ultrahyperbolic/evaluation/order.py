@@ -1,4 +1,4 @@
-"""How many of the orders that the graph asks for the points do not have."""
+"""How often the distances violate the order of strengths: a stronger pair should be closer."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class ViolatedOrders(NamedTuple):
     """What `violated_orders` returns: shares between 0, the best, and 1; NaN where there is nothing to order."""
 
     edges_vs_nonedges: float
-    """Of all (edge, non-edge): those where the edge is not the closer pair."""
+    """The share of all (edge, non-edge) in which the edge is not the closer pair."""
     all_classes: float
-    """Of all (stronger pair, weaker pair), the paper's e_k and W(e_k): those where the stronger is not the closer."""
+    """The share of all (stronger pair, weaker pair), the paper's e_k and W(e_k), with the stronger not the closer."""
     ties: float
-    """Of all (stronger tie, weaker tie): those where the stronger is not the closer; random points have 0.5."""
+    """The share of all (stronger tie, weaker tie) in which the stronger is not the closer; 0.5 by chance."""
 
 
 def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> ViolatedOrders:
@@ -59,7 +59,7 @@ def orders_of(graph: Graph, distances: Tensor, nonedges: Tensor) -> ViolatedOrde
 
 
 def violated_share(classes: Ints, distances: NDArray[np.floating]) -> float:
-    """Of ties of the given classes [m] and distances [m]: the share of pairs whose stronger tie is not the closer."""
+    """The share of pairs of ties, with classes [m] and distances [m], in which the stronger is not the closer."""
     m, sizes = len(classes), np.bincount(classes).tolist()
     return _share(_violated_among_edges(classes, distances), (m * m - sum(size * size for size in sizes)) // 2)
 

@@ -1,4 +1,4 @@
-"""How sure a rank is: what it was in trainings that differ by their seed alone."""
+"""How certain ranks are: intervals from trainings with different seeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class RankIntervals(NamedTuple):
 
 
 def rank_intervals(deltas: ArrayLike, coverage: float = 0.9) -> RankIntervals:
-    """Where the rank of each node lies, from the δ [N, n] of N trainings that differ by their seed.
+    """An interval for the rank of each node, from the δ [N, n] of N trainings with different seeds.
 
     The interval runs from the k-th lowest to the k-th highest of a node's N ranks, k = ⌊(1 - coverage)/2 · (N + 1)⌋ or
     1. As the N trainings and a further one are alike, the rank of the further one is in it with a chance of at least

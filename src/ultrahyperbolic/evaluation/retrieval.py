@@ -1,4 +1,4 @@
-"""How well the near points of a point are the neighbours of its node."""
+"""How well the nearest points of a node are its neighbours in the graph."""
 
 from __future__ import annotations
 

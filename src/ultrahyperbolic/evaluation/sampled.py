@@ -1,7 +1,7 @@
-"""The measures of a graph with too many pairs to look at: from some nodes, each against all, with standard errors.
+"""The measures of a large graph, estimated from some nodes, each against all, with standard errors.
 
 Time and memory are linear in nodes and ties. Neighbours and orders are means over the drawn nodes; δ of every node is
-the sum of its distances to these, for as many as there are.
+its mean distance to these, times the number of other nodes.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ..arrays import Floats, Ints
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
-from ..objective.chords import half_chord_table, value_and_slope
+from ..objective.chords import half_chord_table, scale_of, signs_of, value_and_slope
 from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
 from .components import components
@@ -26,7 +26,7 @@ from .inputs import check_points
 from .order import violated_share
 
 SAMPLED_NODES = 200_000
-"""Beyond so many nodes a training measures by samples."""
+"""With more nodes than this, a training measures by samples."""
 
 # Distances that are evaluated in all, which decides how many nodes are drawn, within these bounds; and at once.
 _DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
@@ -62,7 +62,7 @@ def from_samples(
 ) -> FromSamples:
     """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on any device.
 
-    ``nodes`` are drawn; unless given, as many as `drawn_nodes` says. The manifold is one of the package's.
+    ``nodes`` is how many are drawn (default: `drawn_nodes`). The manifold is one of the package's.
     """
     check_points(graph, points)
     rng = np.random.default_rng(seed)
@@ -96,7 +96,7 @@ def from_samples(
 
 
 def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold) -> Floats:
-    """[n] δ of points [n, d], estimated in a moment: from the fewest nodes that any estimate takes."""
+    """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
     table, found = _Table(points, kernel_space(manifold, "geodesic"), None), _Found(graph, components(graph), rng)
@@ -122,9 +122,7 @@ class _Table:
         """[k] of pairs [k, 2], less their popularity."""
         i, j = pairs.T
         difference = (self.points[i] - self.points[j]).square()
-        signs = torch.ones(self.points.shape[1], dtype=torch.float64, device=self.points.device)
-        signs[: self.space.time] = -1.0
-        w = (difference @ signs) * (1.0 if self.space.flat else 0.25 / self.space.radius**2)
+        w = (difference @ signs_of(self.space, self.points)) * scale_of(self.space)
         if self.space.time in (0, 1):
             w = w.clamp_min(0.0)
         distances: Floats = value_and_slope(w, self.space, 1.0)[0].cpu().numpy()
@@ -132,7 +130,7 @@ class _Table:
 
 
 class _Found:
-    """What drawn nodes have shown so far."""
+    """The sums over the drawn nodes so far."""
 
     def __init__(self, graph: Graph, component: Ints, rng: np.random.Generator) -> None:
         self.graph, self.component, self.rng = graph, component, rng
@@ -149,7 +147,7 @@ class _Found:
             self.sums[mine] += values[row][mine]
             self.met[mine] += 1.0
             self.farthest = max(self.farthest, float(values[row][mine].max()))
-            self.met[node] -= 1.0  # itself, of which nothing is learnt
+            self.met[node] -= 1.0  # itself, at distance 0
 
     def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
         """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties.

@@ -1,4 +1,4 @@
-"""Every measure of an embedding at once, beside the baselines."""
+"""All measures of an embedding, and the baselines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from .retrieval import precision_of, reconstruction_of
 
 _NEAREST = 5
 _TOPS = (5, 10)
-# Beyond so many nodes closeness is estimated: to search from each of them takes longer than all else.
+# With more nodes than this closeness is estimated: a search from each of them takes longer than all else.
 _CLOSENESS_NODES = 50_000
 _EXACTLY, _ROUGHLY = 1e-12, 1e-8  # what is left of a change of PageRank; of many nodes, far below what ranks show
 
@@ -40,7 +40,7 @@ class OverPairs(NamedTuple):
     delta: Floats
     """[n] δ of the graph, as of `ultrahyperbolic.evaluation.delta`."""
     nearest: Nearest
-    """The nearest of each node: as many as communities are found by, or all others where there are fewer."""
+    """The nearest of each node, by which communities are found: `width_of` of them."""
 
 
 def evaluate(
@@ -72,7 +72,7 @@ def evaluate(
 def over_pairs(
     graph: Graph, points: Tensor, manifold: Manifold, *, progress: bool = False, **options: Unpack[PassOptions]
 ) -> OverPairs:
-    """The measures that look at all pairs of the points [n, d], with what they were made of: one pass.
+    """The measures over all pairs of the points [n, d], with δ and the nearest nodes, in one pass.
 
     A graph of several components takes another over the pairs within each, for δ.
     """
@@ -104,7 +104,7 @@ def over_pairs(
 
 
 def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: bool = False) -> dict[str, float]:
-    """The measures to compare these with, which need no distances: of the norms of the points, and of the graph.
+    """The measures to compare with, which need no distances: from the norms of the points and from the graph.
 
     With ``sample``, triadic closure is estimated from some wedges. Closeness is beyond 50,000 nodes, from some of them.
     """

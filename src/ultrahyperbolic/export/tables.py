@@ -1,4 +1,4 @@
-"""Tables in CSV that a spreadsheet may open: no cell of theirs is run as a formula."""
+"""Tables in CSV, safe to open in a spreadsheet: formulas are escaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def safe_cell(value: object) -> str:
-    """The text of a cell, after an apostrophe where a spreadsheet would run it; `plain_cell` takes it off.
+    """The text of a cell, with an apostrophe before what a spreadsheet would run; `plain_cell` removes it.
 
     >>> [safe_cell(value) for value in ("=1+1", "@x", "-3.5", "-x", "it's", "'x", 7)]
     ["'=1+1", "'@x", '-3.5', "'-x", "it's", "''x", '7']

@@ -89,7 +89,7 @@ def export(
         if format == "projector":
             return _write_projector(embedding, target, graph, overwrite)
         if graph is None:
-            raise ValueError(f"{format} holds the edges, and the graph is not at hand: give it (graph=, or --graph)")
+            raise ValueError(f"{format} needs the graph: pass graph=, or --graph")
         _check_free(_check_not_folder(target), overwrite)
         write = _graphml if format == "graphml" else _gexf
         lines = write(embedding, graph, _xml_ids(embedding.ids))
@@ -126,7 +126,7 @@ def _writer(lines: Iterable[str]) -> Write:
 
 
 def _labels(graph: Graph | None) -> list[str] | None:
-    """The label of each node, empty where it has none; nothing where no node has one."""
+    """The label of each node, empty if it has none; None if no node has one."""
     if graph is None or not graph.labels:
         return None
     return ["" if graph.labels.get(node) is None else str(graph.labels[node]) for node in graph.ids]
@@ -144,7 +144,7 @@ def _scaled_plane(embedding: Placed) -> Floats:
 
 
 def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
-    """A row a node; ``neighbors`` holds {ids: positions of rows from 0, distances}, as Embedding Atlas documents it."""
+    """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas documents it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -189,7 +189,7 @@ def _text_column(texts: list[str]) -> pyarrow.StringArray:
 
 
 def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
-    """Coordinates and what is known of the nodes, a line a node, and the configuration that names the two files."""
+    """Coordinates and what is known of the nodes, one line per node, and the configuration that names the two files."""
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; name a folder for the projector")
     vectors, metadata, config = "vectors.tsv", "metadata.tsv", "projector_config.pbtxt"
@@ -220,7 +220,7 @@ def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overw
     replace_files(folder, {name: _writer(lines) for name, lines in contents.items()})
     notes = []
     if changed:
-        notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters: blanks stand for them")
+        notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks")
     return Exported(files, notes)
 
 
@@ -228,7 +228,7 @@ def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overw
 
 
 def _xml_ids(ids: Sequence[Hashable]) -> list[str]:
-    """Ids as XML can hold them, each one once."""
+    """Ids as text that XML can hold; all must be different."""
     texts = id_texts(ids)
     for text in texts:
         _check_xml(text, "node")
@@ -242,10 +242,6 @@ def _check_xml(text: str, what: str) -> None:
     if found := _NOT_XML.search(text):
         code = f"U+{ord(found[0]):04X}"
         raise ValueError(f"{what} {text!r} holds {code}, which XML cannot write: rename it, or export to projector")
-
-
-def _attribute(text: str) -> str:
-    return quoteattr(text)
 
 
 def _content(text: str) -> str:
@@ -288,9 +284,9 @@ def _graphml(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
     for row, node in enumerate(ids):
         data = [] if not labels or not labels[row] else [f'<data key="label">{_content(labels[row])}</data>']
         data += [f'<data key="{name}">{values[row]!r}</data>' for name, (_, values) in numbers.items()]
-        yield f"    <node id={_attribute(node)}>{''.join(data)}</node>"
+        yield f"    <node id={quoteattr(node)}>{''.join(data)}</node>"
     for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
-        ends = f"source={_attribute(ids[i])} target={_attribute(ids[j])}"
+        ends = f"source={quoteattr(ids[i])} target={quoteattr(ids[j])}"
         yield f'    <edge {ends}><data key="weight">{weight!r}</data></edge>'
     yield "  </graph>"
     yield "</graphml>"
@@ -312,13 +308,13 @@ def _gexf(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
         values = "".join(f'<attvalue for="{name}" value="{found[row]!r}"/>' for name, (_, found) in numbers.items())
         x, y = places[row]
         yield (
-            f"      <node id={_attribute(node)} label={_attribute(shown)}><attvalues>{values}</attvalues>"
+            f"      <node id={quoteattr(node)} label={quoteattr(shown)}><attvalues>{values}</attvalues>"
             f'<viz:position x="{x!r}" y="{y!r}" z="0.0"/></node>'
         )
     yield "    </nodes>"
     yield "    <edges>"
     for number, ((i, j), weight) in enumerate(zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)):
-        ends = f"source={_attribute(ids[i])} target={_attribute(ids[j])}"
+        ends = f"source={quoteattr(ids[i])} target={quoteattr(ids[j])}"
         yield f'      <edge id="{number}" {ends} weight="{weight!r}"/>'
     yield "    </edges>"
     yield "  </graph>"

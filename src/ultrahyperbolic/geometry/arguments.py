@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple, cast
 
 import torch
@@ -75,21 +75,30 @@ def _broadcastable(a: torch.Size, b: torch.Size) -> bool:
 
 def check_finite(name: str, tensor: Tensor) -> Check:
     """The first row of a tensor [..., d] that holds NaN or infinity, if any."""
-    finite = tensor.isfinite().all(-1)
-    if finite.all():
+    bad = ~tensor.isfinite().all(-1)
+    return check_rows(bad, lambda row: f"{name}{row} is not finite: {format_row(tensor[row.at])}")
+
+
+class RowIndex(NamedTuple):
+    """The index of a row of a tensor [..., d], written as [3], or as nothing for a single point."""
+
+    at: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"[{', '.join(map(str, self.at))}]" if self.at else ""
+
+    def of(self, values: float | Tensor, like: Tensor | None = None) -> float:
+        """The row's number among values [...], which broadcast to the shape of ``like``."""
+        if not isinstance(values, Tensor):
+            return values
+        return (values if like is None else values.expand_as(like))[self.at].item()
+
+
+def check_rows(bad: Tensor, problem: Callable[[RowIndex], str]) -> Check:
+    """Ok unless a row of a boolean tensor [...] is True; else the problem of the first."""
+    if not bad.any():
         return Check(True, "")
-    row = first_row(~finite)
-    return Check(False, f"{row_name(name, row)} is not finite: {format_row(tensor[row])}")
-
-
-def first_row(bad: Tensor) -> tuple[int, ...]:
-    """Index of the first True of a boolean tensor [...]."""
-    return tuple(int(i) for i in bad.nonzero()[0])
-
-
-def row_name(name: str, row: tuple[int, ...]) -> str:
-    """``x[3]``, or ``x`` for a single point."""
-    return f"{name}[{', '.join(map(str, row))}]" if row else name
+    return Check(False, problem(RowIndex(tuple(int(i) for i in bad.nonzero()[0]))))
 
 
 def format_row(row: Tensor) -> str:

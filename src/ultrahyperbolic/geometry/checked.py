@@ -18,17 +18,10 @@ from .manifold import Manifold, default_tolerance, require_manifold
 # What must hold of results; what must hold of arguments their names say.
 _RETURN_POINTS = frozenset(
     {
-        "retr",
-        "phi",
-        "psi_inverse",
-        "projx",
-        "origin",
-        "random",
-        "random_near_pole",
-        "include_hyperbolic",
+        "retr", "phi", "psi_inverse", "projx", "origin", "random", "random_near_pole", "include_hyperbolic",
         "include_sphere",
     }
-)
+)  # fmt: skip
 _FOLLOW_GEODESICS = frozenset({"geodesic", "expmap", "expmap_transp", "transp_follow_expmap"})
 _RETURN_TANGENTS = frozenset(
     {
@@ -176,7 +169,7 @@ def _longer(vector: Tensor, other: Tensor) -> Tensor:
 
 
 def _assert_tangent(manifold: Manifold, x: Tensor, vector: Tensor, exists: Tensor | None = None) -> None:
-    """Raise unless the vectors are tangent at x; where no geodesic exists they are NaN and say nothing."""
+    """Raise unless the vectors are tangent at x; where no geodesic exists they are NaN and are not checked."""
     if exists is not None:
         vector = torch.where(exists.unsqueeze(-1), vector, 0.0)
     manifold.assert_tangent(x, vector, name="the resulting vector")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
-from ..checks import check_count, check_positive
-from .arguments import Check, as_number, as_size, check_dtype, check_finite, validate, validate_scalars
-from .functions import safe_sqrt
-from .manifold import Logarithm, Manifold, Quadric, default_tolerance, noise
+from ..checks import check_count
+from .arguments import as_number, as_size, check_dtype, validate, validate_scalars
+from .manifold import Logarithm, Manifold
+from .primitives import Device, Quadric, Size
 
 
 class Euclidean(Manifold):
@@ -66,18 +64,6 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, u=u, v=v)
         return (u * v).sum(-1, keepdim=keepdim)
 
-    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """Whether every row is finite: every finite vector is a point (``tolerance`` is not needed here)."""
-        validate(self.ambient_dim, x=x)
-        default_tolerance(x.dtype, tolerance)
-        return check_finite("x", x)
-
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """Whether every row is finite: every finite vector is tangent (``tolerance`` is not needed here)."""
-        validate(self.ambient_dim, x=x, u=u)
-        default_tolerance(x.dtype, tolerance)
-        return check_finite("u", u)
-
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """z."""
         validate(self.ambient_dim, x=x, z=z)
@@ -95,11 +81,6 @@ class Euclidean(Manifold):
         vector = y - x
         return Logarithm(vector, torch.ones_like(vector[..., 0], dtype=torch.bool))
 
-    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
-        """v."""
-        validate(self.ambient_dim, x=x, y=y, v=v)
-        return _fresh(v, x, y)
-
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """v."""
         validate(self.ambient_dim, x=x, u=u, v=v)
@@ -110,17 +91,9 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, x=x, y=y)
         return (x - y).square().sum(-1)
 
-    def dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """‖x - y‖."""
-        return safe_sqrt(self.sqdist(x, y))
-
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """‖x - y‖², the paper's flat baseline."""
         return self.sqdist(x, y)
-
-    def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """‖x - y‖."""
-        return self.dist(x, y)
 
     def psi(self, x: Tensor) -> Tensor:
         """x: flat space needs no other coordinates."""
@@ -133,11 +106,6 @@ class Euclidean(Manifold):
         return z.clone()
 
     def phi(self, z: Tensor) -> Tensor:
-        """z."""
-        validate(self.ambient_dim, z=z)
-        return z.clone()
-
-    def projx(self, z: Tensor) -> Tensor:
         """z."""
         validate(self.ambient_dim, z=z)
         return z.clone()
@@ -166,16 +134,6 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, z=z)
         return z.clone()
 
-    def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """The gradient itself."""
-        validate(self.ambient_dim, x=x, gradient=gradient)
-        return _fresh(gradient, x)
-
-    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
-        """z."""
-        validate(self.ambient_dim, x=x, z=z)
-        return _fresh(z, x)
-
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """u."""
         validate(self.ambient_dim, x=x, u=u)
@@ -186,46 +144,11 @@ class Euclidean(Manifold):
         validate(self.ambient_dim, x=x, z=z)
         return _fresh(z, x)
 
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """0, repeated to [*size, d]."""
         size = as_size(size)
         check_dtype(dtype)
         return torch.zeros(*size, self.ambient_dim, dtype=dtype, device=device)
-
-    def random(
-        self,
-        *size: int | Sequence[int],
-        scale: float = 1.0,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
-        """Normal points of standard deviation ``scale``."""
-        check_positive("scale", scale, zero=True)
-        origin = self.origin(*size, dtype=dtype, device=device)
-        return self.random_tangent(origin, scale=scale, generator=generator)
-
-    def random_near_pole(
-        self,
-        *size: int | Sequence[int],
-        epsilon: float = 0.1,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        perturb_first: bool = True,
-    ) -> Tensor:
-        """Points uniform in [-ε, ε]^d around 0; ``perturb_first=False`` keeps the first coordinate at 0."""
-        size = as_size(size)
-        check_positive("epsilon", epsilon)
-        x = epsilon * noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
-        if not perturb_first:
-            x[..., 0] = 0.0
-        return x
 
 
 def _fresh(vector: Tensor, *others: Tensor) -> Tensor:

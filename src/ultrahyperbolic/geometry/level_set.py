@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self, cast
+from typing import Any, Self, Unpack, cast
 
 import torch
 from torch import Tensor, nn
 
-from ..checks import check_count, check_positive, format_number
+from ..checks import check_count, check_positive
 from . import membership
-from .arguments import Check, as_constant, as_generator, as_number, as_size, check_dtype, validate
-from .manifold import Manifold, default_tolerance, noise
+from .arguments import Check, as_generator, as_size, check_dtype, validate
+from .manifold import noise
+from .primitives import Device, Seed, Size, Spot
+from .quadric import CurvedQuadric, as_beta
 
 _REDRAWS = 100
 
 
-class LevelSet(Manifold):
+class LevelSet(CurvedQuadric):
     """{x ∈ R^{p,q+1} : ⟨x, x⟩_q = β} with β < 0, time coordinates first; of two sheets (q = 0) the upper one."""
 
     def __init__(self, p: int, q: int, beta: float | Tensor = -1.0, *, learnable: bool = False) -> None:
@@ -25,8 +27,7 @@ class LevelSet(Manifold):
         p, q = check_count("p", p, 0), check_count("q", q, 0)
         if p + q == 0:
             raise ValueError("p + q must be at least 1, got p = 0 and q = 0: the manifold would be isolated points")
-        learnable = learnable or (isinstance(beta, nn.Parameter) and beta.requires_grad)
-        beta = as_number("beta", beta) if isinstance(beta, nn.Parameter) else as_constant("beta", beta)
+        beta, learnable = as_beta(beta, learnable)
         if not -math.inf < beta < 0:
             raise ValueError(f"beta must be finite and negative, got {beta}; see PseudoSphere for beta > 0")
         self.p, self.q = p, q
@@ -38,14 +39,9 @@ class LevelSet(Manifold):
         else:
             self._buffers["beta"] = torch.tensor(beta, dtype=torch.float64)
 
-    def extra_repr(self) -> str:
-        """The parameters, for ``repr``."""
-        learnable = ", learnable=True" if self.learnable else ""
-        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}{learnable}"
-
-    def _label(self) -> str:
-        """With β unless it is learned: then it is not what tells manifolds apart."""
-        return f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)" if self.learnable else super()._label()
+    @property
+    def _sheet(self) -> tuple[int, str] | None:
+        return (0, "q = 0") if self.q == 0 else None
 
     # --- β as a buffer, or learned ------------------------------------------------------------------------------
 
@@ -128,16 +124,6 @@ class LevelSet(Manifold):
 
     # --- curvature ----------------------------------------------------------------------------------------------
 
-    @property
-    def sectional_curvature(self) -> Tensor:
-        """1/β."""
-        return 1.0 / self.beta
-
-    @property
-    def mean_curvature(self) -> Tensor:
-        """|β|^(-1/2), with respect to the unit normal field -x/√|β|."""
-        return self.beta.abs().rsqrt()
-
     def unit_normal(self, x: Tensor) -> Tensor:
         """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = -1."""
         validate(self.ambient_dim, x=x)
@@ -184,30 +170,6 @@ class LevelSet(Manifold):
 
     # --- membership ---------------------------------------------------------------------------------------------
 
-    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_0 > 0 for q = 0 (default 1e-10, float32 2e-5).
-
-        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one for each row.
-        """
-        validate(self.ambient_dim, x=x)
-        tolerance = default_tolerance(x.dtype, tolerance)
-        check = membership.all_finite(x=x)
-        if check.ok:
-            check = membership.on_quadric(x, self._inner(x, x).squeeze(-1), self.beta.item(), tolerance)
-        if check.ok and self.q == 0:
-            check = membership.on_sheet(x, 0, "for q = 0 the manifold is the upper sheet")
-        return check
-
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked.
-
-        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be all there is of u.
-        """
-        validate(self.ambient_dim, x=x, u=u)
-        tolerance = default_tolerance(x.dtype, tolerance)
-        check = membership.all_finite(x=x, u=u)
-        return membership.tangent(x, u, self._inner(x, u).squeeze(-1), tolerance) if check.ok else check
-
     def check_phi(self, z: Tensor) -> Check:
         """Whether the time part of every row is nonzero, as `phi` needs for q >= 1."""
         validate(self.ambient_dim, z=z)
@@ -216,11 +178,6 @@ class LevelSet(Manifold):
             return check
         which = f"time part (its first {self.q + 1} coordinates)"
         return membership.part_nonzero(z, z[..., : self.q + 1], which)
-
-    def check_projectable(self, z: Tensor) -> Check:
-        """Whether every row is time-like, ⟨z, z⟩ < 0, as `projx` needs."""
-        check = self.check_phi(z)
-        return membership.rescalable(z, self._inner(z, z).squeeze(-1), self.beta.to(z)) if check.ok else check
 
     # --- projections ---------------------------------------------------------------------------------------------
 
@@ -271,12 +228,7 @@ class LevelSet(Manifold):
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""
         size = as_size(size)
         check_dtype(dtype)
@@ -284,30 +236,17 @@ class LevelSet(Manifold):
         pole[..., 0] = self._scale(pole).sqrt()
         return pole
 
-    def random(
-        self,
-        *size: int | Sequence[int],
-        scale: float = 1.0,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """ψ⁻¹ of uniform directions on S^q and normal space parts of standard deviation ``scale`` (times √|β|)."""
         size = as_size(size)
         check_positive("scale", scale, zero=True)
-        z = noise(*size, self.ambient_dim, generator=generator, dtype=dtype, device=device or self.beta.device)
+        z = noise(*size, self.ambient_dim, like=self.origin(**at), generator=generator)
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
         unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
         return self.psi_inverse(torch.cat((unit, scale * space), dim=-1))
 
     def random_near_pole(
-        self,
-        *size: int | Sequence[int],
-        epsilon: float = 0.1,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        perturb_first: bool = True,
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
     ) -> Tensor:
         """The paper's start: the pole with every coordinate moved uniformly in ±ε√|β|, rescaled onto the manifold.
 
@@ -317,11 +256,10 @@ class LevelSet(Manifold):
         """
         size = as_size(size)
         check_positive("epsilon", epsilon)
-        device = device or self.beta.device
-        generator = as_generator(generator)
+        pole, generator = self.origin(**at), as_generator(generator)
 
         def draw(*shape: int) -> Tensor:
-            z = noise(*shape, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=device)
+            z = noise(*shape, self.ambient_dim, like=pole, uniform=True, generator=generator)
             z = epsilon * self._scale(z).sqrt() * z
             if not perturb_first:
                 z[..., 0] = 0.0

@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Unpack
 
 import torch
 from torch import Tensor, nn
 
-from ..checks import check_positive
+from ..checks import check_count, check_positive
 from . import membership
-from .arguments import Check, as_generator, as_size, check_dtype, check_finite, validate
-from .distances import Distances
+from .arguments import Check, as_generator, as_size, check_finite, validate, validate_scalars
+from .dissimilarity import smooth
 from .functions import safe_sqrt
 from .primitives import Logarithm as Logarithm
+from .primitives import Primitives, Quadric, Seed, Size, Spot
 from .spectral import matrix_root, matrix_sign
+from .words import Dissimilarity, check_dissimilarity, former_measure
 
+_CDIST_ELEMENTS = 1 << 22
 # Residuals are judged relative to ‖x‖² (points) or ‖x‖‖u‖ (tangents), the size of the terms that cancel in them.
 _TOLERANCE = {torch.float32: 2e-5, torch.float64: 1e-10}
 
 
-class Quadric(NamedTuple):
-    """{x : ‖s‖² - ‖t‖² = β}, time coordinates t first, or flat space: what compiled loops need to know."""
-
-    time: int
-    """How many coordinates are time; 0 in flat space."""
-    beta: float
-    """Negative; -1 in flat space, where it means nothing."""
-
-    @property
-    def radius(self) -> float:
-        """√|β|."""
-        return math.sqrt(-self.beta)
-
-
-class Manifold(Distances):
+class Manifold(Primitives):
     """A manifold in R^d with closed-form geodesics.
 
     Points, tangent and ambient vectors are tensors [..., d] of float32 or float64 and broadcast over ``...``; scalar
@@ -161,6 +150,101 @@ class Manifold(Distances):
         validate(self.ambient_dim, x=x, u=u)
         return self.phi(x + u)
 
+    # --- distances ----------------------------------------------------------------------------------------------
+
+    def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
+        """Signed square of `dist`, ⟨log_x y, log_x y⟩: smooth across the light cone; NaN where no geodesic."""
+        vector = self.logmap(x, y).vector
+        return self.inner(vector, vector)
+
+    def dist(self, x: Tensor, y: Tensor) -> Tensor:
+        """Length of the geodesic between x and y; NaN where there is none."""
+        return safe_sqrt(self.sqdist(x, y).abs())
+
+    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """The dissimilarity that training uses, defined for all pairs; the distance where geodesics join them all."""
+        return self.dist(x, y)
+
+    def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
+        """Length of the geodesic, or of a once-broken one where there is none."""
+        return self.dist(x, y)
+
+    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
+        """(σ² + ε²)^¼ - √ε with σ = ±d²: a dissimilarity with a finite slope on the light cone."""
+        check_positive("epsilon", epsilon)
+        return smooth(self.sqdist(x, y), epsilon)
+
+    def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
+        """√|⟨x-y, x-y⟩|, the distance in the ambient space."""
+        validate(self.ambient_dim, x=x, y=y)
+        return safe_sqrt(self.inner(x - y, x - y).abs())
+
+    @property
+    def joins_all_pairs(self) -> bool:
+        """Whether a geodesic joins every pair of points, so that `dist` is never NaN.
+
+        Where it does not, `dissimilarity` must be defined in another way than by default.
+        """
+        return True
+
+    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
+        """The dissimilarity as the authors' scripts have it near a light cone; without a cone the dissimilarity."""
+        return self.dissimilarity(x, y)
+
+    def in_ball(self, x: Tensor, y: Tensor, radius: float | Tensor) -> Tensor:
+        """Whether y lies in the ball {y : dist(x, y) < radius} around x (booleans [...]; False where no geodesic)."""
+        length = self.dist(x, y)
+        validate_scalars("radius", radius, x=x, y=y)
+        if not isinstance(radius, Tensor) and radius != radius:
+            raise ValueError(f"radius must not be NaN, got {radius}")
+        return length < radius
+
+    def pair_function(
+        self, dissimilarity: Dissimilarity, epsilon: float | None = None
+    ) -> Callable[[Tensor, Tensor], Tensor]:
+        """The dissimilarity of a name as a function of points x and y; ``epsilon`` is of the smoothed one."""
+        name = check_dissimilarity(dissimilarity)
+        if name == "smoothed":
+            return lambda x, y: self.smoothed_dissimilarity(x, y, *(() if epsilon is None else (epsilon,)))
+        if epsilon is not None:
+            raise ValueError(f"epsilon belongs to dissimilarity='smoothed', got dissimilarity={name!r}")
+        functions: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+            "geodesic": self.dissimilarity,
+            "broken": self.broken_dissimilarity,
+            "cone-rule": self.cone_rule,
+            "extrinsic": self.extrinsic_dist,
+            "distance": self.dist,
+        }
+        return functions[name]
+
+    def cdist(
+        self,
+        x: Tensor,
+        y: Tensor | None = None,
+        *,
+        dissimilarity: Dissimilarity = "distance",
+        block_rows: int | None = None,
+        epsilon: float | None = None,
+        measure: str | None = None,
+    ) -> Tensor:
+        """All pairs: x [n, d] and y [m, d] (x itself when omitted) to [n, m].
+
+        ``dissimilarity`` names what to evaluate and ``epsilon`` is passed to the smoothed one. Rows of x are taken
+        ``block_rows`` at a time (default: what keeps temporaries near 32 MiB in float64). ``measure`` is a former
+        name of ``dissimilarity``.
+        """
+        y = x if y is None else y
+        validate(self.ambient_dim, x=x)
+        validate(self.ambient_dim, y=y)
+        if x.dim() != 2 or y.dim() != 2:
+            raise ValueError(f"cdist takes x [n, d] and y [m, d], got shapes {tuple(x.shape)} and {tuple(y.shape)}")
+        if block_rows is not None:
+            block_rows = check_count("block_rows", block_rows, 1)
+        function = self.pair_function(former_measure(measure) if measure else dissimilarity, epsilon)
+        rows = block_rows or max(1, _CDIST_ELEMENTS // max(1, y.numel()))
+        blocks = [function(block[:, None, :], y[None, :, :]) for block in torch.split(x, rows)]
+        return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
+
     # --- onto the manifold --------------------------------------------------------------------------------------
 
     def projx(self, z: Tensor) -> Tensor:
@@ -198,7 +282,7 @@ class Manifold(Distances):
         return self.precondition(x.unsqueeze(-2), identity)
 
     def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """χ: the tangent vector whose negative is a descent direction, from the Euclidean gradient [..., d]."""
+        """χ = P_x Df (Eq. 14), from the Euclidean gradient [..., d]: ⟨Df, χ⟩ = ‖Df‖², so -χ descends unless Df is 0."""
         return self.precondition(x, self.egrad2rgrad(x, gradient))
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
@@ -215,7 +299,11 @@ class Manifold(Distances):
         return _apply(matrix_root(self.preconditioner(x), self.dim), z)
 
     def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """|P_x| ∇f = sgn(P_x) Df, whose negative descends like -χ: the absolute value of P_x in place of its square."""
+        """|P_x| ∇f = sgn(P_x) Df: the gradient of f in the positive definite metric ⟨u, sgn(P_x) v⟩.
+
+        Its negative descends like -χ = -P_x² ∇f, and is stretched less far from the pole. Where the metric is definite
+        it is the Riemannian gradient.
+        """
         return self.wick_rotation(x, self.egrad2rgrad(x, gradient))
 
     # --- a learned curvature ------------------------------------------------------------------------------------
@@ -244,30 +332,17 @@ class Manifold(Distances):
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def random(
-        self,
-        *size: int | Sequence[int],
-        scale: float = 1.0,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points [*size, d] spread over the manifold; ``scale`` is the spread of the unbounded coordinates.
 
         ``size`` is given as integers or as one tuple, ``generator`` as a generator or as a seed.
         By default the exponential map of normal tangent vectors at the origin, ``scale`` their standard deviation.
         """
-        origin = self.origin(*as_size(size), dtype=dtype, device=device)
+        origin = self.origin(*as_size(size), **at)
         return self.expmap(origin, self.random_tangent(origin, scale=scale, generator=generator))
 
     def random_near_pole(
-        self,
-        *size: int | Sequence[int],
-        epsilon: float = 0.1,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        perturb_first: bool = True,
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
     ) -> Tensor:
         """The paper's start: the origin with coordinates perturbed uniformly in ±ε√|β|, brought onto the manifold.
 
@@ -276,19 +351,17 @@ class Manifold(Distances):
         """
         size = as_size(size)
         check_positive("epsilon", epsilon)
-        pole = self.origin(dtype=dtype, device=device)
-        z = noise(*size, self.ambient_dim, uniform=True, generator=generator, dtype=dtype, device=pole.device)
+        pole = self.origin(**at)
+        z = noise(*size, self.ambient_dim, like=pole, uniform=True, generator=generator)
         if not perturb_first:
             z[..., int(pole.abs().argmax())] = 0.0
         return self.phi(pole + epsilon * (pole.norm().item() or 1.0) * z)
 
-    def random_tangent(
-        self, x: Tensor, *, scale: float = 1.0, generator: torch.Generator | int | None = None
-    ) -> Tensor:
+    def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: Seed = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
         validate(self.ambient_dim, x=x)
         check_positive("scale", scale, zero=True)
-        z = noise(*x.shape, generator=generator, dtype=x.dtype, device=x.device)
+        z = noise(*x.shape, like=x, generator=generator)
         return self.proju(x, z * scale)
 
 
@@ -312,18 +385,11 @@ def require_manifold(value: object, name: str = "manifold") -> None:
         raise TypeError(f"{name} must be a Manifold, got {type(value).__name__}")
 
 
-def noise(
-    *size: int,
-    uniform: bool = False,
-    generator: torch.Generator | int | None = None,
-    dtype: torch.dtype = torch.float64,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and moved to the device."""
+def noise(*size: int, like: Tensor, uniform: bool = False, generator: Seed = None) -> Tensor:
+    """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and moved to ``like``."""
     size = as_size(size)
-    check_dtype(dtype)
     generator = as_generator(generator)
-    source = device if generator is None else generator.device
+    source = like.device if generator is None else generator.device
     draw = torch.rand if uniform else torch.randn
-    drawn = draw(*size, dtype=dtype, device=source, generator=generator).to(device or source)
+    drawn = draw(*size, dtype=like.dtype, device=source, generator=generator).to(like.device)
     return 2.0 * drawn - 1.0 if uniform else drawn

@@ -32,7 +32,7 @@ class Geometry:
     q: int | None = None
     flat: int | None = None
     beta: float = -1.0
-    """Negative; of flat space it says nothing, and is -1."""
+    """Negative; -1 for flat space, where it has no meaning."""
 
     def __post_init__(self) -> None:
         if (self.p is None) != (self.q is None) or (self.p is None) == (self.flat is None):
@@ -52,7 +52,7 @@ class Geometry:
 
     @classmethod
     def of_manifold(cls, manifold: Manifold) -> Geometry | None:
-        """The geometry of a manifold; None of one that is neither a pseudo-hyperboloid nor flat."""
+        """The geometry of a manifold; None unless it is a pseudo-hyperboloid or flat."""
         quadric = manifold.quadric
         if quadric is None:
             return None
@@ -67,7 +67,7 @@ class Geometry:
 
     @property
     def parts(self) -> tuple[Geometry, ...]:
-        """The factors of a product; of any other geometry, itself."""
+        """The factors of a product; any other geometry is its only part."""
         return (self,)
 
     @property
@@ -77,55 +77,59 @@ class Geometry:
 
     @property
     def time_dimensions(self) -> int:
-        """q + 1; 0 of flat space."""
+        """q + 1; 0 for flat space."""
         return 0 if self.flat is not None else (self.q or 0) + 1
 
     @property
     def dim(self) -> int:
         """Dimension of the manifold."""
-        return self.flat if self.flat is not None else (self.p or 0) + (self.q or 0)
+        return sum(part.space_dimensions + max(0, part.time_dimensions - 1) for part in self.parts)
 
     @property
     def ambient_dim(self) -> int:
         """How many coordinates a point has."""
-        return self.dim if self.is_flat else self.dim + 1
+        return sum(part.space_dimensions + part.time_dimensions for part in self.parts)
 
     @property
     def radius(self) -> float:
-        """√|β|; 1 of flat space."""
+        """√|β|; 1 for flat space."""
         return 1.0 if self.is_flat else math.sqrt(-self.beta)
 
     @property
-    def has_cone(self) -> bool:
-        """Whether there is a light cone: vectors of length 0 that lead from one point to another."""
-        return bool(self.p) and bool(self.q)
-
-    @property
     def manifold(self) -> Manifold:
-        """Where the points live, made anew."""
+        """A new manifold on which the points live."""
         if self.flat is not None:
             return Euclidean(self.flat)
         return PseudoHyperboloid(self.p or 0, self.q or 0, self.beta)
 
     @property
+    def has_cone(self) -> bool:
+        """Whether there is a light cone: vectors of length 0 that lead from one point to another."""
+        return any(part.p and part.q for part in self.parts)
+
+    def _written(self, flat: str, curved: str, between: str) -> str:
+        """The name of each part, by the form for its kind."""
+        return between.join((flat if part.is_flat else curved).format(part) for part in self.parts)
+
+    @property
     def name(self) -> str:
         """As TeX has it: Q^{3,1}, or R^4."""
-        return f"R^{self.flat}" if self.is_flat else f"Q^{{{self.p},{self.q}}}"
+        return self._written("R^{0.flat}", "Q^{{{0.p},{0.q}}}", " × ")
 
     @property
     def plain_name(self) -> str:
         """For terminals: Q^(3,1), or R^4."""
-        return f"R^{self.flat}" if self.is_flat else f"Q^({self.p},{self.q})"
+        return self._written("R^{0.flat}", "Q^({0.p},{0.q})", " x ")
 
     @property
     def file_name(self) -> str:
         """For names of files and keys: Q3_1, or R4."""
-        return f"R{self.flat}" if self.is_flat else f"Q{self.p}_{self.q}"
+        return self._written("R{0.flat}", "Q{0.p}_{0.q}", "x")
 
     @property
     def markup(self) -> str:
         """For HTML."""
-        return f"<i>R</i><sup>{self.flat}</sup>" if self.is_flat else f"<i>Q</i><sup>{self.p},{self.q}</sup>"
+        return self._written("<i>R</i><sup>{0.flat}</sup>", "<i>Q</i><sup>{0.p},{0.q}</sup>", " × ")
 
     def __str__(self) -> str:
         return self.plain_name if self.is_flat else f"{self.plain_name}, beta {format_number(self.beta)}"
@@ -218,49 +222,14 @@ class ProductGeometry(Geometry):
         return self.factors
 
     @property
-    def dim(self) -> int:
-        """The sum of the dimensions."""
-        return sum(factor.dim for factor in self.factors)
-
-    @property
-    def ambient_dim(self) -> int:
-        """How many coordinates a point has."""
-        return sum(factor.ambient_dim for factor in self.factors)
-
-    @property
     def radius(self) -> float:
         """1: each factor has its own."""
         return 1.0
 
     @property
-    def has_cone(self) -> bool:
-        """Whether there is a light cone in a factor."""
-        return any(factor.has_cone for factor in self.factors)
-
-    @property
     def manifold(self) -> Manifold:
-        """Where the points live, made anew."""
+        """A new manifold on which the points live."""
         return Product(*(factor.manifold for factor in self.factors), weights=self.weights)
-
-    @property
-    def name(self) -> str:
-        """As TeX has it."""
-        return " × ".join(factor.name for factor in self.factors)
-
-    @property
-    def plain_name(self) -> str:
-        """For terminals."""
-        return " x ".join(factor.plain_name for factor in self.factors)
-
-    @property
-    def file_name(self) -> str:
-        """For names of files and keys."""
-        return "x".join(factor.file_name for factor in self.factors)
-
-    @property
-    def markup(self) -> str:
-        """For HTML."""
-        return " × ".join(factor.markup for factor in self.factors)
 
     @property
     def text(self) -> str:

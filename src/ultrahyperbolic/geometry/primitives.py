@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import torch
 from torch import Tensor, nn
 
 from .precision import widening
+
+Size = int | Sequence[int]
+Seed = torch.Generator | int | None
+Device = torch.device | None
 
 
 class Logarithm(NamedTuple):
@@ -20,6 +25,27 @@ class Logarithm(NamedTuple):
     """Tangent vectors [..., d]; NaN where no geodesic joins the points."""
     exists: Tensor
     """Booleans [...]: whether a geodesic joins the points."""
+
+
+class Quadric(NamedTuple):
+    """{x : ‖s‖² - ‖t‖² = β}, time coordinates t first, or flat space: what compiled loops need to know."""
+
+    time: int
+    """How many coordinates are time; 0 in flat space."""
+    beta: float
+    """Negative; -1 in flat space, where it means nothing."""
+
+    @property
+    def radius(self) -> float:
+        """√|β|."""
+        return math.sqrt(-self.beta)
+
+
+class Spot(TypedDict, total=False):
+    """Of points that are made: their dtype (default: float64) and their device."""
+
+    dtype: torch.dtype
+    device: Device
 
 
 class Primitives(nn.Module, ABC):
@@ -60,10 +86,5 @@ class Primitives(nn.Module, ABC):
         """A differentiable map of ambient vectors onto the manifold that leaves its points where they are."""
 
     @abstractmethod
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The distinguished point, repeated to [*size, d]."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Unpack
 
 import torch
 from torch import Tensor, nn
@@ -12,6 +13,7 @@ from .arguments import Check, as_generator, as_size, validate, validate_scalars
 from .flat import Euclidean
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, require_manifold
+from .primitives import Device, Seed, Size, Spot
 
 
 class Product(Manifold):
@@ -143,10 +145,6 @@ class Product(Manifold):
         validate_scalars("t", t, x=x, u=u)
         return self.join(*(factor.geodesic(a, b, t) for factor, (a, b) in self._parts(x=x, u=u)))
 
-    def expmap(self, x: Tensor, u: Tensor) -> Tensor:
-        """The factors' exponential maps."""
-        return self._each("expmap", x=x, u=u)
-
     def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
         """The factors' logarithms; it exists where all of them do, and is NaN in all coordinates elsewhere."""
         logs = [factor.logmap(*own) for factor, own in self._parts(x=x, y=y)]
@@ -166,10 +164,6 @@ class Product(Manifold):
         """``expmap(x, u)`` and v carried along."""
         pairs = [factor.expmap_transp(*own) for factor, own in self._parts(x=x, u=u, v=v)]
         return self.join(*(point for point, _ in pairs)), self.join(*(carried for _, carried in pairs))
-
-    def retr(self, x: Tensor, u: Tensor) -> Tensor:
-        """The factors' retractions."""
-        return self._each("retr", x=x, u=u)
 
     def phi(self, z: Tensor) -> Tensor:
         """The factors' φ."""
@@ -215,14 +209,6 @@ class Product(Manifold):
         """The factors' G⁻¹ z."""
         return self._each("raise_index", z=z)
 
-    def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """The factors' gradients; where one is indefinite, their negative is **not** a descent direction."""
-        return self._each("egrad2rgrad", x=x, gradient=gradient)
-
-    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
-        """The factors' P_x z."""
-        return self._each("precondition", x=x, z=z)
-
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """The factors' sgn(P_x) u."""
         return self._each("wick_rotation", x=x, u=u)
@@ -253,54 +239,23 @@ class Product(Manifold):
 
     # --- points -------------------------------------------------------------------------------------------------
 
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The factors' origins, repeated to [*size, d]."""
         sizes = as_size(size)
         return self.join(*(factor.origin(*sizes, dtype=dtype, device=device) for factor in self._factors()))
 
-    def random(
-        self,
-        *size: int | Sequence[int],
-        scale: float = 1.0,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points of the factors, one factor after the other."""
-        sizes, generator = as_size(size), as_generator(generator)
-        return self.join(
-            *(
-                factor.random(*sizes, scale=scale, generator=generator, dtype=dtype, device=device)
-                for factor in self._factors()
-            )
-        )
+        sizes, seed = as_size(size), as_generator(generator)
+        return self.join(*(factor.random(*sizes, scale=scale, generator=seed, **at) for factor in self._factors()))
 
     def random_near_pole(
-        self,
-        *size: int | Sequence[int],
-        epsilon: float = 0.1,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        perturb_first: bool = True,
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
     ) -> Tensor:
         """Points near the poles of the factors, ε relative to each one's radius."""
-        sizes, generator = as_size(size), as_generator(generator)
-        return self.join(
-            *(
-                factor.random_near_pole(
-                    *sizes,
-                    epsilon=epsilon,
-                    generator=generator,
-                    dtype=dtype,
-                    device=device,
-                    perturb_first=perturb_first,
-                )
-                for factor in self._factors()
-            )
-        )
+        sizes, seed = as_size(size), as_generator(generator)
+        near = [
+            factor.random_near_pole(*sizes, epsilon=epsilon, generator=seed, perturb_first=perturb_first, **at)
+            for factor in self._factors()
+        ]
+        return self.join(*near)

@@ -12,7 +12,8 @@ from . import dissimilarity as _dissimilarity
 from .arguments import as_number, validate, validate_scalars
 from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
 from .level_set import LevelSet
-from .manifold import Logarithm, Quadric
+from .manifold import Logarithm
+from .primitives import Quadric
 from .separation import hyperbolic_w, separation, with_antipode
 
 
@@ -214,10 +215,6 @@ class PseudoHyperboloid(LevelSet):
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
         return self._flip(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
 
-    def descent_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """χ = Π_x(G Π_x(G ∇f)) (Eq. 14): ⟨Df, χ⟩ = ‖Df‖², so -χ descends, and χ = 0 only where Df = 0."""
-        return super().descent_direction(x, gradient)
-
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """sgn(P_x) u for tangent u at x = (t, s): the part of u along the sphere of time directions turns its sign.
 
@@ -251,14 +248,6 @@ class PseudoHyperboloid(LevelSet):
             (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s),
             dim=-1,
         )
-
-    def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """|P_x| ∇f = sgn(P_x) Df: the gradient of f in the positive definite metric ⟨u, sgn(P_x) v⟩.
-
-        Its negative descends like -χ = -P_x² ∇f, and is stretched by ‖x‖²/|β| where χ is by its square. It is the
-        Riemannian gradient for q = 0 and, with the metric's sign turned, for p = 0.
-        """
-        return super().surrogate_direction(x, gradient)
 
     # --- other geometries ---------------------------------------------------------------------------------------
 

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Unpack
 
 import torch
 from torch import Tensor, nn
 
-from ..checks import check_count, format_number
+from ..checks import check_count
 from . import membership
-from .arguments import Check, as_constant, as_number, validate
-from .manifold import Logarithm, Manifold, default_tolerance
+from .arguments import Check, as_number, validate
+from .manifold import Logarithm
+from .primitives import Device, Seed, Size, Spot
 from .pseudo_hyperboloid import PseudoHyperboloid
+from .quadric import CurvedQuadric, as_beta
 
 
-class PseudoSphere(Manifold):
+class PseudoSphere(CurvedQuadric):
     """{x ∈ R^{p,q+1} : ⟨x, x⟩_q = β} with β > 0 and p >= 1.
 
     With q = -1 there is no time dimension, and it is the round sphere of radius √β in R^p, with its positive metric.
@@ -30,8 +33,7 @@ class PseudoSphere(Manifold):
         p, q = check_count("p", p, 1), check_count("q", q, -1)  # ⟨x, x⟩ > 0 needs a space dimension
         if p + q == 0:
             raise ValueError("p + q must be at least 1, got p = 1 and q = -1: the manifold would be isolated points")
-        learnable = learnable or (isinstance(beta, nn.Parameter) and beta.requires_grad)
-        beta = as_number("beta", beta) if isinstance(beta, nn.Parameter) else as_constant("beta", beta)
+        beta, learnable = as_beta(beta, learnable)
         if not 0 < beta < math.inf:
             raise ValueError(f"beta must be finite and positive, got {beta}; see PseudoHyperboloid for beta < 0")
         self.p, self.q = p, q
@@ -42,6 +44,10 @@ class PseudoSphere(Manifold):
     def beta(self) -> Tensor:
         """The value of ⟨x, x⟩, positive."""
         return -self.image.beta
+
+    @property
+    def _sheet(self) -> tuple[int, str] | None:
+        return (self.ambient_dim - 1, "p = 1") if self.p == 1 else None
 
     def curvature_parameters(self) -> list[nn.Parameter]:
         """log β where it is learned."""
@@ -55,16 +61,6 @@ class PseudoSphere(Manifold):
         """x from where log β was ``before[0]``, brought onto the manifold as it is."""
         return self.image.follow_curvature(self._image_of(x=x)[0], before).flip(-1)
 
-    @property
-    def sectional_curvature(self) -> Tensor:
-        """1/β."""
-        return 1.0 / self.beta
-
-    @property
-    def mean_curvature(self) -> Tensor:
-        """β^(-1/2), with respect to the unit normal field -x/√β."""
-        return self.beta.rsqrt()
-
     def unit_normal(self, x: Tensor) -> Tensor:
         """𝒩(x) = -x/√β, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = 1."""
         return self.image.unit_normal(*self._image_of(x=x)).flip(-1)
@@ -76,15 +72,6 @@ class PseudoSphere(Manifold):
     def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
         """S(u) = -D_u 𝒩 = u/√β."""
         return self.image.shape_operator(*self._image_of(x=x, u=u)).flip(-1)
-
-    def extra_repr(self) -> str:
-        """The parameters, for ``repr``."""
-        learnable = ", learnable=True" if self.learnable else ""
-        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}{learnable}"
-
-    def _label(self) -> str:
-        """With β unless it is learned: then it is not what tells manifolds apart."""
-        return f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)" if self.learnable else super()._label()
 
     def anti_isometry(self, x: Tensor) -> Tensor:
         """σ(x), on the pseudo-hyperboloid ``self.image``."""
@@ -99,27 +86,6 @@ class PseudoSphere(Manifold):
         """⟨u, v⟩_q (Eq. 1), with no base point."""
         return -self.image.inner(*self._image_of(u=u, v=v), keepdim=keepdim)
 
-    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, and x_{q+1} > 0 for p = 1 (default 1e-10, float32 2e-5).
-
-        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one for each row.
-        """
-        validate(self.ambient_dim, x=x)
-        tolerance = default_tolerance(x.dtype, tolerance)
-        check = membership.all_finite(x=x)
-        if check.ok:
-            check = membership.on_quadric(x, self.inner(x, x), self.beta.item(), tolerance)
-        if check.ok and self.p == 1:
-            check = membership.on_sheet(x, self.ambient_dim - 1, "for p = 1 the manifold is the upper sheet")
-        return check
-
-    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
-        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked."""
-        validate(self.ambient_dim, x=x, u=u)
-        tolerance = default_tolerance(x.dtype, tolerance)
-        check = membership.all_finite(x=x, u=u)
-        return membership.tangent(x, u, self.inner(x, u), tolerance) if check.ok else check
-
     def check_phi(self, z: Tensor) -> Check:
         """Whether the space part of every row is nonzero, as `phi` needs for p >= 2."""
         validate(self.ambient_dim, z=z)
@@ -127,11 +93,6 @@ class PseudoSphere(Manifold):
         if not check.ok or self.p == 1:
             return check
         return membership.part_nonzero(z, z[..., self.q + 1 :], f"space part (its last {self.p} coordinates)")
-
-    def check_projectable(self, z: Tensor) -> Check:
-        """Whether every row is space-like, ⟨z, z⟩ > 0, as `projx` needs."""
-        check = self.check_phi(z)
-        return membership.rescalable(z, self.inner(z, z), self.beta.to(z)) if check.ok else check
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """z - ⟨z, x⟩ x / β (Eq. 3)."""
@@ -230,14 +191,6 @@ class PseudoSphere(Manifold):
         """G z: the time coordinates with their sign turned."""
         return -self.image.raise_index(*self._image_of(z=z)).flip(-1)
 
-    def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
-        """Π_x(G ∇f) (Eq. 11); -Df is **not** a descent direction."""
-        return -self.image.egrad2rgrad(*self._image_of(x=x, gradient=gradient)).flip(-1)
-
-    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
-        """Π_x(G z)."""
-        return -self.image.precondition(*self._image_of(x=x, z=z)).flip(-1)
-
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """sgn(P_x) u for tangent u at x = (t, s): -u but for its part along the sphere of space directions."""
         return -self.image.wick_rotation(*self._image_of(x=x, u=u)).flip(-1)
@@ -246,36 +199,19 @@ class PseudoSphere(Manifold):
         """|P_x|^½ z."""
         return self.image.precondition_root(*self._image_of(x=x, z=z)).flip(-1)
 
-    def origin(
-        self,
-        *size: int | Sequence[int],
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The positive pole (0, …, 0, √β), repeated to [*size, d]."""
         return self.image.origin(*size, dtype=dtype, device=device).flip(-1)
 
-    def random(
-        self,
-        *size: int | Sequence[int],
-        scale: float = 1.0,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-    ) -> Tensor:
+    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """σ of random points of the image."""
-        return self.image.random(*size, scale=scale, generator=generator, dtype=dtype, device=device).flip(-1)
+        return self.image.random(*size, scale=scale, generator=generator, **at).flip(-1)
 
     def random_near_pole(
-        self,
-        *size: int | Sequence[int],
-        epsilon: float = 0.1,
-        generator: torch.Generator | int | None = None,
-        dtype: torch.dtype = torch.float64,
-        device: torch.device | None = None,
-        perturb_first: bool = True,
+        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
     ) -> Tensor:
         """σ of points near the pole of the image, ε relative to √β; ``perturb_first`` is about the last coordinate."""
-        return self.image.random_near_pole(
-            *size, epsilon=epsilon, generator=generator, dtype=dtype, device=device, perturb_first=perturb_first
-        ).flip(-1)
+        near = self.image.random_near_pole(
+            *size, epsilon=epsilon, generator=generator, perturb_first=perturb_first, **at
+        )
+        return near.flip(-1)

@@ -1,4 +1,4 @@
-"""Two points of Q^{p,q}_β measured without losing digits, be they near or far, at the pole or far from it."""
+"""Products and chords of two points of Q^{p,q}_β, accurate for near and far points, at the pole and far from it."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Separation(NamedTuple):
 
 
 def separation(x: Tensor, y: Tensor, scale: Tensor, time: int) -> Separation:
-    """Two points measured by a chord that loses few digits, be they near or far, at the pole or far from it.
+    """Measure two points by a chord that loses few digits, for near and far points, at the pole and far from it.
 
     ⟨fy - x, fy - x⟩/|β| + (f - 1)² = 2f(⟨x, y⟩/β - 1) for every number f. The f that makes the time parts equally
     long leaves no chord along them, where terms of size ‖x‖² would cancel, and no rounding of their lengths. Near
-    the antipode -y takes the place of y. Where the time parts are far apart nothing is gained, and ⟨x, y⟩ as it
-    stands has the fewer terms (one, at the pole). As f may be any number, derivatives need not know what it is.
+    the antipode -y takes the place of y. Where the time parts are far apart this gains nothing, and ⟨x, y⟩ itself
+    has fewer terms (one, at the pole). As f may be any number, derivatives need not know what it is.
 
     ``scale`` is |β|, and ``time`` how many coordinates are time, at least two of them.
     """

@@ -20,7 +20,7 @@ _FORMER: dict[str, Dissimilarity] = {
 
 
 def current_name(name: str) -> str:
-    """The name of a dissimilarity as it is now, of one as an earlier version wrote it; others as they are.
+    """The current name of a dissimilarity, from a former name; other names are returned unchanged.
 
     >>> current_name("smoothed_dissimilarity")
     'smoothed'

@@ -1,6 +1,8 @@
-"""Points as plain vectors, which matrices can multiply, and back to the manifold by φ."""
+"""Points as plain vectors for linear layers, and vectors as points of the manifold by φ."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import torch
 from torch import Tensor
@@ -16,7 +18,7 @@ def in_width(manifold: Manifold) -> int:
 
 
 def out_width(manifold: Manifold) -> int:
-    """How many numbers `from_coordinates` makes a point of: d, or p in hyperbolic space, whose S^0 is one point."""
+    """How many numbers `from_coordinates` needs for a point: d, or p in hyperbolic space, whose S^0 is one point."""
     _known(manifold)
     if isinstance(manifold, PseudoHyperboloid):
         return manifold.p if manifold.q == 0 else manifold.ambient_dim
@@ -33,13 +35,7 @@ def _known(manifold: Manifold) -> None:
 
 def coordinates(manifold: Manifold, x: Tensor) -> Tensor:
     """x/√|β|, and x itself in flat space: [..., d] to [..., d]. Those of a `PseudoSphere` come in reverse order."""
-    if isinstance(manifold, PseudoSphere):
-        return coordinates(manifold.image, manifold.anti_isometry(x))
-    if isinstance(manifold, Product):
-        parts = zip(manifold._factors(), manifold.split(x), strict=True)
-        return torch.cat([coordinates(factor, part) for factor, part in parts], dim=-1)
-    validate(manifold.ambient_dim, x=x)
-    return x / manifold._scale(x).sqrt() if isinstance(manifold, PseudoHyperboloid) else x
+    return _by_factors(manifold, x, lambda quadric, part: part / quadric._scale(part).sqrt())
 
 
 def psi(manifold: Manifold, x: Tensor) -> Tensor:
@@ -47,15 +43,18 @@ def psi(manifold: Manifold, x: Tensor) -> Tensor:
 
     `from_coordinates` is the inverse.
     """
+    return _by_factors(manifold, x, lambda quadric, part: quadric.psi(part)[..., int(quadric.q == 0) :])
+
+
+def _by_factors(manifold: Manifold, x: Tensor, of: Callable[[PseudoHyperboloid, Tensor], Tensor]) -> Tensor:
+    """Apply ``of`` to the points of every curved factor, with pseudo-spheres as their images; flat points stay."""
     if isinstance(manifold, PseudoSphere):
-        return psi(manifold.image, manifold.anti_isometry(x))
+        return _by_factors(manifold.image, manifold.anti_isometry(x), of)
     if isinstance(manifold, Product):
         parts = zip(manifold._factors(), manifold.split(x), strict=True)
-        return torch.cat([psi(factor, part) for factor, part in parts], dim=-1)
-    if isinstance(manifold, PseudoHyperboloid):
-        z = manifold.psi(x)
-        return z[..., 1:] if manifold.q == 0 else z
-    return coordinates(manifold, x)
+        return torch.cat([_by_factors(factor, part, of) for factor, part in parts], dim=-1)
+    validate(manifold.ambient_dim, x=x)
+    return of(manifold, x) if isinstance(manifold, PseudoHyperboloid) else x
 
 
 def from_coordinates(manifold: Manifold, z: Tensor) -> Tensor:

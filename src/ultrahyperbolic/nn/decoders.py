@@ -11,7 +11,6 @@ from ..checks import check_count, check_positive, is_number
 from ..geometry import Manifold, ManifoldParameter
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
-from .embedding import near_origin
 
 
 class Decoder(nn.Module):
@@ -30,7 +29,7 @@ class Decoder(nn.Module):
         check_positive("temperature", temperature)
         self.manifold, self.epsilon = manifold, epsilon
         self.dissimilarity = check_dissimilarity(dissimilarity)
-        manifold.pair_function(self.dissimilarity, epsilon)  # what is wrong is told now
+        manifold.pair_function(self.dissimilarity, epsilon)  # raises here rather than in forward
         self.log_temperature = nn.Parameter(torch.tensor(math.log(temperature), dtype=dtype))
 
     @property
@@ -67,7 +66,7 @@ class LinkDecoder(Decoder):
     epsilon : float, optional
         Of the smoothed dissimilarity.
     dtype : torch.dtype, optional
-        Of r and t: float64, as points are.
+        Of r and t; default: float64, like points.
 
     Examples
     --------
@@ -123,7 +122,7 @@ class ClassDecoder(Decoder):
     generator : torch.Generator or int, optional
         A generator or a seed for that.
     dtype : torch.dtype, optional
-        Of all parameters: float64, as points are.
+        Of all parameters; default: float64, like points.
 
     Examples
     --------
@@ -146,7 +145,8 @@ class ClassDecoder(Decoder):
         dtype: torch.dtype = torch.float64,
     ) -> None:
         super().__init__(manifold, temperature, dissimilarity, epsilon, dtype)
-        start = near_origin(check_count("classes", classes, 1), manifold, scale, generator, dtype)
+        classes = check_count("classes", classes, 1)
+        start = manifold.random_near_pole(classes, epsilon=scale, generator=generator, dtype=dtype)
         self.prototypes = ManifoldParameter(start, manifold)
 
     def forward(self, x: Tensor) -> Tensor:

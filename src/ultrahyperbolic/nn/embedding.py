@@ -14,7 +14,7 @@ from ..geometry import Manifold, ManifoldParameter
 from ..geometry.manifold import require_manifold
 
 
-class Placed(Protocol):
+class HasPoints(Protocol):
     """Points and where they live, such as an `ultrahyperbolic.Embedding`."""
 
     @property
@@ -45,7 +45,7 @@ class ManifoldEmbedding(nn.Module):
     generator : torch.Generator or int, optional
         A generator or a seed for the start.
     dtype, device : optional
-        Of the points: float64 unless you say otherwise.
+        Of the points; default: float64, on the CPU.
 
     Examples
     --------
@@ -70,7 +70,8 @@ class ManifoldEmbedding(nn.Module):
     ) -> None:
         super().__init__()
         require_manifold(manifold)
-        start = near_origin(check_count("num", num, 1), manifold, scale, generator, dtype, device)
+        num = check_count("num", num, 1)
+        start = manifold.random_near_pole(num, epsilon=scale, generator=generator, dtype=dtype, device=device)
         self.manifold, self.sparse = manifold, sparse
         self.weight = ManifoldParameter(start, manifold)
 
@@ -93,7 +94,7 @@ class ManifoldEmbedding(nn.Module):
 
     @classmethod
     def from_embedding(
-        cls, embedding: Placed, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype = torch.float64
+        cls, embedding: HasPoints, *, sparse: bool = False, freeze: bool = False, dtype: torch.dtype = torch.float64
     ) -> Self:
         """The points of an `ultrahyperbolic.Embedding`, in the order of its ids."""
         points = torch.tensor(embedding.points, dtype=torch.float64).to(dtype)
@@ -112,15 +113,3 @@ class ManifoldEmbedding(nn.Module):
     def extra_repr(self) -> str:
         """What ``repr`` shows beside the manifold."""
         return f"{self.num}, sparse=True" if self.sparse else str(self.num)
-
-
-def near_origin(
-    num: int,
-    manifold: Manifold,
-    scale: float,
-    generator: torch.Generator | int | None,
-    dtype: torch.dtype,
-    device: torch.device | None = None,
-) -> Tensor:
-    """Points [num, d] at which a layer starts."""
-    return manifold.random_near_pole(num, epsilon=scale, generator=generator, dtype=dtype, device=device)

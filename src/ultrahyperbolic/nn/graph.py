@@ -1,4 +1,4 @@
-"""Graph convolutions between manifolds: sums over neighbours, of which ψ⁻¹ makes points."""
+"""Graph convolutions between manifolds: sums over neighbours, mapped to points by ψ⁻¹."""
 
 from __future__ import annotations
 

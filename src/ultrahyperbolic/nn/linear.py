@@ -1,4 +1,4 @@
-"""Linear layers and activations between manifolds: ψ⁻¹ makes points of what comes out."""
+"""Linear layers and activations between manifolds: ψ⁻¹ maps the results to points."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ class RankingLoss(nn.Module):
         self.manifold, self.temperature, self.scope, self.seed = manifold, temperature, scope, as_integer("seed", seed)
         self.dissimilarity = check_dissimilarity(dissimilarity)
         self.epsilon = _SMOOTHING if epsilon is None and self.dissimilarity == "smoothed" else epsilon
-        manifold.pair_function(self.dissimilarity, self.epsilon)  # what is wrong is told now
+        manifold.pair_function(self.dissimilarity, self.epsilon)  # raises here rather than in forward
         self.n_nodes, self._most, self._sampler = pairs.n_nodes, 0, None
         if sample is not None:
             if manifold.learnable:

@@ -1,4 +1,4 @@
-"""The quotient by ±1: with x and -x taken for one point, a geodesic joins every two (Law 2021)."""
+"""The quotient by ±1: x and -x are one point, and a geodesic joins every two (Law 2021)."""
 
 from __future__ import annotations
 

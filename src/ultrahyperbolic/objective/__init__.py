@@ -1,6 +1,6 @@
 """What is minimised: the ranking loss over the pairs of a graph."""
 
-from .ranking import SCOPES, PairFunction, RankedPairs, RankingLoss, Scope
+from .ranking import SCOPES, ExactLoss, PairFunction, RankedPairs, Scope
 from .sampled import SampledLoss, SampleSizes
 
-__all__ = ["SCOPES", "PairFunction", "RankedPairs", "RankingLoss", "SampleSizes", "SampledLoss", "Scope"]
+__all__ = ["SCOPES", "ExactLoss", "PairFunction", "RankedPairs", "SampleSizes", "SampledLoss", "Scope"]

@@ -1,6 +1,6 @@
 """Squared half chords and what dissimilarities make of them, in torch: value and slope together, on any device.
 
-A pair enters the loss through w = ⟨x-y, x-y⟩ / 4|β| alone (in flat space, through its squared distance). Of many rows
+A pair enters the loss through w = ⟨x-y, x-y⟩ / 4|β| alone (in flat space, through its squared distance). For many rows
 and columns, w is one matrix product.
 """
 
@@ -18,7 +18,7 @@ _CONE = 5e-6
 
 
 def scale_of(space: KernelSpace) -> float:
-    """What makes w of a squared chord."""
+    """The factor from a squared chord to w."""
     return 1.0 if space.flat else 0.25 / space.radius**2
 
 

@@ -130,7 +130,7 @@ class Tables(NamedTuple):
 
     @classmethod
     def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Tables:
-        """Those of a graph that is small enough to list all pairs."""
+        """The tables of a graph small enough to list all pairs."""
         listed = pairs.incidence
         arrays = (
             pairs.edges, pairs.weaker, pairs.nonedges, np.flatnonzero(pairs.weaker), listed.offsets, listed.edges,
@@ -140,7 +140,7 @@ class Tables(NamedTuple):
         return cls(int(np.diff(listed.offsets).max(initial=0)), *tensors)
 
 
-class RankingLoss:
+class ExactLoss:
     """Eq. 17 for a graph, a dissimilarity and a temperature: the definition that every backend is tested against.
 
     For an edge e_k of capacity c_k the loss is -log softmax(-d/τ) of e_k among itself, all edges of smaller capacity
@@ -198,7 +198,7 @@ class RankingLoss:
         return found[0], found[1]
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
-        """The loss from the distances of `distances`; ``which`` of all non-edges they are, where it is some."""
+        """The loss from the distances of `distances`; ``which`` selects non-edges if not all are given."""
         tables = self.tables(edges.device)
         return loss_of_distances(tables, edges, nonedges, self.temperature, scope=self.scope, which=which)
 
@@ -212,7 +212,7 @@ class RankingLoss:
 def loss_of_distances(
     tables: Tables, edges: Tensor, nonedges: Tensor, temperature: float, *, scope: Scope, which: Tensor | None = None
 ) -> Tensor:
-    """Eq. 17 from the distances of the edges [m] and of the other pairs, or of those ``which`` of them are given."""
+    """Eq. 17 from the distances of the edges [m] and of the other pairs, or of a selection ``which`` of these."""
     scores, rest = -edges / temperature, -nonedges / temperature
     if scope == "node":
         return _of_nodes(tables, scores, rest, which)

@@ -23,16 +23,16 @@ from torch import Tensor
 
 from ..checks import check_count
 from .ranking import RankedPairs, Scope
-from .tables import NOTHING, GraphTable, Local, Mapper, NodeTable, Pairs, Table
+from .tables import NOTHING, GraphTable, Local, Mapper, NodeTable, Pairs, PairTable
 from .tables import Measure as Measure
 
 
 @dataclass(frozen=True)
 class SampleSizes:
-    """How much an iteration looks at; never more than there is."""
+    """The sizes of an iteration's samples; at most what the graph has."""
 
     ties: int
-    """In a batch. As many again, drawn for themselves, estimate the sums over weaker ties of the graph."""
+    """In a batch. A second draw of this size estimates the sums over weaker ties of the graph."""
     others: int = 192
     """Nodes drawn for the whole batch, which each end of its ties meets."""
     per_end: int = 16
@@ -46,7 +46,7 @@ class SampleSizes:
 
 
 class Draw(NamedTuple):
-    """What an iteration looks at."""
+    """The sample of an iteration."""
 
     ties: Tensor
     """[b] numbers of ties, ascending."""
@@ -63,7 +63,7 @@ class Draw(NamedTuple):
 
 
 class Estimate(NamedTuple):
-    """The loss and its gradient in what the sample has touched."""
+    """The loss, and its gradient in the nodes of the sample."""
 
     loss: Tensor
     """A scalar."""
@@ -95,7 +95,7 @@ class SampledLoss:
     """
 
     ways = 1
-    """Among how many devices the blocks of a batch's pairs are shared out: there is a multiple of so many."""
+    """How many devices share the blocks of a batch's pairs; their number is a multiple of it."""
 
     def __init__(
         self,
@@ -135,7 +135,7 @@ class SampledLoss:
         return keys.remainder_(max(self.n, 1)), begin
 
     def resized(self, sizes: SampleSizes) -> SampledLoss:
-        """The same estimate from other samples; both share what they know of the graph."""
+        """The same estimate with other sample sizes; the tables of the graph are shared."""
         other = copy(self)
         other.sizes = sizes
         return other
@@ -143,7 +143,7 @@ class SampledLoss:
     # --- drawing ------------------------------------------------------------------------------------------------
 
     def draw(self, *seed: int) -> Draw:
-        """A sample; the numbers given, such as a seed and an iteration, decide it."""
+        """A sample, determined by the given numbers, such as a seed and an iteration."""
         state = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> 1)
         generator = torch.Generator(self.device).manual_seed(state)
 
@@ -161,7 +161,7 @@ class SampledLoss:
         counts = times.double() * (self.m / len(ties)) / self._degrees[rows]
         if len(self._alone) and self.scope == "graph":
             alone = self._alone[some(math.ceil(len(self._alone) * len(ties) / self.m), len(self._alone))]
-            # Two draws of one node stand for twice as many.
+            # A node drawn twice stands for twice the nodes.
             alone, times = torch.unique(alone, return_counts=True)
             rows, order = torch.cat((rows, alone)).sort()
             counts = torch.cat((counts, times.double() * (len(self._alone) / times.sum())))[order]
@@ -174,7 +174,7 @@ class SampledLoss:
         return Draw(ties, weaker, torch.empty(0, device=self.device), rows, counts, columns)
 
     def _at_ends(self, ties: Tensor, uniform: Tensor) -> tuple[Tensor, Tensor]:
-        """Of the weaker ties of both ends, some, and the logarithm of what each counts for."""
+        """A sample of the weaker ties of both ends, and the logarithm of the weight of each."""
         first = self._begin[self._edges[ties]]
         there = self._class_starts[self._places[ties]] - first  # [b, 2] how many
         taken = there.clamp_max(self._per_end)
@@ -203,19 +203,6 @@ class SampledLoss:
         local.add(below, below_pulls)
         table.add(rest_pulls)
         return Estimate(loss, nodes, local.gradient, local.slopes)
-
-    def class_sums(self, points: Tensor, draw: Draw, measure: Measure) -> tuple[Tensor, Tensor]:
-        """The estimated Σ exp(-d/τ) over pairs without a tie, and over the ties weaker than each class [classes].
-
-        By node where that is the scope: the first for each of the draw's rows.
-        """
-        local = Local(points, None, measure)
-        rest = self._table(draw, local, draw.rows, draw.columns).log_sums().exp()
-        if self.scope == "node":
-            return rest, torch.empty(0, device=self.device)
-        scores = local.scores(self._edges[draw.weaker]).values.exp()
-        sums = torch.cat((scores.new_zeros(1), scores.cumsum(0))) * (self.m / len(draw.weaker))
-        return rest, sums[torch.searchsorted(draw.weaker, self._starts)]
 
     def _loss(self, draw: Draw, own: Tensor, below: Tensor, rest: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The loss of the scores -d/τ of the batch's ties and of weaker ones, and the log sums over other pairs.
@@ -247,7 +234,7 @@ class SampledLoss:
         loss = torch.logaddexp(torch.zeros_like(excess), excess).sum() * weight
         return loss, -pulls, below_pulls, rest_pulls
 
-    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> Table:
+    def _table(self, draw: Draw, local: Local, rows: Tensor, columns: Tensor) -> PairTable:
         """The pairs of a draw's rows and columns, which are at these places of the touched points."""
         share = self.n / len(columns)
         counts = torch.full_like(draw.counts, share)

@@ -94,7 +94,7 @@ class Pairs(NamedTuple):
     """[k]"""
 
 
-class Table:
+class PairTable:
     """All pairs of some rows with some columns; no more than a block of them exists at a time."""
 
     def __init__(self, local: Local, pairs: Pairs, dtype: torch.dtype, mapper: Mapper, ways: int = 1) -> None:
@@ -113,7 +113,7 @@ class Table:
 
     @abstractmethod
     def log_sums(self) -> Tensor:
-        """log Σ exp(-d/τ) over the pairs, for what they count for."""
+        """log Σ exp(-d/τ) over the pairs, with their weights."""
 
     @abstractmethod
     def add(self, pulls: Tensor) -> None:
@@ -136,7 +136,7 @@ class Table:
         return torch.nn.functional.pad(points, (0, 1), value=1.0).to(self.dtype)
 
 
-class GraphTable(Table):
+class GraphTable(PairTable):
     """One sum over all pairs: one pass."""
 
     def _block(self, number: int) -> tuple[Tensor, ...]:
@@ -173,7 +173,7 @@ class GraphTable(Table):
             self.local.push(where, points, sums[0] * share, sums[1] * share)
 
 
-class NodeTable(Table):
+class NodeTable(PairTable):
     """A sum for each row: what the columns get follows from the loss of them all, in a second pass."""
 
     def _weights(self, number: int) -> tuple[Tensor, Tensor, Tensor]:

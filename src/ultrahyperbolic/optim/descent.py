@@ -156,7 +156,7 @@ def _finite(rows: Tensor) -> Tensor:
 
 
 def _where(condition: Tensor, value: Tensor, otherwise: Tensor | None) -> Tensor:
-    """Value where the condition holds, elsewhere what there was before: nothing, at first."""
+    """The value where the condition holds, elsewhere the previous one (0 at first)."""
     return torch.where(condition, value, 0.0 if otherwise is None else otherwise)
 
 

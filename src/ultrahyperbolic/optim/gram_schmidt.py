@@ -1,4 +1,4 @@
-"""The descent direction of Gao, Lim & Ye (2018), the alternative that the paper names: for comparison."""
+"""The descent direction of Gao, Lim & Ye (2018), which the paper names as an alternative."""
 
 from __future__ import annotations
 

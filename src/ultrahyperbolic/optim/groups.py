@@ -17,7 +17,7 @@ from ..geometry import Manifold
 from .descent import DescentSettings, DescentState, descent_step
 
 States = MutableMapping[Tensor, dict[str, Any]]  # what torch keeps for each parameter
-# Parameters of at most so many numbers are joined: copying them costs less than a step of its own.
+# Parameters with at most this many numbers are joined: copying them costs less than a step of its own.
 _SMALL = 1 << 16
 _MOMENTS = ("momentum", "second_moment")
 
@@ -129,7 +129,7 @@ class Curvatures:
         self.parameters = {c for _, manifold in self._points for c in manifold.curvature_parameters()}
 
     def slopes(self, learned: set[Tensor]) -> dict[Tensor, Tensor]:
-        """For each learned curvature what its gradient lacks: by how much the loss changes as points follow."""
+        """For each learned curvature, the part of its gradient that comes from points following it."""
         found: dict[Tensor, Tensor] = {}
         for param, manifold in self._points:
             if param.grad is None:
@@ -148,7 +148,7 @@ class Curvatures:
             param.copy_(manifold.follow_curvature(param.detach(), before))
 
 
-# --- what is no point -------------------------------------------------------------------------------------------
+# --- parameters that are not points -----------------------------------------------------------------------------
 
 
 def sgd_step(

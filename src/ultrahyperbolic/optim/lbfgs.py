@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..geometry import Manifold
-from ..geometry.manifold import Quadric
+from ..geometry.primitives import Quadric
 from ..rounding import dot, root
 
 # Armijo's and Wolfe's constants, those of every textbook.
@@ -58,7 +58,7 @@ class PhiLBFGS:
         """How long it was."""
 
     def step(self, at: Found, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> Found | None:
-        """One step from here; None where none decreases the function, with what is remembered or without it.
+        """One step from here; None if none decreases the function, with or without the remembered curvature.
 
         ``evaluate`` takes points [..., d] and returns the function there and its Euclidean gradient [..., d].
         """
@@ -72,7 +72,7 @@ class PhiLBFGS:
             return found
 
     def asking(self, at: Found) -> Step:
-        """The same step, which asks for what `step` has ``evaluate`` for: several can be answered at once."""
+        """The same step as a generator that asks for evaluations, so that several can be answered at once."""
         gradient = self._through_phi(at.points, at.gradient)
         if not self._pairs:
             yield from self._probe(at, gradient)
@@ -85,7 +85,7 @@ class PhiLBFGS:
         return found
 
     def _probe(self, at: Found, gradient: Tensor) -> Generator[Tensor, tuple[float, Tensor], None]:
-        """Learn from the smallest move that rounding lets see: -∇ alone does not say how far to go."""
+        """Learn the curvature from the smallest move above rounding: -∇ alone does not say how far to go."""
         length = _norm(gradient)
         if length > 0.0:
             move = -(_PROBE * _norm(at.points) / length) * gradient
@@ -114,7 +114,7 @@ class PhiLBFGS:
         return torch.cat((self._manifold.phi(z[..., : -self._flat]), z[..., -self._flat :]), -1)
 
     def _newton(self, gradient: Tensor) -> Tensor:
-        """-H ∇(f∘φ), H the inverse Hessian as the pairs of moves and changes of the gradient tell it."""
+        """-H ∇(f∘φ), H the inverse Hessian estimated from moves and changes of the gradient."""
         direction, factors = gradient, []
         for move, change, product in reversed(self._pairs):
             factors.append(dot(move, direction) / product)

@@ -137,7 +137,7 @@ def minimize(
 
 
 def _reason(ending: Ending, max_iterations: int, time_limit: float | None) -> str:
-    """The ending in the words of the arguments."""
+    """Why it ended, in terms of the arguments."""
     if ending.why is Stopped.ITERATIONS:
         return f"reached max_iterations = {max_iterations}"
     if ending.why is Stopped.TIME_LIMIT:
@@ -205,13 +205,13 @@ _Step = Callable[[], Ending | None]
 
 
 class _Autograd:
-    """The engine of the loop: iteration after iteration, each of which may be the last."""
+    """The engine of the loop; every iteration may be the last."""
 
     def __init__(self, step: _Step, gradient_tolerance: float) -> None:
         self._step, self._tolerance = step, gradient_tolerance
 
     def advance(self, state: _State, iterations: int) -> NDArray[np.float64]:
-        """Perform up to so many iterations, until one finds that it is over; the values [1, performed]."""
+        """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1, performed]."""
         values: list[float] = []
         while state.ending is None and len(values) < iterations:
             state.ending = _within(state, self._tolerance) if state.gradient_norm <= self._tolerance else self._step()

@@ -27,7 +27,7 @@ class ManifoldOptimizer(Optimizer, ABC):
     """What the optimisers share: a descent step for points of a manifold, torch's own for all other parameters.
 
     A `ultrahyperbolic.ManifoldParameter` lives on the manifold it carries. Plain parameters live on their
-    group's ``manifold``; where it is None, as by default, they are no points and move as in ``torch.optim``. Points are
+    group's ``manifold``; where it is None (the default), they are not points and move as in ``torch.optim``. Points are
     checked when they are added. ``state_dict`` holds plain data; loading one made on another geometry is refused.
 
     A learned β that is among the parameters takes its points along: its gradient counts that they follow.
@@ -44,10 +44,10 @@ class ManifoldOptimizer(Optimizer, ABC):
 
     @abstractmethod
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
-        """One step of ``torch.optim`` for parameters that are no points."""
+        """One step of ``torch.optim`` for parameters that are not points."""
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters, checking that every row of points is one of their manifold; all of them or none."""
+        """Add parameters, all or none, after checking that every row of points is on its manifold."""
         super().add_param_group(param_group)
         group, number = self.param_groups[-1], len(self.param_groups) - 1
         try:
@@ -68,8 +68,8 @@ class ManifoldOptimizer(Optimizer, ABC):
         """One step for every parameter that has a gradient; the closure, if any, re-evaluates the loss.
 
         What is not finite is a ``FloatingPointError`` that names the parameter: a gradient, a step of points, or what
-        an earlier step made of a parameter that is no point. Points with such a gradient or step stay where they are,
-        and so does everything that is no point. Nothing is checked while a CUDA graph is captured.
+        an earlier step made of a parameter that is not a point. Points with such a gradient or step do not move, and
+        neither does any parameter that is not a point. Nothing is checked while a CUDA graph is captured.
         """
         loss = None
         if closure is not None:
@@ -157,6 +157,11 @@ class ManifoldOptimizer(Optimizer, ABC):
             group["manifold"] = manifold
 
 
+def _of(group: Group, *names: str) -> Group:
+    """Some options of a group."""
+    return {name: group[name] for name in names}
+
+
 def _manifold(param: Tensor, group: Group) -> Manifold | None:
     """Where the rows of a parameter live: on its own manifold, or else on its group's."""
     manifold: Manifold | None = manifold_of(param) or group["manifold"]
@@ -164,7 +169,7 @@ def _manifold(param: Tensor, group: Group) -> Manifold | None:
 
 
 def _named(number: int, group: Group) -> list[tuple[str, Tensor]]:
-    """The parameters of a group with their names, if they have some, or else their places."""
+    """The parameters of a group with their names, or with their positions if they have none."""
     places = [f"param_groups[{number}]['params'][{i}]" for i in range(len(group["params"]))]
     return list(zip(group.get("param_names") or places, group["params"], strict=True))
 
@@ -182,7 +187,7 @@ def _sum(gradient: Tensor | None, slope: Tensor | None) -> Tensor:
 
 
 class PseudoRiemannianSGD(ManifoldOptimizer):
-    """Algorithm 1: x ← exp_x(-η χ), with the options that make it practical; ``torch.optim.SGD`` for what is no point.
+    """Algorithm 1: x ← exp_x(-η χ), with practical options; ``torch.optim.SGD`` for parameters that are not points.
 
     >>> import torch, ultrahyperbolic as uh
     >>> class Model(torch.nn.Module):
@@ -201,7 +206,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
     params : iterable
         Parameters or groups of them, such as ``model.parameters()``.
     manifold : Manifold, optional
-        Where the rows of plain parameters live. Without it they are no points: only a ``ManifoldParameter`` is.
+        Where the rows of plain parameters live. Without it, only a ``ManifoldParameter`` is a point.
     lr : float
         η. |χ| grows like ‖x‖⁴/β² times the gradient: without ``max_step`` keep it small, as the paper does (1e-6).
     momentum : float
@@ -212,7 +217,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         ``"descent"`` for χ, ``"surrogate"`` for |P_x| ∇f, which is stretched less far from the pole, or another of
         `DescentSettings`; ``"gradient"`` and ``"signed-gradient"`` fail unless the metric is definite.
     weight_decay : float
-        As in ``torch.optim``, for what is no point: points have no 0 to decay to.
+        As in ``torch.optim``, for parameters that are not points: points have no 0 to decay to.
     """
 
     def __init__(
@@ -232,13 +237,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         super().__init__(params, manifold, defaults)
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
-        return DescentSettings(
-            manifold=manifold,
-            lr=group["lr"],
-            direction=group["direction"],
-            momentum=group["momentum"],
-            max_step=group["max_step"],
-        )
+        return DescentSettings(manifold, **_of(group, "lr", "direction", "momentum", "max_step"))
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
         sgd_step(params, gradients, self.state, group["lr"], group["momentum"], group["weight_decay"])
@@ -247,7 +246,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
 class PseudoRiemannianAdam(ManifoldOptimizer):
     """Adam whose second moment is a mean of squared coordinates: positive by construction, in any signature.
 
-    What is no point moves as by ``torch.optim.Adam``, to which it is equal on `ultrahyperbolic.Euclidean`. The
+    Other parameters move as with ``torch.optim.Adam``, to which it is equal on `ultrahyperbolic.Euclidean`. The
     running gradient is carried by parallel transport; coordinates are scaled before the preconditioner, which keeps
     the direction a descent direction. Sparse gradients update their rows alone.
 
@@ -285,15 +284,8 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
         mean, square = _check_betas(group["betas"])
-        return DescentSettings(
-            manifold=manifold,
-            lr=group["lr"],
-            direction=group["direction"],
-            momentum=mean,
-            second_moment=square,
-            eps=group["eps"],
-            max_step=group["max_step"],
-        )
+        options = _of(group, "lr", "direction", "eps", "max_step")
+        return DescentSettings(manifold, momentum=mean, second_moment=square, **options)
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
         adam_step(params, gradients, self.state, group["lr"], group["betas"], group["eps"], group["weight_decay"])

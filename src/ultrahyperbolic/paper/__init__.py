@@ -46,9 +46,9 @@ TARGETS: dict[str, Target] = {
     "table2": Target("Table 2: NIPS co-authors in 4 dimensions, six geometries", "table2", "table2", _TRAINING),
     "table3": Target("Table 3: NIPS co-authors in 6 dimensions, eight geometries", "table2", "table3", _TRAINING),
     "figure1": Target(
-        "Figure 1: Q^{2,1} projected along x_0, with its family of hyperboloids", "figure1", "figure1", seeded=False
+        "Figure 1: Q^{2,1} projected along x_0, with its family of hyperboloids", "figures", "figure1", seeded=False
     ),
-    "figure2": Target("Figure 2: the three kinds of geodesic; exp and log", "figure2", "figure2", seeded=False),
+    "figure2": Target("Figure 2: the three kinds of geodesic; exp and log", "figures", "figure2", seeded=False),
     "figure3": Target("Figure 3: the karate club, and the loss for ten-dimensional signatures", "figure3", "figure3"),
     "timing": Target("The running times of the supplement beside ours", "timing", "timing"),
 }

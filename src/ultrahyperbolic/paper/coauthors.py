@@ -1,4 +1,4 @@
-"""What Tables 2 and 3 of the supplement are of: geometries, the steps they are trained with, the published figures."""
+"""Tables 2 and 3 of the supplement: geometries, the steps they are trained with, the published figures."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..geometry import Geometry
 from ..training.config import TrainingConfig, configured
 from ..training.presets import coauthor_settings
+from .tables import geometries, label
 
 ROWS = ("rho_all", "rho10", "rho20", "recall_at_1")
 # A step, and the longest move of a point. Where the scripts' step diverges, or is far from done when the iterations
@@ -23,7 +24,7 @@ Rung = tuple[float, float | None]
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, or what stands beside it."""
+    """A column of a table, or a training reported below it."""
 
     key: str
     geometry: Geometry
@@ -37,10 +38,8 @@ class Column:
 
     @property
     def label(self) -> str:
-        """R4 as R⁴, Q3_1 as Q^{3,1}."""
-        if self.geometry.is_flat:
-            return f"R{'⁰¹²³⁴⁵⁶⁷⁸⁹'[self.geometry.dim]} (flat)"
-        return self.geometry.name
+        """R⁴ (flat), or Q^{3,1}."""
+        return label(self.geometry)
 
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""
@@ -59,7 +58,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Table:
+class PublishedTable:
     """A table of the supplement: its dimension, the iterations, and the figures as printed."""
 
     name: str
@@ -74,11 +73,7 @@ class Table:
     @property
     def columns(self) -> list[Column]:
         """Flat space, then the signatures from hyperbolic to spherical."""
-        d = self.dimension
-        return [
-            Column(geometry.file_name, geometry)
-            for geometry in (Geometry(flat=d), *(Geometry(p, d - p) for p in range(d, -1, -1)))
-        ]
+        return [Column(geometry.file_name, geometry) for geometry in geometries(self.dimension)]
 
     @property
     def beside(self) -> Column:
@@ -86,7 +81,7 @@ class Table:
         return Column(f"R{self.dimension}_all_coordinates", Geometry(flat=self.dimension), perturb_first=True)
 
 
-TABLE2 = Table(
+TABLE2 = PublishedTable(
     "table2", "Table 2", 4, 10_000,
     {
         "R4": (0.469, 0.512, 0.217, 70.7),
@@ -98,7 +93,7 @@ TABLE2 = Table(
     },
     norm_published=(0.044, -0.113, 0.264),
 )  # fmt: skip
-TABLE3 = Table(
+TABLE3 = PublishedTable(
     "table3", "Table 3", 6, 25_000,
     {
         "R6": (0.554, 0.459, 0.372, 88.6),

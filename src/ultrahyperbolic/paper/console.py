@@ -43,7 +43,7 @@ def progress(title: str, total: int, quiet: bool) -> Iterator[Callable[[Progress
 
 
 def write_figure(name: str, folder: Path, draw: Callable[..., Any]) -> list[str]:
-    """A figure as PNG and PDF by matplotlib and as HTML by plotly; ``draw`` takes ``library``. The names written."""
+    """Write a figure as PNG, PDF (matplotlib) and HTML (plotly); ``draw`` takes ``library``. Returns the names."""
     from .. import plot
 
     folder.mkdir(parents=True, exist_ok=True)

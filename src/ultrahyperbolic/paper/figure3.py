@@ -1,4 +1,4 @@
-"""Figure 3 of the paper: the karate club by level, both optimisers in ten dimensions, and in the fewer of its text."""
+"""Figure 3 of the paper: the karate club by rank, and the loss of both optimisers in ten dimensions and in fewer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The loss as the authors computed it on a large graph: for each edge, some of the non-edges, drawn anew."""
+"""The loss as the authors computed it on a large graph: for each edge, a new sample of the non-edges."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from ..objective import RankedPairs
 from ..training.config import TrainingConfig
 
 SAMPLES = 42_000
-# Drawn at once, for as many edges as this allows: it bounds the memory.
+# Draws made at once: this bounds the memory.
 _DRAWN_AT_ONCE = 4_000_000
 
 
 @dataclass
-class SampledEngine(ReferenceEngine):
+class ResampledEngine(ReferenceEngine):
     """Eq. 17 with the weaker set of an edge its weaker edges and ``samples`` non-edges, drawn with replacement.
 
-    They are drawn anew for each edge at each iteration, and depend on the seed and the iteration alone.
+    They are drawn for each edge at each iteration, and depend only on the seed and the iteration.
     """
 
     name: str = "sampled"
@@ -93,13 +93,13 @@ def embed_sampled(
     quiet: bool = False,
     callback: Callable[[Progress[BatchState]], object],
 ) -> Embedding:
-    """Train on the sampled loss; after the first iteration, how long all will take is said on standard error.
+    """Train on the sampled loss; after the first iteration, print the expected time to standard error.
 
-    On the CPU on one thread unless told otherwise: the last digits depend on how many there are.
+    Default: one thread on the CPU, because the last digits depend on how many there are.
     """
     device = find_device(place.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     threads = 1 if place.threads is None else check_count("threads", place.threads, 1)
-    engine = SampledEngine(
+    engine = ResampledEngine(
         RankedPairs.of(graph),
         [config.spec()],
         best_every=config.best_every,

@@ -1,9 +1,7 @@
-"""What is said of the trainings of Tables 2 and 3, and the files it is said in."""
+"""The scores of the trainings of Tables 2 and 3, and the files they are written to."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -17,12 +15,13 @@ from torch import Tensor
 
 from ..embedding import Embedding
 from ..evaluation import delta, norm_proxy, recall_at_1, strength_spearman
-from ..files import replace_file, replace_files
+from ..export.tables import write_table
+from ..files import replace_file
 from ..graph import Graph
 from . import Figures, write_figures
-from .coauthors import ROWS, SCRIPTS, Column, Job, Rung, Table
-from .console import pyplot
+from .coauthors import ROWS, SCRIPTS, Column, Job, PublishedTable, Rung
 from .sampled import SAMPLES
+from .tables import Series, draw_table, get, head_of, put, row_of
 
 Loss = Literal["exact", "sampled"]
 NAMES = {
@@ -37,7 +36,7 @@ AT_LEAST = {"rho_all": None, "rho10": 10.0, "rho20": 20.0}
 
 @dataclass(frozen=True)
 class Score:
-    """What is said of one training."""
+    """The scores of one training."""
 
     measures: tuple[float, ...]
     loss: float
@@ -47,9 +46,9 @@ class Score:
 
 @dataclass
 class Results:
-    """The trainings that are finished, and what the table says of them."""
+    """The scores of the trainings that are finished."""
 
-    table: Table
+    table: PublishedTable
     graph: Graph
     loss: Loss
     iterations: int
@@ -97,7 +96,7 @@ class Results:
         if rung is not None:
             norms = np.array([score.norm for score in self.scores[hyperbolic.key, rung]])
             for column, row in enumerate(AT_LEAST):
-                _spread(figures, f"norm_proxy_{row}", norms[:, column])
+                put(figures, f"norm_proxy_{row}", norms[:, column])
             for row, value in zip(AT_LEAST, self.table.norm_published, strict=False):
                 figures[f"norm_proxy_{row}_published"] = value
         flat, free = self.table.columns[0], self.table.beside
@@ -113,13 +112,13 @@ class Results:
         scores = self.scores[geometry.key, rung]
         measures = np.array([score.measures for score in scores])
         for column, row in enumerate(ROWS):
-            _spread(figures, f"{name}_{row}", measures[:, column])
-        _spread(figures, f"{name}_loss", np.array([score.loss for score in scores]))
-        _spread(figures, f"{name}_steps_back", np.array([float(score.steps_back) for score in scores]))
+            put(figures, f"{name}_{row}", measures[:, column])
+        put(figures, f"{name}_loss", np.array([score.loss for score in scores]))
+        put(figures, f"{name}_steps_back", np.array([float(score.steps_back) for score in scores]))
         figures[f"{name}_step"] = rung[0]
 
     def markdown(self) -> list[str]:
-        """The table with the published figures in brackets, and what belongs beside it."""
+        """The table with the published figures in brackets, and remarks."""
         figures, columns, table = self.figures(), self.columns(), self.table
         if not columns:
             return [f"{table.title}: no column is finished yet."]
@@ -130,15 +129,14 @@ class Results:
             f"Co-authors of NIPS 1988 to 2003, {table.dimension} dimensions, {drawn}, τ = 1e-4, {self.iterations:,}",
             f"iterations, {spread}; the published figure (one run) in brackets. Backend: {self.backend}.",
             "",
-            "| | " + " | ".join(geometry.label for geometry in columns) + " |",
-            "|---|" + "---|" * len(columns),
+            *head_of([column.geometry for column in columns]),
         ]
         for column, row in enumerate(ROWS):
             cells = [f"{_shown(figures, g.key, row)} [{_digits(row, table.published[g.key][column])}]" for g in columns]
-            lines.append(f"| {NAMES[row]} | " + " | ".join(cells) + " |")
+            lines.append(row_of([NAMES[row], *cells]))
         for row, title in (("loss", "Loss reached"), ("steps_back", "Times it went back")):
-            lines.append(f"| {title} | " + " | ".join(_shown(figures, g.key, row) for g in columns) + " |")
-        lines.append("| Step | " + " | ".join(f"{figures[g.key + '_step']:.0e}" for g in columns) + " |")
+            lines.append(row_of([title, *(_shown(figures, g.key, row) for g in columns)]))
+        lines.append(row_of(["Step", *(f"{figures[g.key + '_step']:.0e}" for g in columns)]))
         return [*lines, *self._remarks(figures)]
 
     def _remarks(self, figures: Figures) -> list[str]:
@@ -170,18 +168,6 @@ _REMARKS = (
 )
 
 
-def _spread(figures: Figures, name: str, values: NDArray[np.float64]) -> None:
-    if len(values) == 1:
-        figures[name] = float(values[0])
-        return
-    figures[f"{name}_mean"], figures[f"{name}_std"] = float(np.mean(values)), float(np.std(values, ddof=1))
-
-
-def _value(figures: Figures, name: str) -> tuple[float, float | None]:
-    """Mean and spread, or the one value there is."""
-    return (figures[name], None) if name in figures else (figures[f"{name}_mean"], figures[f"{name}_std"])
-
-
 def _digits(row: str, value: float) -> str:
     if row == "loss":
         return f"{value:,.0f}"
@@ -191,26 +177,24 @@ def _digits(row: str, value: float) -> str:
 
 
 def _shown(figures: Figures, key: str, row: str) -> str:
-    mean, spread = _value(figures, f"{key}_{row}")
+    mean, spread = get(figures, f"{key}_{row}")
     return _digits(row, mean) + ("" if spread is None else f" ± {_digits(row, spread)}")
 
 
 def write(folder: Path, results: Results) -> list[str]:
-    """Markdown, JSON, CSV and a plot of what is finished, in place of those of an earlier time; the names written.
+    """Write what is finished as Markdown, JSON, CSV and a plot, replacing earlier files; returns the names.
 
-    There is no plot without matplotlib: a table may be hours of training on a machine that has none.
+    Without matplotlib there is no plot, because a table may be trained for hours on a machine that has none.
     """
     name, figures = results.table.name, results.figures()
     replace_file(folder / f"{name}.md", "\n".join(results.markdown()) + "\n")
     write_figures(folder / f"{name}.json", figures)
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    writer.writerow(["geometry", "measure", "mean", "std", "published"])
+    rows: list[list[object]] = []
     for geometry in results.columns():
         for row, published in zip(ROWS, results.table.published[geometry.key], strict=True):
-            mean, spread = _value(figures, f"{geometry.key}_{row}")
-            writer.writerow([geometry.key, row, mean, "" if spread is None else spread, published])
-    replace_file(folder / f"{name}.csv", text.getvalue())
+            mean, spread = get(figures, f"{geometry.key}_{row}")
+            rows.append([geometry.key, row, mean, "" if spread is None else spread, published])
+    write_table(folder / f"{name}.csv", ["geometry", "measure", "mean", "std", "published"], rows)
     names = [f"{name}.{ending}" for ending in ("md", "csv", "json")]
     if results.columns() and find_spec("matplotlib") is not None:
         draw(folder / f"{name}.png", results.table, figures)
@@ -218,30 +202,10 @@ def write(folder: Path, results: Results) -> list[str]:
     return names
 
 
-def draw(path: Path, table: Table, figures: Figures) -> None:
+def draw(path: Path, table: PublishedTable, figures: Figures) -> None:
     """A plot of the columns that the figures hold, ours beside the published."""
-    plt = pyplot()
-    columns, published = [g for g in table.columns if f"{g.key}_step" in figures], table.published
-    figure, axes = plt.subplots(1, 4, figsize=(3 + 2 * len(columns), 3.4), layout="constrained")
-    positions = np.arange(len(columns))
-    for number, (row, axis) in enumerate(zip(ROWS, axes, strict=True)):
-        values = [_value(figures, f"{geometry.key}_{row}") for geometry in columns]
-        axis.errorbar(
-            positions - 0.12, [mean for mean, _ in values], [spread or 0.0 for _, spread in values], fmt="o",
-            color="#0072B2", label="ours",
-        )  # fmt: skip
-        axis.plot(
-            positions + 0.12, [published[g.key][number] for g in columns], "s", color="#D55E00", label="published"
-        )
-        axis.set_xticks(positions, [_short(geometry) for geometry in columns])
-        axis.set_title(NAMES[row], fontsize=10)
-        axis.grid(alpha=0.3)
-    axes[0].legend(fontsize=8)
-    replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=130)})
-    plt.close(figure)
-
-
-def _short(geometry: Column) -> str:
-    return (
-        geometry.label.split(" ")[0] if geometry.geometry.is_flat else f"Q {geometry.geometry.p},{geometry.geometry.q}"
-    )
+    columns = [column for column in table.columns if f"{column.key}_step" in figures]
+    ours = [[get(figures, f"{column.key}_{row}") for column in columns] for row in ROWS]
+    published = [[(table.published[column.key][number], None) for column in columns] for number in range(len(ROWS))]
+    series = [Series("ours", "#0072B2", "o", ours), Series("published", "#D55E00", "s", published)]
+    draw_table(path, [NAMES[row] for row in ROWS], [column.geometry for column in columns], series)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -16,13 +14,15 @@ from ..arrays import Floats
 from ..datasets import karate
 from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
-from ..files import replace_file, replace_files
+from ..export.tables import write_table
+from ..files import replace_file
 from ..graph import Graph
 from ..training.config import Settings, TrainingConfig, configured
 from ..training.presets import DIFFERENCES, settings, text_settings
 from ..training.train import embed_many
 from . import Figures
 from .console import Console, progress
+from .tables import Series, draw_table, geometries, get, head_of, label, put, row_of
 
 ROWS = ("first_leader", "second_leader", "rho5", "rho10")
 NAMES = {
@@ -31,9 +31,7 @@ NAMES = {
     "rho5": "top 5 Spearman's ρ",
     "rho10": "top 10 Spearman's ρ",
 }
-GEOMETRIES: tuple[tuple[str, int | None, int | None], ...] = (
-    ("R4", None, None), ("Q4_0", 4, 0), ("Q3_1", 3, 1), ("Q2_2", 2, 2), ("Q1_3", 1, 3), ("Q0_4", 0, 4),
-)  # fmt: skip
+GEOMETRIES = {geometry.file_name: geometry for geometry in geometries(4)}
 # Mean and standard deviation over 5 runs, as printed in the paper.
 PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
     "R4": {"first_leader": (5.4, 1.1), "second_leader": (6.6, 0.9), "rho5": (-0.44, 0.19), "rho10": (0.00, 0.14)},
@@ -52,11 +50,6 @@ class Recipe(Protocol):
 
     def __call__(self, *, weighted: bool, q: int | None) -> Settings:
         """The settings."""
-
-
-def label(key: str) -> str:
-    """R4 as R⁴, Q3_1 as Q^{3,1}."""
-    return "R⁴ (flat)" if key == "R4" else f"Q^{{{key[1:].replace('_', ',')}}}"
 
 
 def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
@@ -78,14 +71,14 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     beside = {f"{key}_text": values for key, values in text.items()}
     beside |= {f"{key}_text_best": values for key, values in text_best.items()}
     figures = _figures(scores, proxy, {**beside, "R4_all_coordinates": free, "Q4_0_temperature_1": warm})
-    for k, (key, _, _) in enumerate(GEOMETRIES):
+    for k, key in enumerate(GEOMETRIES):
         figures[f"{key}_text_thrown_off"] = float(sum(map(_thrown_off, literal[k * count : (k + 1) * count])))
     lines = _markdown(figures, count)
     console.print("\n".join(lines))
     output.mkdir(parents=True, exist_ok=True)
     replace_file(output / "table1.md", "\n".join(lines) + "\n")
     _write_csv(output / "table1.csv", figures)
-    _plot(output / "table1.png", scores, text)
+    _plot(output / "table1.png", figures, count)
     console.files(output, ("table1.md", "table1.csv", "table1.png"))
     return figures
 
@@ -95,13 +88,13 @@ def _columns(
 ) -> tuple[list[Embedding], dict[str, NDArray[np.float64]]]:
     """The trainings of a recipe, geometry after geometry, and the scores [seeds, rows] of each geometry."""
     configs = [
-        configured(recipe(weighted=True, q=q), p=p, q=q, flat=4 if p is None else None, seed=seed)
-        for _, p, q in GEOMETRIES
+        configured(recipe(weighted=True, q=found.q), p=found.p, q=found.q, flat=found.flat, seed=seed)
+        for found in GEOMETRIES.values()
         for seed in range(count)
     ]
     embeddings = _train(graph, configs, f"{title}, {count} seeds", quiet)
     found = np.array([_scores(graph, embedding) for embedding in embeddings]).reshape(len(GEOMETRIES), count, -1)
-    return embeddings, {key: found[k] for k, (key, _, _) in enumerate(GEOMETRIES)}
+    return embeddings, dict(zip(GEOMETRIES, found, strict=True))
 
 
 def _train(graph: Graph, configs: Sequence[TrainingConfig], title: str, quiet: bool) -> list[Embedding]:
@@ -148,49 +141,43 @@ def _temperature_note(graph: Graph, count: int, quiet: bool) -> NDArray[np.float
 
 def _figures(scores: dict[str, Floats], proxy: NDArray[np.float64], beside: dict[str, Floats]) -> Figures:
     figures: Figures = {}
-
-    def add(name: str, values: NDArray[np.float64]) -> None:
-        figures[f"{name}_mean"] = float(np.mean(values))
-        figures[f"{name}_std"] = float(np.std(values, ddof=1))
-
     for key, values in scores.items():
         for column, row in enumerate(ROWS):
-            add(f"{key}_{row}", values[:, column])
+            put(figures, f"{key}_{row}", values[:, column])
             figures[f"{key}_{row}_published"] = PUBLISHED[key][row][0]
     for column, row in enumerate(ROWS[:2]):
-        add(f"norm_proxy_{row}", proxy[:, column])
+        put(figures, f"norm_proxy_{row}", proxy[:, column])
         figures[f"norm_proxy_{row}_published"] = NORM_PUBLISHED[row][0]
     for key, values in beside.items():
         for column, row in enumerate(ROWS):
-            add(f"{key}_{row}", values[:, column])
+            put(figures, f"{key}_{row}", values[:, column])
     return figures
 
 
 def _markdown(figures: Figures, count: int) -> list[str]:
-    keys = [key for key, _, _ in GEOMETRIES]
 
     def ours(name: str) -> str:
-        return f"{figures[name + '_mean']:.2f} ± {figures[name + '_std']:.2f}"
+        return "{:.2f} ± {:.2f}".format(*get(figures, name))
 
     lines = [
         f"Karate club, weighted, the recipe of the authors' scripts, {count} seeds: mean ± standard deviation (n - 1);",
         "the published figure (5 seeds) in brackets.",
         "",
-        "| | " + " | ".join(label(key) for key in keys) + " |",
-        "|---|" + "---|" * len(keys),
+        *head_of(list(GEOMETRIES.values())),
     ]
     for row in ROWS:
-        cells = [
-            f"{ours(f'{key}_{row}')} [{PUBLISHED[key][row][0]:.2f} ± {PUBLISHED[key][row][1]:.2f}]" for key in keys
-        ]
-        lines.append(f"| {NAMES[row]} | " + " | ".join(cells) + " |")
+        printed = {key: "{:.2f} ± {:.2f}".format(*PUBLISHED[key][row]) for key in GEOMETRIES}
+        lines.append(row_of([NAMES[row], *(f"{ours(f'{key}_{row}')} [{printed[key]}]" for key in GEOMETRIES)]))
     header = lines[3:5]
     for recipe, kept in (("text", "the last points kept"), ("text_best", "the points of the lowest loss kept")):
         lines += ["", f"The recipe of the paper's text, {kept}, {count} seeds:", "", *header]
         for row in ROWS:
-            lines.append(f"| {NAMES[row]} | " + " | ".join(ours(f"{key}_{recipe}_{row}") for key in keys) + " |")
-    thrown = ", ".join(f"{label(key).split(' ')[0]} {figures[f'{key}_text_thrown_off']:.0f}" for key in keys)
-    lines += ["", f"Of {count} runs of the text's recipe, so many end more than 2 % above their lowest loss: {thrown}."]
+            lines.append(row_of([NAMES[row], *(ours(f"{key}_{recipe}_{row}") for key in GEOMETRIES)]))
+    thrown = ", ".join(
+        f"{label(geometry).split(' ')[0]} {figures[f'{key}_text_thrown_off']:.0f}"
+        for key, geometry in GEOMETRIES.items()
+    )
+    lines += ["", f"Runs of the text's recipe, of {count}, that end more than 2 % above their lowest loss: {thrown}."]
     proxy = ", ".join(f"{ours(f'norm_proxy_{row}')} [{NORM_PUBLISHED[row][0]}]" for row in ROWS[:2])
     warm, free = (
         ", ".join(f"{NAMES[row]} {ours(f'{key}_{row}')}" for row in ROWS)
@@ -209,43 +196,22 @@ def _markdown(figures: Figures, count: int) -> list[str]:
 
 
 def _write_csv(path: Path, figures: Figures) -> None:
-    table = io.StringIO(newline="")
-    writer = csv.writer(table)
-    writer.writerow(["geometry", "measure", "mean", "std", "published_mean", "published_std", "text_mean", "text_std"])
-    for key, _, _ in GEOMETRIES:
-        for row in ROWS:
-            scripts, text = (
-                (figures[f"{name}_mean"], figures[f"{name}_std"]) for name in (f"{key}_{row}", f"{key}_text_{row}")
-            )
-            writer.writerow([key, row, *scripts, *PUBLISHED[key][row], *text])
-    replace_file(path, table.getvalue())
+    header = ["geometry", "measure", "mean", "std", "published_mean", "published_std", "text_mean", "text_std"]
+    rows = [
+        [key, row, *get(figures, f"{key}_{row}"), *PUBLISHED[key][row], *get(figures, f"{key}_text_{row}")]
+        for key in GEOMETRIES
+        for row in ROWS
+    ]
+    write_table(path, header, rows)
 
 
-def _plot(path: Path, scores: dict[str, Floats], text: dict[str, Floats]) -> None:
-    from .console import pyplot
-
-    plt = pyplot()
-    figure, axes = plt.subplots(1, 4, figsize=(13, 3.4), layout="constrained")
-    keys = [key for key, _, _ in GEOMETRIES]
-    for column, (row, axis) in enumerate(zip(ROWS, axes, strict=True)):
-        positions = np.arange(len(keys))
-        for shift, which, color, name in (
-            (-0.2, scores, "#0072B2", "the scripts' recipe"),
-            (0.0, text, "#009E73", "the text's recipe"),
-        ):
-            values = [which[key][:, column] for key in keys]
-            axis.errorbar(
-                positions + shift, [v.mean() for v in values], [v.std(ddof=1) for v in values], fmt="o", color=color,
-                label=f"{name}, {len(values[0])} seeds",
-            )  # fmt: skip
-        published = [PUBLISHED[key][row] for key in keys]
-        axis.errorbar(
-            positions + 0.2, [p[0] for p in published], [p[1] for p in published], fmt="s", color="#D55E00",
-            label="published, 5 seeds",
-        )  # fmt: skip
-        axis.set_xticks(positions, [label(key).split(" ")[0].replace("Q^{", "Q ").replace("}", "") for key in keys])
-        axis.set_title(NAMES[row], fontsize=10)
-        axis.grid(alpha=0.3)
-    axes[-1].legend(fontsize=7, loc="lower right")
-    replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=130)})
-    plt.close(figure)
+def _plot(path: Path, figures: Figures, count: int) -> None:
+    scripts, text = (
+        [[get(figures, f"{key}{way}_{row}") for key in GEOMETRIES] for row in ROWS] for way in ("", "_text")
+    )
+    series = [
+        Series(f"the scripts' recipe, {count} seeds", "#0072B2", "o", scripts),
+        Series(f"the text's recipe, {count} seeds", "#009E73", "o", text),
+        Series("published, 5 seeds", "#D55E00", "s", [[PUBLISHED[key][row] for key in GEOMETRIES] for row in ROWS]),
+    ]
+    draw_table(path, [NAMES[row] for row in ROWS], list(GEOMETRIES.values()), series)

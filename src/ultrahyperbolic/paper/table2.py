@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Required, TypedDict, Unpack
 
 from .. import datasets
 from ..embedding import Embedding
@@ -14,7 +14,7 @@ from ..graph import Graph
 from ..training.presets import COAUTHOR_DIFFERENCES
 from ..training.train import embed_many
 from . import Figures
-from .coauthors import TABLE2, TABLE3, Job, Table
+from .coauthors import TABLE2, TABLE3, Job, PublishedTable
 from .console import Console, progress
 from .sampled import embed_sampled
 from .scores import Loss, Results, write
@@ -22,30 +22,8 @@ from .scores import Loss, Results, write
 Batches = Iterator[tuple[Sequence[Job], Sequence[Embedding]]]
 
 
-class Options(TypedDict, total=False):
-    """What `reproduce_table` takes beside the table."""
-
-    seeds: int | None
-    output: Required[Path]
-    quiet: bool
-    loss: Loss
-    iterations: int | None
-    device: str | None
-    threads: int | None
-
-
-def table2(**options: Unpack[Options]) -> Figures:
-    """Four dimensions; see `reproduce_table`."""
-    return reproduce_table(TABLE2, **options)
-
-
-def table3(**options: Unpack[Options]) -> Figures:
-    """Six dimensions; see `reproduce_table`."""
-    return reproduce_table(TABLE3, **options)
-
-
 def reproduce_table(
-    table: Table,
+    table: PublishedTable,
     *,
     seeds: int | None = None,
     output: Path,
@@ -80,6 +58,12 @@ def reproduce_table(
     console.print("\n".join(results.markdown()))
     console.files(output, names)
     return results.figures()
+
+
+table2 = partial(reproduce_table, TABLE2)
+"""Four dimensions."""
+table3 = partial(reproduce_table, TABLE3)
+"""Six dimensions."""
 
 
 def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Machine) -> Batches:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import platform
 import time
-from importlib.util import find_spec
 from pathlib import Path
 
 import torch
@@ -21,7 +20,7 @@ from ..training.presets import coauthor_settings, settings
 from ..training.train import problem_of
 from . import Figures
 from .console import Console
-from .sampled import SAMPLES, SampledEngine
+from .sampled import SAMPLES, ResampledEngine
 
 # 10,000 iterations, in seconds, as printed in the supplement: of the weighted karate club, and of NIPS in 4 dimensions.
 PUBLISHED = {
@@ -32,13 +31,13 @@ PUBLISHED = {
 NIPS_PUBLISHED = 10 * 3600.0
 ITERATIONS = 10_000
 _REFERENCE_ITERATIONS = 300
-# On the co-authors the CPU is timed over so few of the iterations, and the sampled loss over fewer.
+# On the co-authors, the CPU is timed over these iterations only, and the sampled loss over even fewer.
 _NIPS_ITERATIONS = 200
 _SAMPLED_ITERATIONS = {"cpu": 1, "cuda": 20}
 
 
 def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:
-    """Time the karate club on one thread and the co-authors on all; ``seeds`` repeats, of which the best counts."""
+    """Time the karate club on one thread, best of ``seeds`` repeats, and the co-authors on all threads."""
     repeats = 3 if seeds is None else seeds
     if repeats < 1:
         raise ValueError(f"seeds must be at least 1, got {repeats}")
@@ -54,8 +53,6 @@ def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
 
 def _club(figures: Figures, repeats: int) -> list[str]:
     """The karate club: the compiled loop and the torch reference, each on one thread."""
-    if find_spec("numba") is None:
-        return ["The karate club is not timed: its compiled loop needs numba."]
     graph = datasets.karate()
     figures |= {f"published_{key}_seconds": seconds for key, (_, seconds) in PUBLISHED.items()}
     backends: dict[str, tuple[Backend, int, int]] = {
@@ -116,7 +113,7 @@ def _coauthors(figures: Figures) -> list[str]:
             make_engine(problem, Machine("cuda")),
             ITERATIONS,
         )
-    sampled = SampledEngine(problem.pairs, problem.specs, device=place, seeds=[config.seed])
+    sampled = ResampledEngine(problem.pairs, problem.specs, device=place, seeds=[config.seed])
     add(
         f"nips_sampled_{place.type}_seconds",
         f"{SAMPLES:,} drawn as in the paper, torch, {where}",
@@ -133,7 +130,7 @@ def _coauthors(figures: Figures) -> list[str]:
 
 
 def _seconds(engine: Engine, graph: Graph, config: TrainingConfig, iterations: int) -> float:
-    """What so many iterations take, once everything is compiled."""
+    """What ``iterations`` iterations take, once everything is compiled."""
     engine.advance(BatchState.start([config.starting_points(graph)]), min(2, iterations))
     state = BatchState.start([config.starting_points(graph)])
     started = time.perf_counter()

@@ -63,7 +63,7 @@ def losses(runs: Mapping[str, Embedding], *, title: str = "loss of Eq. 17", libr
 
 
 def map(embedding: Embedding, graph: Graph | None = None, *, library: Library = "plotly") -> Drawn:
-    """Nodes in the plane (see `plane`), the higher in the hierarchy the larger."""
+    """Nodes in the plane (see `plane`); more central ones are larger."""
     return draw([map_drawing(embedding, graph)], library=library)
 
 
@@ -82,7 +82,7 @@ def plot_map(
     Parameters
     ----------
     embedding
-        What to draw. Of more than 5,000 nodes, the 5,000 most central are drawn.
+        What to draw; at most the 5,000 most central nodes.
     graph
         The graph that was embedded, where the embedding does not have its ties. Without one there are none.
     colour
@@ -137,7 +137,6 @@ def _library(name: Library) -> ModuleType:
     try:
         return import_module(f".on_{name}", __name__)
     except ModuleNotFoundError as error:
-        if error.name is None or error.name.partition(".")[0] not in (name, "mpl_toolkits"):
+        if error.name is None or error.name.partition(".")[0] not in ("matplotlib", "mpl_toolkits"):
             raise
-        extra = "ultrahyperbolic[figures]" if name == "matplotlib" else "plotly"
-        raise ImportError(f"drawing with {name} needs it: pip install '{extra}'") from None
+        raise ImportError("drawing with matplotlib needs it: pip install 'ultrahyperbolic[figures]'") from None

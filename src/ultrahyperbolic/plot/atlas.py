@@ -15,7 +15,7 @@ from .labels import ALWAYS, draw_names, place_names, plain, shortened
 from .layout import map_of
 from .names import labels_of, names_of
 from .on_matplotlib import STYLE, NotebookFigure
-from .ties import backbone, bow
+from .ties import backbone, bow, edges_among
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -97,7 +97,7 @@ def _dots(graph: Graph | None, rows: Ints) -> Floats:
 
 
 def _to_points(places: Floats, size: Floats) -> Floats:
-    """Places stretched over a picture of so many points, with a margin."""
+    """Places stretched over a picture of a size in points, with a margin."""
     margin = 28.0
     span = np.maximum(np.ptp(places, axis=0), 1e-12)
     found: Floats = margin + (places - places.min(0)) / span * (size - 2.0 * margin)
@@ -105,17 +105,12 @@ def _to_points(places: Floats, size: Floats) -> Floats:
 
 
 def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list[Any] | None, line: str) -> None:
-    place = np.full(graph.n_nodes, -1)
-    place[rows] = np.arange(len(rows))
-    ends = place[graph.edges]
-    among = np.flatnonzero((ends >= 0).all(axis=1))
-    kept = among[backbone(ends[among], graph.weights[among], len(rows))]
-    kept = kept[np.argsort(graph.weights[kept], kind="stable")]
-    if not len(kept):
+    among, ends = edges_among(graph, rows)
+    first, second = ends[backbone(ends, graph.weights[among], len(rows))].T
+    if not len(first):
         return
-    share = np.argsort(np.argsort(graph.weights[kept], kind="stable")) / max(1, len(kept) - 1)
-    crowd = float(np.clip(np.sqrt(500 / len(kept)), 0.25, 1.0))
-    first, second = ends[kept].T
+    share = np.arange(len(first)) / max(1, len(first) - 1)  # by strength
+    crowd = float(np.clip(np.sqrt(500 / len(first)), 0.25, 1.0))
     within = [kinds is not None and kinds[a] == kinds[b] != REST for a, b in zip(first, second, strict=True)]
     colours = [kinds[a] if kinds is not None and same else line for a, same in zip(first, within, strict=True)]
     opacity = crowd * (0.25 + 0.3 * share) * np.where(within, 1.2, 0.7)

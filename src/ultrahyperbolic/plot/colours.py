@@ -24,12 +24,12 @@ PALETTE = (
     "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c6bb1", "#b3a100", "#8c564b", "#2ca7a0",
 )  # fmt: skip
 REST = "#8b949e"
-_FEW = 12  # whole numbers of at most so many values are kinds
+_FEW = 12  # whole numbers with at most this many different values are kinds
 
 
 @dataclass(frozen=True)
 class Kinds:
-    """A column of kinds: each node is of one."""
+    """A column of categories, one for each node."""
 
     name: str
     kinds: Sequence[str]

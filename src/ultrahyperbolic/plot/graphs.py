@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..embedding import Embedding
     from ..graph import Graph
 
-# Of more ties, only the strongest are drawn.
+# At most this many ties are drawn, the strongest.
 _MOST_TIES = 5000
 
 

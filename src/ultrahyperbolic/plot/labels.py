@@ -1,4 +1,4 @@
-"""Names on a picture of matplotlib: inside it, beside their nodes, and none over another."""
+"""Names on a matplotlib figure, beside their nodes, without overlaps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 
-ALWAYS = 10  # so many nodes have their names, wherever there is room
+ALWAYS = 10  # this many nodes get a name, wherever there is room
 _SIDES = ((1, 0), (-1, 0), (0, 1), (0, -1), (0.8, 0.8), (0.8, -0.8), (-0.8, 0.8), (-0.8, -0.8))
 _RINGS = 16
 _WORST = 60.0  # beyond this, a name that covers more dots is no worse: it stays near its node
-_FIRST = 25  # so many of the names may cover a small dot
+_FIRST = 25  # this many names may cover a small dot
 _FARTHEST = 220.0  # points that a name may stand away from its node
 _SIZES = (7.5, 9.5)  # of a name in points, and of an important one
 _IN_DOT = 0.42  # the size of a text within a dot, as a part of its diameter
@@ -37,7 +37,7 @@ class Name(NamedTuple):
 
 
 def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, order: Ints) -> list[Name]:
-    """Names inside a picture of so many points, none over another: the first ten always, others where there is room."""
+    """Names inside a picture of a size in points, none over another: the first ten always, others if there is room."""
     boxes: list[tuple[Floats, Floats]] = []
     found: list[Name] = []
     for number, node in enumerate(order.tolist()):
@@ -77,7 +77,7 @@ def _extent(text: str, size: float, *, bold: bool = False) -> Floats:
 
 
 def _covers(low: Floats, high: Floats, points: Floats, radii: Floats, own: int) -> NDArray[np.bool_]:
-    """Which dots [n] a box touches, its own aside."""
+    """Which dots [n] a box touches, except its own."""
     gap = np.maximum(np.maximum(low - points, points - high), 0.0)
     hit: NDArray[np.bool_] = (gap**2).sum(1) < radii**2
     hit[own] = False
@@ -92,7 +92,7 @@ def _best(
     middles: list[Floats], extent: Floats, boxes: list[tuple[Floats, Floats]], points: Floats, radii: Floats, own: int,
     size: Floats,
 ) -> tuple[Floats | None, float]:  # fmt: skip
-    """Of places that are free and inside, the one that covers the fewest dots; None where none is."""
+    """The free place inside the picture that covers the fewest dots; None if there is none."""
     best: Floats | None = None
     least = np.inf
     for number, middle in enumerate(middles):
@@ -109,7 +109,7 @@ def _best(
 
 
 def draw_names(axis: Axes, placed: list[Name], points: Floats, ink: str, paper: str) -> None:
-    """Names beside their nodes, with a line where one stands away; ``points`` are counted from the axes' corner."""
+    """Draw names beside their nodes, with a line if one is farther away; ``points`` start at the corner of the axes."""
     for name in placed:
         line = {"arrowstyle": "-", "color": ink, "lw": 0.6, "alpha": 0.6, "shrinkA": 0.0, "shrinkB": 0.0}
         axis.annotate(
@@ -131,11 +131,11 @@ def draw_into_dots(axis: Axes, texts: list[str], points: Floats, radii: Floats, 
 
 
 def shortened(text: str) -> str:
-    """An id that leaves room for others."""
+    """An id, shortened to 24 characters."""
     line = " ".join(text.split())
     return line if len(line) <= 24 else line[:23] + "…"
 
 
 def plain(text: str) -> str:
-    """Text that matplotlib takes for no formula."""
+    """Text that matplotlib does not take for a formula."""
     return text.replace("$", r"\$")

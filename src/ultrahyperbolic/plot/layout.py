@@ -1,4 +1,4 @@
-"""A map of an embedding: places in the plane at which near nodes lie together."""
+"""A map of an embedding in the plane: near nodes lie close together."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 12
 _ITERATIONS = 300
-_PUSHING = 300  # of more nodes, so many push all others away in an iteration, drawn anew each time
+_PUSHING = 300  # at most this many nodes, drawn for each iteration, push all others away
 _SOFTNESS = 0.1  # no push grows beyond 1 / _SOFTNESS, however close two nodes are
 _ROOM = 0.72  # a component of n nodes has a radius of n ** _ROOM: more than its share where it is large
 _WIDER = 1.45  # how much wider than tall the map of several components is
@@ -62,9 +62,9 @@ def map_layout(
     Each node is pulled towards its nearest nodes by D_γ and pushed away by all others, as in UMAP and force-directed
     layouts. So what lies close together on the map is close in the embedding; a long way across it means little.
 
-    How far apart unrelated components lie says nothing, so with ``component`` [n] each is laid out alone, and they are
-    packed side by side, the largest in the middle. Nodes of a larger ``mass`` [n] push others farther away. ``near``
-    are the nearest of each point, where they are known: it saves a pass where there is one component.
+    The distance between unrelated components has no meaning, so with ``component`` [n] each is laid out alone, and they
+    are packed side by side, the largest in the middle. Nodes of a larger ``mass`` [n] push others farther away.
+    ``near``, the nearest of each point, saves a pass where there is one component.
     """
     n = len(points)
     label = np.zeros(n, np.int64) if component is None else np.unique(component, return_inverse=True)[1]
@@ -93,7 +93,7 @@ def _links_of(rows: Ints, points: Floats, manifold: Manifold, popularity: Floats
 
 
 def _side_by_side(links: list[Links], size: int) -> Links:
-    """The links of several components of one size, the nodes of each after those of the one before."""
+    """The links of several components of one size, as one graph with consecutive nodes."""
     ends = [some.ends + number * size for number, some in enumerate(links)]
     return Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
 
@@ -106,7 +106,7 @@ def near_links(
     k: int = NEIGHBOURS,
     near: Near | None = None,
 ) -> Links:
-    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less by a scale of the node's own.
+    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less for others by each node's scale.
 
     A pair counts as near if either is near the other: w_ij + w_ji - w_ij · w_ji.
     """
@@ -185,7 +185,7 @@ def _slow_directions(links: Links, many: int, n: int) -> Floats:
 
 
 def _push(places: Floats, mass: Floats, rng: np.random.Generator) -> Floats:
-    """By how much all others of its component, or so many drawn from them, push each node away."""
+    """By how much all others of its component, or ``_PUSHING`` drawn from them, push each node away."""
     n = mass.shape[1]
     some = np.arange(n) if n <= _PUSHING else rng.choice(n, _PUSHING, replace=False)
     # Single precision is enough for a push. Without products of matrices no threads wait for each other.
@@ -201,7 +201,7 @@ def _sums(where: Ints, values: Floats, n: int) -> Floats:
 
 
 def _unit(places: Floats) -> Floats:
-    """The same, centred, the widest direction level, and all within a distance of 1."""
+    """The places centred, with the widest direction horizontal, and within a distance of 1."""
     if len(places) < 2:
         return places
     places = places - places.mean(0)

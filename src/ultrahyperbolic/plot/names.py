@@ -1,4 +1,4 @@
-"""What people call the nodes: their labels where these tell them apart, else their ids."""
+"""The names of the nodes: their labels if these are distinct, else their ids."""
 
 from __future__ import annotations
 

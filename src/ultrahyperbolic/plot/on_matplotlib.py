@@ -28,14 +28,13 @@ from .ties import bow
 
 # Where the light comes from, seen from the eye: over its left shoulder.
 _LIGHT = np.array([0.55, -0.35, 0.75])
-_SIDES = 10
 _MOST_INSIDE = 80  # nodes whose ids stand in their dots
 _MOST_NAMES = 60  # nodes whose ids stand beside theirs
 STYLE: Any = {"font.family": "sans-serif", "font.size": 10, "mathtext.fontset": "dejavusans", "pdf.fonttype": 42}
 
 
 class NotebookFigure(Figure):
-    """A figure that no window and no cell shows by itself; as the value of a cell it is an image."""
+    """A figure that is shown only as the value of a notebook cell, and opens no window."""
 
     def _repr_png_(self) -> bytes:
         return png(self, dpi=100)
@@ -88,12 +87,12 @@ def _panel(axis: Axes3D, panel: Scene) -> None:
     axis.add_collection3d(solid)
     _directions(axis, panel)
     for piece in panel.pieces:
-        if isinstance(piece, Curve | Arrow):
-            ends = piece.points if isinstance(piece, Curve) else np.stack((piece.start, piece.end))
-            if isinstance(piece, Curve) and piece.dashed:
-                axis.plot(*ends.T, color=piece.color, lw=piece.width, ls=(0, (4, 3)), zorder=3)
-            else:  # what stands behind a surface is seen through it, faintly
-                axis.plot(*ends.T, color=piece.color, lw=1.6, alpha=0.35, zorder=2)
+        if isinstance(piece, Curve):
+            style = (0, (4, 3)) if piece.dashed else "-"
+            axis.plot(*piece.points.T, color=piece.color, lw=piece.width, ls=style, zorder=3)
+        elif isinstance(piece, Arrow):
+            axis.quiver(*piece.start, *(piece.end - piece.start), color=piece.color, lw=3.0,
+                        arrow_length_ratio=0.12, zorder=4)  # fmt: skip
         elif isinstance(piece, Mark):
             axis.plot(*piece.point[:, None], "o", color=piece.color, ms=5.5, mec="white", mew=0.8, zorder=5)
             axis.text(*(piece.point + np.array(piece.shift)), piece.text, color=piece.color, fontsize=11, zorder=6,
@@ -130,24 +129,13 @@ def _legend(panel: Scene) -> list[Artist]:
 
 
 def _faces(panel: Scene) -> tuple[Floats, Floats]:
-    """All surfaces and tubes as quadrilaterals in one list, so that the nearer ones are drawn over the farther."""
-    quads, colors = [], []
-    size = max(panel.limits)
-    lift = 0.03 * size * _eye(panel.view)  # a line on a surface is drawn over it
-    for piece in panel.pieces:
-        if isinstance(piece, Surface):
-            found = _quads(_fine(piece.points))
-            base, alpha = to_rgb(piece.color), piece.opacity
-        elif isinstance(piece, Curve) and not piece.dashed:
-            found = _quads(_tube(piece.points, 0.005 * piece.width * size)) + lift
-            base, alpha = to_rgb(piece.color), 1.0
-        elif isinstance(piece, Arrow):
-            found = np.concatenate([_quads(grid) for grid in _arrow(piece, size)])
-            base, alpha = to_rgb(piece.color), 1.0
-        else:
-            continue
-        quads.append(found)
-        colors.append(_shaded(found, base, alpha, panel.view))
+    """All surfaces as quadrilaterals in one list, so that the nearer ones are drawn over the farther."""
+    surfaces = [piece for piece in panel.pieces if isinstance(piece, Surface)]
+    quads = [_quads(_fine(surface.points)) for surface in surfaces]
+    colors = [
+        _shaded(faces, to_rgb(surface.color), surface.opacity, panel.view)
+        for faces, surface in zip(quads, surfaces, strict=True)
+    ]
     return np.concatenate(quads), np.concatenate(colors)
 
 
@@ -173,32 +161,6 @@ def _quads(grid: Floats) -> Floats:
     quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
     known: Floats = quads[np.isfinite(quads).all((1, 2))]
     return known
-
-
-def _tube(points: Floats, radius: float) -> Floats:
-    """A tube around a line, as a grid."""
-    along = np.gradient(points, axis=0)
-    along /= np.linalg.norm(along, axis=1, keepdims=True)
-    guess = np.where(np.abs(along[:, 2:]) < 0.9, np.array([[0.0, 0.0, 1.0]]), np.array([[1.0, 0.0, 0.0]]))
-    side = np.cross(along, guess)
-    side /= np.linalg.norm(side, axis=1, keepdims=True)
-    other = np.cross(along, side)
-    turn = np.linspace(0, 2 * np.pi, _SIDES + 1)
-    ring: Floats = radius * (np.cos(turn)[:, None] * side[:, None] + np.sin(turn)[:, None] * other[:, None])
-    grid: Floats = points[:, None] + ring
-    return grid
-
-
-def _arrow(piece: Arrow, size: float) -> list[Floats]:
-    """A shaft and a head."""
-    start, end = np.asarray(piece.start), np.asarray(piece.end)
-    direction = (end - start) / np.linalg.norm(end - start)
-    neck = end - 0.11 * size * direction
-    shaft = _tube(np.linspace(start, neck, 24), 0.013 * size)
-    head = _tube(np.linspace(neck, end, 12), 0.036 * size)
-    share = np.linspace(1.0, 0.0, 12)[:, None, None]
-    middle = np.linspace(neck, end, 12)[:, None]
-    return [shaft, middle + share * (head - middle)]
 
 
 def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view: tuple[float, float]) -> Floats:
@@ -263,7 +225,7 @@ def _draw_nodes(axis: Axes, nodes: Nodes, *, by_rank: bool) -> None:
 
 
 def _draw_labels(axis: Axes, nodes: Nodes, dpi: float) -> None:
-    """Short ids inside the dots where these stand apart; else ids beside theirs, the top of the ranking first."""
+    """Short ids inside the dots if there is room; else ids beside them, the most central first."""
     scale = 72.0 / dpi
     points = scale * (axis.transData.transform(nodes.places) - axis.bbox.min)
     radii, texts = nodes.sizes / 2.0, [shortened(text) for text in nodes.ids]

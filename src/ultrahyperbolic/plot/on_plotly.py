@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import plotly.graph_objects as go
@@ -52,64 +52,37 @@ def _view(panel: Scene) -> dict[str, object]:
 
 def _traces(piece: Piece) -> list[BaseTraceType]:
     if isinstance(piece, Surface):
-        x, y, z = np.moveaxis(piece.points, -1, 0)
-        flat = [[0.0, piece.color], [1.0, piece.color]]
-        return [
-            go.Surface(
-                x=x,
-                y=y,
-                z=z,
-                colorscale=flat,
-                showscale=False,
-                opacity=piece.opacity,
-                lighting=_LIGHTING,
-                name=piece.name,
-                showlegend=bool(piece.name),
-                hoverinfo="name" if piece.name else "skip",
-            )
-        ]
+        options = _at(piece.points) | _in(piece.color) | _called(piece.name)
+        return [go.Surface(options, opacity=piece.opacity, lighting=_LIGHTING)]
     if isinstance(piece, Curve):
-        x, y, z = piece.points.T
         line = {"color": piece.color, "width": 2.2 * piece.width, "dash": "dash" if piece.dashed else "solid"}
-        return [_line(x, y, z, line, piece.name)]
+        return [go.Scatter3d(_at(piece.points) | _called(piece.name), mode="lines", line=line)]
     if isinstance(piece, Arrow):
-        x, y, z = np.stack((piece.start, piece.end)).T
-        u, v, w = 0.18 * (piece.end - piece.start)
-        head = go.Cone(
-            x=x[1:],
-            y=y[1:],
-            z=z[1:],
-            u=[u],
-            v=[v],
-            w=[w],
-            anchor="tip",
-            sizemode="raw",
-            showscale=False,
-            colorscale=[[0.0, piece.color], [1.0, piece.color]],
-            hoverinfo="skip",
-        )
-        return [_line(x, y, z, {"color": piece.color, "width": 7}, piece.name), head]
-    x, y, z = piece.point[:, None]
-    return [
-        go.Scatter3d(
-            x=x,
-            y=y,
-            z=z,
-            mode="markers+text",
-            text=[piece.text],
-            textposition="top center",
-            hoverinfo="skip",
-            marker={"size": 5, "color": piece.color},
-            textfont={"color": piece.color, "size": 15},
-            showlegend=False,
-        )
-    ]
+        shaft = _at(np.stack((piece.start, piece.end))) | _called(piece.name)
+        u, v, w = (piece.end - piece.start)[:, None] * 0.18
+        head = _at(piece.end[None]) | _in(piece.color) | {"u": u, "v": v, "w": w}
+        return [
+            go.Scatter3d(shaft, mode="lines", line={"color": piece.color, "width": 7}),
+            go.Cone(head, anchor="tip", sizemode="raw", hoverinfo="skip"),
+        ]
+    text = {"text": [piece.text], "textposition": "top center", "textfont": {"color": piece.color, "size": 15}}
+    dot = _at(piece.point[None]) | _called("") | text
+    return [go.Scatter3d(dot, mode="markers+text", marker={"size": 5, "color": piece.color})]
 
 
-def _line(x: Floats, y: Floats, z: Floats, line: Mapping[str, object], name: str) -> BaseTraceType:
-    return go.Scatter3d(
-        x=x, y=y, z=z, mode="lines", line=line, name=name, showlegend=bool(name), hoverinfo="name" if name else "skip"
-    )
+def _at(points: Floats) -> dict[str, object]:
+    """Points [..., 3] as plotly takes them."""
+    return dict(zip("xyz", np.moveaxis(points, -1, 0), strict=True))
+
+
+def _in(color: str) -> dict[str, object]:
+    """One colour all over."""
+    return {"colorscale": [[0.0, color], [1.0, color]], "showscale": False}
+
+
+def _called(name: str) -> dict[str, object]:
+    """The name in the legend and under the mouse, if there is one."""
+    return {"name": name, "showlegend": bool(name), "hoverinfo": "name" if name else "skip"}
 
 
 def drawings(panels: Sequence[Drawing]) -> go.Figure:
@@ -176,7 +149,7 @@ def _flat_traces(panel: Drawing, known: set[str]) -> list[BaseTraceType]:
 
 
 def _markup(text: str) -> str:
-    """Text that plotly takes for no tag and no formula; Q^{p,q} with its exponent raised.
+    """Text that plotly does not take for a tag or a formula; Q^{p,q} with its exponent raised.
 
     >>> _markup("<b>on</b> Q^{3,1}")
     '&lt;b&gt;on&lt;/b&gt; Q<sup>3,1</sup>'

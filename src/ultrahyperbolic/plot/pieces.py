@@ -67,19 +67,20 @@ def family(beta: float = -1.0, levels: Sequence[float] = LEVELS) -> list[Scene]:
         Surface(
             level_surface(manifold, level, 1.5 * math.pi),
             _level_color(level),
-            name=f"x₀ = {level * root:.3g}: {_kind(level)}",
+            name=f"x₀ = {level * root:.3g}: {kind_of(level)}",
         )
         for level in levels
     ]
     scenes = [Scene("the family, cut open", axes, together, limits, _FAMILY_VIEW)]
     for where, level in {"below": 0.7, "at": 1.0, "above": 1.3}.items():
         alone = [Surface(level_surface(manifold, level), _level_color(level))]
-        scenes.append(Scene(f"x₀ {where} {root:.3g}: {_kind(level)}", axes, alone, limits, _FAMILY_VIEW))
+        scenes.append(Scene(f"x₀ {where} {root:.3g}: {kind_of(level)}", axes, alone, limits, _FAMILY_VIEW))
     return scenes
 
 
-def _kind(level: float) -> str:
-    return "two sheets" if level < 1.0 else "a cone" if level == 1.0 else "one sheet"
+def kind_of(level: float, before: str = "") -> str:
+    """The name of the surface at a level; ``before`` comes before the number of sheets."""
+    return "a cone" if level == 1.0 else before + ("two sheets" if level < 1.0 else "one sheet")
 
 
 def _level_color(level: float) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
+from ..graph import Graph
 
 MAP_TIES = 1_200  # of more, a map draws the strongest of each node
 
@@ -23,8 +24,18 @@ def backbone(ends: Ints, weights: Floats, n: int) -> NDArray[np.bool_]:
     return found
 
 
+def edges_among(graph: Graph, rows: Ints) -> tuple[Ints, Ints]:
+    """The edges between nodes at ``rows`` [r], weakest first: their numbers [m], and their ends [m, 2] in ``rows``."""
+    place = np.full(graph.n_nodes, -1)
+    place[rows] = np.arange(len(rows))
+    ends = place[graph.edges]
+    among = np.flatnonzero((ends >= 0).all(axis=1))
+    among = among[np.argsort(graph.weights[among], kind="stable")]
+    return among, ends[among]
+
+
 def strongest_of_each(ends: Ints, weights: Floats, n: int) -> Ints:
-    """For each tie [m] how many ties of one of its ends are stronger, of the end that has fewer.
+    """For each tie [m], the number of stronger ties at one of its ends, whichever has fewer.
 
     >>> strongest_of_each(np.array([[0, 1], [0, 2], [1, 2]]), np.array([1.0, 2.0, 3.0]), 3).tolist()
     [1, 0, 0]
@@ -39,7 +50,7 @@ def strongest_of_each(ends: Ints, weights: Floats, n: int) -> Ints:
 
 
 def bow(first: Floats, last: Floats) -> Floats:
-    """A tie as a slightly bent line, so that ties along one line are told apart."""
+    """A tie as a slightly bent line, so that ties along one line can be distinguished."""
     share = np.linspace(0.0, 1.0, 25)[:, None]
     across = last - first
     bend = 0.08 * np.array([-across[1], across[0]]) * 4.0 * share * (1.0 - share)

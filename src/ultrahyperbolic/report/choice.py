@@ -1,4 +1,4 @@
-"""Which nodes and edges a page shows: all of them, or of a large graph the top and a sample."""
+"""Which nodes and edges a page shows: all of them, or for a large graph the most central and a sample."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
-from ..plot.ties import backbone
+from ..plot.ties import backbone, edges_among
 
 MOST_NODES = 5_000
 TOP, SAMPLE = 1_000, 1_000
-# Each shown node is compared with all others: of a graph with so many nodes that this would be more pairs than this,
-# fewer nodes are shown, and no fewer than so many of either kind.
+# Each shown node is compared with all others. Where that would be more than _PAIRS pairs, fewer nodes are shown, but at
+# least _FEWEST of either kind.
 _PAIRS, _FEWEST = 1 << 28, 100
 MOST_EDGES = 20_000
 
 
-class Shown(NamedTuple):
+class ShownNodes(NamedTuple):
     """The nodes of a page, by rank."""
 
     nodes: Ints
     """[s] their positions in the embedding, the smallest δ first."""
     top: int
-    """So many of them have the smallest δ; the others were drawn."""
+    """How many of them, the first, have the smallest δ; the others were drawn."""
     total: int
     """How many nodes there are."""
 
@@ -39,7 +39,7 @@ class ShownEdges(NamedTuple):
     """The edges of a page, the weakest first."""
 
     ends: Ints
-    """[e, 2] positions in `Shown.nodes`."""
+    """[e, 2] positions in `ShownNodes.nodes`."""
     weights: Floats
     """[e]"""
     between: int
@@ -48,30 +48,26 @@ class ShownEdges(NamedTuple):
     """[e] whether the map draws it, as one of the strongest of a node; the others appear with a selected node."""
 
 
-def choose_nodes(rank: Ints) -> Shown:
-    """All nodes, or beyond ``MOST_NODES`` the first ``TOP`` and ``SAMPLE`` others, each as likely as any other.
+def choose_nodes(rank: Ints) -> ShownNodes:
+    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and a uniform sample of ``SAMPLE`` others.
 
     Beyond 134,000 nodes there are fewer of both, so that a page takes no longer.
     """
     by_rank = np.argsort(rank, kind="stable")
     n = len(by_rank)
     if n <= MOST_NODES:
-        return Shown(by_rank, n, n)
+        return ShownNodes(by_rank, n, n)
     most = max(_FEWEST, _PAIRS // (2 * n))
     top, sample = min(TOP, most), min(SAMPLE, most)
     drawn = np.sort(np.random.default_rng(0).choice(n - top, sample, replace=False)) + top
-    return Shown(np.concatenate((by_rank[:top], by_rank[drawn])), top, n)
+    return ShownNodes(np.concatenate((by_rank[:top], by_rank[drawn])), top, n)
 
 
-def choose_edges(graph: Graph, shown: Shown) -> ShownEdges:
+def choose_edges(graph: Graph, shown: ShownNodes) -> ShownEdges:
     """The edges among the shown nodes; of more than ``MOST_EDGES``, what the map draws and the strongest others."""
-    place = np.full(graph.n_nodes, -1)
-    place[shown.nodes] = np.arange(len(shown.nodes))
-    ends = place[graph.edges]
-    among = np.flatnonzero((ends >= 0).all(axis=1))
-    among = among[np.argsort(graph.weights[among], kind="stable")]
-    drawn = backbone(ends[among], graph.weights[among], len(shown.nodes))
+    among, ends = edges_among(graph, shown.nodes)
+    drawn = backbone(ends, graph.weights[among], len(shown.nodes))
     weaker = np.flatnonzero(~drawn)
     spare = max(0, len(among) - MOST_EDGES)
     kept = np.delete(np.arange(len(among)), weaker[:spare])
-    return ShownEdges(ends[among[kept]], graph.weights[among[kept]], len(among), drawn[kept])
+    return ShownEdges(ends[kept], graph.weights[among[kept]], len(among), drawn[kept])

@@ -14,13 +14,14 @@ from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..embedding.record import RunRecord
 from ..evaluation import evaluate
+from ..evaluation.components import chord_table
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import pair_distances
 from ..plot.colours import PALETTE, REST, Column, Kinds, columns
 from ..plot.layout import map_of
 from ..plot.names import labels_of, names_of
-from .choice import Shown, ShownEdges, choose_edges, choose_nodes
+from .choice import ShownEdges, ShownNodes, choose_edges, choose_nodes
 from .density import Density, density
 from .distances import Distances, distances
 from .space import SpaceView, in_space
@@ -65,11 +66,11 @@ class PageData(TypedDict):
 
 
 class Contents(NamedTuple):
-    """What the words of a page are about, and the data of its drawings."""
+    """Everything a page describes, and the data that it draws."""
 
     embedding: Embedding
     graph: Graph | None
-    shown: Shown
+    shown: ShownNodes
     edges: ShownEdges | None
     space: SpaceView
     columns: list[Column]
@@ -109,8 +110,8 @@ def _colours(column: Column) -> dict[str, object]:
     return {"name": column.name, "values": known}
 
 
-def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[str, float]:
-    """The measures of the record; taken now where it has none and that is quickly done."""
+def _measures(embedding: Embedding, graph: Graph | None, shown: ShownNodes) -> dict[str, float]:
+    """The recorded measures; computed now if there are none and the graph is small."""
     if embedding.record.measures:
         return dict(embedding.record.measures)
     if graph is None or not shown.whole:
@@ -119,7 +120,9 @@ def _measures(embedding: Embedding, graph: Graph | None, shown: Shown) -> dict[s
     return evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
 
 
-def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown, called: Sequence[str], places: Floats) -> NodeData:
+def _nodes(
+    embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str], places: Floats
+) -> NodeData:
     found: NodeData = {
         "name": cut_texts([called[int(row)] for row in shown.nodes]),
         "x": _rounded(places[:, 0]),
@@ -140,7 +143,7 @@ def _nodes(embedding: Embedding, graph: Graph | None, shown: Shown, called: Sequ
 
 
 def cut_texts(values: Sequence[object]) -> list[str]:
-    """Values as text, whole; where that would be too much for a page, their beginnings.
+    """Values as text; shortened if together they are too long for a page.
 
     >>> cut_texts(["ann", 7, ("a", 1)])
     ['ann', '7', "('a', 1)"]
@@ -151,8 +154,8 @@ def cut_texts(values: Sequence[object]) -> list[str]:
     return [text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} characters)" for text in texts]
 
 
-def _near(embedding: Embedding, shown: Shown, called: Sequence[str]) -> dict[str, object]:
-    """The nearest nodes of each shown one among all: positions on the page, those that it does not show at the end."""
+def _near(embedding: Embedding, shown: ShownNodes, called: Sequence[str]) -> dict[str, object]:
+    """The nearest of all nodes to each shown one, by position on the page; nodes that it does not show come last."""
     k = min(NEAREST, len(embedding) - 1)
     indices, lengths = _nearest(embedding, shown, k)
     place = np.full(len(embedding), -1)
@@ -167,7 +170,7 @@ def _near(embedding: Embedding, shown: Shown, called: Sequence[str]) -> dict[str
     }
 
 
-def _nearest(embedding: Embedding, shown: Shown, k: int) -> tuple[Ints, Floats]:
+def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Floats]:
     if k == 0:
         return np.empty((len(shown.nodes), 0), np.int64), np.empty((len(shown.nodes), 0))
     if shown.whole:
@@ -177,28 +180,24 @@ def _nearest(embedding: Embedding, shown: Shown, k: int) -> tuple[Ints, Floats]:
     rows = max(1, _ROW_NUMBERS // len(embedding))
     blocks = [shown.nodes[start : start + rows] for start in range(0, len(shown.nodes), rows)]
     popularity = None if embedding.popularity is None else torch.from_numpy(np.array(embedding.popularity))
-    squares = embedding.manifold.sqnorm(tensor)
-    parts = [
-        _nearest_of(torch.from_numpy(block), tensor, squares, embedding.manifold, k, popularity) for block in blocks
-    ]
+    parts = [_nearest_of(torch.from_numpy(block), tensor, embedding.manifold, k, popularity) for block in blocks]
     return np.concatenate([indices for indices, _ in parts]), np.concatenate([lengths for _, lengths in parts])
 
 
 def _nearest_of(
-    rows: Tensor, points: Tensor, squares: Tensor, manifold: Manifold, k: int, popularity: Tensor | None
+    rows: Tensor, points: Tensor, manifold: Manifold, k: int, popularity: Tensor | None
 ) -> tuple[Ints, Floats]:
     """The k nearest of the points at ``rows``, [rows, k]; with popularity, by the distance less that of the other.
 
     On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
-    gives: only those with the shortest chords are measured. ``squares`` are ⟨x, x⟩ of the points.
+    gives: only those with the shortest chords are measured.
     """
     if popularity is not None:
         far = manifold.cdist(points[rows], points, dissimilarity="geodesic")
         far[torch.arange(len(rows)), rows] = torch.inf
         chosen = (far - popularity).topk(k, largest=False).indices
         return chosen.numpy(), far.gather(1, chosen).numpy()
-    signs = manifold.sqnorm(torch.eye(points.shape[1], dtype=points.dtype))
-    chords = squares[rows, None] + squares - 2.0 * (points[rows] * signs) @ points.T
+    chords = chord_table(points[rows], points, manifold)
     chords[torch.arange(len(rows)), rows] = torch.inf
     sides = [torch.where(chords >= 0, chords, torch.inf), torch.where(chords < 0, -chords, torch.inf)]
     shortest = [side.topk(k + _SPARE, largest=False) for side in sides]
@@ -210,7 +209,7 @@ def _nearest_of(
     return found.gather(1, nearby.indices).numpy(), nearby.values.numpy()
 
 
-def _edges(embedding: Embedding, shown: Shown, edges: ShownEdges) -> dict[str, object]:
+def _edges(embedding: Embedding, shown: ShownNodes, edges: ShownEdges) -> dict[str, object]:
     tensor = torch.from_numpy(np.array(embedding.points))
     lengths = pair_distances(tensor, embedding.manifold, torch.from_numpy(shown.nodes[edges.ends]))
     bands = _bands(edges.weights, edges.weights[edges.drawn])
@@ -239,7 +238,7 @@ def _bands(weights: Floats, drawn: Floats) -> Ints:
 
 
 def _loss(record: RunRecord) -> dict[str, object] | None:
-    """Iterations and losses, where at least two are numbers; what is none leaves a gap."""
+    """Iterations and losses, if at least two are numbers; the others leave gaps."""
     if sum(value is not None for value in record.loss) < 2:
         return None
     best = -1 if record.result is None else record.result.best_iteration
@@ -251,6 +250,6 @@ def _loss(record: RunRecord) -> dict[str, object] | None:
 
 
 def _rounded(values: Floats, digits: int = 5) -> list[float]:
-    """Numbers with as many digits as a drawing needs; whole ones without a point."""
+    """Numbers rounded to ``digits`` significant digits; whole ones without a point."""
     shortened = (float(f"{value:.{digits}g}") for value in values.tolist())
     return [int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened]

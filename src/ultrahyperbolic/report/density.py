@@ -1,4 +1,4 @@
-"""Where the nodes lie that a page of a large graph does not show one by one."""
+"""The density of the nodes that a page of a large graph does not show individually."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import torch
 
 from ..arrays import Floats, Ints
 from ..embedding import Embedding
-from .choice import Shown
+from .choice import ShownNodes
 
 _MOST = 6_000  # nodes that are placed, drawn evenly
 _CELLS = 72
@@ -25,8 +25,8 @@ class Density(TypedDict):
     """By row, from the lowest y on."""
 
 
-def density(embedding: Embedding, shown: Shown, places: Floats) -> Density | None:
-    """Of all nodes, or so many drawn evenly, each beside the shown node that is nearest; None where all are shown."""
+def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Density | None:
+    """All nodes, or ``_MOST`` drawn evenly, each beside the shown node nearest to it; None where all are shown."""
     if shown.whole:
         return None
     others = np.setdiff1d(np.arange(shown.total), shown.nodes)
@@ -43,8 +43,8 @@ def density(embedding: Embedding, shown: Shown, places: Floats) -> Density | Non
     return {"x": middles[0], "y": middles[1], "counts": counts.tolist()}
 
 
-def _nearest_shown(embedding: Embedding, shown: Shown, others: Ints) -> Ints:
-    """For each of the others the position on the page [o] of the shown node that is nearest to it."""
+def _nearest_shown(embedding: Embedding, shown: ShownNodes, others: Ints) -> Ints:
+    """The position on the page [o] of the shown node nearest to each of the others."""
     points = torch.from_numpy(np.array(embedding.points))
     known = points[torch.from_numpy(shown.nodes)]
     popular = None if embedding.popularity is None else torch.from_numpy(np.array(embedding.popularity[shown.nodes]))

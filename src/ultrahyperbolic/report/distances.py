@@ -36,7 +36,7 @@ class Distances(NamedTuple):
     other_kinds: Ints
     """[4]"""
     all_edges: bool
-    """Whether every edge was looked at; else so many were drawn."""
+    """Whether every edge was looked at; else ``_DRAWN`` were drawn."""
     all_pairs: bool
     """Whether every pair was."""
 
@@ -46,7 +46,7 @@ class Distances(NamedTuple):
 
 
 def distances(points: Floats, manifold: Manifold, graph: Graph | None) -> Distances:
-    """Of all edges and all pairs; where there are more than ``_DRAWN``, of so many drawn."""
+    """All edges and all pairs; where there are more than ``_DRAWN``, that number of them."""
     tensor = torch.from_numpy(np.array(points))
     n = len(points)
     edges = np.empty((0, 2), np.int64) if graph is None else graph.edges
@@ -82,7 +82,7 @@ def _unjoined(graph: Graph | None, pairs: Ints) -> NDArray[np.bool_]:
 
 
 def _measured(points: Tensor, manifold: Manifold, chunks: Iterator[Ints]) -> tuple[NDArray[np.float32], Ints]:
-    """Distances of pairs and the kinds they are of, as positions in ``KINDS``."""
+    """Distances of pairs and their kinds, as positions in ``KINDS``."""
     lengths, kinds = [np.empty(0, np.float32)], [np.empty(0, np.int8)]
     for pairs in chunks:
         where = torch.tensor(pairs)
@@ -110,7 +110,7 @@ def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
 
 
 def _bins(tied: NDArray[np.float32], free: NDArray[np.float32]) -> Floats:
-    """Equal bins from 0 to where all but a thousandth of the pairs are."""
+    """Equal bins from 0 to a distance that all but a thousandth of the pairs are within."""
     ends = [float(np.quantile(part, 0.999)) for part in (tied, free) if len(part)]
     return np.linspace(0.0, max(ends, default=1.0) or 1.0, _BINS + 1)
 

@@ -17,7 +17,7 @@ def tiles(contents: Contents) -> str:
     """The measures in tiles of a title, a number and a sentence each."""
     measures = contents.measures
     chance = by_chance(contents.graph) if contents.graph is not None else {}
-    found = [*_neighbours(measures, chance), *_orders(measures), *_ties(measures), *_hierarchy(measures)]
+    found = list(_tiles(measures, chance))
     if not found:
         return (
             '<p class="absent">This run has no recorded measures. '
@@ -30,45 +30,31 @@ def tiles(contents: Contents) -> str:
     return f'<div class="tiles">{"".join(cells)}</div>'
 
 
-def _neighbours(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
-    if "map" not in measures:
-        return
-    words = "How cleanly each node’s neighbours come before all other nodes when sorted by distance. 1 is perfect."
-    more = [f"Mean average precision (mAP){_chance('map', chance, '.3f')}."]
-    if "recall_at_1" in measures:
-        nearest = percent(measures["recall_at_1"])
-        guess = f" (Recall@1; chance level: {percent(chance['recall_at_1'])})" if "recall_at_1" in chance else ""
-        more.append(f"For {nearest} of the nodes, the nearest node is a neighbour{guess}.")
-    yield "Neighbours", f"{measures['map']:.3f}", words, " ".join(more)
-
-
-def _orders(measures: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
+def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
+    """For each measure that is known: a title, a number, a sentence and details."""
+    if "map" in measures:
+        words = "How cleanly each node’s neighbours come before all other nodes when sorted by distance. 1 is perfect."
+        guess = f"; chance level: {chance['map']:.3f}" if "map" in chance else ""
+        more = f"Mean average precision (mAP){guess}."
+        if "recall_at_1" in measures:
+            guess = f" (Recall@1; chance level: {percent(chance['recall_at_1'])})" if "recall_at_1" in chance else ""
+            nearest = percent(measures["recall_at_1"])
+            more += f" For {nearest} of the nodes, the nearest node is a neighbour{guess}."
+        yield "Neighbours", f"{measures['map']:.3f}", words, more
     if "violated_orders" in measures:
         words = "How often a tied pair lies closer together than an untied pair."
-        wrong = percent(measures["violated_orders"])
-        more = f"The other {wrong} are violated orders. Chance level: 50 %."
+        more = f"The other {percent(measures['violated_orders'])} are violated orders. Chance level: 50 %."
         yield "Ties and gaps", percent(1 - measures["violated_orders"]), words, more
-
-
-def _ties(measures: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
     if "tie_order" in measures:
         words = "How often the stronger of two ties is the shorter one."
         yield "Strong and weak ties", percent(measures["tie_order"]), words, "Tie order. Chance level: 50 %."
-
-
-def _hierarchy(measures: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:
     if "spearman_all" in measures:
         words = "How well the ranking agrees with strength, the sum of a node’s tie weights. 1 is perfect, 0 is chance."
-        more = f"Spearman’s ρ. {_compared(measures)}"
-        yield "Hierarchy", f"{measures['spearman_all']:.3f}", words, more
-
-
-def _chance(name: str, chance: Mapping[str, float], form: str) -> str:
-    return f"; chance level: {chance[name]:{form}}" if name in chance else ""
+        yield "Hierarchy", f"{measures['spearman_all']:.3f}", words, f"Spearman’s ρ. {_compared(measures)}"
 
 
 def warnings(measures: Mapping[str, float]) -> str:
-    """What the map and the ranking do not show, for the top of the page; nothing where all is well."""
+    """Warnings for the top of the page, about what the map and the ranking do not show; often empty."""
     said = [f"{words[0].upper()}{words[1:]}" for words in reservations(measures)]
     return "".join(f'<p class="warning" role="note"><strong>Note:</strong> {escape(words)}.</p>' for words in said)
 
@@ -89,7 +75,7 @@ def by_chance(graph: Graph) -> dict[str, float]:
 
 
 def _compared(measures: Mapping[str, float]) -> str:
-    """The same correlation of what needs no embedding."""
+    """The same correlation for centralities that need no embedding."""
     others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness", "norm": "spearman_all_norm"}
     found = {name: measures[key] for name, key in others.items() if key in measures}
     if not found:

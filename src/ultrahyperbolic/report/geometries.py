@@ -1,4 +1,4 @@
-"""What the page says of a comparison of geometries, also of those that earlier versions wrote down."""
+"""The section on a comparison of geometries, including those saved by earlier versions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _EXTRA = ("mAP", "tie order", "ρ", "seeds", "iterations")
 
 
 def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
-    """By their heads, what each makes of a row: nothing where the row does not say."""
+    """The columns by title: a function from a row to its cell, empty if the row has no value."""
     columns: dict[str, Callable[[Row], str]] = {}
     if _scored(found):
         columns[_score_head(found)] = lambda row: _plain(row, "score", 4)
@@ -55,7 +55,7 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
 
 
 def _scored(found: Mapping[str, Json]) -> bool:
-    """Whether a score decided: earlier versions held out edges and had none."""
+    """Whether a score decided; earlier versions held out edges instead."""
     return isinstance(found.get("by"), str)
 
 
@@ -69,14 +69,18 @@ def _name(row: Row, winner: Json) -> str:
 
 
 def _words(found: Mapping[str, Json], rows: list[Row]) -> str:
-    """The winner, what cannot be told from it, and what was known before."""
+    """The winner, the geometries within noise of it, and the prior."""
     winner = found.get("winner")
     words = [f"Chosen: {_geometry(winner)}."] if winner else []
     near = found.get("within_noise_of")
     others = [_geometry(name) for name in near if name != winner] if isinstance(near, list) else []
     alone = any(row.get("geometry") == winner and row.get("seeds") == 1 for row in rows)
     if found.get("within_noise"):
-        told = "With one seed it cannot be told from" if alone else "Within two standard errors of it across the seeds:"
+        told = (
+            "With one seed it cannot be distinguished from"
+            if alone
+            else "Within two standard errors of it across the seeds:"
+        )
         words.append(f"{told} {join_words(others) or 'another'}.")
     elif alone and _scored(found):
         words.append("With one seed, differences may be noise.")

@@ -1,4 +1,4 @@
-"""Pieces of HTML and of sentences that several parts of the page are made of."""
+"""Pieces of HTML and of sentences that several parts of the page use."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, ext
 
 
 def percent(share: float) -> str:
-    """A share in per cent, 100 and 0 only where it is so.
+    """A share in per cent; 100 and 0 only if they are exact.
 
     >>> percent(1.0), percent(0.999999), percent(0.25)
     ('100 %', '99.99 %', '25.0 %')

@@ -54,10 +54,8 @@ def render(embedding: Embedding, *, graph: Graph | None = None) -> str:
 
 def assemble(contents: Contents) -> str:
     """The page of what was gathered."""
-    try:
-        from plotly.offline import get_plotlyjs
-    except ImportError:
-        raise ImportError("the report needs plotly, which is not installed: pip install plotly") from None
+    from plotly.offline import get_plotlyjs
+
     room = files(__package__)
     template, style, *scripts = (room.joinpath(f"page.{end}").read_text("utf-8") for end in _PARTS)
     script = "".join(scripts)
@@ -97,7 +95,7 @@ def fill(template: str, parts: Mapping[str, str]) -> str:
 
 
 def as_script_data(data: object) -> str:
-    r"""JSON that is no markup, whatever it holds, and no end of a script.
+    r"""JSON in which no text can be markup or end a script.
 
     >>> as_script_data(["</script>"])
     '["\\u003c/script\\u003e"]'

@@ -117,7 +117,7 @@ def _great_circle(unit: Floats) -> tuple[Floats, Floats, float]:
 
 
 def _principal(values: Floats, k: int) -> tuple[Floats, float]:
-    """The first k principal coordinates [n, 3], zeros beyond, and their share of the variance; as they are up to k."""
+    """The first k principal coordinates, and their share of the variance; values [n, d] with d <= k are not rotated."""
     if values.shape[1] <= k:
         return _padded(values)[:, :k] if k < 3 else _padded(values), 1.0
     centred = values - values.mean(0)
@@ -128,7 +128,7 @@ def _principal(values: Floats, k: int) -> tuple[Floats, float]:
 
 
 def _signed(direction: Floats) -> Floats:
-    """Of a direction and its opposite the one whose largest component is positive: drawings do not flip by chance."""
+    """The direction, or its opposite if its largest component is negative: so drawings do not flip by chance."""
     return direction if direction[np.abs(direction).argmax()] > 0 else -direction
 
 

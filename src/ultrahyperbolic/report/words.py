@@ -10,12 +10,12 @@ from html import escape
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, RunRecord
 from ..evaluation.components import components
-from ..evaluation.verdict import shows_hierarchy
 from ..geometry.named import described
 from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..loop import Stopped
+from ..verdict import shows_hierarchy
 from .contents import Contents
 from .distances import KINDS
 from .markup import join_words, percent, table
@@ -50,7 +50,7 @@ def heading(contents: Contents) -> str:
 
 
 def unfinished_note(record: RunRecord) -> str:
-    """That the training stopped early, for the top of the page; nothing where it did not."""
+    """A note for the top of the page that the training stopped early; empty if it did not."""
     if record.stopped is None or not record.unfinished:
         return ""
     total = (record.config or {}).get("iterations")
@@ -63,7 +63,7 @@ def unfinished_note(record: RunRecord) -> str:
 
 
 def lead(contents: Contents) -> str:
-    """One sentence for those who have ten seconds."""
+    """The summary at the top of the page."""
     top = [f"<bdi>{escape(_cut(name))}</bdi>" for name in contents.data["nodes"]["name"][:3]]
     placed = "The nodes were placed so that strongly tied ones lie close together."
     if shows_hierarchy(contents.measures):
@@ -130,19 +130,19 @@ def map_note(contents: Contents) -> str:
 
 
 def sample_words(contents: Contents) -> str:
-    """Which nodes are shown, where not all are."""
+    """Which nodes are shown, if not all are."""
     shown = contents.shown
     drawn, others = len(shown.nodes) - shown.top, shown.total - shown.top
     return f"the {shown.top:,} most central nodes and a random {drawn:,} of the other {others:,}"
 
 
 def ranking_title(contents: Contents) -> str:
-    """A ranking, where the measures bear one out."""
+    """The title of the ranking, which the measures must support to call it one."""
     return "Ranking" if shows_hierarchy(contents.measures) else "Nodes by δ"
 
 
 def ranking_note(contents: Contents) -> str:
-    """What δ is, what stands beside the ranks, and which nodes the table holds."""
+    """What δ is, what the brackets mean, and which nodes the table lists."""
     said = ["δ is the sum of a node’s distances to all other nodes: the smaller, the more central."]
     ranks = contents.embedding.record.ranks
     if ranks is not None and contents.embedding.rank_intervals is not None:
@@ -258,7 +258,7 @@ def _recorded(contents: Contents) -> GraphRecord:
 
 
 def _columns(record: Mapping[str, Json] | None) -> str:
-    """Which columns of a table were taken, where a record says so."""
+    """Which columns of a table were used, if the record says so."""
     if record is None or set(record) != set(Columns._fields):
         return ""
     source, target, weight = (
@@ -273,7 +273,7 @@ def _source(contents: Contents) -> str:
 
 
 def _name(contents: Contents) -> str:
-    """What to call the graph: of a file, its name without folders and endings."""
+    """What to call the graph; for a file, its name without folders and endings."""
     source = _source(contents)
     name = source.replace("\\", "/").rstrip("/").rpartition("/")[2] if _PATH.fullmatch(source) else source
     return _ENDINGS.sub("", name) or source
