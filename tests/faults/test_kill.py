@@ -21,7 +21,18 @@ PROGRAM = Path(__file__).parent / "kill.py"
     ],
 )
 def test_killed_trainings_end_with_the_same_bits(tmp_path, backend, kills, iterations):
-    words = ["--kills", kills, "--iterations", iterations, "--backend", backend, "--seed", 7, "--json", tmp_path / "out"]
+    words = [
+        "--kills",
+        kills,
+        "--iterations",
+        iterations,
+        "--backend",
+        backend,
+        "--seed",
+        7,
+        "--json",
+        tmp_path / "out",
+    ]
     result = subprocess.run([sys.executable, PROGRAM, *map(str, words)], capture_output=True, text=True, timeout=900)
     assert result.returncode == 0, result.stderr
     found = json.loads((tmp_path / "out").read_text())
