@@ -526,6 +526,7 @@ def test_nothing_scrolls_sideways_on_a_phone(show, club):
     phone.page.close()
 
 
+@pytest.mark.slow
 def test_zoom_and_camera_stay_when_the_window_changes(show):
     page = show(ring([f"n{k}" for k in range(12)], PseudoHyperboloid(2, 1)), 390, 800).page
 
@@ -651,14 +652,15 @@ def test_hostile_labels_do_not_widen_the_page(worst):
 # --- other embeddings ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("manifold", "with_graph"),
     [
         (PseudoHyperboloid(0, 3, -2.0), False),
-        pytest.param(PseudoHyperboloid(4, 0), True, marks=pytest.mark.slow),
-        pytest.param(PseudoHyperboloid(1, 1), True, marks=pytest.mark.slow),
-        pytest.param(Euclidean(1), True, marks=pytest.mark.slow),
-        pytest.param(PseudoHyperboloid(2, 3), False, marks=pytest.mark.slow),
+        (PseudoHyperboloid(4, 0), True),
+        (PseudoHyperboloid(1, 1), True),
+        (Euclidean(1), True),
+        (PseudoHyperboloid(2, 3), False),
     ],
     ids=["sphere, no graph", "hyperbolic", "cylinder", "line", "mixed, no graph"],
 )
