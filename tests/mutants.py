@@ -54,18 +54,21 @@ MUTANTS = [
         "geometry/level_set.py",
         "torch.cat((-z[..., : self.q + 1], z[",
         "torch.cat((z[..., : self.q + 1], z[",
-        "geometry/test_pseudo_hyperboloid.py",
+        "geometry/test_pseudo_hyperboloid.py::test_preconditioner_matrix_is_the_precondition",
     ),
     Mutant("pairs/kinds.py", '"cone-rule": Kind.CONE_RULE', '"cone-rule": Kind.GEODESIC', "pairs/test_kinds.py"),
     Mutant(
         "pairs/reference.py",
         "found -= popularity[pairs].sum(1)",
         "found += popularity[pairs].sum(1)",
-        "pairs/test_reference.py",
+        "pairs/test_reference.py::test_popularity_is_taken_off_what_is_compared_and_not_off_distances",
     ),
     Mutant("objective/ranking.py", 'key, key, side="left")', 'key, key, side="right")', "objective/test_ranking.py"),
     Mutant(
-        "optim/descent.py", "keepdim=True).sign() * followed", "keepdim=True).abs() * followed", "optim/test_descent.py"
+        "optim/descent.py",
+        "keepdim=True).sign() * followed",
+        "keepdim=True).abs() * followed",
+        "optim/test_descent.py::test_one_step_along_each_direction_is_its_definition",
     ),
     Mutant(
         "engines/numba/iterate.py",
@@ -101,9 +104,17 @@ MUTANTS = [
     Mutant("evaluation/hierarchy.py", "0.5 * (counts - 1)", "0.5 * counts", "evaluation/test_hierarchy.py"),
     Mutant("evaluation/retrieval.py", "rank = 1.0 + float(", "rank = float(", "evaluation/test_retrieval.py"),
     Mutant(
-        "embedding/answers.py", "order[order != row][:k]", "order[order != row][: k - 1]", "embedding/test_answers.py"
+        "embedding/answers.py",
+        "order[order != row][:k]",
+        "order[order != row][: k - 1]",
+        "embedding/test_answers.py::test_neighbors_of_several_nodes",
     ),
-    Mutant("graph/fold.py", "merged.weights[:] /= 2", "merged.weights[:] /= 1", "graph/test_fold.py"),
+    Mutant(
+        "graph/fold.py",
+        "merged.weights[:] /= 2",
+        "merged.weights[:] /= 1",
+        "graph/test_fold.py::test_compiled_loops_change_nothing",
+    ),
     Mutant("graph/hops.py", "nodes[here][node]] = level", "nodes[here][node]] = level - 1", "graph/test_hops.py"),
     Mutant(
         "training/goals.py",
@@ -120,20 +131,47 @@ MUTANTS = [
         "torch.where(along < radius_square, 2, 2)",
         "report/test_distances.py",
     ),
-    Mutant("plot/ties.py", "np.lexsort((-np.concatenate(", "np.lexsort((np.concatenate(", "plot/test_map.py"),
+    Mutant(
+        "plot/ties.py",
+        "np.lexsort((-np.concatenate(",
+        "np.lexsort((np.concatenate(",
+        "plot/test_map.py::test_of_many_ties_each_node_keeps_its_strongest",
+    ),
     Mutant("export/tables.py", "[=+\\-@＝＋－＠]", "[=+\\-＝＋－＠]", "export/test_tables.py"),
     Mutant("datasets/zachary.py", "33: 34:5", "33: 34:4", "datasets/test_zachary.py"),
-    Mutant("paper/scores.py", "return min(tried, key", "return max(tried, key", "paper/test_table2.py"),
+    Mutant(
+        "paper/scores.py",
+        "return min(tried, key",
+        "return max(tried, key",
+        "paper/test_table2.py::test_the_lowest_loss_is_kept",
+    ),
     # What is answered, kept and refused.
-    Mutant("cli/errors.py", "word, known, n=3)", "word, [], n=3)", "cli/test_errors.py"),
-    Mutant("files.py", "if lock(handle):", "if not lock(handle):", "test_files.py"),
+    Mutant(
+        "cli/errors.py", "word, known, n=3)", "word, [], n=3)", "cli/test_errors.py::test_graphs_that_are_not_there"
+    ),
+    Mutant(
+        "files.py",
+        "if lock(handle):",
+        "if not lock(handle):",
+        "test_files.py::test_a_kill_between_two_renames_leaves_a_pair",
+    ),
     Mutant("loop.py", "seconds >= time_limit", "seconds >= 2 * time_limit", "test_loop.py"),
     Mutant("checks.py", "0.0 <= value < 1.0", "0.0 <= value <= 1.0", "test_arguments.py"),
-    Mutant("interrupted.py", "list(embeddings), result", "[], result", "training/test_embed.py"),
+    Mutant(
+        "interrupted.py",
+        "list(embeddings), result",
+        "[], result",
+        "training/test_embed.py::test_interrupted_before_the_first_chunk_ends",
+    ),
     Mutant("rounding.py", "1.0 / (count - 1)", "1.0 / count", "pairs/test_portable.py"),
     Mutant("progress.py", "task, plain = self.tasks[-1]", "task, plain = self.tasks[0]", "test_progress.py"),
     Mutant("verdict.py", "rho is None or rho >= HIER", "rho is None or rho < HIER", "evaluation/test_summary.py"),
-    Mutant("testing.py", "report.failed[name] = f", "report.skipped[name] = f", "test_testing.py"),
+    Mutant(
+        "testing.py",
+        "report.failed[name] = f",
+        "report.skipped[name] = f",
+        "test_testing.py::test_mutants_are_caught_by_the_property_meant_for_them",
+    ),
 ]
 
 

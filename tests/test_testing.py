@@ -234,7 +234,7 @@ def test_the_battery_passes_on_cuda(signature, dtype):
 
 @pytest.mark.parametrize(
     "signature",
-    [(10, 1), (1, 1), (0, 1), (1, 0), *(pytest.param(s, marks=pytest.mark.slow) for s in ((20, 1), (50, 0), (1, 20)))],
+    [(1, 1), (0, 1), (1, 0), *(pytest.param(s, marks=pytest.mark.slow) for s in ((10, 1), (20, 1), (50, 0), (1, 20)))],
     ids=str,
 )
 def test_lopsided_signatures(signature, dtype):
