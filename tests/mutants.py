@@ -165,7 +165,7 @@ MUTANTS = [
     ),
     Mutant("rounding.py", "1.0 / (count - 1)", "1.0 / count", "pairs/test_portable.py"),
     Mutant("progress.py", "task, plain = self.tasks[-1]", "task, plain = self.tasks[0]", "test_progress.py"),
-    Mutant("verdict.py", "rho is None or rho >= HIER", "rho is None or rho < HIER", "evaluation/test_summary.py"),
+    Mutant("verdict.py", "rho is None or rho >= HIER", "rho is None or rho < HIER", "evaluation/test_ranks.py"),
     Mutant(
         "testing.py",
         "report.failed[name] = f",
