@@ -38,7 +38,8 @@ if find_spec("hypothesis") is not None:
 MOST_CASES = 20
 
 # What compiles the loops that most rooms train with, and rooms that need none of them: so one worker alone compiles.
-FIRST = ("cli/test_embed.py", "geometry/", "nn/", "optim/", "objective/")
+# Then the files that take longest, so that short ones are left for the end and both workers come to it together.
+FIRST = ("cli/test_embed.py", "geometry/", "nn/", "optim/", "objective/", "report/test_browser.py", "test_testing.py")
 
 SIGNATURES = [(4, 0), (0, 4), (1, 3), (3, 1), (2, 2)]
 BETAS = [-0.25, -1.0, -4.0]

@@ -4,7 +4,7 @@
     python tests/mutants.py geometry nn         # those of some rooms
     python tests/mutants.py --json out/mutants.json
 
-Each runs the quick tests of its room until one fails. A mutant is caught when a test fails, and by which test is said.
+Each names the tests that should catch it. They must pass without the mistake, and one of them must fail with it.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,8 +32,8 @@ class Mutant(NamedTuple):
     file: str
     old: str
     new: str
-    tests: tuple[str, ...] = ()
-    """Where it should be caught, below ``tests``; by default in the folder of its room."""
+    tests: str
+    """Where it should be caught, below ``tests``: a file, or a test of one."""
 
     @property
     def room(self) -> str:
@@ -48,76 +49,159 @@ class Mutant(NamedTuple):
 
 MUTANTS = [
     # A wrong sign, factor or bound in the mathematics.
-    Mutant("geometry/functions.py", "_ASINHC = (1.0, -1 / 6,", "_ASINHC = (1.0, 1 / 6,"),
-    Mutant("geometry/level_set.py", "torch.cat((-z[..., : self.q + 1], z[", "torch.cat((z[..., : self.q + 1], z["),
-    Mutant("pairs/kinds.py", '"cone-rule": Kind.CONE_RULE', '"cone-rule": Kind.GEODESIC'),
-    Mutant("pairs/reference.py", "found -= popularity[pairs].sum(1)", "found += popularity[pairs].sum(1)"),
-    Mutant("objective/ranking.py", 'key, key, side="left")', 'key, key, side="right")'),
-    Mutant("optim/descent.py", "keepdim=True).sign() * followed", "keepdim=True).abs() * followed"),
-    Mutant("engines/numba/iterate.py", "return -step if length <= max_step else", "return -step if True else"),
-    Mutant("engines/numba/loss.py", "pulls[e] -= above * own[e]", "pulls[e] += above * own[e]"),
-    Mutant("engines/numba/streaming.py", "rows[-1] = n\n", "rows[-1] = n - 1\n"),
-    Mutant("nn/graph.py", "scale[source] * weight * scale[target]", "scale[source] * weight * scale[source]"),
-    Mutant("contrib/geoopt.py", "self.manifold.descent_direction(x, u)", "-self.manifold.descent_direction(x, u)"),
-    # An off-by-one, a dropped class, an order turned round in what is counted and shown.
-    Mutant("evaluation/hierarchy.py", "0.5 * (counts - 1)", "0.5 * counts"),
-    Mutant("evaluation/retrieval.py", "rank = 1.0 + float(", "rank = float("),
-    Mutant("embedding/answers.py", "order[order != row][:k]", "order[order != row][: k - 1]", ("embedding", "cli")),
-    Mutant("graph/fold.py", "merged.weights[:] /= 2", "merged.weights[:] /= 1"),
-    Mutant("graph/hops.py", "nodes[here][node]] = level", "nodes[here][node]] = level - 1"),
-    Mutant("training/goals.py", "for name in _MEASURES.values() if", "for name in list(_MEASURES.values())[:2] if"),
-    Mutant("training/start.py", "hops[hops < 0] = hops.max(initial=0) + 2", "hops[hops < 0] = 0"),
+    Mutant("geometry/functions.py", "_ASINHC = (1.0, -1 / 6,", "_ASINHC = (1.0, 1 / 6,", "geometry/test_functions.py"),
     Mutant(
-        "report/distances.py", "torch.where(along < radius_square, 2, 3)", "torch.where(along < radius_square, 2, 2)"
+        "geometry/level_set.py",
+        "torch.cat((-z[..., : self.q + 1], z[",
+        "torch.cat((z[..., : self.q + 1], z[",
+        "geometry/test_pseudo_hyperboloid.py::test_preconditioner_matrix_is_the_precondition",
     ),
-    Mutant("plot/ties.py", "np.lexsort((-np.concatenate(", "np.lexsort((np.concatenate("),
-    Mutant("export/tables.py", "[=+\\-@＝＋－＠]", "[=+\\-＝＋－＠]"),
-    Mutant("datasets/zachary.py", "33: 34:5", "33: 34:4"),
-    Mutant("paper/scores.py", "return min(tried, key", "return max(tried, key"),
+    Mutant("pairs/kinds.py", '"cone-rule": Kind.CONE_RULE', '"cone-rule": Kind.GEODESIC', "pairs/test_kinds.py"),
+    Mutant(
+        "pairs/reference.py",
+        "found -= popularity[pairs].sum(1)",
+        "found += popularity[pairs].sum(1)",
+        "pairs/test_reference.py::test_popularity_is_taken_off_what_is_compared_and_not_off_distances",
+    ),
+    Mutant("objective/ranking.py", 'key, key, side="left")', 'key, key, side="right")', "objective/test_ranking.py"),
+    Mutant(
+        "optim/descent.py",
+        "keepdim=True).sign() * followed",
+        "keepdim=True).abs() * followed",
+        "optim/test_descent.py::test_one_step_along_each_direction_is_its_definition",
+    ),
+    Mutant(
+        "engines/numba/iterate.py",
+        "return -step if length <= max_step else",
+        "return -step if True else",
+        "engines/test_engines.py::test_compiled_iterations_equal_the_reference",
+    ),
+    Mutant(
+        "engines/numba/loss.py",
+        "pulls[e] -= above * own[e]",
+        "pulls[e] += above * own[e]",
+        "engines/test_engines.py::test_compiled_loss_and_gradient_equal_autograd",
+    ),
+    Mutant(
+        "engines/numba/streaming.py",
+        "rows[-1] = n\n",
+        "rows[-1] = n - 1\n",
+        "engines/test_numba.py::test_slabs_hold_every_row_once_and_about_equally_many_pairs",
+    ),
+    Mutant(
+        "nn/graph.py",
+        "scale[source] * weight * scale[target]",
+        "scale[source] * weight * scale[source]",
+        "nn/test_pseudo_graph_conv.py",
+    ),
+    Mutant(
+        "contrib/geoopt.py",
+        "self.manifold.descent_direction(x, u)",
+        "-self.manifold.descent_direction(x, u)",
+        "contrib/test_geoopt.py",
+    ),
+    # An off-by-one, a dropped class, an order turned round in what is counted and shown.
+    Mutant("evaluation/hierarchy.py", "0.5 * (counts - 1)", "0.5 * counts", "evaluation/test_hierarchy.py"),
+    Mutant("evaluation/retrieval.py", "rank = 1.0 + float(", "rank = float(", "evaluation/test_retrieval.py"),
+    Mutant(
+        "embedding/answers.py",
+        "order[order != row][:k]",
+        "order[order != row][: k - 1]",
+        "embedding/test_answers.py::test_neighbors_of_several_nodes",
+    ),
+    Mutant(
+        "graph/fold.py",
+        "merged.weights[:] /= 2",
+        "merged.weights[:] /= 1",
+        "graph/test_fold.py::test_compiled_loops_change_nothing",
+    ),
+    Mutant("graph/hops.py", "nodes[here][node]] = level", "nodes[here][node]] = level - 1", "graph/test_hops.py"),
+    Mutant(
+        "training/goals.py",
+        "for name in _MEASURES.values() if",
+        "for name in list(_MEASURES.values())[:2] if",
+        "training/test_goals.py",
+    ),
+    Mutant(
+        "training/start.py", "hops[hops < 0] = hops.max(initial=0) + 2", "hops[hops < 0] = 0", "training/test_start.py"
+    ),
+    Mutant(
+        "report/distances.py",
+        "torch.where(along < radius_square, 2, 3)",
+        "torch.where(along < radius_square, 2, 2)",
+        "report/test_distances.py",
+    ),
+    Mutant(
+        "plot/ties.py",
+        "np.lexsort((-np.concatenate(",
+        "np.lexsort((np.concatenate(",
+        "plot/test_map.py::test_of_many_ties_each_node_keeps_its_strongest",
+    ),
+    Mutant("export/tables.py", "[=+\\-@＝＋－＠]", "[=+\\-＝＋－＠]", "export/test_tables.py"),
+    Mutant("datasets/zachary.py", "33: 34:5", "33: 34:4", "datasets/test_zachary.py"),
+    Mutant(
+        "paper/scores.py",
+        "return min(tried, key",
+        "return max(tried, key",
+        "paper/test_table2.py::test_the_lowest_loss_is_kept",
+    ),
     # What is answered, kept and refused.
-    Mutant("cli/errors.py", "word, known, n=3)", "word, [], n=3)"),
-    Mutant("files.py", "if lock(handle):", "if not lock(handle):", ("test_files.py", "faults")),
-    Mutant("loop.py", "seconds >= time_limit", "seconds >= 2 * time_limit", ("test_loop.py", "training")),
-    Mutant("checks.py", "0.0 <= value < 1.0", "0.0 <= value <= 1.0", ("test_arguments.py", "optim")),
-    Mutant("interrupted.py", "list(embeddings), result", "[], result", ("test_reliability.py", "training")),
-    Mutant("rounding.py", "1.0 / (count - 1)", "1.0 / count", ("training", "optim")),
-    Mutant("progress.py", "task, plain = self.tasks[-1]", "task, plain = self.tasks[0]", ("test_progress.py", "cli")),
-    Mutant("verdict.py", "rho is None or rho >= HIER", "rho is None or rho < HIER", ("evaluation", "cli", "report")),
-    Mutant("testing.py", "report.failed[name] = f", "report.skipped[name] = f", ("test_testing.py",)),
+    Mutant(
+        "cli/errors.py", "word, known, n=3)", "word, [], n=3)", "cli/test_errors.py::test_graphs_that_are_not_there"
+    ),
+    Mutant(
+        "files.py",
+        "if lock(handle):",
+        "if not lock(handle):",
+        "test_files.py::test_a_kill_between_two_renames_leaves_a_pair",
+    ),
+    Mutant("loop.py", "seconds >= time_limit", "seconds >= 2 * time_limit", "test_loop.py"),
+    Mutant("checks.py", "0.0 <= value < 1.0", "0.0 <= value <= 1.0", "test_arguments.py"),
+    Mutant(
+        "interrupted.py",
+        "list(embeddings), result",
+        "[], result",
+        "training/test_embed.py::test_interrupted_before_the_first_chunk_ends",
+    ),
+    Mutant("rounding.py", "1.0 / (count - 1)", "1.0 / count", "pairs/test_portable.py"),
+    Mutant("progress.py", "task, plain = self.tasks[-1]", "task, plain = self.tasks[0]", "test_progress.py"),
+    Mutant("verdict.py", "rho is None or rho >= HIER", "rho is None or rho < HIER", "evaluation/test_ranks.py"),
+    Mutant(
+        "testing.py",
+        "report.failed[name] = f",
+        "report.skipped[name] = f",
+        "test_testing.py::test_mutants_are_caught_by_the_property_meant_for_them",
+    ),
 ]
 
 
-def run(mutant: Mutant, copy: Path) -> str | None:
-    """The quick test that fails with the mistake in the copy of the source; None where all pass."""
-    file, tests = copy / mutant.file, mutant.tests or (mutant.room,)
-    right = file.read_text(encoding="utf-8")
-    compiled = "numba" in mutant.file
-    if compiled:
-        _forget(copy)
-    file.write_text(mutant.planted(copy), encoding="utf-8")
+def failing(copy: Path, tests: Iterable[str], cache: Path) -> str | None:
+    """The first of the quick tests that fails on a copy of the package; None where all pass."""
     words = [sys.executable, "-m", "pytest", "-x", "-m", "not slow", "-p", "no:cacheprovider", "--tb=no", "-rfE"]
-    source = {**os.environ, "PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        ended = subprocess.run(
-            [*words, *(f"tests/{place}" for place in tests)], cwd=ROOT, env=source, capture_output=True, text=True
-        )
-    finally:
-        file.write_text(right, encoding="utf-8")
-        if compiled:
-            _forget(copy)
+    source = {"PYTHONPATH": str(copy.parent), "PYTHONDONTWRITEBYTECODE": "1", "NUMBA_CACHE_DIR": str(cache)}
+    ended = subprocess.run(
+        [*words, *(f"tests/{place}" for place in tests)],
+        cwd=ROOT, env=os.environ | source, capture_output=True, text=True,
+    )  # fmt: skip
     if ended.returncode == 0:
         return None
     failed = re.search(r"^(?:FAILED|ERROR) (.*?)(?: - .*)?$", ended.stdout, re.M)
     if failed is None:
-        raise SystemExit(f"{mutant.file}: the tests did not run\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
+        raise SystemExit(f"the tests did not run\n{ended.stdout[-2000:]}{ended.stderr[-2000:]}")
     return failed[1]
 
 
-def _forget(copy: Path) -> None:
-    """Remove what numba compiled: its cache does not look at the files that a compiled function calls."""
-    for pattern in ("*.nbi", "*.nbc"):
-        for path in copy.rglob(pattern):
-            path.unlink()
+def caught_by(mutant: Mutant, copy: Path, cache: Path) -> str | None:
+    """The test that fails with the mistake in the copy of the package; None where none does."""
+    file = copy / mutant.file
+    right = file.read_text(encoding="utf-8")
+    file.write_text(mutant.planted(copy), encoding="utf-8")
+    try:
+        # numba's cache does not look at the files that a compiled function calls.
+        with tempfile.TemporaryDirectory() as empty:
+            return failing(copy, [mutant.tests], Path(empty) if "numba" in mutant.file else cache)
+    finally:
+        file.write_text(right, encoding="utf-8")
 
 
 def main() -> int:
@@ -133,11 +217,13 @@ def main() -> int:
         mutant.planted(ROOT / PACKAGE)
     found = []
     with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, PACKAGE)
-        shutil.copytree(ROOT / PACKAGE, copy)  # with the modification times that numba's cache goes by
+        copy, cache = Path(folder, PACKAGE), Path(folder, "compiled")
+        shutil.copytree(ROOT / PACKAGE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        if (broken := failing(copy, sorted({mutant.tests for mutant in chosen}), cache)) is not None:
+            raise SystemExit(f"{broken} fails without a mistake")
         for mutant in chosen:
             began = time.monotonic()
-            by = run(mutant, copy)
+            by = caught_by(mutant, copy, cache)
             answer = "MISSED" if by is None else f"caught by {by}"
             print(f"{mutant.file}: {answer} ({time.monotonic() - began:.0f} s)", flush=True)
             found.append({"file": mutant.file, "old": mutant.old, "new": mutant.new, "caught_by": by})

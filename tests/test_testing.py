@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import pytest
 import torch
@@ -14,7 +13,7 @@ from torch import Tensor
 from ultrahyperbolic import Euclidean, Logarithm, PseudoHyperboloid, PseudoSphere, checked
 from ultrahyperbolic.testing import check_gradient, check_manifold, properties, random_isometry
 
-MOST_CASES = 12  # a battery takes a second or two
+MOST_CASES = 6  # a battery takes a second or two
 
 
 def test_pseudo_hyperboloids(manifold, dtype):
@@ -179,19 +178,12 @@ MUTANTS = [
 ]
 
 
-@cache
-def sound_on(signature):
-    """The report of the manifold that is no mutant."""
-    return check_quadric(PseudoHyperboloid(*signature, -4.0), raises=False)
-
-
 @pytest.mark.parametrize(("mutant", "signature", "meant"), MUTANTS, ids=lambda value: getattr(value, "__name__", None))
 def test_mutants_are_caught_by_the_property_meant_for_them(mutant, signature, meant):
-    assert meant in sound_on(signature).passed
-    report = check_quadric(mutant(*signature, -4.0), raises=False)
-    assert meant in report.failed
+    assert check_quadric(PseudoHyperboloid(*signature, -4.0), only=[meant]).passed == [meant]
+    assert set(check_quadric(mutant(*signature, -4.0), only=[meant], raises=False).failed) == {meant}
     with pytest.raises(AssertionError, match=meant):
-        check_quadric(mutant(*signature, -4.0))
+        check_quadric(mutant(*signature, -4.0), only=[meant])
 
 
 def test_a_subtle_mutant_is_caught_by_its_property_alone():
@@ -243,7 +235,7 @@ def test_the_battery_passes_on_cuda(signature, dtype):
 
 @pytest.mark.parametrize(
     "signature",
-    [(10, 1), (1, 1), (0, 1), (1, 0), *(pytest.param(s, marks=pytest.mark.slow) for s in ((20, 1), (50, 0), (1, 20)))],
+    [(1, 1), (0, 1), (1, 0), *(pytest.param(s, marks=pytest.mark.slow) for s in ((10, 1), (20, 1), (50, 0), (1, 20)))],
     ids=str,
 )
 def test_lopsided_signatures(signature, dtype):

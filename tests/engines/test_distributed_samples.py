@@ -30,7 +30,6 @@ Q22 = PseudoHyperboloid(2, 2)
 def environment():
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("TORCHELASTIC", "MASTER"))}
     kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
-    kept["PYTHONWARNINGS"] = "error::FutureWarning,error::DeprecationWarning"  # collectives that torch gives up, too
     return kept | {"PYTHONPATH": str(Path(uh.__file__).parent.parent), "OMP_NUM_THREADS": "1", "NO_COLOR": "1"}
 
 

@@ -141,6 +141,7 @@ def test_a_hundred_thousand_distinct_weights():
     assert total + _ascents(values[::-1]) == 100_000 * 99_999 // 2
 
 
+@pytest.mark.slow
 def test_two_thousand_nodes():
     rng = np.random.default_rng(0)
     i, j = rng.integers(0, 2000, (2, 6000))

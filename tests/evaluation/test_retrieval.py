@@ -111,6 +111,7 @@ def test_degenerate_graphs(degenerate):
         assert 0 <= recall <= 1
 
 
+@pytest.mark.slow
 def test_two_thousand_nodes():
     n = 2000
     rng = np.random.default_rng(0)

@@ -119,8 +119,14 @@ def test_it_trains_points_of_a_manifold(sample):
     M.assert_point(points.detach())
 
 
-@pytest.mark.parametrize("scope", ["graph", "node"])
-@pytest.mark.parametrize("sample", [None, SOME])
+@pytest.mark.parametrize(
+    ("sample", "scope"),
+    [
+        (None, "graph"),
+        (SOME, "node"),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((SOME, "graph"), (None, "node"))),
+    ],
+)
 def test_it_compiles_in_one_graph_and_maps_over_ensembles(sample, scope):
     M = uh.PseudoHyperboloid(2, 1, -4.0)
     loss = RankingLoss(GRAPH, M, sample=sample, scope=scope).eval()

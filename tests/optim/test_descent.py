@@ -325,7 +325,14 @@ def test_clipping_bounds_every_move(generator):
 
 @pytest.mark.parametrize(
     ("direction", "second_moment"),
-    [("descent", 0.99), ("surrogate", 0.99), ("surrogate", None), ("gram-schmidt", None), ("signed-gradient", None)],
+    [
+        ("descent", 0.99),
+        ("surrogate", None),
+        *(
+            pytest.param(*each, marks=pytest.mark.slow)
+            for each in (("surrogate", 0.99), ("gram-schmidt", None), ("signed-gradient", None))
+        ),
+    ],
 )
 def test_descent_step_compiles_without_graph_breaks(direction, second_moment, generator):
     M = PseudoHyperboloid(2, 1)

@@ -33,7 +33,7 @@ main(sys.argv[1:])
 
 
 def test_torch_and_numpy_are_enough_for_the_tables(tmp_path):
-    command_line = ["table2", "--seeds", "2", "--iterations", "6", "--device", "cpu", "-o", tmp_path / "t"]
+    command_line = ["table2", "--seeds", "2", "--iterations", "2", "--device", "cpu", "-o", tmp_path / "t"]
     result = subprocess.run(
         [sys.executable, "-c", BARE, *command_line, "--json", tmp_path / "figures.json"], capture_output=True, text=True
     )

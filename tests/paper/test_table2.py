@@ -31,7 +31,10 @@ def small(monkeypatch):
     monkeypatch.setattr(datasets, "nips", authors)
 
 
-@pytest.mark.parametrize(("table", "count"), [(TABLE2, 6), (TABLE3, 8)], ids=["table2", "table3"])
+@pytest.mark.parametrize(
+    ("table", "count"),
+    [pytest.param(TABLE2, 6, id="table2"), pytest.param(TABLE3, 8, id="table3", marks=pytest.mark.slow)],
+)
 def test_one_seed(small, tmp_path, capsys, table, count):
     figures = TARGETS[table.name].run(None, tmp_path, False, iterations=40)
     for geometry in table.columns:
@@ -59,9 +62,9 @@ def test_one_seed(small, tmp_path, capsys, table, count):
 
 
 def test_the_published_norm_proxy(small, tmp_path):
-    figures = TARGETS["table2"].run(1, tmp_path, True, iterations=2)
+    figures = TARGETS["table2"].run(1, tmp_path, True, iterations=1)
     assert [figures[f"norm_proxy_{row}_published"] for row in ROWS[:3]] == [0.044, -0.113, 0.264]
-    assert "norm_proxy_rho_all_published" not in TARGETS["table3"].run(1, tmp_path, True, iterations=2)
+    assert "norm_proxy_rho_all_published" not in TARGETS["table3"].run(1, tmp_path, True, iterations=1)
 
 
 @pytest.mark.slow

@@ -337,6 +337,7 @@ def test_of_very_many_edges_the_strongest_are_drawn(monkeypatch):
     assert edges["weights"] == sorted(edges["weights"])
 
 
+@pytest.mark.slow
 def test_three_thousand_nodes_take_less_than_eight_megabytes():
     rng = np.random.default_rng(0)
     first, second = rng.integers(3000, size=(2, 30_000))

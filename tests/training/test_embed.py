@@ -69,12 +69,12 @@ def test_who_is_connected_is_looked_up_and_no_matrix_is_built(club, monkeypatch)
         assert near.connected.tolist() == [frozenset((node, other)) in edges for other in near.node]
 
 
-def test_same_seed_same_bits_for_any_number_of_threads(club):
+def test_same_seed_same_bits_for_any_number_of_threads():
+    short = {"p": 3, "q": 1, "iterations": 100, "quiet": True}
+    usual = uh.embed(uh.datasets.karate(), **short)
     for options in ({}, {"threads": 1}, {"threads": 2}):
-        again = uh.embed(uh.datasets.karate(), p=3, q=1, quiet=True, **options)
-        assert np.array_equal(again.points, club.points)
-    other = uh.embed(uh.datasets.karate(), p=3, q=1, seed=1, quiet=True, iterations=10)
-    assert not np.array_equal(other.points, club.points)
+        assert np.array_equal(uh.embed(uh.datasets.karate(), **short, **options).points, usual.points)
+    assert not np.array_equal(uh.embed(uh.datasets.karate(), **short, seed=1).points, usual.points)
 
 
 def test_the_reference_backend_gives_the_same_bits_twice():

@@ -42,11 +42,14 @@ def test_in_flat_space_too():
 
 
 def test_it_stops_when_it_has_converged_and_only_where_that_is_asked_for():
-    # Complete but for a tie: all orders are soon met, and the loss falls to 0.
-    asked = [configured(iterations=4000, finish=0.9, stop=stop) for stop in ("converged", "iterations")]
+    # So warm that there is soon nothing to gain.
+    asked = [
+        configured(iterations=400, finish=0.9, stop=stop, temperature=(1e4, 1e4))
+        for stop in ("converged", "iterations")
+    ]
     converged, all_of_them = (embed_many(KARATE, [each], measures=False)[0] for each in asked)
     assert converged.record.stopped.text == "converged"
-    assert 400 < converged.record.result.iterations < 4000
+    assert 40 < converged.record.result.iterations < 400
     assert not converged.record.unfinished
     assert all_of_them.record.result.iterations > converged.record.result.iterations
     assert all_of_them.record.result.final_loss <= converged.record.result.final_loss
@@ -84,7 +87,7 @@ def test_a_training_gone_on_with_in_its_finish_comes_to_the_same_end():
     configs = soon_and_late()
     whole = embed_many(KARATE, configs, measures=False, callbacks=[keep])
     assert len(kept) > 5
-    for checkpoint in kept[:: len(kept) // 4]:
+    for checkpoint in (kept[len(kept) // 2], kept[-2]):
         again = embed_many(KARATE, configs, measures=False, checkpoint=checkpoint)
         for one, other in zip(whole, again, strict=True):
             assert np.array_equal(one.points, other.points)

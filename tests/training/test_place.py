@@ -55,7 +55,7 @@ def recall(graph, embedding, nodes):
     return np.mean(shares)
 
 
-@pytest.mark.parametrize(("name", "seed"), [("karate", 0), ("lesmis", 0)])
+@pytest.mark.parametrize(("name", "seed"), [("karate", 0), pytest.param("lesmis", 0, marks=pytest.mark.slow)])
 def test_nodes_that_were_never_seen_find_their_neighbours(name, seed):
     graph = uh.datasets.load(name)
     whole = uh.embed(graph, quiet=True)
@@ -68,7 +68,13 @@ def test_nodes_that_were_never_seen_find_their_neighbours(name, seed):
 
 
 @pytest.mark.parametrize(
-    "where", [{"p": 3, "q": 1}, {"p": 3, "q": 0}, {"p": 0, "q": 3}, {"dim": 3, "flat": True}], ids=str
+    "where",
+    [
+        {"p": 3, "q": 1},
+        {"dim": 3, "flat": True},
+        *(pytest.param(each, marks=pytest.mark.slow) for each in ({"p": 3, "q": 0}, {"p": 0, "q": 3})),
+    ],
+    ids=str,
 )
 def test_every_geometry(where):
     old = uh.embed(CLUB, iterations=200, quiet=True, **where)
@@ -151,7 +157,7 @@ def test_the_new_ones_can_be_saved(club, tmp_path, few_steps):
     assert list(uh.load(tmp_path / "new").ids) == ["a"]
 
 
-def test_old_and_new_nodes_are_one_embedding_with_all_ties(tmp_path):
+def test_old_and_new_nodes_are_one_embedding_with_all_ties(tmp_path, few_steps):
     old = uh.embed(CLUB, goal="neighbours", iterations=20, quiet=True).with_attributes(age=np.arange(34))
     ties = Graph.from_edges([("a", "1", 3.0), ("b", "a", 2.0), ("1", "34", 9.0)])
     loaded = uh.load(old.save(tmp_path / "old"))

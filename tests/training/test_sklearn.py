@@ -8,6 +8,7 @@ import scipy.sparse
 import torch
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.training import placing
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
 from sklearn.base import clone  # noqa: E402
@@ -16,6 +17,12 @@ from sklearn.utils.estimator_checks import parametrize_with_checks  # noqa: E402
 
 def adjacency():
     return uh.datasets.karate().adjacency()
+
+
+@pytest.fixture
+def few_steps(monkeypatch):
+    """For tests of all but how well new nodes are placed."""
+    monkeypatch.setattr(placing, "_STEPS", 2)
 
 
 def test_fit_transform_dense_and_sparse():
@@ -51,7 +58,7 @@ EXPECTED = {"check_methods_subset_invariance": PART, "check_methods_sample_order
     [uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=3, random_state=0)],
     expected_failed_checks=lambda estimator: EXPECTED,
 )
-def test_scikit_learn_s_own_checks(estimator, check):
+def test_scikit_learn_s_own_checks(estimator, check, few_steps):
     check(estimator)
 
 
@@ -124,7 +131,7 @@ def test_a_goal_may_be_spelt_as_in_america():
     assert np.array_equal(one, other)
 
 
-def test_new_nodes_are_placed_by_their_ties():
+def test_new_nodes_are_placed_by_their_ties(few_steps):
     graph, matrix = uh.datasets.karate(), adjacency().toarray()
     model = uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=50, seed=0).fit(matrix)
     ties = np.zeros((2, 34))
