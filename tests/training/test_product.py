@@ -116,11 +116,11 @@ def test_what_products_cannot_do_is_said_in_a_line(trained):
         with pytest.raises(ValueError, match="product names the geometry"):
             uh.embed(CLUB, product=TEXT, **more)
     for backend in ("numba", "sampled", "triton"):
-        with pytest.raises(
+        with pytest.raises(ValueError, match=f"backend '{backend}' cannot train products of geometries"):
             ValueError, match=f"backend '{backend}' cannot train products of geometries: use 'reference'"
         ):
             uh.embed(CLUB, product=TEXT, backend=backend)
-    with pytest.raises(ValueError, match="preset 'paper' is of one geometry"):
+    with pytest.raises(ValueError, match="preset 'paper' is for one geometry"):
         uh.embed(CLUB, product=TEXT, preset="paper")
     with pytest.raises(ValueError, match="embed does not learn beta"):
         uh.embed(CLUB, product=uh.Product(uh.PseudoHyperboloid(2, 1, learnable=True)))

@@ -21,7 +21,7 @@ from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..loop import Ending, Stopped
-from ..objective import SCOPES, RankedPairs, SampleSizes, Scope
+from ..objective import SCOPES, Closeness, RankedPairs, SampleSizes, Scope, closeness_bytes
 from ..options import Backend as Backend
 from ..options import Optimizer as Optimizer
 from ..options import Precision as Precision
@@ -118,6 +118,8 @@ class RunSpec:
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
     seed: int = 0
     """What is drawn at an iteration follows from this and its number."""
+    centrality: float = 0.0
+    """The weight of the term that holds sums of distances to closeness; 0 for none."""
     sample: SampleSizes | None = None
     """How much an iteration looks at where it draws samples; None for what suits the graph and the device."""
 
@@ -260,6 +262,8 @@ class Problem(NamedTuple):
     """The lowest loss is looked for at every so many iterations."""
     stop_when_ordered: bool = False
     """Whether a run is done once every connected pair is closer than every other."""
+    closeness: Closeness | None = None
+    """What sums of distances are held to in the runs that ask for it."""
 
     @property
     def widths(self) -> list[int]:
@@ -365,10 +369,16 @@ def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
     return batch, state.points.shape, batch, batch, state.offsets.shape
 
 
+def centrality_weight(spec: RunSpec, pairs: RankedPairs) -> float:
+    """What the term of closeness counts for in a run: its weight times the ties a node has."""
+    return spec.centrality * pairs.n_edges / max(pairs.n_nodes, 1)
+
+
 def batch_bytes(problem: Problem) -> int:
     """What a batch takes on the host whatever computes it: its state, its edges, and the libraries."""
     n, widths = problem.pairs.n_nodes, problem.widths
-    return 8 * n * len(widths) * (11 * max(widths) + 5) + EDGE_BYTES * problem.pairs.n_edges + LIBRARY_BYTES
+    held = closeness_bytes(n) if any(spec.centrality for spec in problem.specs) else 0
+    return 8 * n * len(widths) * (11 * max(widths) + 5) + EDGE_BYTES * problem.pairs.n_edges + LIBRARY_BYTES + held
 
 
 def unknown_space(problem: Problem | None) -> str | None:

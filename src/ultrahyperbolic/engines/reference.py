@@ -12,7 +12,7 @@ import torch
 
 from ..arrays import Floats
 from ..geometry import Euclidean
-from ..objective import ExactLoss, PairFunction, RankedPairs
+from ..objective import Closeness, ExactLoss, PairFunction, RankedPairs, closeness_loss
 from ..optim import DescentSettings, DescentState, descent_step
 from .base import (
     CELL,
@@ -28,6 +28,7 @@ from .base import (
     Problem,
     RunSpec,
     batch_bytes,
+    centrality_weight,
     evaluation_shapes,
 )
 
@@ -47,6 +48,8 @@ class ReferenceEngine(OnHost):
     specs: Sequence[RunSpec]
     best_every: int = 1
     stop_when_ordered: bool = False
+    closeness: Closeness | None = None
+    """What sums of distances are held to in runs that ask for it."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     name: str = "reference"
     threads: int = 1
@@ -80,6 +83,7 @@ class ReferenceEngine(OnHost):
             offsets = self._offsets(state, run, spec)
             with torch_threads(self.threads):
                 loss, edges, nonedges = self.objective(run, spec, points, state.iteration, offsets=offsets)
+                loss = loss + self._held(spec, points, offsets, state.iteration, descends=False)
                 gradient, slopes = _gradients(loss, points, offsets)
             found.loss[run] = float(loss.detach())
             found.gradient[run, :, : points.shape[1]] = gradient.cpu().numpy()
@@ -116,6 +120,18 @@ class ReferenceEngine(OnHost):
             counted = nonedges[mine] - objective.temperature * math.log(parts)
         return objective.of_distances(edges, counted, mine), edges.detach(), nonedges.detach()
 
+    def _held(
+        self, spec: RunSpec, points: torch.Tensor, offsets: torch.Tensor | None, iteration: int, *, descends: bool
+    ) -> torch.Tensor | float:
+        """The term that holds sums of distances to closeness, in an iteration of descent or in an evaluation."""
+        if not spec.centrality or self.closeness is None:
+            return 0.0
+        rows = self.closeness.rows(iteration if descends else None)
+        radius = 1.0 if spec.manifold.quadric is None else float(spec.manifold.quadric.radius)
+        measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
+        held = closeness_loss(self.closeness, points, offsets, measure, tau, radius, rows)
+        return centrality_weight(spec, self.pairs) * held
+
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
         schedule, record, manifold = spec.schedule, state.record[run], spec.manifold
         width = manifold.ambient_dim
@@ -124,6 +140,7 @@ class ReferenceEngine(OnHost):
         points = manifold.phi(variable) if spec.optimizer == "phi" else variable
         offsets = self._offsets(state, run, spec)
         loss, edges, nonedges = self.objective(run, spec, points, iteration, spec.schedule.parts, offsets)
+        loss = loss + self._held(spec, points, offsets, iteration, descends=True)
         value = float(loss.detach())
         longest, shortest = _ends_of(edges, nonedges)
         record["longest"], record["shortest"] = longest, shortest

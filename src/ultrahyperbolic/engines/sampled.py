@@ -21,7 +21,7 @@ from torch import Tensor
 
 from ..arrays import Floats
 from ..geometry import Euclidean
-from ..objective import RankedPairs, SampledLoss, SampleSizes, Scope
+from ..objective import Closeness, RankedPairs, SampledLoss, SampleSizes, Scope
 from ..objective.sampled import Draw, Estimate, Measure
 from ..objective.tables import at_once
 from ..optim import DescentSettings, DescentState, descent_step
@@ -107,6 +107,8 @@ class SampledEngine(OnHost):
     specs: Sequence[RunSpec]
     best_every: int = 1
     stop_when_ordered: bool = False
+    closeness: Closeness | None = None
+    """Of what looks at all pairs where the training ends; samples do not hold sums of distances to it."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     threads: int | None = None
     """Of the CPU; as many as the machine has, unless given."""

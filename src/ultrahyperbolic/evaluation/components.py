@@ -12,30 +12,11 @@ from torch import Tensor
 from ..arrays import Floats, Ints
 from ..geometry import Geometry, Manifold
 from ..graph import Graph
+from ..graph.hops import components
 from ..pairs import PassOptions, pair_distances, row_sums
 
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
 _SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each
-
-
-def components(graph: Graph) -> Ints:
-    """The component of each node [n], numbered from 0 in the order of their first nodes.
-
-    >>> components(Graph.from_edges([("a", "b"), ("c", "d"), ("d", "e")], nodes="abcdef")).tolist()
-    [0, 0, 1, 1, 1, 2]
-    """
-    label = np.arange(graph.n_nodes)
-    i, j = graph.edges.T
-    while True:
-        low, high = np.sort((label[i], label[j]), axis=0)
-        apart = low < high
-        if not apart.any():
-            return np.unique(label, return_inverse=True)[1].astype(np.int64)
-        # Each root takes the lowest root beside it, and every node the root that this leads to. In two rounds each
-        # root is taken or takes one, so that there are O(log n) rounds.
-        np.minimum.at(label, high[apart], low[apart])
-        while (label[label] < label).any():
-            label = label[label]
 
 
 def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats | None:

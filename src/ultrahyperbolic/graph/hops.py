@@ -72,3 +72,24 @@ def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]
         seen[nodes] |= words
         if len(nodes):
             yield level, nodes, words
+
+
+def components(graph: Graph) -> Ints:
+    """The component of each node [n], numbered from 0 in the order of their first nodes.
+
+    >>> from ultrahyperbolic.graph import Graph
+    >>> components(Graph.from_edges([("a", "b"), ("c", "d"), ("d", "e")], nodes="abcdef")).tolist()
+    [0, 0, 1, 1, 1, 2]
+    """
+    label = np.arange(graph.n_nodes)
+    i, j = graph.edges.T
+    while True:
+        low, high = np.sort((label[i], label[j]), axis=0)
+        apart = low < high
+        if not apart.any():
+            return np.unique(label, return_inverse=True)[1].astype(np.int64)
+        # Each root takes the lowest root beside it, and every node the root that this leads to. In two rounds each
+        # root is taken or takes one, so that there are O(log n) rounds.
+        np.minimum.at(label, high[apart], low[apart])
+        while (label[label] < label).any():
+            label = label[label]

@@ -58,7 +58,7 @@ def half_chord_table(x: Tensor, y: Tensor, space: KernelSpace) -> Tensor:
     return w.clamp_max_(0.0) if space.time == x.shape[1] else w
 
 
-def value_and_slope(w: Tensor, space: KernelSpace, epsilon: float) -> tuple[Tensor, Tensor]:
+def value_and_slope(w: Tensor, space: KernelSpace, epsilon: float | Tensor) -> tuple[Tensor, Tensor]:
     """The dissimilarity of w [...] and its derivative; where that has a pole, 0 or a large number."""
     kind, radius = space.kind, space.radius
     tiny = torch.finfo(w.dtype).tiny
@@ -84,11 +84,13 @@ def value_and_slope(w: Tensor, space: KernelSpace, epsilon: float) -> tuple[Tens
     return value, slope
 
 
-def _smooth(square: Tensor, slope: Tensor | float, epsilon: float) -> tuple[Tensor, Tensor]:
+def _smooth(square: Tensor, slope: Tensor | float, epsilon: float | Tensor) -> tuple[Tensor, Tensor]:
     """(σ² + ε²)^¼ - √ε and its derivative, from σ and its derivative; σ is not squared, and may be large."""
-    h = torch.hypot(square, torch.full_like(square, epsilon))
+    if isinstance(epsilon, float):
+        epsilon = torch.tensor(epsilon, dtype=square.dtype, device=square.device)
+    h = torch.hypot(square, epsilon)
     root = h.sqrt()
-    value = (square / (h + epsilon)) * (square / (root + math.sqrt(epsilon)))
+    value = (square / (h + epsilon)) * (square / (root + epsilon.sqrt()))
     return value, 0.5 * (square / h) / root * slope
 
 

@@ -81,6 +81,8 @@ class TrainingConfig:
     """Before the finish, an iteration looks at one part of so many of the pairs without an edge; 1 for all."""
     scope: Scope = "graph"
     """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
+    centrality: float = 0.0
+    """The weight of the term that holds the sums of a node's distances to its closeness; 0 for none."""
     popularity: bool = False
     """Whether each node has an offset a_i, learnt with its point: pairs are compared by d_ij - a_i - a_j."""
     product: str | None = None
@@ -183,7 +185,7 @@ class TrainingConfig:
         keep: Keep = "last" if self.finish else self.keep
         return RunSpec(
             self.manifold(), self.schedule(), self.dissimilarity, self.optimizer, keep, self.scope, self.popularity,
-            self.seed,
+            self.seed, self.centrality,
         )  # fmt: skip
 
     def starting_points(self, graph: Graph, spectral: SpectralStart | None = None) -> Floats:

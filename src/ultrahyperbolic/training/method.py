@@ -39,18 +39,11 @@ _ITERATIONS, _SPARSE, _MOST = 1600, 4.0, 2.5
 # The share of these that finish.
 _FINISH = 0.15
 
-# Neighbours and ties gain by the popularity of nodes, and the hierarchy, of which it takes a part, loses.
-_POPULAR: tuple[Goal, ...] = ("neighbours", "ties")
-# Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale. Points that start at the pole
-# and leave it slowly keep their hierarchy; from the hops of the graph, neighbours and ties come out better.
-_WITH_CONE: dict[Goal, Settings] = {
-    "balanced": {"start": "pole", "temperature": (0.04, 7e-4)},
-    "hierarchy": {"start": "pole", "temperature": (0.04, 0.02)},
-    "neighbours": {"start": "spectral", "temperature": (0.04, 2e-3)},
-    "ties": {"start": "spectral", "temperature": (0.04, 2e-3)},
-}
-# For the hierarchy points leave the pole at this share of their pace.
-_SLOWLY = 0.5
+# The weight of what holds sums of distances to closeness (``objective/closeness.py``): the more, the truer the ranking,
+# and the fewer of the ties of dense graphs find room.
+_CENTRALITY: dict[Goal, float] = {"balanced": 0.5, "hierarchy": 1.0, "neighbours": 0.2, "ties": 0.2}
+# Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale.
+_WITH_CONE: Settings = {"start": "spectral", "temperature": (0.04, 2e-3)}
 # Where there is no cone, only what is as large as the radius is curved. In hyperbolic space there is room for that: the
 # warmer it ends, the more of the differences are those of the hierarchy.
 _HYPERBOLIC: dict[Goal, Settings] = {
@@ -102,11 +95,10 @@ def recipe(
 
     In an iteration of descent each node ``meets`` so many others, about. Without a light cone samples cost quality, and
     every iteration looks at all pairs; with ``everywhere`` they are taken nevertheless.
-    Where ``popularity`` is None, the goal decides whether nodes have one. ``moved`` is the share of the points that an
-    iteration moves.
+    Nodes have a popularity unless that is False. ``moved`` is the share of the points that an iteration moves.
     """
     check_choice("goal", goal, GOALS)
-    popular = goal in _POPULAR if popularity is None else popularity
+    popular = popularity is not False
     sample = (everywhere or config.geometry.has_cone) and config.stop != "ordered"
     parts = parts_of(graph, meets) if sample else 1
     dense = min(1.0, _mean_degree(graph) / _DEGREE)
@@ -115,9 +107,8 @@ def recipe(
     usual = default_iterations(graph) / (config.iterations * moved)
     share = min(1.0, dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
-    if goal == "hierarchy":
-        share *= _SLOWLY
-    made = replace(replace(config, **_settings(config.geometry, goal)), popularity=popular)
+    held = 0.0 if config.geometry.is_flat else _CENTRALITY[goal]
+    made = replace(config, **_settings(config.geometry, goal), popularity=popular, centrality=held)
     smooth = _SMOOTH * dense * _SMOOTH * dense if config.geometry.has_cone else _EQUAL
     made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
     return in_units_of_radius(replace(made, finish=finish, parts=parts))
@@ -125,7 +116,7 @@ def recipe(
 
 def _settings(geometry: Geometry, goal: Goal) -> Settings:
     if geometry.has_cone:
-        return _WITH_CONE[goal]
+        return _WITH_CONE
     return _HYPERBOLIC[goal] if any(part.p for part in geometry.parts) else _OTHERWISE
 
 

@@ -34,7 +34,7 @@ class Pace:
         """Measured on points near the pole; what is compiled is compiled before the clock runs."""
         state = BatchState.start([replace(config, start="pole").starting_points(graph) for config in configs])
         timed, exact_end = min(_TIMED, configs[0].descents - 1), configs[0].finish > 0.0
-        trial = partial(_timed, problem_of(graph, configs), machine, state, timed, exact_end=exact_end)
+        trial = partial(_timed, problem_of(graph, configs, outline=False), machine, state, timed, exact_end=exact_end)
         return cls(*communicator().perform(trial))
 
     def expected(self, config: TrainingConfig) -> float:

@@ -37,4 +37,4 @@ def sampled_recipe(
     """
     moved = moved_share(graph, machine)
     made = recipe(config, graph, goal, everywhere=True, popularity=popularity, moved=moved)
-    return replace(made, step_back=False, finish=made.finish if ends_exactly(graph.n_nodes) else 0.0)
+    return replace(made, step_back=False, centrality=0.0, finish=made.finish if ends_exactly(graph.n_nodes) else 0.0)

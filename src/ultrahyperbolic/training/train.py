@@ -27,7 +27,7 @@ from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, ra
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Every, Outcome, Progress, Stopped
-from ..objective import RankedPairs
+from ..objective import Closeness, RankedPairs
 from ..progress import bar
 from ..version import __version__
 from .batch import Batch
@@ -43,13 +43,17 @@ _HERE = Machine()
 _CPU = torch.device("cpu")
 
 
-def problem_of(graph: Graph, configs: Sequence[TrainingConfig]) -> Problem:
-    """What the trainings of a batch minimise; raise unless they are of one length and stop alike."""
+def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool = True) -> Problem:
+    """What the trainings of a batch minimise; raise unless they are of one length and stop alike.
+
+    An outline, enough to know what they need, leaves out what takes time to find.
+    """
     if len({(c.iterations, c.descents, c.stop, c.best_every, c.step_back) for c in configs}) != 1:
         raise ValueError("the trainings of a batch must agree on iterations, finish, stop, best_every and step_back")
     first = configs[0]
     specs = [config.spec() for config in configs]
-    return Problem(RankedPairs.of(graph), specs, first.best_every, first.stop == "ordered")
+    held = Closeness.of(graph) if any(config.centrality for config in configs) and not outline else None
+    return Problem(RankedPairs.of(graph), specs, first.best_every, first.stop == "ordered", held)
 
 
 def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> None:
@@ -172,7 +176,7 @@ def embed_many(
         checkpoint = replace(checkpoint, state=checkpoint.state.reordered(order))
     if start is not None:
         start = Given(start.points[order], start.offsets[order])
-    problem = problem_of(inner, configs)
+    problem = problem_of(inner, configs, outline=False)
     check_memory(problem, configs, machine)
     state = _starting_state(inner, configs, checkpoint, start)
     batch = Batch(problem, configs, machine, state, time_limit, checkpoint)

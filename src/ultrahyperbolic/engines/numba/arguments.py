@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...arrays import Floats
+from ...objective import Closeness
 
 # Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
 SMALL_NODES = 96
@@ -41,6 +42,8 @@ class Rules(NamedTuple):
     best_every: int
     stop_when_ordered: bool
     parts: int
+    centrality: float
+    """The weight of the term that holds sums of distances to closeness, times m/n; 0 for none."""
 
 
 class Edges(NamedTuple):
@@ -56,6 +59,8 @@ class Edges(NamedTuple):
     """[m] the neighbours j > i of each node i, ascending."""
     positions: NDArray[np.int64]
     """[m] positions among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; [0] for a large one."""
+    closeness: Closeness
+    """What sums of distances are held to."""
 
 
 class Moment(NamedTuple):

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from ...objective import RankedPairs
+from ...objective import Closeness, RankedPairs
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
 from ..base import (
@@ -26,12 +26,14 @@ from ..base import (
     OnHost,
     Precision,
     RunSpec,
+    centrality_weight,
     evaluation_shapes,
     unknown_scope,
 )
 from ..communicator import Communicator
 from . import iterate, streaming
 from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
+from .closeness import closeness_term
 from .loss import loss_and_gradient, small_loss_and_gradient
 from .near import NearPairs
 from .offsets import slab_of
@@ -50,6 +52,8 @@ class NumbaEngine(OnHost):
     specs: Sequence[RunSpec]
     best_every: int = 1
     stop_when_ordered: bool = False
+    closeness: Closeness | None = None
+    """What sums of distances are held to in runs that ask for it."""
     threads: int | None = None
     """As many as the machine has, unless given."""
     precision: Precision = "float64"
@@ -65,12 +69,13 @@ class NumbaEngine(OnHost):
         if unfit is not None:
             raise ValueError(unfit)
         self._threads = self.threads or usable_threads()
+        closeness = self.closeness or Closeness.none(self.pairs.n_nodes)
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
         positions, scratch = np.zeros(0, dtype=np.int64), self.pairs.n_edges
         if n <= SMALL_NODES:
             i, j = self.pairs.edges.T
             positions, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
-        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions)
+        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions, closeness)
         self._runs = [self._compiled(spec, scratch, dtype) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -157,20 +162,28 @@ class NumbaEngine(OnHost):
             if run.arrays.record[DONE_AT] >= 0:
                 return
             now = run.moment(first + index, run.rules.parts)
-            found = self._loss(run, now, pool)
+            found = self._loss(run, now, pool, iteration=first + index)
             losses[index] = found[0]
             iterate.finish(run.arrays, run.space, run.rules, now, first + index, found)
 
     def _loss(
-        self, run: CompiledRun, now: Moment, pool: ThreadPoolExecutor | None, near: NearPairs | None = None
+        self,
+        run: CompiledRun,
+        now: Moment,
+        pool: ThreadPoolExecutor | None,
+        near: NearPairs | None = None,
+        iteration: int | None = None,
     ) -> tuple[float, float, float]:
-        """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays."""
+        """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays.
+
+        Without an iteration of descent it is an evaluation.
+        """
         work = run.work_of(now.parts)
         prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
         found: tuple[float, float, float]
         if len(self._edges.positions):
-            found = small_loss_and_gradient(*shared)
+            found = small_loss_and_gradient(*shared, run.rules.centrality)
             return found
         listed = near is not None and near.look(run.arrays, run.space, now, prepared, work)
         if not listed:
@@ -178,7 +191,11 @@ class NumbaEngine(OnHost):
             if near is not None and not near.given_up:
                 near.collect(run.arrays, run.space, now, prepared, self._edges, work)
         found = loss_and_gradient(*shared)
-        return found
+        loss, longest, shortest = found
+        held = closeness_term(
+            *shared[:4], self._edges.closeness, run.rules.centrality, work, -1 if iteration is None else iteration
+        )
+        return loss + held, longest, shortest
 
     def _pass(
         self,
@@ -209,6 +226,7 @@ class NumbaEngine(OnHost):
             self.best_every,
             self.stop_when_ordered,
             spec.schedule.parts if self.pairs.n_nodes > SMALL_NODES else 1,
+            centrality_weight(spec, self.pairs),
         )
         return CompiledRun(spec, rules, self.pairs, scratch, dtype)
 

@@ -26,6 +26,7 @@ from ..base import (
     STEP_SCALE,
 )
 from .arguments import Moment
+from .closeness import closeness_term
 from .loss import loss_and_gradient, small_loss_and_gradient
 from .offsets import bound_offset_moves, shift_offset, slab_of
 from .streaming import prepare
@@ -93,11 +94,13 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
         now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
         prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
         if len(edges.positions) > 0:
-            found = small_loss_and_gradient(run, space, now, prepared, edges, work)
+            found = small_loss_and_gradient(run, space, now, prepared, edges, work, rules.centrality)
         else:
             for s in range(len(work.sums)):
                 slab_of(run.offsets, run, space, now, prepared, edges, work, s)
             found = loss_and_gradient(run, space, now, prepared, edges, work)
+            held = closeness_term(run, space, now, prepared, edges.closeness, rules.centrality, work, first + index)
+            found = (found[0] + held, found[1], found[2])
         losses[index] = found[0]
         finish(run, space, rules, now, first + index, found)
 

@@ -7,6 +7,7 @@ import numpy as np
 from ...pairs.numba.functions import exponentials, smooth
 from ...pairs.numba.portable import exp, jit, log, log1p
 from .arguments import Prepared
+from .closeness import add_small_closeness, small_closeness
 from .offsets import add_edge_offsets, add_offsets, scale_offsets, take_off_edges, take_off_pairs
 from .streaming import (
     combine,
@@ -56,7 +57,7 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
 
 
 @jit
-def small_loss_and_gradient(run, space, now, prepared, edges, work):
+def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
     """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), ….
 
     The nearest other pair is always found.
@@ -79,8 +80,11 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
     if tabled != kind:
         smooth(values, slopes, count, now.epsilon, time == 0)
     take_off_pairs(run.offsets, values)
+    held, node_pulls = 0.0, np.zeros(n)
+    if centrality > 0.0:
+        held = small_closeness(values, space.radius, edges.closeness, tau, centrality, node_pulls)
     edge_values, pulls, longest = scratch[4], scratch[5], -np.inf
-    # w is done with: its place is scratch from here on. (in placeC, the loop of exponentials would not be vectorised.)
+    # w is done with: its place is scratch from here on. (In place, the loop of exponentials would not be vectorised.)
     for pair in range(count):
         w[pair] = values[pair]
     for e in range(m):
@@ -103,6 +107,10 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
     weigh(slopes, weights, count, -rest)
     for e in range(m):
         weights[positions[e]] = pulls[e] * slopes[positions[e]]
+    if centrality > 0.0:
+        add_small_closeness(
+            run.offsets, points, slopes, edges.closeness.component, node_pulls, tau, weights, gradient
+        )  # fmt: skip
     row = 0
     for i in range(n - 1):
         push_row(points, i, n - i - 1, weights, row, gradient)
@@ -112,7 +120,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work):
         factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
         for j in range(n):
             gradient[k, j] *= factor
-    return loss, longest, (least if count > m else np.inf)
+    return loss + held, longest, (least if count > m else np.inf)
 
 
 @jit

@@ -36,7 +36,8 @@ from .streaming import (
 
 
 @vectorized
-def _take_off_row(values, at, count, own, columns):
+def take_off_row(values, at, count, own, columns):
+    """Take the offsets of a node and of others from the dissimilarities of a row."""
     for j in range(count):
         values[at + j] -= own + columns[j]
 
@@ -46,7 +47,7 @@ def take_off_tile(offsets, values, i, rows, start, count):
     """Take the offsets of both nodes from the dissimilarities of a tile."""
     if offsets is not None:
         for r in range(rows):
-            _take_off_row(values, r * count, count, offsets[i + r], offsets[start:])
+            take_off_row(values, r * count, count, offsets[i + r], offsets[start:])
 
 
 @jit
@@ -55,7 +56,7 @@ def take_off_pairs(offsets, values):
     if offsets is not None:
         n, row = len(offsets), 0
         for i in range(n - 1):
-            _take_off_row(values, row, n - i - 1, offsets[i], offsets[i + 1 :])
+            take_off_row(values, row, n - i - 1, offsets[i], offsets[i + 1 :])
             row += n - i - 1
 
 

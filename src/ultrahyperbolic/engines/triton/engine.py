@@ -19,7 +19,7 @@ import triton
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from ...objective import RankedPairs
+from ...objective import Closeness, RankedPairs
 from ...pairs.kinds import kernel_space
 from ..base import (
     EXACT_NODES,
@@ -32,9 +32,11 @@ from ..base import (
     OnHost,
     Precision,
     RunSpec,
+    centrality_weight,
     evaluation_shapes,
     unknown_scope,
 )
+from .closeness import ClosenessTerm
 from .iterate_kernels import (
     RECORD_WIDTH,
     backward_kernel,
@@ -61,6 +63,8 @@ class TritonEngine(OnHost):
     specs: Sequence[RunSpec]
     best_every: int = 1
     stop_when_ordered: bool = False
+    closeness: Closeness | None = None
+    """What sums of distances are held to in runs that ask for it."""
     device: torch.device | None = None
     """A CUDA device; the CPU only under Triton's interpreter, for tests."""
     precision: Precision = "float32"
@@ -180,6 +184,10 @@ class _Group:
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
         self.m = pairs.n_edges
+        self.spaces = [kernel_space(spec.manifold, spec.dissimilarity) for spec in specs]
+        self.centrality = [centrality_weight(spec, pairs) for spec in specs]
+        held = engine.closeness is not None and any(self.centrality)
+        self.term = ClosenessTerm(engine.closeness, device) if held and engine.closeness is not None else None
         self._index(pairs)
         self.values, self.slopes, self.log_z, self.pulls, self.running, self.running_inverse = (
             double(runs, self.m) for _ in range(6)
@@ -282,6 +290,7 @@ class _Group:
     def _iterate(self) -> None:
         self._objective(self.parts, record=True)
         self._gradient()
+        self._hold(descends=True)
         self._move()
         self.iterations += 1
 
@@ -329,6 +338,19 @@ class _Group:
             POPULAR=self.popular, num_warps=2,
         )  # fmt: skip
 
+    def _hold(self, *, descends: bool) -> torch.Tensor:
+        """Add the gradient of what holds sums of distances to closeness; the term itself [runs]."""
+        found = torch.zeros_like(self.loss)
+        for run, weight in enumerate(self.centrality if self.term is not None else ()):
+            if weight and self.term is not None:
+                now = self.schedule[run].index_select(1, self.iterations[run : run + 1])
+                shifts, slopes = (self.shifts[run], self.shift_slopes[run]) if self.popular else (None, None)
+                found[run] = self.term.add(
+                    self.points[run], shifts, self.spaces[run], (now[0, 0], now[1, 0]), weight,
+                    self.iterations[run] if descends else None, self.gradient[run], slopes,
+                )  # fmt: skip
+        return found
+
     def _move(self) -> None:
         """Every node to its next point, and the best points kept."""
         nodes = 32
@@ -347,6 +369,7 @@ class _Group:
         with on_device(self.device):
             self._objective(self.looks, record=False)
             self._gradient()
+            self.loss += self._hold(descends=False)
         found.loss[self.numbers] = self.loss.cpu().numpy()
         found.longest[self.numbers] = self.longest.cpu().numpy()
         found.shortest[self.numbers] = self.passes.least.cpu().numpy()

@@ -1,0 +1,112 @@
+"""What the sums of a node's distances are held to: its hops to landmarks.
+
+The ranking loss says of a pair without a tie only that it is longer than ties, so that δ, a sum over all pairs, would
+be what the optimiser happened to leave. This term asks that δ follows closeness, the mean number of hops:
+
+    weight · m/n · Σ_i log cosh((δ_i - c_i) / τ)
+
+δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i that of the hops in a unit of length; both are taken
+relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..arrays import Ints
+from ..graph import Graph
+from ..graph.hops import Table, components, hops_from
+
+# How long the longest path is to be, in units of the radius.
+_REACH = 0.75
+# Up to this many nodes all of them are landmarks of every iteration.
+ALL_NODES = 96
+# Beyond: landmarks in all, those of an evaluation, those of an iteration of descent, and entries of an evaluation.
+_LANDMARKS, _EVALUATED, _FEW, _ENTRIES = 512, 128, 32, 4_000_000
+
+
+class Closeness(NamedTuple):
+    """Hops of every node to landmarks."""
+
+    landmarks: Ints
+    """[L] nodes, in no order."""
+    hops: Table
+    """[L, n], -1 where there is no path."""
+    component: Ints
+    """[n] numbered from 0."""
+    unit: float
+    """How long a hop is to be, in units of the radius."""
+    few: int
+    """Landmarks of an iteration of descent: the next ones of all, in turn."""
+    many: int
+    """Landmarks of an evaluation: the first ones."""
+
+    @classmethod
+    def of(cls, graph: Graph) -> Closeness:
+        """Those of a graph."""
+        n, component = graph.n_nodes, components(graph)
+        count, many, few = sizes_of(n)
+        # A node is drawn as one end of a pair within a component.
+        pairs = np.bincount(component)[component].astype(np.float64)
+        landmarks = np.random.default_rng(0).choice(n, count, replace=False, p=pairs / pairs.sum())
+        hops = hops_from(graph, landmarks)
+        return cls(landmarks, hops, component, _REACH / max(int(hops.max(initial=1)), 1), few, many)
+
+    @classmethod
+    def none(cls, n: int) -> Closeness:
+        """No landmarks, for trainings without this term."""
+        return cls(np.zeros(0, np.int64), np.zeros((0, n), np.int32), np.zeros(n, np.int64), 0.0, 0, 0)
+
+    def rows(self, iteration: int | None = None) -> Ints:
+        """Which landmarks an iteration of descent looks at, or without one an evaluation."""
+        count, total = (self.many, 0) if iteration is None else (self.few, iteration * self.few)
+        size = len(self.landmarks)
+        return (total + np.arange(min(count, size))) % max(size, 1)
+
+
+def sizes_of(n: int) -> tuple[int, int, int]:
+    """How many landmarks n nodes have, and how many of them an evaluation and an iteration of descent look at."""
+    if n <= ALL_NODES:
+        return n, n, n
+    many = max(16, min(_EVALUATED, _ENTRIES // n))
+    return min(n, _LANDMARKS, 4 * many), many, min(_FEW, many)
+
+
+def closeness_bytes(n: int) -> int:
+    """Memory that the term takes."""
+    count, many, _ = sizes_of(n)
+    return 4 * count * n + 8 * n * (many + 16)
+
+
+def closeness_loss(
+    closeness: Closeness,
+    points: Tensor,
+    offsets: Tensor | None,
+    dissimilarity: Callable[[Tensor, Tensor], Tensor],
+    tau: float,
+    radius: float,
+    rows: Ints,
+) -> Tensor:
+    """Σ_i log cosh((δ_i - c_i) / τ) by its definition, at points [n, d] with the offsets [n] of nodes or none."""
+    marks = torch.from_numpy(closeness.landmarks[rows]).to(points.device)
+    hops = torch.from_numpy(closeness.hops[rows]).to(points)
+    distances = dissimilarity(points[marks][:, None], points[None])
+    if offsets is not None:
+        distances = distances - (offsets[marks][:, None] + offsets)
+    here = hops > 0
+    met = here.sum(0)
+    excess = torch.where(here, distances - closeness.unit * radius * hops, 0.0).sum(0) / met.clamp_min(1)
+    total = points.new_zeros(())
+    component = torch.from_numpy(closeness.component).to(points.device)
+    for number in range(int(component.max()) + 1):
+        some = excess[(component == number) & (met > 0)]
+        if len(some):
+            scaled = (some - some.mean()).abs() / tau
+            total = total + (scaled + torch.log1p(torch.exp(-2.0 * scaled)) - math.log(2.0)).sum()
+    return total

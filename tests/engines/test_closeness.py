@@ -1,0 +1,91 @@
+"""The term that holds the sums of distances to closeness: every engine computes the definition."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.numba.engine import NumbaEngine
+from ultrahyperbolic.engines.reference import ReferenceEngine
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.objective import Closeness, RankedPairs
+from ultrahyperbolic.training.start import SpectralStart
+
+SMALL = nx.disjoint_union(nx.lollipop_graph(5, 4), nx.path_graph(4))
+LARGE = nx.disjoint_union(nx.barabasi_albert_graph(104, 2, seed=0), nx.cycle_graph(7))
+GEOMETRIES = [Geometry(2, 2, None, -2.0), Geometry(3, 0, None, -1.0), Geometry(0, 3, None, -1.0)]
+
+
+def problem(drawn, geometry, *, popularity, centrality=0.7):
+    graph = uh.as_graph(drawn)
+    schedule = Schedule.constant(6, temperature=0.05, step=1e-6, epsilon=0.01)
+    spec = RunSpec(geometry.manifold, schedule, "smoothed", popularity=popularity, centrality=centrality)
+    state = BatchState.start([SpectralStart(graph)(geometry, 1)])
+    if popularity:
+        state.offsets[:] = np.random.default_rng(3).normal(0.0, 0.02, state.offsets.shape)
+    return RankedPairs.of(graph), spec, Closeness.of(graph), state
+
+
+@pytest.mark.parametrize("drawn", [SMALL, LARGE], ids=["all pairs", "landmarks"])
+@pytest.mark.parametrize("geometry", GEOMETRIES, ids=str)
+@pytest.mark.parametrize("popularity", [False, True])
+def test_compiled_loops_compute_the_definition(drawn, geometry, popularity):
+    pairs, spec, closeness, state = problem(drawn, geometry, popularity=popularity)
+    found = NumbaEngine(pairs, [spec], closeness=closeness).evaluate(state)
+    expected = ReferenceEngine(pairs, [spec], closeness=closeness).evaluate(state)
+    without = ReferenceEngine(pairs, [replace(spec, centrality=0.0)]).evaluate(state)
+    assert expected.loss[0] > without.loss[0] + 1.0
+    np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-10)
+    points = torch.from_numpy(state.points[0])
+    ours, theirs = (
+        spec.manifold.egrad2rgrad(points, torch.from_numpy(evaluation.gradient[0])) for evaluation in (found, expected)
+    )
+    np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-8 * float(theirs.abs().max()))
+    np.testing.assert_allclose(found.offsets, expected.offsets, rtol=1e-7, atol=1e-8)
+
+
+@pytest.mark.parametrize("drawn", [SMALL, LARGE], ids=["all pairs", "landmarks"])
+def test_iterations_look_at_the_same_landmarks(drawn):
+    pairs, spec, closeness, state = problem(drawn, GEOMETRIES[0], popularity=True)
+    other = problem(drawn, GEOMETRIES[0], popularity=True)[-1]
+    found = NumbaEngine(pairs, [spec], closeness=closeness).advance(state, 5)
+    expected = ReferenceEngine(pairs, [spec], closeness=closeness).advance(other, 5)
+    np.testing.assert_allclose(found, expected, rtol=1e-8)
+    np.testing.assert_allclose(state.points, other.points, rtol=1e-7, atol=1e-9)
+
+
+def test_the_gradient_is_that_of_the_loss():
+    pairs, spec, closeness, state = problem(LARGE, GEOMETRIES[0], popularity=True)
+    engine = NumbaEngine(pairs, [spec], closeness=closeness)
+    found = engine.evaluate(state)
+    rng = np.random.default_rng(0)
+    points, offsets = rng.normal(size=state.points.shape), rng.normal(size=state.offsets.shape)
+    ends = []
+    for sign in (1.0, -1.0):
+        there = BatchState.start([state.points[0] + sign * 1e-6 * points[0]])
+        there.offsets[:] = state.offsets + sign * 1e-6 * offsets
+        ends.append(engine.evaluate(there).loss[0])
+    slope = float((found.gradient * points).sum() + (found.offsets * offsets).sum())
+    assert (ends[0] - ends[1]) / 2e-6 == pytest.approx(slope, rel=1e-5)
+
+
+def test_it_is_least_where_sums_of_distances_are_those_of_hops():
+    """On a line whose points are as far apart as their hops are, the term is 0, and elsewhere it is not."""
+    graph = uh.as_graph(nx.path_graph(7))
+    closeness = Closeness.of(graph)
+    angles = closeness.unit * np.arange(7.0)
+    points = torch.from_numpy(np.stack((np.cosh(angles), np.sinh(angles)), 1))
+    M = uh.PseudoHyperboloid(1, 0)
+
+    def term(x):
+        measure = M.pair_function("geodesic", None)
+        return float(uh.objective.closeness_loss(closeness, x, None, measure, 0.01, 1.0, closeness.rows()))
+
+    assert term(points) == pytest.approx(0.0, abs=1e-12)
+    assert term(points[[1, 0, 2, 3, 4, 5, 6]]) > 1.0
