@@ -166,6 +166,9 @@ def test_a_damaged_list_of_nodes_is_refused():
     Path("nodes").write_bytes(parquet({"id": [["a"], ["b"]], "label": ["A", "B"]}))
     with pytest.raises(GraphError, match=r"^nodes: the column 'id' holds list"):
         read_graph("graph", nodes="nodes")
+    pq.write_table(pa.Table.from_arrays([pa.array(["a", "b"])] * 2, names=["id", "id"]), "nodes")
+    with pytest.raises(GraphError, match=r"^nodes: 2 columns are named 'id'"):
+        read_graph("graph", nodes="nodes")
 
 
 # Two names of one column

@@ -43,7 +43,8 @@ def read_parquet(path: str, choose: Callable[[pa.Schema], Sequence[str]]) -> pa.
     """The columns that ``choose`` names when it is shown the schema."""
     file = CheckedParquet(path)
     names = list(choose(file.schema))
-    return pa.Table.from_batches(file.batches(names), file.schema.empty_table().select(names).schema)
+    batches = list(file.batches(names))
+    return pa.Table.from_batches(batches, pa.schema([file.schema.field(name) for name in names]))
 
 
 class CheckedParquet:
