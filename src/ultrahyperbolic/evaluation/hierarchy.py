@@ -15,8 +15,9 @@ from ..arrays import Floats, Ints
 from ..checks import as_integer
 from ..geometry import Manifold
 from ..graph import Graph
+from ..graph.hops import components
 from ..pairs import PassOptions, row_sums
-from .components import component_delta, components
+from .components import component_delta
 from .inputs import as_scores, check_points
 
 

@@ -17,10 +17,10 @@ from ..arrays import Floats, Ints
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
+from ..graph.hops import components
 from ..objective.chords import half_chord_table, scale_of, signs_of, value_and_slope
 from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
-from .components import components
 from .hierarchy import hierarchy_spearman, strength_spearman
 from .inputs import check_points
 from .order import violated_share

@@ -9,8 +9,8 @@ import numpy as np
 import torch
 
 from ..arrays import Floats, Ints
-from ..evaluation.components import components
 from ..geometry import Manifold
+from ..graph.hops import components
 from ..pairs import nearest
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ from html import escape
 
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, RunRecord
-from ..evaluation.components import components
 from ..geometry.named import described
 from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
+from ..graph.hops import components
 from ..loop import Stopped
 from ..verdict import shows_hierarchy
 from .contents import Contents
