@@ -12,8 +12,7 @@ from bench import Floats, Ints
 from scipy.sparse import csr_array
 from torch import Tensor
 
-from ultrahyperbolic.evaluation import link_prediction, over_pairs
-from ultrahyperbolic.evaluation.baselines import closeness, pagerank
+from ultrahyperbolic.evaluation import closeness, link_prediction, over_pairs, pagerank
 from ultrahyperbolic.evaluation.hierarchy import _spearman as spearman
 from ultrahyperbolic.evaluation.links import HeldOut
 from ultrahyperbolic.geometry import Euclidean, Geometry, Manifold

@@ -87,7 +87,7 @@ def test_what_is_known_of_nodes_survives_the_disk(cast, tmp_path):
     assert (again / "embedding.parquet").read_bytes() == (folder / "embedding.parquet").read_bytes()
     saved = Saved.load(folder, ties=True)
     assert saved.labels == LABELS
-    assert saved.tied_to(0).tolist() == [1, 2]
+    assert saved.ties_of(0).nodes.tolist() == [1, 2]
 
 
 def test_columns_of_any_name_are_kept_beside_our_own(cast, tmp_path):

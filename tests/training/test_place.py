@@ -170,7 +170,7 @@ def test_old_and_new_nodes_are_one_embedding_with_all_ties(tmp_path, few_steps):
         assert whole.attributes["age"][:34].tolist() == list(range(34))
         assert np.isnan(whole.attributes["age"][34:]).all()
         assert whole.graph.n_edges == CLUB.n_edges + 2
-        assert {whole.ids[row] for row in whole.tied_to(whole.index("a"))} == {"1", "b"}
+        assert {whole.ids[row] for row in whole.ties_of(whole.index("a")).nodes} == {"1", "b"}
     assert with_placed(replace(loaded, graph=None), new, ties).graph is None
 
 

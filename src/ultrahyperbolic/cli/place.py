@@ -108,6 +108,7 @@ def _nearest(embedding: Embedding, new: Embedding) -> tuple[np.ndarray, np.ndarr
 
     old, points = (torch.from_numpy(e.points.copy()) for e in (embedding, new))
     apart = embedding.manifold.cdist(points, old, dissimilarity="geodesic").numpy()
-    compared = apart if embedding.popularity is None else apart - embedding.popularity
-    near = np.argsort(compared, axis=1, kind="stable")[:, :_NEAREST]
+    if embedding.popularity is not None and new.popularity is not None:
+        apart = apart - (new.popularity[:, None] + embedding.popularity)
+    near = np.argsort(apart, axis=1, kind="stable")[:, :_NEAREST]
     return near, np.take_along_axis(apart, near, 1)

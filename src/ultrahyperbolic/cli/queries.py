@@ -27,6 +27,9 @@ _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
 
 
+# Columns of numbers.
+_RIGHT = ("rank", "delta", "by degree", "by strength", "by PageRank", "distance", "weight")
+
 RANK_EXAMPLES = """
 Examples:
 
@@ -47,13 +50,14 @@ def rank(
 
     Nodes are ranked by delta, the sum of a node's distances to all others:
     a small delta means a central node. Weights are tie strengths, so nodes
-    with many strong ties tend to come first (docs/graphs.md). If you trained
-    with several seeds, each rank comes with its interval over the seeds.
+    near to all others come first (docs/graphs.md). Beside it stand the ranks
+    by degree, strength and PageRank. If you trained with several seeds, each
+    rank comes with its interval over the seeds.
     """
-    from ..embedding.answers import ranking
+    from ..embedding.answers import OTHER_RANKS, ranking
     from ..verdict import no_hierarchy
 
-    saved = open_saved(folder)
+    saved = open_saved(folder, ties=True)
     record = saved.record
     table = ranking(saved, None if everything else top)
     _write_csv(csv_file, table)
@@ -63,8 +67,9 @@ def rank(
         return
     if (words := no_hierarchy(record.measures)) is not None:
         note(words)
-    names, own = _names(table), {"node", "label", "delta", "rank", "rank_low", "rank_high"}
+    names, own = _names(table), {"node", "label", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values()}
     columns = {"rank": ranks_in_words(table), **names, "delta": list(map(number, _floats(table["delta"])))}
+    columns |= {f"by {what}": list(map(str, table[name])) for what, name in OTHER_RANKS.items() if name in table}
     _print_columns(columns | _others(table, own))
     if record.ranks is not None:
         print(f"in brackets: {record.ranks.text}")
@@ -87,9 +92,9 @@ def neighbors(
     """Show the nodes nearest to a node.
 
     Near nodes are strongly tied, or tied to the same nodes: weights are tie
-    strengths, not distances (docs/graphs.md). The column connected says
-    whether the two are tied in the graph. Where nodes have a popularity,
-    neighbours are sorted by distance minus popularity.
+    strengths, not distances (docs/graphs.md). The column weight is that of
+    their tie, and empty where they have none. A distance is less the
+    popularity of both nodes, and can be negative.
     """
     from ..embedding.answers import nearest
 
@@ -104,10 +109,11 @@ def neighbors(
         print_json({**about, "neighbors": _json_rows(table)})
         return
     columns = dict(_names(table))
-    columns |= {name: list(map(number, _floats(table[name]))) for name in ("distance", "popularity") if name in table}
+    columns["distance"] = list(map(number, _floats(table["distance"])))
     if "connected" in table:
-        columns["connected"] = ["yes" if tied else "no" for tied in table["connected"]]
-    _print_columns(columns | _others(table, {"node", "label", "distance", "popularity", "connected"}))
+        weights = zip(_floats(table["weight"]), table["connected"], strict=True)
+        columns["weight"] = [f"{weight:.6g}" if tied else "" for weight, tied in weights]
+    _print_columns(columns | _others(table, {"node", "label", "distance", "weight", "connected"}))
 
 
 def _names(table: Columns) -> dict[str, list[str]]:
@@ -130,7 +136,7 @@ def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
 
 
 def _print_columns(columns: Mapping[str, list[str]]) -> None:
-    print_table(tuple(columns), zip(*columns.values(), strict=True), right=("rank", "delta", "distance", "popularity"))
+    print_table(tuple(columns), zip(*columns.values(), strict=True), right=_RIGHT)
 
 
 def _floats(values: Iterable[object]) -> list[float]:

@@ -217,7 +217,7 @@ def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Aske
         asked.code = cut_short(measure) or asked.code
     if found is embedding and not soon:
         points = torch.from_numpy(embedding.points.copy())
-        embedding.remember(delta_from_samples(execution.graph, points, embedding.manifold), None)
+        embedding.remember(delta_from_samples(execution.graph, points, embedding.manifold, embedding.popularity), None)
         if not keeping.quiet:
             note("delta and ranks are estimated from a few nodes; there are no measures and no report")
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,8 @@ from ..graph.attributes import Attributes, free_names
 
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 Labels = Mapping[Hashable, object]
+# How nodes are ranked by the graph alone, and the column of each.
+OTHER_RANKS = {"degree": "degree_rank", "strength": "strength_rank", "PageRank": "pagerank_rank"}
 _NAMED = 3  # nodes that an error names
 
 
@@ -40,19 +42,40 @@ class Asked(Protocol):
         """[n] the rank, and its interval where it is known."""
 
     @property
+    def other_ranks(self) -> Mapping[str, Ints]:
+        """[n] the ranks by degree, strength and PageRank; none where the graph is not known."""
+
+    @property
     def popularity(self) -> Floats | None:
         """[n], where it was learnt."""
 
     def distances_from(self, row: int) -> Floats:
         """[n] of the node in a row to all."""
 
-    def tied_to(self, row: int) -> Ints | None:
-        """The rows of the nodes tied to the node in a row; None where the graph is not known."""
+    def ties_of(self, row: int) -> TiesOf | None:
+        """The ties of the node in a row; None where the graph is not known."""
+
+
+def less_popularity(distances: Floats, popularity: Floats | None, row: int) -> Floats:
+    """The distances [n] of the node in a row, less the popularity of both nodes; 0 to itself."""
+    if popularity is None:
+        return distances
+    found: Floats = distances - (popularity[row] + popularity)
+    found[row] = 0.0
+    return found
+
+
+class TiesOf(NamedTuple):
+    """The ties of a node."""
+
+    nodes: Ints
+    """The rows of the others."""
+    weights: Floats
 
 
 def ranking(embedding: Asked, top: int | None = None) -> Columns:
-    """The nodes from rank 1 on: node, label, delta, rank, its interval, and the attributes."""
-    columns = embedding.rank_columns
+    """The nodes from rank 1 on: node, label, delta, rank, its interval, ranks of the graph, and the attributes."""
+    columns = {**embedding.rank_columns, **embedding.other_ranks}
     order = np.argsort(columns["rank"], kind="stable")[:top]
     found = _names(embedding, order) | {"delta": embedding.delta[order]}
     found |= {name: column[order] for name, column in columns.items()}
@@ -60,15 +83,15 @@ def ranking(embedding: Asked, top: int | None = None) -> Columns:
 
 
 def nearest(embedding: Asked, row: int, k: int) -> Columns:
-    """The k nearest nodes of one: node, label, distance, popularity, connected, and the attributes."""
-    distances, popularity = embedding.distances_from(row), embedding.popularity
-    order = np.argsort(distances if popularity is None else distances - popularity, kind="stable")
+    """The k nearest nodes of one: node, label, distance, weight, connected, and the attributes."""
+    distances = embedding.distances_from(row)
+    order = np.argsort(distances, kind="stable")
     order = order[order != row][:k]
     found = _names(embedding, order) | {"distance": distances[order]}
-    if popularity is not None:
-        found["popularity"] = popularity[order]
-    if (tied := embedding.tied_to(row)) is not None:
-        found["connected"] = np.isin(order, tied)
+    if (ties := embedding.ties_of(row)) is not None:
+        weights = np.zeros(len(distances))
+        weights[ties.nodes] = ties.weights
+        found |= {"weight": weights[order], "connected": np.isin(order, ties.nodes)}
     return _with_attributes(found, embedding, order)
 
 

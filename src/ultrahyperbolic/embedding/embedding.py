@@ -25,16 +25,17 @@ from ..geometry.named import described
 from ..graph.attributes import Attributes, as_attributes
 from ..pairs import Nearest, nearest, row_sums
 from . import answers, forms, store
-from .answers import Columns, Labels, Rows
+from .answers import Columns, Labels, Rows, TiesOf, less_popularity
 from .distances import Space
 from .record import RankRecord, RunRecord
-from .ties import Ties, graph_of, ties_of
+from .ties import Ties, graph_of, neighbor_weights, ties_of
 
 if TYPE_CHECKING:
     import networkx
     import pandas
 
-    from ..graph import Graph
+    from ..graph.centrality import other_ranks
+from ..graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,8 +58,7 @@ class Embedding:
     rank_intervals: RankIntervals | None = None
     """How far each rank varies with the seed, where several seeds were trained; ``record.ranks`` says which."""
     popularity: Floats | None = None
-    """[n] an offset learnt for each node beside its point, where that was asked for: the nearest nodes are then those
-    with the smallest distance minus popularity. δ and distances do not include it."""
+    """[n] an offset learnt for each node beside its point: the distance of two nodes is D_γ less that of both."""
     labels: Labels | None = None
     """A label for some or all ids; those of the graph unless given."""
     attributes: Attributes = field(default_factory=dict)
@@ -148,10 +148,13 @@ class Embedding:
 
         For a graph of several components see `ultrahyperbolic.evaluation.delta`.
         """
-        found = None if self.graph is None else component_delta(self.graph, self._tensor, self.manifold)
+        popularity = self.popularity
+        found = None
+        if self.graph is not None:
+            found = component_delta(self.graph, self._tensor, self.manifold, popularity=popularity)
         if found is not None:
             return found
-        result: Floats = row_sums(self._tensor, self.manifold).numpy()
+        result: Floats = row_sums(self._tensor, self.manifold, popularity=popularity).numpy()
         return result
 
     @cached_property
@@ -159,8 +162,14 @@ class Embedding:
         """Rank of each node by δ [n], 1 for the smallest; equal values rank in node order."""
         return ranks_of(self.delta)
 
+    @cached_property
+    def other_ranks(self) -> dict[str, NDArray[np.int64]]:
+        """The ranks [n] by degree, strength and PageRank; none where the graph is not known."""
+        return {} if self.ties is None else other_ranks(self.ties)
+
     def hierarchy(self) -> pandas.DataFrame:
-        """The ranking, best first: node, label, delta, rank, rank_low and rank_high, and the attributes.
+        """The ranking, best first: node, label, delta, rank, rank_low and rank_high, the ranks of the graph alone
+        (degree_rank, strength_rank, pagerank_rank), and the attributes.
 
         Columns of which nothing is known are left out.
         """
@@ -175,21 +184,24 @@ class Embedding:
         return found
 
     def distance(self, a: Hashable, b: Hashable) -> float:
-        """The distance between two nodes."""
-        return float(self._between(self.points[self.index(a)], self.points[[self.index(b)]])[0])
+        """The distance between two nodes: D_γ less the popularity of both, where they have one; it can be negative."""
+        return float(self.distances(a)[self.index(b)])
 
     def distances(self, node: Hashable | None = None) -> Floats:
-        """Distances [n] of one node to all, or [n, n] of all to all."""
+        """Distances [n] of one node to all, or [n, n] of all to all, as of `distance`; 0 of a node to itself."""
         if node is None:
             if len(self) > 10_000:
                 raise MemoryError(f"{len(self)} nodes make too large a matrix; ask for one node, or for neighbors")
             table: Floats = self.manifold.cdist(self._tensor, dissimilarity="geodesic").numpy()
+            if self.popularity is not None:
+                table = table - (self.popularity[:, None] + self.popularity)
+                np.fill_diagonal(table, 0.0)
             return table
         return self.distances_from(self.index(node))
 
     def distances_from(self, row: int) -> Floats:
         """Distances [n] of the node in a row to all."""
-        return self._between(self.points[row], self.points)
+        return less_popularity(self._between(self.points[row], self.points), self.popularity, row)
 
     def _between(self, x: Floats, points: Floats) -> Floats:
         if self.geometry is not None:
@@ -198,11 +210,11 @@ class Embedding:
         return found
 
     def neighbors(self, node: Hashable | Iterable[Hashable], k: int = 10) -> pandas.DataFrame:
-        """The k nodes nearest to a node: node, label, distance, popularity, connected, and the attributes.
+        """The k nodes nearest to a node: node, label, distance, weight, connected, and the attributes.
 
-        ``connected`` says whether the two are tied, where the graph is known or was saved. Give a list for several
-        nodes at once: a first column, ``of``, then says whose neighbours each row shows. Where nodes have a popularity,
-        the nearest are those with the smallest distance minus popularity.
+        ``weight`` is that of the tie, 0 where there is none, and ``connected`` says whether there is one, where the
+        graph is known or was saved. Give a list for several nodes at once: a first column, ``of``, then says whose
+        neighbours each row shows.
         """
         k = check_count("k", k, 1)
         if isinstance(node, Hashable):
@@ -213,12 +225,17 @@ class Embedding:
         tables: list[Columns] = [answers.nearest(self, row, k) for row in rows]
         return forms.frame_of_several([self.ids[row] for row in rows], tables)
 
-    def tied_to(self, row: int) -> NDArray[np.int64] | None:
-        """The rows of the nodes tied to the node in a row; None where the graph is not known."""
+    def ties_of(self, row: int) -> TiesOf | None:
+        """The ties of the node in a row; None where the graph is not known."""
         if self.ties is None:
             return None
         offsets, nodes = self.ties.neighbor_lists
-        return nodes[offsets[row] : offsets[row + 1]]
+        mine = slice(offsets[row], offsets[row + 1])
+        return TiesOf(nodes[mine], self._tie_weights[mine])
+
+    @cached_property
+    def _tie_weights(self) -> Floats:
+        return np.empty(0) if self.ties is None else neighbor_weights(self.ties)
 
     @cached_property
     def ties(self) -> Graph | None:
@@ -228,16 +245,13 @@ class Embedding:
         return graph_of(self.ids, self._saved_ties)
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
-        """The ids of the nodes within a distance of a node, nearest first, without the node; popularity is ignored."""
+        """The ids of the nodes within a distance of a node, nearest first, without the node."""
         position, distances = self.index(node), self.distances(node)
         order = np.argsort(distances, kind="stable")
         return [self.ids[int(i)] for i in order if distances[i] < distance and i != position]
 
     def nearest(self, k: int = 1) -> tuple[NDArray[np.int64], Floats]:
-        """The k nearest nodes of every node: rows [n, k] and distances [n, k], computed in blocks.
-
-        Where nodes have a popularity, the nearest are those with the smallest distance minus popularity.
-        """
+        """The k nearest nodes of every node: rows [n, k] and distances [n, k], computed in blocks."""
         found = self._nearest
         if found is None or not 1 <= k <= found.indices.shape[1]:
             found = nearest(self._tensor, self.manifold, k, popularity=self.popularity)

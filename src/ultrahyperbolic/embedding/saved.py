@@ -11,11 +11,12 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..graph.attributes import Attributes
+from ..graph.centrality import other_ranks
 from . import store
-from .answers import Labels, Rows
+from .answers import Labels, Rows, TiesOf, less_popularity
 from .distances import space_of
 from .record import RunRecord
-from .ties import tied_rows
+from .ties import graph_of, tied_rows
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,11 @@ class Saved:
         return {"rank": rank} | ({} if ends is None else {"rank_low": ends[0], "rank_high": ends[1]})
 
     @cached_property
+    def other_ranks(self) -> Mapping[str, Ints]:
+        """[n] the ranks by degree, strength and PageRank; none where the folder has no ties."""
+        return {} if self.table.ties is None else other_ranks(graph_of(self.ids, self.table.ties))
+
+    @cached_property
     def rows(self) -> Rows:
         """Finds nodes by id or label."""
         return Rows(self.ids, self.labels)
@@ -84,9 +90,13 @@ class Saved:
     def distances_from(self, row: int) -> Floats:
         """[n] of the node in a row to all."""
         points = self.table.points
-        return space_of(self.table.manifold).distances(points[row], points)
+        return less_popularity(space_of(self.table.manifold).distances(points[row], points), self.popularity, row)
 
-    def tied_to(self, row: int) -> Ints | None:
-        """The rows of the nodes tied to the node in a row; None where the folder does not say."""
+    def ties_of(self, row: int) -> TiesOf | None:
+        """The ties of the node in a row, of weight 1 where weights were not kept; None where the folder has none."""
         ties = self.table.ties
-        return None if ties is None else tied_rows(ties.rows[row])
+        if ties is None:
+            return None
+        nodes = tied_rows(ties.rows[row])
+        weights = np.ones(len(nodes)) if ties.weights is None else np.array(ties.weights[row].split(), dtype=np.float64)
+        return TiesOf(nodes, weights)

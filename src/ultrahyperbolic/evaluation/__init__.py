@@ -1,8 +1,9 @@
 """The measures: the hierarchy, the neighbours, the orders and the links that an embedding gets right."""
 
+from ..graph.centrality import pagerank
 from ..graph.hops import components
 from ..verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
-from .baselines import baselines, closeness, pagerank
+from .baselines import baselines, closeness
 from .closure import TriadicClosure, triadic_closure
 from .clusters import clusters
 from .components import component_delta

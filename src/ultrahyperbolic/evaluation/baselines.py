@@ -9,9 +9,9 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..graph import Graph
+from ..graph.centrality import pagerank
 from ..graph.hops import WORD, levels_from
 from ..pairs import usable_threads
-from .inputs import both_ways
 
 _BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np.int64)
 
@@ -19,31 +19,6 @@ _BITS_SET = np.array([bin(word).count("1") for word in range(1 << 16)], dtype=np
 def baselines(graph: Graph) -> dict[str, Floats]:
     """Scores [n] of the nodes by name, ``strength``, ``pagerank`` and ``closeness``: the higher, the more central."""
     return {"strength": graph.strength.copy(), "pagerank": pagerank(graph), "closeness": closeness(graph)}
-
-
-def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -> Floats:
-    """PageRank with weights, every edge in both directions: float64 [n] that sums to 1.
-
-    A walker follows an edge with a chance in proportion to its weight, and with chance 1 - damping, or at a node
-    without edges, goes anywhere. Iterated until the L1 norm of a change is below ``tolerance``, or below what rounding
-    leaves of it.
-    """
-    if not 0.0 <= damping < 1.0:
-        raise ValueError(f"damping must be at least 0 and below 1, got {damping}")
-    n = graph.n_nodes
-    tails, heads, weights = both_ways(graph)
-    chances = weights / graph.strength[tails]
-    rank = np.full(n, 1.0 / max(n, 1))
-    # A sum of k terms is off by up to k roundings, and all ranks together are 1.
-    tolerance = max(tolerance, float(np.finfo(np.float64).eps * graph.degree.max(initial=0)))
-    # The first change is at most 2, and each at most ``damping`` times the one before, but for rounding.
-    change = bound = 2.0
-    while min(change, bound) > tolerance:
-        arriving = np.bincount(heads, weights=chances * rank[tails], minlength=n)
-        stranded = rank[graph.isolated].sum()
-        following = damping * (arriving + stranded / max(n, 1)) + (1.0 - damping) / max(n, 1)
-        change, rank, bound = float(np.abs(following - rank).sum()), following, damping * bound
-    return rank
 
 
 def closeness(graph: Graph) -> Floats:

@@ -13,7 +13,6 @@ from ..arrays import Floats, Ints
 from ..checks import check_count
 from ..geometry import Geometry, Manifold
 from ..pairs import PassOptions, nearest
-from ..pairs.reference import popularity_of
 
 _SEARCHES = 4  # of which the best is kept
 _USUAL = 5  # pairs per node that are joined by default
@@ -63,8 +62,7 @@ def clusters(
     if near is None:
         found = nearest(given, manifold, width_of(n, count), **options)
         near = found.indices.cpu().numpy(), found.distances.double().cpu().numpy()
-    popularity = popularity_of(options, given)
-    first, second = _nearest_pairs(*near, count, None if popularity is None else popularity.double().cpu().numpy())
+    first, second = _nearest_pairs(*near, count)
     return _by_size(_communities(n, first, second))
 
 
@@ -73,11 +71,9 @@ def width_of(n: int, pairs: int) -> int:
     return min(n - 1, max(_FEWEST, min(_MOST, _SPARE * math.ceil(2 * pairs / max(1, n)))))
 
 
-def _nearest_pairs(near: Ints, apart: Floats, count: int, offsets: Floats | None) -> tuple[Ints, Ints]:
+def _nearest_pairs(near: Ints, apart: Floats, count: int) -> tuple[Ints, Ints]:
     """The ``count`` nearest pairs i < j, and each node with the nearest to it."""
     n, width = near.shape
-    if offsets is not None:
-        apart = apart - offsets[near] - offsets[:, None]
     tails = np.repeat(np.arange(n), width).reshape(n, width)
     codes, where = np.unique(np.minimum(tails, near) * n + np.maximum(tails, near), return_index=True)
     kept = np.zeros(len(codes), dtype=bool)

@@ -14,6 +14,7 @@ from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..graph.hops import components
 from ..pairs import PassOptions, pair_distances, row_sums
+from ..pairs.reference import popularity_of
 
 _AT_ONCE = 1 << 20  # pairs: it bounds the memory
 _SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each
@@ -23,9 +24,9 @@ def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options:
     """δ [n] on a graph of several components; None where it has one, and δ is the sum over all nodes.
 
     The distance between unrelated components has no meaning. So a node of another component counts as the largest
-    distance within any component, the same for all. Popularity is not used.
+    distance within any component, the same for all.
     """
-    options.pop("popularity", None)
+    popularity = popularity_of(options, points)
     component = components(graph)
     sizes = np.bincount(component)
     if len(sizes) < 2:
@@ -35,9 +36,11 @@ def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options:
     known = Geometry.of_manifold(manifold) is not None
     for large in np.flatnonzero(sizes > _SMALL) if known else ():
         nodes = np.flatnonzero(component == large)
-        some = points.detach()[torch.from_numpy(nodes)]
-        own[nodes] = row_sums(some, manifold, **options).cpu().numpy()
-        farthest = max(farthest, _farthest(some, manifold, **options))
+        rows = torch.from_numpy(nodes)
+        some, mine = points.detach()[rows], options.copy()
+        mine["popularity"] = None if popularity is None else popularity[rows]
+        own[nodes] = row_sums(some, manifold, **mine).cpu().numpy()
+        farthest = max(farthest, _farthest(some, manifold, **mine))
     small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
     for pairs in _pairs_within(component[small]):
         far = pair_distances(points, manifold, torch.from_numpy(small[pairs]), **options).double().cpu().numpy()

@@ -78,9 +78,9 @@ def from_samples(
         for start in range(0, count, size):
             some = drawn[start : start + size]
             distances = table.rows(some)
-            found.add_delta(some, distances)
             if shift is not None:
                 distances = distances - (shift[some][:, None] + shift)
+            found.add_delta(some, distances)
             for row, node in enumerate(some.tolist()):
                 found.add_node(node, distances[row], lengths)
             update(start + len(some), "")
@@ -95,13 +95,17 @@ def from_samples(
     return FromSamples({name: value for name, value in measures.items() if not math.isnan(value)}, delta)
 
 
-def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold) -> Floats:
+def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold, popularity: Floats | None = None) -> Floats:
     """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
     table, found = _Table(points, kernel_space(manifold, "geodesic"), None), _Found(graph, components(graph), rng)
     for some in np.array_split(drawn, math.ceil(len(drawn) * graph.n_nodes / _AT_ONCE)):
-        found.add_delta(some, table.rows(some))
+        distances = table.rows(some)
+        if popularity is not None:
+            shift = torch.from_numpy(popularity).to(points.device)
+            distances = distances - (shift[some][:, None] + shift)
+        found.add_delta(some, distances)
     return found.delta()
 
 

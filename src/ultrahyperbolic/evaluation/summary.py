@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity, former_measure
 from ..graph import Graph
+from ..graph.centrality import pagerank
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
-from .baselines import closeness, pagerank, sampled_closeness
+from .baselines import closeness, sampled_closeness
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
 from .components import component_delta
@@ -58,8 +59,8 @@ def evaluate(
     """All measures of points [n, d] that embed a graph, by name; ``docs/measures.md`` says what each name means.
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
-    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], what
-    compares pairs does so by d_ij - a_i - a_j; δ and ρ are of distances alone. What is not defined for the graph is
+    (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], the
+    distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is
     left out: no value is NaN. ``measure`` is a former name of ``dissimilarity``.
     """
     dissimilarity = dissimilarity if measure is None else former_measure(measure)
@@ -93,6 +94,7 @@ def over_pairs(
         found = {
             "map": ranks.mean_average_precision,
             "recall_at_1": precision_of(graph, indices[:, :1]),
+            "strongest_tie": strongest_tie(graph, indices[:, 0]),
             "violated_orders": orders.edges_vs_nonedges,
             "tie_order": 1.0 - orders.ties,
             "violated_orders_all": orders.all_classes,
@@ -101,6 +103,17 @@ def over_pairs(
         }
         near = Nearest(*(part.cpu() for part in statistics.nearest))
         return OverPairs(_defined(found | _correlations(graph, delta, "")), delta, near)
+
+
+def strongest_tie(graph: Graph, nearest: Ints) -> float:
+    """The share of the nodes with a tie whose nearest node [n] is one of those they are tied to most strongly."""
+    strongest, found = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes)
+    for own, other in (graph.edges.T, graph.edges.T[::-1]):
+        np.maximum.at(strongest, own, graph.weights)
+        here = nearest[own] == other
+        found[own[here]] = graph.weights[here]
+    tied = graph.degree > 0
+    return float((found[tied] == strongest[tied]).mean()) if tied.any() else math.nan
 
 
 def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: bool = False) -> dict[str, float]:

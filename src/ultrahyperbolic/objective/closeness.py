@@ -24,11 +24,11 @@ from ..graph import Graph
 from ..graph.hops import Table, components, hops_from
 
 # How long the longest path is to be, in units of the radius.
-_REACH = 0.75
+_REACH = 0.6
 # Up to this many nodes all of them are landmarks of every iteration.
 ALL_NODES = 96
 # Beyond: landmarks in all, those of an evaluation, those of an iteration of descent, and entries of an evaluation.
-_LANDMARKS, _EVALUATED, _FEW, _ENTRIES = 512, 128, 32, 4_000_000
+_LANDMARKS, _EVALUATED, _FEW, _ENTRIES = 512, 256, 64, 4_000_000
 
 
 class Closeness(NamedTuple):
@@ -75,7 +75,7 @@ def sizes_of(n: int) -> tuple[int, int, int]:
     if n <= ALL_NODES:
         return n, n, n
     many = max(16, min(_EVALUATED, _ENTRIES // n))
-    return min(n, _LANDMARKS, 4 * many), many, min(_FEW, many)
+    return min(n, _LANDMARKS, 2 * many), many, min(_FEW, many)
 
 
 def closeness_bytes(n: int) -> int:

@@ -40,8 +40,7 @@ def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOp
     if compiled is None:
         return reference.nearest(points, manifold, k, **options)
     found = compiled.rows(reference.check_k(k, len(points)))
-    near = Nearest(torch.from_numpy(found.indices), torch.from_numpy(found.distances))
-    return reference.with_plain_distances(near, points, manifold, options, pair_distances)
+    return Nearest(torch.from_numpy(found.indices), torch.from_numpy(found.distances))
 
 
 def neighbor_counts(
@@ -79,8 +78,7 @@ def row_statistics(
     found = compiled.rows(k, tails, heads, thresholds)
     sums, indices, distances, neighbors, others, nonedges = map(torch.from_numpy, found)
     counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
-    near = reference.with_plain_distances(Nearest(indices, distances), points, manifold, options, pair_distances)
-    return RowStatistics(sums, near, counts, nonedges)
+    return RowStatistics(sums, Nearest(indices, distances), counts, nonedges)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -154,7 +152,10 @@ class _Compiled(NamedTuple):
         tails, heads = none if tails is None else tails, none if heads is None else heads
         bounds, order = _ascending(thresholds)
         found = reduce_rows(self.space, k, tails, heads, bounds, block_rows=self.block_rows, threads=self.threads)
-        return found._replace(nonedges=_put_back(found.nonedges, order))
+        sums, popularity = found.sums, self.space.popularity
+        if popularity is not None:  # Σ_{j ≠ i} (a_i + a_j)
+            sums = sums - ((len(sums) - 2) * popularity + popularity.sum())
+        return found._replace(sums=sums, nonedges=_put_back(found.nonedges, order))
 
     def distances(self, pairs: Tensor) -> Tensor:
         from .numba.reducers import measure_pairs

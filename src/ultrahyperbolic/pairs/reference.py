@@ -44,8 +44,7 @@ class PassOptions(TypedDict, total=False):
     threads: int | None
     """Of the compiled pass; unless given, as many as there are. The results do not depend on it."""
     popularity: Tensor | NDArray[np.float64] | None
-    """[n] of each point: pairs are compared by d_ij less the popularity of i and of j. Sums of distances, and the
-    distances of the nearest points, are those of distances as they are."""
+    """[n] of each point: the distance of a pair is d_ij less the popularity of i and of j."""
 
 
 class PairDistances(Protocol):
@@ -62,7 +61,7 @@ class Nearest(NamedTuple):
     indices: Tensor
     """int64 [n, k]: the nearest first; of equally near ones the lower index first."""
     distances: Tensor
-    """[n, k], ascending in each row (unless there is popularity), in the dtype of the points."""
+    """[n, k], ascending in each row, in the dtype of the points."""
 
 
 class NeighborCounts(NamedTuple):
@@ -103,7 +102,7 @@ def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOp
     """The k nearest other points of each of the points [n, d], 1 <= k < n."""
     found = _NearestPoints(points, k)
     _reduce(points, manifold, options, found)
-    return with_plain_distances(found.result, points, manifold, options)
+    return found.result
 
 
 def neighbor_counts(
@@ -138,8 +137,7 @@ def row_statistics(
         nonedges = _NonedgeCounts(points, edges, thresholds)
         _reduce(points, manifold, options, sums, found, counts, nonedges)
         tallied = nonedges.result
-    nearest = with_plain_distances(found.result, points, manifold, options)
-    return RowStatistics(sums.result, nearest, counts.result, tallied)
+    return RowStatistics(sums.result, found.result, counts.result, tallied)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -155,19 +153,6 @@ def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options:
     if popularity is not None:
         found -= popularity[pairs].sum(1)
     return found
-
-
-def with_plain_distances(
-    found: Nearest, points: Tensor, manifold: Manifold, options: PassOptions, measure: PairDistances = pair_distances
-) -> Nearest:
-    """The nearest points with their distances as they are, whatever they were compared by."""
-    if options.get("popularity") is None:
-        return found
-    rows = torch.arange(len(points), device=found.indices.device)[:, None].expand_as(found.indices)
-    pairs = torch.stack((rows, found.indices), -1).reshape(-1, 2)
-    plain = options.copy()
-    plain["popularity"] = None
-    return Nearest(found.indices, measure(points, manifold, pairs, **plain).view_as(found.distances))
 
 
 def popularity_of(options: PassOptions, points: Tensor) -> Tensor | None:
@@ -201,12 +186,11 @@ class _Reducer(Protocol):
 def _reduce(points: Tensor, manifold: Manifold, options: PassOptions, *reducers: _Reducer, upper: bool = False) -> None:
     popularity = popularity_of(options, points)
     for start, distances in _blocks(points, manifold, options, upper=upper):
-        compared = distances
         if popularity is not None:
             rows, columns = popularity[start : start + len(distances), None], popularity[start if upper else 0 :]
-            compared = distances - (rows + columns)
+            distances = distances - (rows + columns)
         for reducer in reducers:
-            reducer.update(start, distances if isinstance(reducer, _Sums) else compared)
+            reducer.update(start, distances)
 
 
 class _Sums:

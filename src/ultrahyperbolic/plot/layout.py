@@ -118,8 +118,6 @@ def near_links(
         found = nearest(torch.from_numpy(np.array(points)), manifold, k, popularity=popularity)
         near = found.indices.numpy(), found.distances.numpy()
     others, far = near[0][:, :k], near[1][:, :k]
-    if popularity is not None:
-        far = far - popularity[others]
     beyond = far - far.min(axis=1, keepdims=True)
     one_way = np.exp(-beyond / _scales(beyond)[:, None]).ravel()
     pairs = np.sort(np.column_stack((np.repeat(np.arange(n), k), others.ravel())), axis=1)

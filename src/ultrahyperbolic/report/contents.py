@@ -84,7 +84,7 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     shown = choose_nodes(embedding.rank)
     edges = None if graph is None else choose_edges(graph, shown)
     space = in_space(embedding.points, embedding.manifold)
-    seen = distances(embedding.points, embedding.manifold, graph)
+    seen = distances(embedding.points, embedding.manifold, graph, embedding.popularity)
     flat = map_of(embedding, graph, shown.nodes)
     found = columns(embedding, graph, shown.nodes)
     called = names_of(list(embedding.ids), labels_of(embedding, graph))
@@ -187,16 +187,16 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
 def _nearest_of(
     rows: Tensor, points: Tensor, manifold: Manifold, k: int, popularity: Tensor | None
 ) -> tuple[Ints, Floats]:
-    """The k nearest of the points at ``rows``, [rows, k]; with popularity, by the distance less that of the other.
+    """The k nearest of the points at ``rows``, [rows, k].
 
     On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
     gives: only those with the shortest chords are measured.
     """
     if popularity is not None:
-        far = manifold.cdist(points[rows], points, dissimilarity="geodesic")
+        far = manifold.cdist(points[rows], points, dissimilarity="geodesic") - (popularity[rows][:, None] + popularity)
         far[torch.arange(len(rows)), rows] = torch.inf
-        chosen = (far - popularity).topk(k, largest=False).indices
-        return chosen.numpy(), far.gather(1, chosen).numpy()
+        lengths, chosen = far.topk(k, largest=False)
+        return chosen.numpy(), lengths.numpy()
     chords = chord_table(points[rows], points, manifold)
     chords[torch.arange(len(rows)), rows] = torch.inf
     sides = [torch.where(chords >= 0, chords, torch.inf), torch.where(chords < 0, -chords, torch.inf)]
@@ -211,7 +211,8 @@ def _nearest_of(
 
 def _edges(embedding: Embedding, shown: ShownNodes, edges: ShownEdges) -> dict[str, object]:
     tensor = torch.from_numpy(np.array(embedding.points))
-    lengths = pair_distances(tensor, embedding.manifold, torch.from_numpy(shown.nodes[edges.ends]))
+    ends = torch.from_numpy(shown.nodes[edges.ends])
+    lengths = pair_distances(tensor, embedding.manifold, ends, popularity=embedding.popularity)
     bands = _bands(edges.weights, edges.weights[edges.drawn])
     limits = [edges.weights[bands == band] for band in range(int(bands.max(initial=-1)) + 1)]
     return {

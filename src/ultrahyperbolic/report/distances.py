@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -45,18 +46,18 @@ class Distances(NamedTuple):
         return {"bins": self.bins.tolist(), "edges": self.edges.tolist(), "others": self.others.tolist()}
 
 
-def distances(points: Floats, manifold: Manifold, graph: Graph | None) -> Distances:
+def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularity: Floats | None) -> Distances:
     """All edges and all pairs; where there are more than ``_DRAWN``, that number of them."""
-    tensor = torch.from_numpy(np.array(points))
+    measured = partial(_measured, torch.from_numpy(np.array(points)), manifold, popularity)
     n = len(points)
     edges = np.empty((0, 2), np.int64) if graph is None else graph.edges
     all_edges, all_pairs = len(edges) <= _DRAWN, n * (n - 1) // 2 <= _DRAWN
     rng = np.random.default_rng(0)
     if not all_edges:
         edges = edges[rng.integers(len(edges), size=_DRAWN)]
-    tied = _measured(tensor, manifold, (edges[k : k + _CHUNK] for k in range(0, len(edges), _CHUNK)))
+    tied = measured(edges[k : k + _CHUNK] for k in range(0, len(edges), _CHUNK))
     chunks = _every_pair(n) if all_pairs else _drawn_pairs(n, rng)
-    free = _measured(tensor, manifold, (pairs[_unjoined(graph, pairs)] for pairs in chunks))
+    free = measured(pairs[_unjoined(graph, pairs)] for pairs in chunks)
     bins = _bins(tied[0], free[0])
     return Distances(
         bins, _histogram(tied[0], bins), _histogram(free[0], bins), _counts(tied[1]), _counts(free[1]), all_edges,
@@ -81,12 +82,14 @@ def _unjoined(graph: Graph | None, pairs: Ints) -> NDArray[np.bool_]:
     return np.ones(len(pairs), dtype=bool) if graph is None else ~are_edges(graph, pairs[:, 0], pairs[:, 1])
 
 
-def _measured(points: Tensor, manifold: Manifold, chunks: Iterator[Ints]) -> tuple[NDArray[np.float32], Ints]:
+def _measured(
+    points: Tensor, manifold: Manifold, popularity: Floats | None, chunks: Iterator[Ints]
+) -> tuple[NDArray[np.float32], Ints]:
     """Distances of pairs and their kinds, as positions in ``KINDS``."""
     lengths, kinds = [np.empty(0, np.float32)], [np.empty(0, np.int8)]
     for pairs in chunks:
         where = torch.tensor(pairs)
-        lengths.append(pair_distances(points, manifold, where).numpy().astype(np.float32))
+        lengths.append(pair_distances(points, manifold, where, popularity=popularity).numpy().astype(np.float32))
         kinds.append(_kinds(points[where[:, 0]], points[where[:, 1]], manifold))
     return np.concatenate(lengths), np.concatenate(kinds).astype(np.int64)
 
@@ -110,9 +113,10 @@ def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
 
 
 def _bins(tied: NDArray[np.float32], free: NDArray[np.float32]) -> Floats:
-    """Equal bins from 0 to a distance that all but a thousandth of the pairs are within."""
+    """Equal bins from 0, or the least distance, to one that all but a thousandth of the pairs are within."""
     ends = [float(np.quantile(part, 0.999)) for part in (tied, free) if len(part)]
-    return np.linspace(0.0, max(ends, default=1.0) or 1.0, _BINS + 1)
+    least = min((float(part.min()) for part in (tied, free) if len(part)), default=0.0)
+    return np.linspace(min(least, 0.0), max(ends, default=1.0) or 1.0, _BINS + 1)
 
 
 def _histogram(values: NDArray[np.float32], bins: Floats) -> Ints:

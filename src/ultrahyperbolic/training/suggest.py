@@ -138,15 +138,13 @@ def suggest(
     scores = np.full(len(pairs), math.nan)
     if calibration is not None and len(pairs):
         scores = calibration.chance(_shares(embedding, data, apart), base_rate(data))
-    points = torch.from_numpy(embedding.points.copy())
-    plain = pair_distances(points, embedding.manifold, edge_tensor(pairs)).numpy()
     columns: dict[str, object] = {}
     for name, label, side in (("node", "label", 0), ("neighbor", "neighbor_label", 1)):
         ids = [embedding.ids[int(i)] for i in pairs[:, side]]
         columns[name] = _column(ids)
         if data.labels is not None:
             columns[label] = _column([data.labels.get(each) for each in ids])
-    return pd.DataFrame({**columns, "dissimilarity": plain, "score": scores})
+    return pd.DataFrame({**columns, "distance": apart, "score": scores})
 
 
 def graph_of(embedding: Embedding) -> Graph:

@@ -136,7 +136,14 @@ def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], 
     with bar("ranks", len(embeddings), show=not quiet) as update:
         for done, embedding in enumerate(embeddings):
             update(done, "")
-            deltas.append(over_pairs(graph, torch.from_numpy(embedding.points.copy()), embedding.manifold).delta)
+            deltas.append(
+                over_pairs(
+                    graph,
+                    torch.from_numpy(embedding.points.copy()),
+                    embedding.manifold,
+                    popularity=embedding.popularity,
+                ).delta
+            )
     first = embeddings[0].record.seed or 0
     return best.with_ranks(rank_intervals(np.array(deltas)), seeds=len(embeddings), first_seed=first)
 
