@@ -369,11 +369,6 @@ def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
     return batch, state.points.shape, batch, batch, state.offsets.shape
 
 
-def centrality_weight(spec: RunSpec, pairs: RankedPairs) -> float:
-    """What the term of closeness counts for in a run: its weight times the ties a node has."""
-    return spec.centrality * pairs.n_edges / max(pairs.n_nodes, 1)
-
-
 def batch_bytes(problem: Problem) -> int:
     """What a batch takes on the host whatever computes it: its state, its edges, and the libraries."""
     n, widths = problem.pairs.n_nodes, problem.widths

@@ -28,7 +28,6 @@ from .base import (
     Problem,
     RunSpec,
     batch_bytes,
-    centrality_weight,
     evaluation_shapes,
 )
 
@@ -130,7 +129,7 @@ class ReferenceEngine(OnHost):
         radius = 1.0 if spec.manifold.quadric is None else float(spec.manifold.quadric.radius)
         measure, tau = pair_function(spec, iteration), float(spec.schedule.temperature[iteration])
         held = closeness_loss(self.closeness, points, offsets, measure, tau, radius, rows)
-        return centrality_weight(spec, self.pairs) * held
+        return spec.centrality * held
 
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
         schedule, record, manifold = spec.schedule, state.record[run], spec.manifold

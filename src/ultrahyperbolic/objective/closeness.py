@@ -3,7 +3,7 @@
 The ranking loss says of a pair without a tie only that it is longer than ties, so that δ, a sum over all pairs, would
 be what the optimiser happened to leave. This term asks that δ follows closeness, the mean number of hops:
 
-    weight · m/n · Σ_i log cosh((δ_i - c_i) / τ)
+    weight · Σ_i log cosh((δ_i - c_i) / τ)
 
 δ_i is the mean of d_ij - a_i - a_j over some landmarks j, c_i that of the hops in a unit of length; both are taken
 relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded.

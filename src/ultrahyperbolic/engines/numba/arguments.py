@@ -43,7 +43,7 @@ class Rules(NamedTuple):
     stop_when_ordered: bool
     parts: int
     centrality: float
-    """The weight of the term that holds sums of distances to closeness, times m/n; 0 for none."""
+    """The weight of the term that holds sums of distances to closeness; 0 for none."""
 
 
 class Edges(NamedTuple):

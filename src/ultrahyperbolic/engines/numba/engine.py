@@ -26,7 +26,6 @@ from ..base import (
     OnHost,
     Precision,
     RunSpec,
-    centrality_weight,
     evaluation_shapes,
     unknown_scope,
 )
@@ -226,7 +225,7 @@ class NumbaEngine(OnHost):
             self.best_every,
             self.stop_when_ordered,
             spec.schedule.parts if self.pairs.n_nodes > SMALL_NODES else 1,
-            centrality_weight(spec, self.pairs),
+            spec.centrality,
         )
         return CompiledRun(spec, rules, self.pairs, scratch, dtype)
 

@@ -32,7 +32,6 @@ from ..base import (
     OnHost,
     Precision,
     RunSpec,
-    centrality_weight,
     evaluation_shapes,
     unknown_scope,
 )
@@ -185,7 +184,7 @@ class _Group:
         self.losses = double(runs, self.schedule.shape[-1])
         self.m = pairs.n_edges
         self.spaces = [kernel_space(spec.manifold, spec.dissimilarity) for spec in specs]
-        self.centrality = [centrality_weight(spec, pairs) for spec in specs]
+        self.centrality = [spec.centrality for spec in specs]
         held = engine.closeness is not None and any(self.centrality)
         self.term = ClosenessTerm(engine.closeness, device) if held and engine.closeness is not None else None
         self._index(pairs)

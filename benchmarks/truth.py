@@ -1,0 +1,206 @@
+"""Is the ranking a property of the graph, and is it true? A bare `embed` on graphs whose centre is known.
+
+  python benchmarks/truth.py textbook    the most central node first, ρ with closeness, agreement between runs
+  python benchmarks/truth.py outside     ρ with a truth from elsewhere, beside seven centralities of the graph alone
+
+A run is one of three seeds on one of three orders of rows. Nodes that the graph cannot tell apart (by their hops and
+those of their neighbours) count once. ``outside`` has planted trees, and of the folder the directed graphs without
+their directions; an interval is over bootstraps of the nodes, `start` is the value before training, `control` that
+with the truth shuffled among nodes of like degree.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import bench
+import networkx as nx
+import numpy as np
+from bench import Figures, Floats
+from graphs import GENERATED
+from scipy.stats import rankdata, spearmanr
+
+import ultrahyperbolic as uh
+from ultrahyperbolic.geometry import Geometry
+from ultrahyperbolic.graph import Graph
+from ultrahyperbolic.graph.centrality import pagerank
+from ultrahyperbolic.graph.hops import hops_from
+from ultrahyperbolic.training.start import SpectralStart
+
+SEEDS = ORDERS = 3
+
+
+def caterpillar(spine: int, legs: int) -> nx.Graph:
+    """A path whose nodes have leaves."""
+    made = nx.path_graph(spine)
+    nx.add_path(made, range(spine))
+    made.add_edges_from((k, spine + legs * k + leg) for k in range(spine) for leg in range(legs))
+    return made
+
+
+def star_with_path(leaves: int, length: int) -> nx.Graph:
+    """A star from whose centre a path leads away."""
+    made = nx.star_graph(leaves)
+    nx.add_path(made, [0, *range(leaves + 1, leaves + 1 + length)])
+    return made
+
+
+TEXTBOOK: dict[str, Callable[[], nx.Graph]] = {
+    **{f"tree_{r}_{h}": partial(nx.balanced_tree, r, h) for r, h in ((2, 6), (3, 4), (4, 3), (5, 3))},
+    **{f"path_{n}": partial(nx.path_graph, n) for n in (11, 51)},
+    **{f"grid_{n}": partial(nx.grid_2d_graph, n, n) for n in (5, 9)},
+    "barbell": partial(nx.barbell_graph, 8, 5),
+    "lollipop": partial(nx.lollipop_graph, 8, 8),
+    "caterpillar": partial(caterpillar, 9, 3),
+    "star_with_path": partial(star_with_path, 10, 6),
+    "wheel": partial(nx.wheel_graph, 16),
+}
+# Whether the truth is a number that is small at the top.
+OUTSIDE = {"law-advice": False, "cs-hiring": True, "ht-advice": True}
+
+
+def trained(graph: Graph, seeds: int = SEEDS, orders: int = ORDERS) -> Floats:
+    """δ [seeds · orders, n] of bare embeddings, of rows in several orders."""
+    found = []
+    for order in range(orders):
+        rng = np.random.default_rng(order)
+        shuffled = graph.reordered(rng.permutation(graph.n_nodes)) if order else graph
+        back = [shuffled.index(node) for node in graph.ids]
+        found += [uh.embed(shuffled, seed=seed, quiet=True).delta[back] for seed in range(seeds)]
+    return np.array(found)
+
+
+def kinds_of(graph: Graph, hops: Floats) -> list[list[int]]:
+    """Nodes that neither their hops nor their neighbours tell apart."""
+    offsets, nodes = graph.neighbor_lists
+    kind = [tuple(sorted(row)) for row in hops.tolist()]
+    while True:
+        finer = [
+            (kind[i], tuple(sorted(kind[j] for j in nodes[offsets[i] : offsets[i + 1]]))) for i in range(len(kind))
+        ]
+        numbers = {value: number for number, value in enumerate(sorted(set(finer)))}
+        found = [numbers[value] for value in finer]
+        if len(numbers) == len(set(kind)):
+            return [[i for i, own in enumerate(found) if own == number] for number in range(len(numbers))]
+        kind = found  # type: ignore[assignment]
+
+
+def one_of_each(kinds: Sequence[Sequence[int]], draws: int = 20) -> Iterator[list[int]]:
+    """Some draws of one node of each kind."""
+    rng = np.random.default_rng(0)
+    for _ in range(draws):
+        yield [kind[int(rng.integers(len(kind)))] for kind in kinds]
+
+
+def rho(a: Floats, b: Floats, kinds: Sequence[Sequence[int]]) -> float:
+    """Spearman's ρ over nodes that can be told apart."""
+    return bench.mean(float(spearmanr(a[some], b[some]).statistic) for some in one_of_each(kinds))
+
+
+def textbook() -> Figures:
+    """Graphs of textbooks: the centre, closeness, and how far runs agree."""
+    figures: Figures = {}
+    for name, make in TEXTBOOK.items():
+        graph = uh.as_graph(make())
+        hops = hops_from(graph, np.arange(graph.n_nodes)).astype(np.float64)
+        far, kinds = hops.sum(1), kinds_of(graph, hops)
+        delta = trained(graph)
+        figures[f"{name}:centre_first"] = bench.mean(float(far[row.argmin()] == far.min()) for row in delta)
+        figures[f"{name}:rho_closeness"] = min(rho(row, far, kinds) for row in delta)
+        figures[f"{name}:stability"] = min(rho(a, b, kinds) for a, b in itertools.combinations(delta, 2))
+        print(
+            name,
+            *(f"{key.split(':')[1]} {figures[key]:.3f}" for key in figures if key.startswith(f"{name}:")),
+            flush=True,
+        )
+    for key in ("centre_first", "rho_closeness", "stability"):
+        figures[f"mean:{key}"] = bench.mean(figures[f"{name}:{key}"] for name in TEXTBOOK)
+    return figures
+
+
+def centralities(graph: Graph) -> dict[str, Floats]:
+    """Seven centralities [n], the higher the more central."""
+    drawn = nx.Graph()
+    drawn.add_nodes_from(range(graph.n_nodes))
+    drawn.add_weighted_edges_from(
+        (int(i), int(j), float(w)) for (i, j), w in zip(graph.edges, graph.weights, strict=True)
+    )
+    by_node = {
+        "closeness": nx.closeness_centrality(drawn),
+        "eigenvector": nx.eigenvector_centrality_numpy(drawn, weight="weight"),
+        "core": nx.core_number(drawn),
+        "betweenness": nx.betweenness_centrality(drawn),
+    }
+    arrays = {name: np.array([found[i] for i in range(graph.n_nodes)], dtype=float) for name, found in by_node.items()}
+    return {"degree": graph.degree.astype(float), "strength": graph.strength, "pagerank": pagerank(graph), **arrays}
+
+
+def truths(folder: Path) -> Iterator[tuple[str, Graph, Floats]]:
+    """Name, graph, and the truth [n], high at the top; NaN where there is none."""
+    for name in ("planted_tree", "planted_tree_weighted", "planted_random_tree"):
+        made = GENERATED[name].make()
+        assert made.depth is not None
+        yield name, made.graph(name), -made.depth.astype(float)
+    for name, reverse in OUTSIDE.items():
+        ties = folder / "directed" / f"{name}.tsv.gz"
+        if not ties.exists():
+            print(f"{name}: not in {folder}")
+            continue
+        graph = uh.read_graph(ties)
+        rows = (folder / "directed" / f"{name}.nodes.tsv").read_text(encoding="utf-8").splitlines()[1:]
+        known = {node: float(value) for node, value in (row.split("\t")[:2] for row in rows)}
+        truth = np.array([known.get(str(node), np.nan) for node in graph.ids])
+        yield name, graph, -truth if reverse else truth
+
+
+def outside(folder: Path) -> Figures:
+    """ρ with a truth from elsewhere, beside the centralities."""
+    figures: Figures = {}
+    for name, graph, truth in truths(folder):
+        some = np.flatnonzero(~np.isnan(truth))
+
+        def agreement(score: Floats, rows: np.ndarray = some, truth: Floats = truth) -> float:
+            return float(spearmanr(score[rows], truth[rows]).statistic)
+
+        delta = trained(graph)
+        rng = np.random.default_rng(0)
+        draws = [rng.choice(some, len(some)) for _ in range(200)]
+        own = [agreement(-row) for row in delta]
+        boots = [agreement(-delta[0], rows) for rows in draws]
+        shuffled = truth.copy()
+        fifth = np.minimum(4, (5 * (rankdata(graph.degree[some], "ordinal") - 1) / len(some)).astype(int))
+        for part in range(5):
+            there = some[fifth == part]
+            shuffled[there] = shuffled[rng.permutation(there)]
+        start = SpectralStart(graph)(Geometry(3, 3), 0)
+        before = uh.Embedding(graph.ids, start, Geometry(3, 3).manifold, graph=graph).delta
+        others = {key: agreement(score) for key, score in centralities(graph).items()}
+        figures[f"{name}:rho"] = bench.mean(own)
+        figures |= {f"{name}:low": float(np.quantile(boots, 0.05)), f"{name}:high": float(np.quantile(boots, 0.95))}
+        figures |= {f"{name}:start": agreement(-before), f"{name}:control": agreement(-delta[0], some, shuffled)}
+        figures |= {f"{name}:{key}": value for key, value in others.items()}
+        best = max(others, key=lambda key: others[key])
+        figures[f"{name}:behind_best"] = others[best] - figures[f"{name}:rho"]
+        print(name, f"rho {figures[f'{name}:rho']:.3f}", f"best {best} {others[best]:.3f}", flush=True)
+    return figures
+
+
+def main() -> None:
+    """Run a part, or both."""
+    made = bench.parser(__doc__)
+    made.add_argument("part", nargs="?", choices=("textbook", "outside"), help="default: both")
+    bench.add_folder(made)
+    options = made.parse_args()
+    figures: Figures = {}
+    if options.part in (None, "textbook"):
+        figures |= textbook()
+    if options.part in (None, "outside"):
+        figures |= outside(options.folder)
+    bench.finish(figures, options.json)
+
+
+if __name__ == "__main__":
+    main()
