@@ -61,8 +61,9 @@ MUTANTS = [
         "pairs/reference.py",
         "found -= popularity[pairs].sum(1)",
         "found += popularity[pairs].sum(1)",
-        "pairs/test_reference.py::test_popularity_is_taken_off_what_is_compared_and_not_off_distances",
+        "pairs/test_reference.py::test_popularity_is_part_of_every_distance",
     ),
+    Mutant("options.py", "defaults | dict(given)", "dict(given) | defaults", "test_options.py"),
     Mutant("objective/ranking.py", 'key, key, side="left")', 'key, key, side="right")', "objective/test_ranking.py"),
     Mutant(
         "optim/descent.py",

@@ -267,10 +267,10 @@ def takes_options(call: Callable[P, R]) -> Callable[P, R]:
 
 
 def described(docstring: str) -> str:
-    """A docstring with the options in place of ``{options}``, in the style of numpy.
+    r"""A docstring with the options in place of ``{options}``, in the style of numpy.
 
-    >>> described("    {options}").splitlines()[:2]
-    ['    p : int, optional', '        Space dimensions of Q^(p,q); with ``q``.']
+    >>> "    p : int, optional\n        Space dimensions of Q^(p,q); with ``q``.\n" in described("    {options}")
+    True
     """
     lines = []
     for declared in OPTIONS.values():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,10 +9,9 @@ import torch
 from scipy.stats import spearmanr
 
 from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets
+from ultrahyperbolic.evaluation import by_component as room
 from ultrahyperbolic.evaluation import component_delta, components, delta, evaluate, over_pairs, strength_spearman
 from ultrahyperbolic.graph import Graph
-
-room = sys.modules["ultrahyperbolic.evaluation.components"]
 
 
 def delta_by_loop(graph, table):
@@ -87,6 +84,23 @@ def test_against_a_loop(embed, table_of, seed):
     assert evaluate(graph, points, space)["spearman_all"] == pytest.approx(
         within_components(graph, -truth), abs=1e-9 if tolerance < 1e-6 else 5e-2
     )
+
+
+@pytest.mark.usefixtures("ways")
+@pytest.mark.parametrize("level", [-3.0, 0.0, 50.0])
+@pytest.mark.parametrize("seed", range(2))
+def test_with_popularity(embed, table_of, seed, level):
+    # At a high level every distance is negative, the longest too.
+    graph = scattered(seed=seed)
+    points, space = embed(graph, seed)
+    popularity = np.random.default_rng(seed).normal(level, 1.0, 40)
+    truth = delta_by_loop(graph, np.array(table_of(points, space)) - (popularity[:, None] + popularity))
+    tolerance = 1e-9 if points.dtype == torch.float64 else 1e-4
+    scale = np.abs(truth).max()
+    found = delta(points, space, graph, popularity=popularity)
+    np.testing.assert_allclose(found, truth, rtol=tolerance, atol=tolerance * scale)
+    in_one_pass = over_pairs(graph, points, space, popularity=popularity).delta
+    np.testing.assert_allclose(in_one_pass, truth, rtol=tolerance, atol=tolerance * scale)
 
 
 @pytest.mark.usefixtures("ways")

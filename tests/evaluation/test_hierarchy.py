@@ -109,5 +109,5 @@ def test_spearman_refuses_what_cannot_be():
     for top in (0, 4):
         with pytest.raises(ValueError, match="top must be between 1 and the number of nodes, 3"):
             strength_spearman(graph, [1.0, 2.0, 3.0], top=top)
-    with pytest.raises(ValueError, match=r"delta must be \[3\], one score a node, got shape \(2,\)"):
+    with pytest.raises(ValueError, match=r"delta must be \[3\], one score per node, got shape \(2,\)"):
         strength_spearman(graph, [1.0, 2.0])

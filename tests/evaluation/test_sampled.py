@@ -35,12 +35,12 @@ def points_on(manifold, n):
 @pytest.mark.parametrize(
     "manifold", [Q22, PseudoHyperboloid(3, 0), PseudoHyperboloid(0, 3, -0.25), Euclidean(3)], ids=str
 )
-@pytest.mark.parametrize("popular", [False, True])
+@pytest.mark.parametrize("level", [None, 0.0, 20.0])
 @pytest.mark.parametrize("parts", [1, 4])
-def test_measures_of_all_nodes_are_the_measures(manifold, popular, parts):
+def test_measures_of_all_nodes_are_the_measures(manifold, level, parts):
     graph = random_graph(parts=parts)
     points = points_on(manifold, 200)
-    popularity = np.random.default_rng(2).normal(scale=0.1, size=200) if popular else None
+    popularity = np.random.default_rng(2).normal(level, 0.1, 200) if level is not None else None
     found = from_samples(graph, points, manifold, nodes=200, popularity=popularity)
     expected = over_pairs(graph, points, manifold, popularity=popularity)
     np.testing.assert_allclose(found.delta, expected.delta, rtol=1e-7)
@@ -71,6 +71,10 @@ def test_delta_in_a_moment_is_that_of_a_small_graph_and_near_that_of_a_larger(pa
         points = points_on(manifold, n)
         exact = over_pairs(graph, points, manifold).delta
         np.testing.assert_allclose(np.median(delta_from_samples(graph, points, manifold) / exact), 1.0, rtol=error)
+        popularity = np.random.default_rng(0).normal(-1.0, 0.1, n)
+        exact = over_pairs(graph, points, manifold, popularity=popularity).delta
+        found = delta_from_samples(graph, points, manifold, popularity)
+        np.testing.assert_allclose(np.median(found / exact), 1.0, rtol=error)
 
 
 def test_closeness_is_estimated_from_some_sources():

@@ -36,6 +36,7 @@ KEYS = {
     "violated_orders_all",
     "tie_order",
     "recall_at_1",
+    "strongest_tie",
     "precision_at_5",
     "map",
     "mean_rank",
@@ -46,6 +47,28 @@ KEYS = {
     for nodes in ("all", "top5", "top10")
     for score in ("", "_norm", "_pagerank", "_closeness")
 }
+
+
+def nearest_is_strongest(graph, points, space, **options):
+    """The share of the nodes with a tie whose nearest is tied to them as strongly as any."""
+    closest = nearest(points, space, 1, **options).indices[:, 0].tolist()
+    ties = [{} for _ in range(graph.n_nodes)]
+    for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):
+        ties[i][j] = ties[j][i] = weight
+    found = [mine.get(other) == max(mine.values()) for mine, other in zip(ties, closest, strict=True) if mine]
+    return sum(found) / len(found)
+
+
+def test_the_strongest_tie_is_any_of_the_equally_strong_and_nodes_alone_do_not_count():
+    graph = Graph.from_edges([(0, 1, 3), (0, 2, 3), (1, 2, 1)], nodes=range(4))
+    # The nearest is the strongest tie of 0 and 2; that of 1 is 2, by its weakest tie.
+    points = torch.tensor([[0.0], [2.5], [1.0], [9.0]], dtype=torch.float64)
+    assert nearest(points, Euclidean(1), 1).indices[:, 0].tolist() == [2, 2, 0, 1]
+    assert evaluate(graph, points, Euclidean(1))["strongest_tie"] == pytest.approx(2 / 3)
+    # With popularity node 0 is the nearest of 1, and of 3.
+    popularity = torch.tensor([9.0, 0.0, 0.0, 0.0], dtype=torch.float64)
+    assert evaluate(graph, points, Euclidean(1), popularity=popularity)["strongest_tie"] == 1.0
+    assert "strongest_tie" not in evaluate(Graph.from_arrays([], [], ids=4), points, Euclidean(1))
 
 
 @pytest.mark.parametrize("measure", ["geodesic", "smoothed"])
@@ -67,6 +90,7 @@ def test_evaluate_is_each_measure(measure):
         "violated_orders_all": violated.all_classes,
         "tie_order": 1.0 - violated.ties,
         "recall_at_1": recall_at_1(graph, points, space, **options),
+        "strongest_tie": nearest_is_strongest(graph, points, space, **options),
         "precision_at_5": precision_at_k(graph, points, space, 5, **options),
         "map": rebuilt.mean_average_precision,
         "mean_rank": rebuilt.mean_rank,
@@ -171,7 +195,7 @@ print(len(evaluate(graph, torch.randn(6, 2), Euclidean(2))))
 """
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert int(result.stdout) == 17
+    assert int(result.stdout) == 18
 
 
 def test_the_former_name_of_the_dissimilarity_is_taken_with_a_warning():

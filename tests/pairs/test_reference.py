@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
@@ -240,18 +241,54 @@ def test_arguments_are_left_alone():
 
 @pytest.mark.parametrize("backend", ["reference", "numba"])
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
-def test_popularity_is_taken_off_what_is_compared_and_not_off_distances(manifold, backend):
+def test_popularity_is_part_of_every_distance(manifold, backend):
     points = manifold.random(12, scale=0.5, generator=torch.Generator().manual_seed(0))
     popularity = torch.linspace(-2.0, 2.0, 12, dtype=torch.float64)
+    options = {"backend": backend, "popularity": popularity}
     pairs = torch.combinations(torch.arange(12))
     plain = pair_distances(points, manifold, pairs, backend=backend)
-    found = pair_distances(points, manifold, pairs, backend=backend, popularity=popularity)
+    found = pair_distances(points, manifold, pairs, **options)
     torch.testing.assert_close(found, plain - popularity[pairs].sum(1))
-    table = torch.tensor(matrix(points, manifold), dtype=torch.float64)
-    compared = table - popularity[:, None] - popularity[None] + torch.diag(torch.full((12,), torch.inf))
-    close = nearest(points, manifold, 3, backend=backend, popularity=popularity)
-    assert close.indices.tolist() == compared.argsort(1)[:, :3].tolist()
-    torch.testing.assert_close(close.distances, table.gather(1, close.indices))
+    table = torch.zeros(12, 12, dtype=torch.float64)
+    table[pairs[:, 0], pairs[:, 1]] = table[pairs[:, 1], pairs[:, 0]] = found
+    torch.testing.assert_close(row_sums(points, manifold, **options), table.sum(1))
+    apart = table + torch.diag(torch.full((12,), torch.inf))
+    close = nearest(points, manifold, 3, **options)
+    assert close.indices.tolist() == apart.argsort(1)[:, :3].tolist()
+    torch.testing.assert_close(close.distances, apart.gather(1, close.indices))
+    edges = pairs[::5]
+    whole = row_statistics(points, manifold, edges, 3, found[::5], **options)
+    torch.testing.assert_close(whole.sums, table.sum(1))
+    assert torch.equal(whole.nearest.indices, close.indices)
+    free = torch.ones(len(pairs), dtype=torch.bool)
+    free[::5] = False
+    counts = [int((found[free] <= threshold).sum()) for threshold in found[::5]]
+    assert nonedge_counts(points, manifold, edges, found[::5], **options).tolist() == counts
+    assert whole.nonedges.tolist() == counts
+    joined = adjacency(edges, 12)
+    expected = []
+    for u in range(12):
+        near = sorted(float(table[u, v]) for v in range(12) if joined[u][v])
+        others = [float(table[u, v]) for v in range(12) if v != u and not joined[u][v]]
+        expected += [(u, sum(d <= far for d in near), sum(d <= far for d in others)) for far in near]
+    assert list(zip(*(part.tolist() for part in whole.counts), strict=True)) == expected
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_sums_with_popularity_leave_the_node_itself_out_and_are_float64(dtype):
+    points = torch.tensor([[0.0], [1.0], [3.0]], dtype=dtype)
+    popularity = torch.tensor([10.0, 20.0, 40.0], dtype=torch.float64)
+    sums = row_sums(points, Euclidean(1), popularity=popularity)
+    assert sums.dtype == torch.float64
+    assert sums.tolist() == [1 - 30 + 9 - 50, 1 - 30 + 4 - 60, 9 - 50 + 4 - 60]
+    assert popularity.tolist() == [10.0, 20.0, 40.0], "what was given is left alone"
+
+
+@pytest.mark.parametrize("popularity", [torch.zeros(2), torch.tensor([0.0, math.nan, 1.0]), np.ones((1, 3))])
+def test_popularity_must_be_a_finite_number_for_each_point(popularity):
+    for call in (row_sums, lambda *a, **o: pair_distances(*a, torch.tensor([[0, 1]]), **o)):
+        with pytest.raises(ValueError, match=r"popularity must be \[3\] finite numbers"):
+            call(torch.ones(3, 2, dtype=torch.float64), Euclidean(2), popularity=popularity)
 
 
 def test_few_points():

@@ -17,25 +17,24 @@ from torch import Tensor
 from ..arrays import Floats
 from ..checks import check_count
 from ..evaluation.clusters import clusters, width_of
-from ..evaluation.components import component_delta
-from ..evaluation.hierarchy import ranks_of
+from ..evaluation.hierarchy import delta, ranks_of
 from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
 from ..geometry.named import described
 from ..graph.attributes import Attributes, as_attributes
-from ..pairs import Nearest, nearest, row_sums
+from ..graph.centrality import other_ranks
+from ..pairs import Nearest, nearest
 from . import answers, forms, store
 from .answers import Columns, Labels, Rows, TiesOf, less_popularity
 from .distances import Space
 from .record import RankRecord, RunRecord
-from .ties import Ties, graph_of, neighbor_weights, ties_of
+from .ties import Ties, graph_of, ties_of
 
 if TYPE_CHECKING:
     import networkx
     import pandas
 
-    from ..graph.centrality import other_ranks
-from ..graph import Graph
+    from ..graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,14 +147,7 @@ class Embedding:
 
         For a graph of several components see `ultrahyperbolic.evaluation.delta`.
         """
-        popularity = self.popularity
-        found = None
-        if self.graph is not None:
-            found = component_delta(self.graph, self._tensor, self.manifold, popularity=popularity)
-        if found is not None:
-            return found
-        result: Floats = row_sums(self._tensor, self.manifold, popularity=popularity).numpy()
-        return result
+        return delta(self._tensor, self.manifold, self.graph, popularity=self.popularity)
 
     @cached_property
     def rank(self) -> NDArray[np.int64]:
@@ -231,11 +223,7 @@ class Embedding:
             return None
         offsets, nodes = self.ties.neighbor_lists
         mine = slice(offsets[row], offsets[row + 1])
-        return TiesOf(nodes[mine], self._tie_weights[mine])
-
-    @cached_property
-    def _tie_weights(self) -> Floats:
-        return np.empty(0) if self.ties is None else neighbor_weights(self.ties)
+        return TiesOf(nodes[mine], self.ties.neighbor_weights[mine])
 
     @cached_property
     def ties(self) -> Graph | None:

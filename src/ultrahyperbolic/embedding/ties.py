@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Ints
 from ..graph import Graph
 
 if TYPE_CHECKING:
@@ -35,14 +35,7 @@ def ties_of(graph: Graph) -> Ties | None:
     if graph.n_edges > _MOST_TIES:
         return None
     offsets, rows = graph.neighbor_lists
-    return Ties(_joined(offsets, rows), _joined(offsets, neighbor_weights(graph)))
-
-
-def neighbor_weights(graph: Graph) -> Floats:
-    """[2m] the weights of the ties of each node, in the order of `Graph.neighbor_lists`."""
-    (i, j), n = graph.edges.T, graph.n_nodes
-    found: Floats = np.tile(graph.weights, 2)[np.argsort(np.concatenate((i * n + j, j * n + i)))]
-    return found
+    return Ties(_joined(offsets, rows), _joined(offsets, graph.neighbor_weights))
 
 
 def _joined(offsets: Ints, values: NDArray[np.generic]) -> list[str]:

@@ -17,7 +17,7 @@ from ..geometry import Manifold
 from ..graph import Graph
 from ..graph.hops import components
 from ..pairs import PassOptions, row_sums
-from .components import component_delta
+from .by_component import component_delta
 from .inputs import as_scores, check_points
 
 

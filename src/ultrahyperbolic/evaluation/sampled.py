@@ -71,15 +71,12 @@ def from_samples(
     table = _Table(points.detach().double(), kernel_space(manifold, dissimilarity), popularity)
     ties = graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))]
     lengths = torch.from_numpy(np.sort(table.pairs(ties))).to(points.device)
-    shift = None if popularity is None else torch.from_numpy(popularity).to(points.device)
     found = _Found(graph, components(graph), rng)
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
     with bar("measuring", count, show=progress) as update:
         for start in range(0, count, size):
             some = drawn[start : start + size]
             distances = table.rows(some)
-            if shift is not None:
-                distances = distances - (shift[some][:, None] + shift)
             found.add_delta(some, distances)
             for row, node in enumerate(some.tolist()):
                 found.add_node(node, distances[row], lengths)
@@ -99,38 +96,40 @@ def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold, popular
     """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
-    table, found = _Table(points, kernel_space(manifold, "geodesic"), None), _Found(graph, components(graph), rng)
+    table, found = _Table(points, kernel_space(manifold, "geodesic"), popularity), _Found(graph, components(graph), rng)
     for some in np.array_split(drawn, math.ceil(len(drawn) * graph.n_nodes / _AT_ONCE)):
-        distances = table.rows(some)
-        if popularity is not None:
-            shift = torch.from_numpy(popularity).to(points.device)
-            distances = distances - (shift[some][:, None] + shift)
-        found.add_delta(some, distances)
+        found.add_delta(some, table.rows(some))
     return found.delta()
 
 
 class _Table:
-    """Distances of some nodes to all."""
+    """Distances, less the popularity of both nodes."""
 
     def __init__(self, points: Tensor, space: KernelSpace, popularity: Floats | None) -> None:
-        self.points, self.space, self.popularity = points - points.mean(0), space, popularity
+        self.points, self.space = points - points.mean(0), space
+        self.popularity = None if popularity is None else torch.tensor(popularity).to(points)
 
     def rows(self, nodes: Ints) -> Tensor:
         """[k, n] from each of some nodes; 0 to itself."""
         w = half_chord_table(self.points[nodes], self.points, self.space)
         distances, _ = value_and_slope(w, self.space, 1.0)
+        if self.popularity is not None:
+            distances = distances - (self.popularity[nodes][:, None] + self.popularity)
         distances[torch.arange(len(nodes)), torch.from_numpy(nodes)] = 0.0
         return distances
 
     def pairs(self, pairs: Ints) -> Floats:
-        """[k] of pairs [k, 2], less their popularity."""
+        """[k] of pairs [k, 2]."""
         i, j = pairs.T
         difference = (self.points[i] - self.points[j]).square()
         w = (difference @ signs_of(self.space, self.points)) * scale_of(self.space)
         if self.space.time in (0, 1):
             w = w.clamp_min(0.0)
-        distances: Floats = value_and_slope(w, self.space, 1.0)[0].cpu().numpy()
-        return distances if self.popularity is None else distances - (self.popularity[i] + self.popularity[j])
+        distances, _ = value_and_slope(w, self.space, 1.0)
+        if self.popularity is not None:
+            distances = distances - (self.popularity[i] + self.popularity[j])
+        found: Floats = distances.cpu().numpy()
+        return found
 
 
 class _Found:
@@ -139,8 +138,8 @@ class _Found:
     def __init__(self, graph: Graph, component: Ints, rng: np.random.Generator) -> None:
         self.graph, self.component, self.rng = graph, component, rng
         self.sizes = np.bincount(component)
-        self.sums, self.met, self.farthest = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes), 0.0
-        self.nodes: list[tuple[float, float, float, float, float]] = []
+        self.sums, self.met, self.farthest = np.zeros(graph.n_nodes), np.zeros(graph.n_nodes), -math.inf
+        self.nodes: list[tuple[float, float, float, float, float, float]] = []
         self.violated: list[tuple[float, float]] = []
 
     def add_delta(self, nodes: Ints, distances: Tensor) -> None:
@@ -150,8 +149,9 @@ class _Found:
             mine = self.component == self.component[node] if len(self.sizes) > 1 else np.ones(len(self.sums), bool)
             self.sums[mine] += values[row][mine]
             self.met[mine] += 1.0
-            self.farthest = max(self.farthest, float(values[row][mine].max()))
             self.met[node] -= 1.0  # itself, at distance 0
+            mine[node] = False
+            self.farthest = max(self.farthest, float(values[row].max(initial=-math.inf, where=mine)))
 
     def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
         """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties.
@@ -159,7 +159,8 @@ class _Found:
         ``distances`` [n] are changed.
         """
         offsets, heads = self.graph.neighbor_lists
-        neighbors = torch.from_numpy(heads[offsets[node] : offsets[node + 1]].copy()).to(distances.device)
+        mine = slice(offsets[node], offsets[node + 1])
+        neighbors = torch.from_numpy(heads[mine].copy()).to(distances.device)
         distances[node] = math.inf
         near = distances[neighbors].sort().values
         k = min(_NEAREST, len(distances) - 1)
@@ -181,23 +182,27 @@ class _Found:
         precision = (of_neighbors / (of_neighbors + of_others)).mean()
         enough = float(are_tied.mean()) if k == _NEAREST else math.nan
         ranks = float((1.0 + of_others).sum()), float(len(neighbors))
-        self.nodes.append((float(precision), float(are_tied[0]), enough, *ranks))
+        weights = self.graph.neighbor_weights[mine]
+        strongest = float((weights[heads[mine] == int(nearest[0])] == weights.max()).any())
+        self.nodes.append((float(precision), float(are_tied[0]), strongest, enough, *ranks))
 
     def delta(self) -> Floats:
         """[n] δ; as of `ultrahyperbolic.evaluation.delta` where there are several components."""
+        farthest = self.farthest if self.farthest > -math.inf else 0.0
         mean = np.divide(self.sums, self.met, out=np.full(len(self.sums), math.nan), where=self.met > 0)
         # Where none of a component was drawn it is small, and its nodes count as its farthest.
-        mean = np.where(np.isnan(mean), self.farthest, mean)
+        mean = np.where(np.isnan(mean), farthest, mean)
         own = self.sizes[self.component]
-        delta: Floats = mean * (own - 1) + (len(self.sums) - own) * self.farthest
+        delta: Floats = mean * (own - 1) + (len(self.sums) - own) * farthest
         return delta
 
     def measures(self) -> dict[str, float]:
         """Means and their standard errors."""
         found: dict[str, float] = {}
         if self.nodes:
-            precision, first, five, ranks, degrees = np.array(self.nodes).T
-            for name, values in (("map", precision), ("recall_at_1", first), (f"precision_at_{_NEAREST}", five)):
+            precision, first, strongest, five, ranks, degrees = np.array(self.nodes).T
+            means = {"map": precision, "recall_at_1": first, "strongest_tie": strongest}
+            for name, values in (means | {f"precision_at_{_NEAREST}": five}).items():
                 found[name] = float(values.mean())
                 found[f"{name}_error"] = _error(values)
             found["mean_rank"], found["mean_rank_error"] = _ratio(ranks, degrees)

@@ -18,9 +18,9 @@ from ..graph.centrality import pagerank
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
 from .baselines import closeness, sampled_closeness
+from .by_component import component_delta
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
-from .components import component_delta
 from .hierarchy import hierarchy_spearman, norm_proxy, strength_spearman
 from .inputs import check_points, edge_tensor
 from .order import orders_of

@@ -139,6 +139,7 @@ class Manifold(Primitives):
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to y along the geodesic that joins them; NaN where there is none."""
+        validate(self.ambient_dim, x=x, y=y, v=v)
         return self.transp_follow_expmap(x, self.logmap(x, y).vector, v)
 
     def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:

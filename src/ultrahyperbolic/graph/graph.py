@@ -194,6 +194,12 @@ class Graph(Adapters, StoredGraph):
         nodes[is_lesser], nodes[~is_lesser] = np.sort(j * n + i) % max(n, 1), j
         return frozen(np.concatenate(([0], np.cumsum(self.degree))), np.int64), frozen(nodes, np.int64)
 
+    @cached_property
+    def neighbor_weights(self) -> Floats:
+        """[2m] the weights of the edges of each node, in the order of `neighbor_lists`."""
+        (i, j), n = self.edges.T, self.n_nodes
+        return frozen(np.tile(self.weights, 2)[np.argsort(np.concatenate((i * n + j, j * n + i)))], np.float64)
+
     @property
     def isolated(self) -> Bools:
         """[n] whether a node has no edge."""

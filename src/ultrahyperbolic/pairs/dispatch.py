@@ -152,10 +152,7 @@ class _Compiled(NamedTuple):
         tails, heads = none if tails is None else tails, none if heads is None else heads
         bounds, order = _ascending(thresholds)
         found = reduce_rows(self.space, k, tails, heads, bounds, block_rows=self.block_rows, threads=self.threads)
-        sums, popularity = found.sums, self.space.popularity
-        if popularity is not None:  # Σ_{j ≠ i} (a_i + a_j)
-            sums = sums - ((len(sums) - 2) * popularity + popularity.sum())
-        return found._replace(sums=sums, nonedges=_put_back(found.nonedges, order))
+        return found._replace(nonedges=_put_back(found.nonedges, order))
 
     def distances(self, pairs: Tensor) -> Tensor:
         from .numba.reducers import measure_pairs

@@ -14,7 +14,7 @@ from ..arrays import Floats, Ints
 from ..embedding import Embedding
 from ..embedding.record import RunRecord
 from ..evaluation import evaluate
-from ..evaluation.components import chord_table
+from ..evaluation.by_component import chord_table
 from ..geometry import Manifold
 from ..graph import Graph
 from ..pairs import pair_distances

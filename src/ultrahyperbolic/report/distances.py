@@ -114,9 +114,9 @@ def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
 
 def _bins(tied: NDArray[np.float32], free: NDArray[np.float32]) -> Floats:
     """Equal bins from 0, or the least distance, to one that all but a thousandth of the pairs are within."""
-    ends = [float(np.quantile(part, 0.999)) for part in (tied, free) if len(part)]
-    least = min((float(part.min()) for part in (tied, free) if len(part)), default=0.0)
-    return np.linspace(min(least, 0.0), max(ends, default=1.0) or 1.0, _BINS + 1)
+    last = max((float(np.quantile(part, 0.999)) for part in (tied, free) if len(part)), default=0.0)
+    first = min([0.0, *(float(part.min()) for part in (tied, free) if len(part))])
+    return np.linspace(first, last if last > first else first + 1.0, _BINS + 1)
 
 
 def _histogram(values: NDArray[np.float32], bins: Floats) -> Ints:

@@ -76,7 +76,7 @@ class Space(NamedTuple):
     below: int
     """How many segments of w > 0 and of w < 0 it has."""
     popularity: Floats
-    """[n] what is taken from the distances of a point before they are compared; [0] for nothing."""
+    """[n] what is taken from the distances of a point; [0] for nothing."""
 
 
 class Rows(NamedTuple):
@@ -465,9 +465,9 @@ def _reduce_rows(space, first, last, offsets, heads, bounds, sums, indices, dist
     values, scratch = np.empty(space.points.shape[1]), np.empty((4, _TILE))
     for i in range(first, last):
         _row(space, i, 0, values, scratch)
+        _take_off(space.popularity, i, 0, len(values), values)
         values[i] = 0.0
         sums[i] = _sum(values)
-        _take_off(space.popularity, i, 0, len(values), values)
         if indices.shape[1] > 0:
             _nearest(values, i, indices[i], distances[i])
         here, end = offsets[i], offsets[i + 1]

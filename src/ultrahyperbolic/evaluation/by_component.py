@@ -1,7 +1,8 @@
-"""The components of a graph, and δ where there are several of them."""
+"""δ where a graph has several components."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Unpack
 
@@ -31,7 +32,7 @@ def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options:
     sizes = np.bincount(component)
     if len(sizes) < 2:
         return None
-    n, farthest, own = graph.n_nodes, 0.0, np.zeros(graph.n_nodes)
+    n, farthest, own = graph.n_nodes, -math.inf, np.zeros(graph.n_nodes)
     # Of the points of another's manifold nothing is known but how far apart two are.
     known = Geometry.of_manifold(manifold) is not None
     for large in np.flatnonzero(sizes > _SMALL) if known else ():
@@ -47,21 +48,37 @@ def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options:
         for ends in pairs.T:
             own[small] += np.bincount(ends, weights=far, minlength=len(small))
         farthest = max(farthest, float(far.max()))
-    return own + (n - sizes[component]) * farthest
+    return own + (n - sizes[component]) * (farthest if farthest > -math.inf else 0.0)
 
 
 def _farthest(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
     """The largest distance among points [k, d] of the package's own manifolds.
 
-    On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
-    gives: of each point only the longest on both sides is measured.
+    On either side of the light cone D_γ grows with the chord ⟨x - y, x - y⟩, which a product of matrices gives: of each
+    point only the longest on both sides is measured. With a popularity that bounds the distances of a point, and those
+    of the highest bounds are measured to all points until none can be farther.
     """
     rows, found = max(1, _AT_ONCE // len(points)), []
+    popularity, plain = popularity_of(options, points), options.copy()
+    plain["popularity"] = None
     for start in range(0, len(points), rows):
         chords = chord_table(points[start : start + rows], points[start:], manifold)
         first = torch.arange(start, start + len(chords), device=points.device)
         found += [torch.stack((first, start + ends), dim=1) for ends in (chords.argmin(1), chords.argmax(1))]
-    return float(pair_distances(points, manifold, torch.cat(found), **options).max())
+    pairs = torch.cat(found)
+    reach = pair_distances(points, manifold, pairs, **plain)
+    if popularity is None:
+        return float(reach.max())
+    longest = torch.zeros_like(popularity).scatter_reduce(0, pairs[:, 0], reach, "amax")
+    bounds, order = (longest - popularity - popularity.min()).sort(descending=True)
+    everyone, farthest = torch.arange(len(points), device=points.device), -math.inf
+    for start in range(0, len(order), rows):
+        if float(bounds[start]) <= farthest:
+            break
+        some = torch.cartesian_prod(order[start : start + rows], everyone)
+        some = some[some[:, 0] != some[:, 1]]
+        farthest = max(farthest, float(pair_distances(points, manifold, some, **options).max()))
+    return farthest
 
 
 def chord_table(x: Tensor, y: Tensor, manifold: Manifold) -> Tensor:
