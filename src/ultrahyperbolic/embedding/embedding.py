@@ -23,6 +23,7 @@ from ..evaluation.ranks import RankIntervals
 from ..geometry import Geometry, Manifold
 from ..geometry.named import described
 from ..graph.attributes import Attributes, as_attributes
+from ..graph.centrality import other_ranks
 from ..pairs import Nearest, nearest, row_sums
 from . import answers, forms, store
 from .answers import Columns, Labels, Rows, TiesOf, less_popularity
@@ -34,8 +35,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
-    from ..graph.centrality import other_ranks
-from ..graph import Graph
+    from ..graph import Graph
 
 
 @dataclass(frozen=True, eq=False)
