@@ -42,7 +42,7 @@ def test_suggest_prints_pairs_and_learns_once(call, own, calibrated):
     result = call("suggest", own, "-k", 4)
     assert result.exit_code == 0, result.output
     header, *lines = result.stdout.splitlines()
-    assert header.split() == ["node", "neighbor", "dissimilarity", "score"]
+    assert header.split() == ["node", "neighbor", "distance", "score"]
     assert len(lines) == 4
     assert all(line.endswith("%") for line in lines)
     assert call("suggest", own, "-k", 4).stdout == result.stdout

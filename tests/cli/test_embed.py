@@ -251,7 +251,9 @@ def test_a_folder_does_not_win_over_a_data_set(call):
 def test_the_parquet_needs_no_package_of_ours(call):
     call("embed karate -o club --iterations 5 --quiet")
     table = pd.read_parquet("club/embedding.parquet")
-    assert list(table.columns) == ["node", *(f"x{k}" for k in range(7)), "delta", "rank", "club", "ties", "tie_weights"]
+    coordinates = [f"x{k}" for k in range(7)]
+    names = ["node", *coordinates, "delta", "rank", "popularity", "club", "ties", "tie_weights"]
+    assert list(table.columns) == names
     assert sorted(table["rank"]) == list(range(1, 35))
 
 

@@ -33,11 +33,11 @@ def test_columns_stand_in_line(capsys):
 def test_rank_shows_the_top(call, club):
     header, *shown = rows(call("rank", club, "--top", 5).stdout)
     top = Embedding.load(club).hierarchy().head(5)
-    assert header == ["rank", "node", "delta", "club"]
-    assert [(int(rank), node, side) for rank, node, _, side in shown] == list(
+    assert header == ["rank", "node", "delta", "by degree", "by strength", "by PageRank", "club"]
+    assert [(int(rank), node, side) for rank, node, *_, side in shown] == list(
         zip(top["rank"], top["node"], top["club"], strict=True)
     )
-    assert [float(delta) for _, _, delta, _ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
+    assert [float(delta) for _, _, delta, *_ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
 
 
 def test_rank_shows_twenty_or_all(call, club):
@@ -97,10 +97,10 @@ def test_evaluate_says_what_the_points_do_not_show(call):
 def test_neighbors(call, club):
     expected = Embedding.load(club).neighbors("34", k=4)
     header, *shown = rows(call("neighbors", club, "34", "-k", 4).stdout)
-    assert header == ["node", "distance", "connected", "club"]
+    assert header == ["node", "distance", "weight", "club"]
     assert [node for node, *_ in shown] == expected["node"].tolist()
     assert [float(far) for _, far, *_ in shown] == pytest.approx(expected["distance"].tolist(), abs=1e-4)
-    assert [tied == "yes" for *_, tied, _ in shown] == expected["connected"].tolist()
+    assert [float(weight) for *_, weight, _ in shown] == expected["weight"].tolist()
     said = json.loads(call("neighbors", club, "34", "-k", 4, "--json").stdout)
     about = {"folder": str(club), "node": "34"}
     assert said == {**about, "neighbors": expected.to_dict("records")}
@@ -143,7 +143,8 @@ def test_ids_with_control_letters_do_no_harm(call):
 
 def test_evaluate_measures_by_the_graph(call, club):
     embedding, graph = Embedding.load(club), datasets.karate()
-    expected = evaluate(graph, torch.from_numpy(embedding.points.copy()), embedding.manifold)
+    points = torch.from_numpy(embedding.points.copy())
+    expected = evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
     said = json.loads(call("evaluate", club, "--graph", "karate", "--json").stdout)
     assert said == {"folder": str(club), "graph": "karate", "trained_on_it": True, "measures": expected}
     assert said["measures"] == embedding.run["measures"]
@@ -270,7 +271,7 @@ def test_tables_are_written_as_csv_that_no_spreadsheet_runs(call):
         (row["node"], row["delta"], row["rank"]) for row in ranking
     ]
     call("neighbors club =1+1 -k 2 --csv near.csv")
-    assert [list(row) for row in read_table(Path("near.csv"))] == [["node", "distance", "connected"]] * 2
+    assert [list(row) for row in read_table(Path("near.csv"))] == [["node", "distance", "weight", "connected"]] * 2
 
 
 def test_a_table_that_cannot_be_written_is_named(refuse, club):
@@ -279,16 +280,15 @@ def test_a_table_that_cannot_be_written_is_named(refuse, club):
     )
 
 
-def test_neighbors_shows_the_popularity_that_it_orders_by(call):
-    call("embed karate -o popular --iterations 60 --popularity --quiet --no-report")
-    assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == [
-        "node", "distance", "popularity", "connected", "club"
-    ]  # fmt: skip
+def test_neighbors_are_ordered_by_the_distance_that_is_shown(call):
+    call("embed karate -o popular --iterations 60 --quiet --no-report")
+    assert call("neighbors popular 34 -k 3").stdout.splitlines()[0].split() == ["node", "distance", "weight", "club"]
     rows = json.loads(call("neighbors popular 34 -k 20 --json").stdout)["neighbors"]
-    less = [row["distance"] - row["popularity"] for row in rows]
-    assert less == sorted(less)
+    distances = [row["distance"] for row in rows]
+    assert distances == sorted(distances)
+    assert all((row["weight"] > 0) == row["connected"] for row in rows)
     assert call("neighbors popular 34 -k 1 --csv near.csv").exit_code == 0
-    assert Path("near.csv").read_text(encoding="utf-8").splitlines()[0] == "node,distance,popularity,connected,club"
+    assert Path("near.csv").read_text(encoding="utf-8").splitlines()[0] == "node,distance,weight,connected,club"
 
 
 NODES = "id,label,age,city\nv,Valjean,46,Digne\nj,Javert,52,Paris\nc,Cosette,8,Paris\nm,Cosette,20,\n"
@@ -304,7 +304,7 @@ def cast(call):
 @pytest.mark.usefixtures("cast")
 def test_labels_and_columns_of_nodes_are_shown_and_labels_taken(call, refuse):
     header, *shown = rows(call("rank cast").stdout)
-    assert header == ["rank", "node", "label", "delta", "age", "city"]
+    assert header == ["rank", "node", "label", "delta", "by degree", "by strength", "by PageRank", "age", "city"]
     assert {tuple(row[1:3]) for row in shown} == {("v", "Valjean"), ("j", "Javert"), ("c", "Cosette"), ("m", "Cosette")}
     said = json.loads(call("neighbors cast Valjean -k 3 --json").stdout)
     assert (said["node"], said["label"]) == ("v", "Valjean")

@@ -53,7 +53,7 @@ def test_an_id_goes_before_a_label():
 
 def test_neighbors_of_several_nodes(cast):
     table = cast.neighbors(["v", "Javert"], k=2)
-    assert list(table) == ["of", "node", "label", "distance", "connected", "age", "height", "city"]
+    assert list(table) == ["of", "node", "label", "distance", "weight", "connected", "age", "height", "city"]
     assert table["of"].tolist() == ["v", "v", "j", "j"]
     for node in ("v", "j"):
         alone = cast.neighbors(node, k=2)

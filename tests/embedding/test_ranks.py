@@ -12,6 +12,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Embedding, PseudoHyperboloid, datasets
+from ultrahyperbolic.embedding.answers import OTHER_RANKS
 from ultrahyperbolic.evaluation import RankIntervals, delta, rank_intervals
 
 KARATE, SPACE = datasets.karate(), PseudoHyperboloid(2, 1)
@@ -44,9 +45,9 @@ def test_the_sums_are_not_taken_again(plain):
 
 
 def test_the_table_has_two_more_columns(plain, ranked):
-    assert list(plain.hierarchy()) == ["node", "delta", "rank", "club"]
+    assert list(plain.hierarchy()) == ["node", "delta", "rank", *OTHER_RANKS.values(), "club"]
     table = ranked.hierarchy()
-    assert list(table) == ["node", "delta", "rank", "rank_low", "rank_high", "club"]
+    assert list(table) == ["node", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values(), "club"]
     order = [ranked.index(node) for node in table["node"]]
     assert table["rank_low"].tolist() == ranked.rank_intervals.low[order].tolist()
     assert table["rank_high"].tolist() == ranked.rank_intervals.high[order].tolist()

@@ -36,7 +36,7 @@ def bytes_of(key):
 
 def train(graph, runs):
     configs = [TrainingConfig(p=p, q=1, seed=seed, iterations=1) for seed in range(runs)]
-    embed_many(graph, configs, measures=False, place=Machine(backend=backend, precision=precision))
+    embed_many(graph, configs, measures=False, machine=Machine(backend=backend, precision=precision))
 
 train(Graph.from_arrays(np.arange(30), (np.arange(30) + 1) % 30), 1)  # loads all libraries, and starts their threads
 ends = np.random.default_rng(0).integers(0, n, (2, ties * n))
@@ -90,7 +90,10 @@ def test_what_no_machine_holds_is_refused_before_it_starts():
     begun = []
     with pytest.raises(MemoryError, match=r"^10000000 nodes and 3 edges in 302 coordinates, 1 at once, need about \d+"):
         embed_many(
-            graph_of(10_000_000), [TrainingConfig(p=300, q=1)], callbacks=[begun.append], place=Machine(backend="numba")
+            graph_of(10_000_000),
+            [TrainingConfig(p=300, q=1)],
+            callbacks=[begun.append],
+            machine=Machine(backend="numba"),
         )
     assert begun == []
 
@@ -119,7 +122,7 @@ def test_the_mode_that_would_fit_is_named(monkeypatch, free, backend, precision,
 
 def test_pairs_that_are_too_many_to_list_are_refused_whatever_is_free():
     with pytest.raises(MemoryError, match=r"10001 nodes have too many pairs to list.*: use backend 'numba'"):
-        embed_many(graph_of(10_001), [TrainingConfig()], place=Machine(backend="reference"))
+        embed_many(graph_of(10_001), [TrainingConfig()], machine=Machine(backend="reference"))
 
 
 @ON_LINUX

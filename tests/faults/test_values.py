@@ -65,7 +65,9 @@ def test_they_are_taken_back(poison, names, iteration, value):
 
 def test_without_step_back_and_with_the_reference_too(poison):
     poison(20, "points", engine=ReferenceEngine)
-    (found,) = embed_many(KARATE, [TrainingConfig(iterations=120, step_back=False)], place=Machine(backend="reference"))
+    (found,) = embed_many(
+        KARATE, [TrainingConfig(iterations=120, step_back=False)], machine=Machine(backend="reference")
+    )
     assert np.isfinite(found.points).all()
     assert found.run["nonfinite"] == 1
     losses = found.run["loss"]
@@ -75,7 +77,7 @@ def test_without_step_back_and_with_the_reference_too(poison):
 
 def train(iterations):
     (found,) = embed_many(
-        KARATE, [TrainingConfig(iterations=iterations)], measures=False, place=Machine(backend="reference")
+        KARATE, [TrainingConfig(iterations=iterations)], measures=False, machine=Machine(backend="reference")
     )
     return found.run
 
@@ -97,7 +99,9 @@ def test_the_loss_stays_where_it_was(poison, monkeypatch):
 
 def test_what_reads_the_loss_of_a_record_finds_gaps(poison, tmp_path):
     poison(60, "points", engine=ReferenceEngine)  # and not taken back before it ends
-    (trained,) = embed_many(KARATE, [TrainingConfig(iterations=90)], measures=False, place=Machine(backend="reference"))
+    (trained,) = embed_many(
+        KARATE, [TrainingConfig(iterations=90)], measures=False, machine=Machine(backend="reference")
+    )
     trained.save(tmp_path)
     loaded = uh.load(tmp_path)
     losses = loaded.run["loss"]

@@ -35,18 +35,23 @@ def test_it_finds_the_leaders_in_hyperbolic_space():
 
 def test_the_hierarchy_is_sorted_by_delta(club):
     top = club.hierarchy()
-    assert list(top.columns) == ["node", "delta", "rank", "club"]
+    others = ["degree_rank", "strength_rank", "pagerank_rank"]
+    assert list(top.columns) == ["node", "delta", "rank", *others, "club"]
     assert top["rank"].tolist() == list(range(1, 35))
     assert top.delta.is_monotonic_increasing
-    D = club.manifold.cdist(torch.from_numpy(np.array(club.points)), dissimilarity="geodesic")
-    np.testing.assert_allclose(club.delta, D.sum(1).numpy(), rtol=1e-12)
+    D = club.manifold.cdist(torch.from_numpy(np.array(club.points)), dissimilarity="geodesic").numpy()
+    D -= club.popularity[:, None] + club.popularity
+    np.fill_diagonal(D, 0.0)
+    np.testing.assert_allclose(club.delta, D.sum(1), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(club.distances(), D, rtol=1e-10, atol=1e-12)
 
 
 def test_it_answers_questions_by_id(club):
     near = club.neighbors("34", k=5)
-    assert list(near.columns) == ["node", "distance", "connected", "club"]
+    assert list(near.columns) == ["node", "distance", "weight", "connected", "club"]
     assert near.distance.is_monotonic_increasing
     assert near.connected.all()
+    assert (near.weight > 0.0).all()
     first = near.node[0]
     assert club.distance("34", first) == pytest.approx(near.distance[0])
     assert club.distances("34")[club.index(first)] == pytest.approx(near.distance[0])
@@ -94,7 +99,20 @@ def test_a_batch_is_its_runs(club):
 def test_files_are_read_without_us(club, tmp_path):
     folder = club.save(tmp_path / "club")
     table = pd.read_parquet(folder / "embedding.parquet")
-    assert list(table.columns) == ["node", "x0", "x1", "x2", "x3", "x4", "delta", "rank", "club", "ties", "tie_weights"]
+    assert list(table.columns) == [
+        "node",
+        "x0",
+        "x1",
+        "x2",
+        "x3",
+        "x4",
+        "delta",
+        "rank",
+        "popularity",
+        "club",
+        "ties",
+        "tie_weights",
+    ]
     assert table.node.tolist() == [str(k) for k in range(1, 35)]
     assert np.array_equal(table[[f"x{k}" for k in range(5)]].to_numpy(), club.points)
     assert np.array_equal(table["rank"], club.rank)
@@ -172,14 +190,14 @@ def test_bad_folders_are_named(tmp_path, club):
 
 def test_other_forms(club):
     table = club.to_pandas()
-    assert table.shape == (34, 9)
+    assert table.shape == (34, 10)
     graph = club.to_networkx()
     assert graph.number_of_edges() == 78
     assert graph.nodes["1"]["rank"] == club.rank[0]
 
 
 def test_flat_space_sums_squared_distances():
-    embedding = uh.embed(uh.datasets.karate(), dim=3, flat=True, iterations=50, quiet=True)
+    embedding = uh.embed(uh.datasets.karate(), dim=3, flat=True, iterations=50, popularity=False, quiet=True)
     x = embedding.points
     expected = ((x[:, None] - x[None]) ** 2).sum((1, 2))
     np.testing.assert_allclose(embedding.delta, expected)
@@ -198,7 +216,9 @@ def test_other_distances_train(where, measure, temperature):
     assert embedding.run["config"]["dissimilarity"] == measure
     assert embedding.run["timing"]["backend"] == "numba"
     x = torch.from_numpy(embedding.points.copy())
-    orders = uh.evaluation.violated_orders(uh.datasets.karate(), x, embedding.manifold, dissimilarity=measure)
+    orders = uh.evaluation.violated_orders(
+        uh.datasets.karate(), x, embedding.manifold, dissimilarity=measure, popularity=embedding.popularity
+    )
     assert orders.edges_vs_nonedges < 0.1
 
 
@@ -295,9 +315,11 @@ def test_one_pass_over_the_pairs_answers_all_questions(passes, tmp_path):
     write_report(embedding, tmp_path)
     assert len(passes) == 1
     points = torch.from_numpy(np.array(embedding.points))
-    assert np.array_equal(embedding.delta, row_sums(points, embedding.manifold).numpy())
+    assert np.array_equal(
+        embedding.delta, row_sums(points, embedding.manifold, popularity=embedding.popularity).numpy()
+    )
     for k, (indices, distances) in zip((1, 3, 5), found, strict=True):
-        expected = nearest(points, embedding.manifold, k)
+        expected = nearest(points, embedding.manifold, k, popularity=embedding.popularity)
         assert np.array_equal(indices, expected.indices.numpy())
         assert np.array_equal(distances, expected.distances.numpy())
     assert embedding.nearest(6)[0].shape == (34, 6)
@@ -311,21 +333,21 @@ def test_one_pass_over_the_pairs_answers_all_questions(passes, tmp_path):
 
 def test_the_bar_of_a_training_takes_no_pass_over_the_pairs(terminal, passes):
     stderr, seen = terminal(), []
-    shown = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=400, callback=lambda p: seen.append(len(passes)))
+    shown = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=4000, callback=lambda p: seen.append(len(passes)))
     assert seen
     assert not any(seen)
     drawn = stderr.getvalue()
     assert "training" in drawn
-    assert "/400" in drawn
+    assert "/4000" in drawn
     assert "loss " in drawn
-    quiet = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=400, quiet=True)
+    quiet = uh.embed(uh.datasets.karate(), p=2, q=1, iterations=4000, quiet=True)
     assert np.array_equal(shown.points, quiet.points)
 
 
 def test_the_bar_needs_no_rich(terminal, monkeypatch):
     stderr = terminal()
     monkeypatch.setitem(sys.modules, "rich", None)
-    uh.embed(uh.datasets.karate(), p=2, q=1, iterations=400)
+    uh.embed(uh.datasets.karate(), p=2, q=1, iterations=4000)
     assert "training" in stderr.getvalue()
 
 

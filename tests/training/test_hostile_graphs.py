@@ -42,5 +42,5 @@ def test_what_is_embedded_comes_back(tmp_path_factory, graph, flat, backend):
     assert loaded.run["graph"]["fingerprint"] == graph.fingerprint
     first = graph.ids[0]
     near = loaded.neighbors(first, k=2)
-    assert list(near) == ["node", "distance", "connected"]
+    assert list(near) == ["node", "distance", "weight", "connected"]
     assert len(near) == min(2, graph.n_nodes - 1)

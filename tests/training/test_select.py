@@ -159,7 +159,7 @@ def test_a_large_graph_is_measured_by_samples(monkeypatch, too_many, by):
 def test_geometries_that_do_not_fit_into_memory_together_train_in_several_batches(monkeypatch):
     club, sizes, embed_many = uh.datasets.karate(), [], execution.embed_many
     together = uh.select(club, dim=2, iterations=48, quiet=True)
-    problem = train.problem_of(club, [TrainingConfig(2, 0, iterations=8)] * 2)
+    problem = train.problem_of(club, [TrainingConfig(2, 0, iterations=8, popularity=True, centrality=1.0)] * 2)
     place = plan.resolve(Machine(), club.n_nodes)
     room = memory.estimate(problem, place, train._start_bytes(problem, [TrainingConfig(2, 0)])).host
     monkeypatch.setattr(memory, "free_bytes", lambda: room)

@@ -96,7 +96,8 @@ def test_a_training_that_ends_early_is_whole(tmp_path):
     assert embedding.run["ordered_at"] is not None
     steps, shares = found["violated_orders"]
     assert steps[-1] == found["loss"][0][-1]
-    assert violated_orders(graph, _tensor(embedding), embedding.manifold).edges_vs_nonedges == 0.0
+    orders = violated_orders(graph, _tensor(embedding), embedding.manifold, popularity=embedding.popularity)
+    assert orders.edges_vs_nonedges == 0.0
     assert shares[-1] == 0.0
 
 
@@ -130,7 +131,9 @@ def test_where_a_training_stopped_is_written_and_the_files_are_closed(tmp_path, 
     graph, seen = datasets.karate(), []
 
     def callback(progress):
-        seen.append((progress.iteration, progress.loss[0], progress.state.points[0].copy()))
+        seen.append(
+            (progress.iteration, progress.loss[0], progress.state.points[0].copy(), progress.state.offsets[0].copy())
+        )
         return how["callback"](progress)
 
     options = {"temperature": (0.1, 0.01), "iterations": 90, "quiet": True, "backend": backend}
@@ -141,13 +144,14 @@ def test_where_a_training_stopped_is_written_and_the_files_are_closed(tmp_path, 
         with pytest.raises(error):
             embed(graph, **options)
     assert not [thread for thread in threading.enumerate() if "tensorboard" in type(thread).__module__]
-    iteration, loss, points = seen[-1]
+    iteration, loss, points, offsets = seen[-1]
     assert iteration < 90
     found = read(tmp_path / "Q3_3_seed0")
     assert set(found) == NAMES
     assert found["loss"][0] == found["violated_orders"][0] == [iteration]
     assert found["loss"][1] == pytest.approx([loss], rel=1e-6)
-    share = violated_orders(graph, torch.from_numpy(points), PseudoHyperboloid(3, 3)).edges_vs_nonedges
+    points, M = torch.from_numpy(points), PseudoHyperboloid(3, 3)
+    share = violated_orders(graph, points, M, popularity=offsets).edges_vs_nonedges
     assert found["violated_orders"][1] == pytest.approx([share], rel=1e-6)
 
 

@@ -83,16 +83,16 @@ def _show(table: pandas.DataFrame, folder: Path, csv_file: Path | None, *, as_js
         return
     known = "score" in table and table["score"].notna().any()
     names = [name for name in ("node", "label", "neighbor", "neighbor_label") if name in table]
-    headers = (*names, "dissimilarity", *(("score",) if known else ()))
+    headers = (*names, "distance", *(("score",) if known else ()))
     lines = [
         (
             *("" if row[name] in ("", None) else shown(row[name]) for name in names),
-            number(row["dissimilarity"]),
+            number(row["distance"]),
             *((percent(row["score"]),) if known else ()),
         )
         for row in table.to_dict("records")
     ]
-    print_table(headers, lines, right=("dissimilarity", "score"))
+    print_table(headers, lines, right=("distance", "score"))
 
 
 def write_csv(path: Path | None, table: pandas.DataFrame) -> None:

@@ -288,8 +288,8 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
         warn_unsealed(path)
     elif seal != _digest(about, texts, points, delta, rank_ends, popularity):
         raise ValueError("its content is not what was written: its sha256 differs")
-    if not (np.isfinite(delta) & (delta >= 0)).all():
-        raise ValueError("delta, a sum of distances, must be finite and not negative")
+    if not np.isfinite(delta).all() or (popularity is None and (delta < 0).any()):
+        raise ValueError("delta, a sum of distances, must be finite and, without popularity, not negative")
     ids = from_texts(texts, about["ids"])
     manifold = _mapping(about, "manifold")
     found = Table(ids, points, delta, manifold, rank_ends, popularity, *_read_extras(table, about, ids))

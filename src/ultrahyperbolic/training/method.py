@@ -41,7 +41,7 @@ _FINISH = 0.15
 
 # The weight of what holds sums of distances to closeness (``objective/closeness.py``): the more, the truer the ranking,
 # and the fewer of the ties of dense graphs find room.
-_CENTRALITY: dict[Goal, float] = {"balanced": 2.0, "hierarchy": 4.0, "neighbours": 1.0, "ties": 1.0}
+_CENTRALITY: dict[Goal, float] = {"balanced": 2.5, "hierarchy": 5.0, "neighbours": 1.0, "ties": 1.0}
 # Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale.
 _WITH_CONE: Settings = {"start": "spectral", "temperature": (0.04, 2.5e-3)}
 # Where there is no cone, only what is as large as the radius is curved. In hyperbolic space there is room for that: the

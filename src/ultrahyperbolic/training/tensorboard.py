@@ -91,9 +91,10 @@ class TensorBoard:
     def _violated(self, progress: Progress[BatchState], run: int) -> tuple[str, float]:
         began, manifold = time.monotonic(), self.configs[run].manifold()
         finishing = progress.iteration > len(self.schedules[run])
-        where = progress.state.best if finishing else progress.state.points
+        state = progress.state
+        where, offsets = (state.best, state.best_offsets) if finishing else (state.points, state.offsets)
         points = torch.from_numpy(where[run, :, : manifold.ambient_dim].copy())
-        share = violated_orders(self.graph, points, manifold).edges_vs_nonedges
+        share = violated_orders(self.graph, points, manifold, popularity=offsets[run].copy()).edges_vs_nonedges
         self.counting += time.monotonic() - began
         return "violated_orders", share
 
