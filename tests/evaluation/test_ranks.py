@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
+
 import numpy as np
 import pytest
+from scipy.stats import spearmanr
 
-from ultrahyperbolic.evaluation import rank_intervals, ranks_of, reservations, shows_hierarchy
+import ultrahyperbolic as uh
+from ultrahyperbolic.evaluation import rank_intervals, ranks_of, reservations, shows_hierarchy, stability
+from ultrahyperbolic.training import train
 from ultrahyperbolic.verdict import HIERARCHY_FROM, TIE_ORDER_FROM
 
 
@@ -86,3 +92,34 @@ def test_a_poor_fit_is_said(good, bad, words):
     (said,) = reservations(bad)
     assert said.startswith("the fit is poor: ")
     assert words in said
+
+
+def test_stability_is_the_mean_of_spearman_over_pairs_of_trainings():
+    # Some δ are equal: they share the mean of their ranks.
+    deltas = np.random.default_rng(0).integers(0, 30, (5, 40)).astype(float)
+    truth = np.mean([spearmanr(a, b).statistic for a, b in itertools.combinations(deltas, 2)])
+    assert stability(deltas) == pytest.approx(truth, abs=1e-12)
+    assert stability(np.tile(deltas[0], (3, 1))) == pytest.approx(1.0, abs=1e-12)
+    assert stability([deltas[0], -deltas[0]]) == pytest.approx(-1.0, abs=1e-12)
+
+
+def test_stability_that_is_not_defined():
+    deltas = np.random.default_rng(0).normal(size=(3, 10))
+    deltas[1] = 7.0
+    assert math.isnan(stability(deltas))
+    deltas[1, 2] = math.nan
+    assert math.isnan(stability(deltas))
+    with pytest.raises(ValueError, match=r"deltas must be \[N, n\] of N >= 2 trainings, got shape \(1, 10\)"):
+        stability(deltas[:1])
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_trainings_with_several_seeds_record_their_stability(sampled, monkeypatch):
+    if sampled:
+        monkeypatch.setattr(train, "SAMPLED_NODES", 33)
+    words = {"p": 2, "q": 1, "iterations": 20, "backend": "reference", "quiet": True}
+    each = [uh.embed(uh.datasets.karate(), seed=seed, **words).delta for seed in range(3)]
+    found = uh.embed(uh.datasets.karate(), seeds=3, **words).record.measures
+    assert found["stability"] == pytest.approx(stability(each), abs=0.02 if sampled else 1e-9)
+    assert {"map", "spearman_all_norm"} <= found.keys()
+    assert "stability" not in uh.embed(uh.datasets.karate(), **words).record.measures

@@ -94,7 +94,7 @@ def test_it_says_what_was_embedded_and_how_well(club):
 
 def with_measures(club: Embedding, **measures: float) -> Embedding:
     run = club.run | {"measures": club.run["measures"] | measures}
-    return Embedding(club.ids, club.points, club.manifold, run, club.graph)
+    return Embedding(club.ids, club.points, club.manifold, run, club.graph, popularity=club.popularity)
 
 
 def test_the_four_measures_come_in_order_with_a_sentence_each(club):

@@ -10,7 +10,7 @@ from .clusters import clusters
 from .hierarchy import delta, hierarchy_spearman, leader_ranks, norm_proxy, ranks_of, strength_spearman
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
 from .order import ViolatedOrders, violated_orders
-from .ranks import RankIntervals, rank_intervals
+from .ranks import RankIntervals, rank_intervals, stability
 from .retrieval import (
     Reconstruction,
     mean_average_precision,
@@ -59,6 +59,7 @@ __all__ = [
     "reconstruction",
     "reservations",
     "shows_hierarchy",
+    "stability",
     "strength_spearman",
     "triadic_closure",
     "violated_orders",

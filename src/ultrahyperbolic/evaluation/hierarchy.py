@@ -136,12 +136,12 @@ def _spearman(a: Floats, b: Floats) -> float:
     """The correlation of the ranks of two arrays [n]; NaN where it is not defined."""
     if np.isnan(a).any() or np.isnan(b).any():
         return math.nan
-    a, b = _centred_ranks(a), _centred_ranks(b)
+    a, b = centred_ranks(a), centred_ranks(b)
     scale = math.sqrt(float(a @ a) * float(b @ b))
     return max(-1.0, min(1.0, float(a @ b) / scale)) if scale > 0 else math.nan
 
 
-def _centred_ranks(values: Floats) -> Floats:
+def centred_ranks(values: Floats) -> Floats:
     """Ranks minus their mean; equal values share the mean of their ranks."""
     _, which, counts = np.unique(values, return_inverse=True, return_counts=True)
     ranks: Floats = (np.cumsum(counts) - 0.5 * (counts - 1))[which]

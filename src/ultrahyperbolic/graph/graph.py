@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Bools, Ints
+from ..arrays import Bools, Floats, Ints
 from .adapters import Adapters
 from .errors import GraphError, need
 from .fingerprint import node_order

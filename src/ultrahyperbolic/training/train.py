@@ -23,7 +23,7 @@ from ..engines.base import BatchState, Machine, Problem
 from ..engines.communicator import communicator
 from ..engines.memory import fits, require_memory
 from ..engines.registry import resolve
-from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals
+from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals, stability
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Every, Outcome, Progress, Stopped
@@ -131,7 +131,7 @@ def _loss_of(embedding: Embedding) -> float:
 
 
 def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], *, quiet: bool) -> Embedding:
-    """The embedding with the intervals of its nodes' ranks in all trainings."""
+    """The embedding with the intervals of its nodes' ranks in all trainings, and how far those agree."""
     deltas = []
     with bar("ranks", len(embeddings), show=not quiet) as update:
         for done, embedding in enumerate(embeddings):
@@ -145,7 +145,10 @@ def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], 
                 ).delta
             )
     first = embeddings[0].record.seed or 0
-    return best.with_ranks(rank_intervals(np.array(deltas)), seeds=len(embeddings), first_seed=first)
+    agreement = stability(deltas)
+    if not math.isnan(agreement):
+        best = _with_measures(best, {"stability": agreement})
+    return best.with_ranks(rank_intervals(deltas), seeds=len(embeddings), first_seed=first)
 
 
 def _tried(config: TrainingConfig, loss: float, kept: bool) -> dict[str, Json]:
@@ -332,17 +335,22 @@ def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool, devic
                 "measures and ranks are estimated from %d of %d nodes, and closeness from 256; run.json has standard "
                 "errors", estimated.measures["measured_nodes"], graph.n_nodes,
             )  # fmt: skip
-        return embedding.with_record(replace(embedding.record, measures=estimated.measures))
+        return _with_measures(embedding, estimated.measures)
     manifold = embedding.manifold if device.type == "cpu" else deepcopy(embedding.manifold).to(device)
     found = over_pairs(graph, points.to(device), manifold, progress=not quiet, popularity=embedding.popularity)
     embedding.remember(found.delta, found.nearest)
-    return embedding.with_record(replace(embedding.record, measures=found.measures))
+    return _with_measures(embedding, found.measures)
 
 
 def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
     """Beside those it has, the measures that need no distances."""
     sample = graph.n_nodes > SAMPLED_NODES
     found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet, sample=sample)
+    return _with_measures(embedding, found)
+
+
+def _with_measures(embedding: Embedding, found: dict[str, float]) -> Embedding:
+    """With further measures in its record."""
     return embedding.with_record(replace(embedding.record, measures={**embedding.record.measures, **found}))
 
 
