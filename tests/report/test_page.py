@@ -103,6 +103,10 @@ def test_the_four_measures_come_in_order_with_a_sentence_each(club):
     places = [fit.index(words) for words in titles]
     assert places == sorted(places)
     assert "87.6 % How often the stronger of two ties is the shorter one." in fit
+    more = read(with_measures(club, tie_order=0.876, strongest_tie=0.912, stability=0.9876)).sections["fit"]
+    assert "For 91.2 % of the nodes, the nearest node is a strongest tie." in more
+    assert "Rankings of different seeds agree with each other by ρ = 0.988." in more
+    assert "different seeds" not in fit
     alike = {name: value for name, value in club.run["measures"].items() if name != "tie_order"}
     bare = Embedding(club.ids, club.points, club.manifold, club.run | {"measures": alike}, club.graph)
     assert "Strong and weak ties" not in read(bare).sections["fit"]

@@ -47,10 +47,16 @@ def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterab
         yield "Ties and gaps", percent(1 - measures["violated_orders"]), words, more
     if "tie_order" in measures:
         words = "How often the stronger of two ties is the shorter one."
-        yield "Strong and weak ties", percent(measures["tie_order"]), words, "Tie order. Chance level: 50 %."
+        more = "Tie order. Chance level: 50 %."
+        if "strongest_tie" in measures:
+            more += f" For {percent(measures['strongest_tie'])} of the nodes, the nearest node is a strongest tie."
+        yield "Strong and weak ties", percent(measures["tie_order"]), words, more
     if "spearman_all" in measures:
         words = "How well the ranking agrees with strength, the sum of a node’s tie weights. 1 is perfect, 0 is chance."
-        yield "Hierarchy", f"{measures['spearman_all']:.3f}", words, f"Spearman’s ρ. {_compared(measures)}"
+        more = f"Spearman’s ρ. {_compared(measures)}"
+        if "stability" in measures:
+            more += f" Rankings of different seeds agree with each other by ρ = {measures['stability']:.3f}."
+        yield "Hierarchy", f"{measures['spearman_all']:.3f}", words, more
 
 
 def warnings(measures: Mapping[str, float]) -> str:
