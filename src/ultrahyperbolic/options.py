@@ -83,8 +83,8 @@ class Compared(TypedDict, total=False):
         bool | None,
         Option(
             "Training",
-            "Learn an offset a_i of each node and compare pairs by d_ij - a_i - a_j: hubs find room for their many "
-            "ties, and the hierarchy suffers. Default: for the goals neighbours and ties.",
+            "Learn an offset a_i of each node, so that its distance to j is d_ij - a_i - a_j: hubs find room for their "
+            "many ties. Default: yes, unless with a preset.",
         ),
     ]
     device: Annotated[

@@ -160,7 +160,7 @@ def test_delta_is_read_and_not_summed_again(club, tmp_path, monkeypatch):
     from ultrahyperbolic.embedding import embedding
 
     folder = club.save(tmp_path / "club")
-    monkeypatch.setattr(embedding, "row_sums", None)
+    monkeypatch.setattr(embedding, "delta", None)
     loaded = uh.load(folder)
     assert np.array_equal(loaded.delta, club.delta)
     assert np.array_equal(loaded.rank, club.rank)
