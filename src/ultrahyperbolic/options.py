@@ -83,8 +83,8 @@ class Compared(TypedDict, total=False):
         bool | None,
         Option(
             "Training",
-            "Learn an offset a_i of each node, so that its distance to j is d_ij - a_i - a_j: hubs find room for their "
-            "many ties. Default: yes, unless with a preset.",
+            "Learn an offset a_i of each node, which is part of every distance, d_ij - a_i - a_j: hubs find room for "
+            "their many ties. Default: yes, but for the presets.",
         ),
     ]
     device: Annotated[

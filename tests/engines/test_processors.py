@@ -27,14 +27,14 @@ TRAININGS = {
     "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
 }
 BITS = {
-    "cone": "5e11b7078cda0cc0",
-    "hyperbolic": "d8030e05347b34b4",
-    "sphere": "615dc84109c9730b",
-    "flat": "b03b95c5e2ba5c7f",
-    "popular": "f3bed6b309c7a6f8",
+    "cone": "500921824efc2025",
+    "hyperbolic": "ba0edc55f1c02dff",
+    "sphere": "f893d9e7c2dcd070",
+    "flat": "10c781f5c18b07f6",
+    "popular": "1cdefd7040d029d9",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "6281d7491bb28dcc",
-    "single": "4f107d1b12d16c69",
+    "slabs": "e0f46993c4c62186",
+    "single": "ca22a5683b5bc83f",
 }
 
 
