@@ -65,10 +65,12 @@ OUTSIDE = {"law-advice": False, "cs-hiring": True, "ht-advice": True}
 def trained(graph: Graph, seeds: int = SEEDS, orders: int = ORDERS) -> Floats:
     """δ [seeds · orders, n] of bare embeddings, of rows in several orders."""
     found = []
+    (i, j), ids = graph.edges.T, graph.ids
+    rows = [(ids[a], ids[b], w) for a, b, w in zip(i.tolist(), j.tolist(), graph.weights.tolist(), strict=True)]
     for order in range(orders):
-        rng = np.random.default_rng(order)
-        shuffled = graph.reordered(rng.permutation(graph.n_nodes)) if order else graph
-        back = [shuffled.index(node) for node in graph.ids]
+        drawn = np.random.default_rng(order).permutation(len(rows)) if order else range(len(rows))
+        shuffled = Graph.from_edges([rows[k] for k in drawn])
+        back = [shuffled.index(node) for node in ids]
         found += [uh.embed(shuffled, seed=seed, quiet=True).delta[back] for seed in range(seeds)]
     return np.array(found)
 

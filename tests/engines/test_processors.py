@@ -27,14 +27,14 @@ TRAININGS = {
     "single": ("made", {"p": 3, "q": 0, "iterations": 30, "precision": "float32"}),
 }
 BITS = {
-    "cone": "500921824efc2025",
-    "hyperbolic": "ba0edc55f1c02dff",
-    "sphere": "f893d9e7c2dcd070",
-    "flat": "10c781f5c18b07f6",
-    "popular": "1cdefd7040d029d9",
+    "cone": "74c43306f5155104",
+    "hyperbolic": "2c452962bbcc7747",
+    "sphere": "49c878f47cfce46b",
+    "flat": "bdd268a0f1809727",
+    "popular": "50e8a4cf2f8c767b",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "e0f46993c4c62186",
-    "single": "ca22a5683b5bc83f",
+    "slabs": "e34fdcc748c4c747",
+    "single": "89e611589156562d",
 }
 
 

@@ -28,6 +28,16 @@ def test_equal_eigenvalues_have_orthogonal_vectors():
     np.testing.assert_allclose(vectors.T @ vectors, np.eye(30), atol=1e-13)
 
 
+@pytest.mark.parametrize(("k", "seed"), [(100, 0), (100, 2), (200, 0)])
+def test_a_matrix_of_low_rank_has_eigenvalues_that_are_0_but_for_rounding(k, seed):
+    some = np.random.default_rng(seed).standard_normal((k, 4))
+    matrix = (some * [1.0, 1e-3, 1e-6, 1e-9]) @ some.T
+    values, vectors = eigenvectors(matrix)
+    np.testing.assert_allclose(values[:-4], 0.0, atol=1e-12 * k)
+    np.testing.assert_allclose(matrix @ vectors, vectors * values, atol=1e-12 * k)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(k), atol=1e-13 * k)
+
+
 def test_a_matrix_that_is_not_finite_is_refused():
     with pytest.raises(np.linalg.LinAlgError, match="not finite"):
         eigenvectors(np.full((3, 3), np.nan))

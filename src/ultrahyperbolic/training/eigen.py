@@ -97,13 +97,15 @@ def _rotate(upper, lower, cosine, sine):
 @jit
 def _diagonalise(diagonal, beside, basis):
     """QL steps with implicit shifts; the rows of basis become eigenvectors. False where they do not converge."""
-    k = len(diagonal)
+    k, norm = len(diagonal), 0.0
+    for i in range(k):
+        norm = max(norm, abs(diagonal[i]) + abs(beside[i]))
     for first in range(k):
         for step in range(_MOST_STEPS + 1):
             last = first
             while last + 1 < k:
-                size = abs(diagonal[last]) + abs(diagonal[last + 1])
-                if abs(beside[last]) <= 1.1e-16 * size:
+                # Reflections have left this much behind, also beside eigenvalues that are 0 but for that.
+                if abs(beside[last]) <= 1.1e-16 * norm:
                     break
                 last += 1
             if last == first:
