@@ -2,6 +2,7 @@
 
   python benchmarks/truth.py textbook    the most central node first, ρ with closeness, agreement between runs
   python benchmarks/truth.py outside     ρ with a truth from elsewhere, beside seven centralities of the graph alone
+  python benchmarks/truth.py board       the measures and the agreement between seeds on the graphs of the board
 
 A run is one of three seeds on one of three orders of rows. Nodes that the graph cannot tell apart (by their hops and
 those of their neighbours) count once. ``outside`` has planted trees, and of the folder the directed graphs without
@@ -20,6 +21,7 @@ import bench
 import networkx as nx
 import numpy as np
 from bench import Figures, Floats
+from board_graphs import load_graph, of_half
 from graphs import GENERATED
 from scipy.stats import rankdata, spearmanr
 
@@ -190,10 +192,27 @@ def outside(folder: Path) -> Figures:
     return figures
 
 
+def board(folder: Path) -> Figures:
+    """Means over the seeds of the measures, and how far the rankings of two seeds agree."""
+    figures: Figures = {}
+    for name in of_half("both"):
+        graph = load_graph(name, folder).graph
+        runs = [uh.embed(graph, seed=seed, quiet=True) for seed in range(SEEDS)]
+        for key in ("map", "recall_at_1", "tie_order", "strongest_tie"):
+            if key in runs[0].record.measures:
+                figures[f"{name}:{key}"] = bench.mean(run.record.measures[key] for run in runs)
+        pairs = list(itertools.combinations(runs, 2))
+        figures[f"{name}:stability"] = bench.mean(float(spearmanr(a.delta, b.delta).statistic) for a, b in pairs)
+        tops = [set(np.argsort(run.delta)[:5].tolist()) for run in runs]
+        figures[f"{name}:first_five"] = bench.mean(len(a & b) for a, b in itertools.combinations(tops, 2))
+        print(*(f"{key} {value:.3f}" for key, value in figures.items() if key.startswith(f"{name}:")), flush=True)
+    return figures
+
+
 def main() -> None:
-    """Run a part, or both."""
+    """Run a part, or all."""
     made = bench.parser(__doc__)
-    made.add_argument("part", nargs="?", choices=("textbook", "outside"), help="default: both")
+    made.add_argument("part", nargs="?", choices=("textbook", "outside", "board"), help="default: all")
     bench.add_folder(made)
     options = made.parse_args()
     figures: Figures = {}
@@ -201,6 +220,8 @@ def main() -> None:
         figures |= textbook()
     if options.part in (None, "outside"):
         figures |= outside(options.folder)
+    if options.part in (None, "board"):
+        figures |= board(options.folder)
     bench.finish(figures, options.json)
 
 

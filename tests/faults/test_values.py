@@ -53,7 +53,7 @@ def test_they_are_taken_back(poison, names, iteration, value):
     poison(iteration, *names, value=value)
     spoilt, sound = embed_many(KARATE, [TrainingConfig(iterations=600), TrainingConfig(iterations=600, seed=1)])
     assert np.isfinite(spoilt.points).all()
-    assert spoilt.run["measures"]["violated_orders"] < 0.1
+    assert spoilt.run["measures"]["violated_orders"] < 0.2
     losses = spoilt.run["loss"]
     assert len(losses) == spoilt.run["iterations"] == 600
     assert np.isfinite([loss for loss in losses if loss is not None]).all()

@@ -130,7 +130,7 @@ def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = Tru
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:
-    """How many others each of so many nodes meets in an iteration of descent on a resolved machine, about.
+    """Approximate number of nodes each of ``n_nodes`` is compared with per iteration of descent.
 
     The fewer, the quicker and the noisier. To a GPU all pairs of a small graph are no effort.
     """

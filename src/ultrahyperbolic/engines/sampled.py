@@ -152,7 +152,7 @@ class SampledEngine(OnHost):
                 held = self._hold(state, number, run.spec)
                 for step in range(iterations):
                     losses[number, step] = self._iterate(state, number, run, held, state.iteration + step)
-                self._let_go(state, number, run.spec, held)
+                self._copy_back(state, number, run.spec, held)
                 if state.iteration + iterations <= run.spec.settled:
                     self._keep(state, number, state.iteration + iterations - 1)
         state.iteration += iterations
@@ -195,7 +195,7 @@ class SampledEngine(OnHost):
         if iteration >= spec.settled and due:
             loss = float(run.judged(held.points, held.offsets, iteration).loss)
             if loss < record["best_loss"]:
-                self._let_go(state, number, spec, held)
+                self._copy_back(state, number, spec, held)
                 self._keep(state, number, iteration)
                 record["best_loss"] = loss
         found = run.loss(held.points, held.offsets, run.drawn(iteration), run.measure(iteration))
@@ -246,7 +246,7 @@ class SampledEngine(OnHost):
             if tensor is not None:
                 self.communicator.follow(tensor)
 
-    def _let_go(self, state: BatchState, number: int, spec: RunSpec, held: Held) -> None:
+    def _copy_back(self, state: BatchState, number: int, spec: RunSpec, held: Held) -> None:
         """Let the batch know where a run stands; on the CPU it does."""
         if self.device.type == "cpu":
             return
