@@ -54,6 +54,10 @@ R = TypeVar("R")
 Panel = Literal["Geometry", "Training", "Computing"]
 
 
+# What stands in docstrings for all options; pages that are made from the source alone show it.
+_REFERENCE = "    **options\n        Those of `ultrahyperbolic.options.Options`.\n"
+
+
 class Option(NamedTuple):
     """What is said of an option; other options are named in backticks."""
 
@@ -256,7 +260,7 @@ def complete(given: Mapping[str, Any]) -> Options:
 def takes_options(call: Callable[P, R]) -> Callable[P, R]:
     """Put the options into the signature and the docstring of a call that takes them as ``**options``.
 
-    In the docstring they replace the line ``{options}``.
+    In the docstring they replace the lines that refer to them.
     """
     own = [each for each in inspect.signature(call).parameters.values() if each.kind is not each.VAR_KEYWORD]
     options = [declared.parameter for name, declared in OPTIONS.items() if name not in {each.name for each in own}]
@@ -267,9 +271,9 @@ def takes_options(call: Callable[P, R]) -> Callable[P, R]:
 
 
 def described(docstring: str) -> str:
-    r"""A docstring with the options in place of ``{options}``, in the style of numpy.
+    r"""A docstring with the options in place of the lines that refer to them, in the style of numpy.
 
-    >>> "    p : int, optional\n        Space dimensions of Q^(p,q); with ``q``.\n" in described("    {options}")
+    >>> "    p : int, optional\n        Space dimensions of Q^(p,q); with ``q``.\n" in described(_REFERENCE)
     True
     """
     lines = []
@@ -278,7 +282,7 @@ def described(docstring: str) -> str:
         lines += textwrap.wrap(
             re.sub("`(.*?)`", r"``\1``", declared.option.help), 112, initial_indent=" " * 8, subsequent_indent=" " * 8
         )
-    return docstring.replace("    {options}", "\n".join(lines))
+    return docstring.replace(_REFERENCE, "\n".join([*lines, ""]))
 
 
 def _in_words(declared: Declared) -> str:

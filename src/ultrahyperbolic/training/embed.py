@@ -50,7 +50,8 @@ def embed(
         Called with a `Progress` after each chunk of iterations; returning True stops.
     tensorboard : path, optional
         A folder in which TensorBoard finds the training: every 100 iterations, also while it runs.
-    {options}
+    **options
+        Those of `ultrahyperbolic.options.Options`.
 
     Returns
     -------

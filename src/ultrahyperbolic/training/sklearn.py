@@ -29,7 +29,8 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     Parameters
     ----------
-    {options}
+    **options
+        Those of `ultrahyperbolic.options.Options`.
     weight : str or False, optional
         Of a networkx graph: the edge attribute that holds the weights; False: every weight is 1.
     random_state : int, RandomState or None
