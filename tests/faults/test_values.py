@@ -51,9 +51,10 @@ def poison(monkeypatch):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_they_are_taken_back(poison, names, iteration, value):
     poison(iteration, *names, value=value)
-    spoilt, sound = embed_many(KARATE, [TrainingConfig(iterations=600), TrainingConfig(iterations=600, seed=1)])
+    configs = [TrainingConfig(p=3, q=3, iterations=600, seed=seed) for seed in (0, 1)]
+    spoilt, sound = embed_many(KARATE, configs)
     assert np.isfinite(spoilt.points).all()
-    assert spoilt.run["measures"]["violated_orders"] < 0.2
+    assert spoilt.run["measures"]["violated_orders"] < 0.1
     losses = spoilt.run["loss"]
     assert len(losses) == spoilt.run["iterations"] == 600
     assert np.isfinite([loss for loss in losses if loss is not None]).all()

@@ -35,7 +35,7 @@ def popular():
 def test_it_serves_the_neighbours(popular):
     plain = uh.embed(KARATE, p=2, q=2, iterations=300, popularity=False, quiet=True)
     assert plain.popularity is None
-    assert popular.record.measures["map"] > plain.record.measures["map"]
+    assert popular.record.measures["map"] > plain.record.measures["map"] + 0.02
     assert popular.record.measures["tie_order"] > plain.record.measures["tie_order"]
     assert popular.record.result.final_loss < plain.record.result.final_loss
 
