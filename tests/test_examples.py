@@ -19,6 +19,7 @@ def examples() -> list[object]:
     return [pytest.param(path, id=path.stem, marks=[slow] if path.stem in SLOW else []) for path in EXAMPLES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("example", examples())
 def test_it_runs(example, tmp_path):
     result = subprocess.run([sys.executable, example], capture_output=True, text=True, cwd=tmp_path, check=False)

@@ -15,7 +15,10 @@ def shows_commands() -> list[object]:
     """The pages that show what commands print; those that train for long are for ``make test-all``."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     shown = [page for page in pages if "```console" in page.read_text(encoding="utf-8")]
-    return [pytest.param(p, id=p.name, marks=[pytest.mark.slow] if p.name == "ten-tasks.md" else []) for p in shown]
+    return [
+        pytest.param(p, id=p.name, marks=[pytest.mark.slow] if p.name in {"command.md", "ten-tasks.md"} else [])
+        for p in shown
+    ]
 
 
 def examples(text: str) -> list[tuple[str, str]]:

@@ -73,6 +73,7 @@ def on_terminal(*words: object, folder: Path) -> tuple[int, str]:
     return code, re.sub(r"\x1b\[[\d;?]*[A-Za-z]", "", shown)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cold", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_progress_does_not_stand_still_and_its_clock_is_the_users(tmp_path, cold):
     # Imports, compilation where nothing is compiled yet, training and measuring all take their time.
@@ -142,6 +143,7 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
     assert len(Embedding.load(tmp_path / "club")) == 34
 
 
+@pytest.mark.slow
 def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
     words = ("embed", "karate", "-o", "club")
     process, out, err, _ = interrupt(tmp_path, *words, chunk=1, pause=60)
@@ -266,6 +268,7 @@ def test_a_closed_pipe_is_no_error_to_talk_about(tmp_path, club):
     assert (result.returncode, result.stderr) == (1, "")
 
 
+@pytest.mark.slow
 def test_a_terminal_without_unicode_is_served(tmp_path):
     (tmp_path / "ties.csv").write_text("Zoë,b,1\nb,c,2\n", encoding="utf-8")
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}

@@ -161,6 +161,7 @@ def two_started(arguments, seconds, folder):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 @ON_LINUX
 @pytest.mark.parametrize("silent", [pytest.param(0, marks=pytest.mark.slow), 1])
 def test_a_process_that_does_not_answer_ends_the_training(silent, ties, tmp_path):

@@ -60,7 +60,8 @@ def alone(tmp_path_factory):
     return np.load(path)
 
 
-@pytest.mark.parametrize("processes", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", [2, 4])
 def test_several_processes_give_the_bits_of_one(processes, alone, tmp_path):
     out, _ = ended(started(SCRIPT, tmp_path / "found.npz", processes=processes))
     assert f"sampled, {processes} processes, then numba, {processes} processes" in out

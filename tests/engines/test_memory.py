@@ -56,6 +56,7 @@ def needed(n, edges, dims, backend, precision=None):
     return estimate(problem, Machine(None, backend, None, precision), start_bytes(n, edges, 1))
 
 
+@pytest.mark.slow
 @ON_LINUX
 @pytest.mark.parametrize(
     ("backend", "n", "p", "runs", "precision", "ties", "without"),

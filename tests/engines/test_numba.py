@@ -36,6 +36,7 @@ def test_smoothed_value_and_gradient(manifold, n, capacities):
         assert gradient <= 1e-10, tau
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [50, pytest.param(1000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
 def test_single_precision_pairs(manifold, n):
@@ -46,6 +47,7 @@ def test_single_precision_pairs(manifold, n):
         assert gradient <= 1e-4, tau
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scale", [0.3, 1.5])
 @pytest.mark.parametrize("manifold", [PseudoHyperboloid(2, 2, -4.0), PseudoHyperboloid(3, 1, -4.0)], ids=str)
 def test_single_precision_keeps_its_digits_near_the_light_cone(manifold, scale):

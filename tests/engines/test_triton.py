@@ -137,6 +137,7 @@ def test_iterations_equal_the_reference(optimizer):
         np.testing.assert_allclose(*(getattr(state, field) for state in states), rtol=1e-8, atol=1e-9, err_msg=field)
 
 
+@pytest.mark.slow
 def test_the_lowest_loss_is_kept_though_epsilon_changes_that_nothing_reads():
     manifold = PseudoHyperboloid(3, 1)
     schedule = Schedule(np.full(6, 0.01), np.geomspace(0.1, 1e-3, 6), np.full(6, 1e-3), np.full(6, 0.05))
@@ -303,7 +304,7 @@ def test_the_second_device_trains_like_the_first():
     assert torch.cuda.current_device() == 0
 
 
-@pytest.mark.parametrize(("popular", "bitmap"), [(False, False), *slow((True, True), (True, False), (False, True))])
+@pytest.mark.parametrize(("popular", "bitmap"), slow((False, False), (True, True), (True, False), (False, True)))
 def test_a_part_of_the_pairs_is_that_of_the_definition(monkeypatch, popular, bitmap):
     """Cells are as large as the interpreter's tiles: a part in three is some of them."""
     monkeypatch.setattr(passes, "BITMAP_NODES", 1 << 20 if bitmap else 0)

@@ -113,7 +113,7 @@ def test_stability_that_is_not_defined():
         stability(deltas[:1])
 
 
-@pytest.mark.parametrize("sampled", [False, True])
+@pytest.mark.parametrize("sampled", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_trainings_with_several_seeds_record_their_stability(sampled, monkeypatch):
     if sampled:
         monkeypatch.setattr(train, "SAMPLED_NODES", 33)

@@ -54,7 +54,9 @@ def test_the_reference_does_not_depend_on_threads():
     assert all(np.array_equal(found[0][1], gradient) for _, gradient in found)
 
 
-@pytest.mark.parametrize("manifold", MANIFOLDS, ids=str)
+@pytest.mark.parametrize(
+    "manifold", [MANIFOLDS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MANIFOLDS[1:])], ids=str
+)
 def test_the_start_does_not_depend_on_threads(manifold):
     graph, found = large_graph(), []
     for threads in (1, 2, 5):
@@ -72,6 +74,7 @@ def test_an_embedding_does_not_depend_on_threads():
     assert all(np.array_equal(found[0].delta, other.delta) for other in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("precision", ["float32", pytest.param("float64", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("manifold", [MANIFOLDS[0], *(pytest.param(m, marks=pytest.mark.slow) for m in MANIFOLDS[1:])])
 def test_the_kernels_of_cuda_end_with_the_same_bits_wherever_chunks_end(manifold, precision):

@@ -55,13 +55,23 @@ def stopped_at(folder, configs, iteration, **options):
     ("backend", "configs", "iterations"),
     [
         ("numba", configure(KARATE, p=3, q=1, iterations=600), (1, 137, 400)),
-        ("numba", configure(KARATE, p=2, q=2, beta=-4.0, iterations=600, optimizer="phi"), (230,)),
+        pytest.param(
+            "numba",
+            configure(KARATE, p=2, q=2, beta=-4.0, iterations=600, optimizer="phi"),
+            (230,),
+            marks=pytest.mark.slow,
+        ),
         ("numba", configure(KARATE, p=2, q=2, iterations=600, popularity=True), (137, 570)),
         # Steps so long that runs are thrown off and taken back, on both sides of the stop.
         ("numba", [THROWN_OFF], (120, 800)),
         ("numba", [TrainingConfig(iterations=900, stop="ordered", p=9, q=1, preset="paper")], (50,)),
         ("reference", configure(KARATE, p=3, q=1, iterations=12), (1, 5)),
-        ("reference", [replace(config, scope="node") for config in configure(KARATE, p=2, q=2, iterations=12)], (5,)),
+        pytest.param(
+            "reference",
+            [replace(config, scope="node") for config in configure(KARATE, p=2, q=2, iterations=12)],
+            (5,),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=["tries", "phi", "popularity", "thrown off", "ordered", "reference", "by node"],
 )

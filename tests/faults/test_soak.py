@@ -13,6 +13,7 @@ pytestmark = ON_LINUX
 PROGRAM = Path(__file__).parents[2] / "benchmarks" / "soak.py"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("iterations", [70_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
 def test_a_long_training(iterations):
     spec = importlib.util.spec_from_file_location("soak", PROGRAM)

@@ -48,7 +48,9 @@ def check_answer(process):
     return out
 
 
-@pytest.mark.parametrize("moment", [1, 300, 4_000, 12_000, 24_000])
+@pytest.mark.parametrize(
+    "moment", [300, 12_000, *(pytest.param(moment, marks=pytest.mark.slow) for moment in (1, 4_000, 24_000))]
+)
 def test_ctrl_c_while_it_starts(tmp_path, moment):
     assert check_answer(start(tmp_path, "-c", DRIVER, str(moment))) == ""
 

@@ -18,6 +18,7 @@ def run(seed, inputs, seconds):
     return figures
 
 
+@pytest.mark.slow
 def test_some_inputs():
     figures = run(1, 150, 240.0)
     assert figures["inputs"] == figures["graphs"] + figures["refused"] == 150

@@ -99,6 +99,7 @@ def test_without_autocast_half_precision_is_refused(half):
         M.phi(M.origin().to(half))
 
 
+@pytest.mark.slow
 def test_the_widening_compiles_and_is_of_every_manifold():
     class Mine(uh.PseudoHyperboloid):
         def twice(self, x):

@@ -136,6 +136,7 @@ def test_a_copy_trains_like_the_original():
     assert one[-1] < one[0]
 
 
+@pytest.mark.slow
 def test_it_compiles_as_one_graph():
     model = Model()
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")

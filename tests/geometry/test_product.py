@@ -102,6 +102,7 @@ def test_minimize_finds_the_nearest_points(product, generator):
     product.assert_point(found.point)
 
 
+@pytest.mark.slow
 def test_compile_and_vmap(product, generator):
     x, y = product.random(6, generator=generator), product.random(6, generator=generator)
     u = product.random_tangent(x, scale=0.3, generator=generator)

@@ -51,6 +51,7 @@ def test_the_help_says_what_to_do_with_distances():
     assert issubclass(GraphError, ValueError)
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_reading_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(
         sys, "argv", ["reading.py", "--edges", "2000", "--repeats", "1", "--json", str(tmp_path / "out" / "r.json")]

@@ -91,6 +91,7 @@ def test_other_types_and_no_rows(monkeypatch, few):
     assert (len(i), len(j), weights, len(ids)) == (0, 0, None, 0)
 
 
+@pytest.mark.slow
 def test_the_table_of_ids_grows(monkeypatch):
     rng = np.random.default_rng(1)
     names = [f"n{k}" for k in range(100_000)]

@@ -104,6 +104,7 @@ class Model(nn.Module):
         return self.links(x, y), self.classes(x)
 
 
+@pytest.mark.slow
 def test_they_compile_in_one_graph_and_make_ensembles():
     models = [Model(seed) for seed in range(3)]
     M = models[0].manifold

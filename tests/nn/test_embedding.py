@@ -126,6 +126,7 @@ class Model(nn.Module):
         return self.manifold.smoothed_dissimilarity(x[:, 0], x[:, 1])
 
 
+@pytest.mark.slow
 def test_it_compiles_in_one_graph():
     model, ids = Model(0), torch.tensor([[0, 1], [2, 2], [4, 5]])
     compiled = torch.compile(model, fullgraph=True, backend="aot_eager")

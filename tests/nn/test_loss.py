@@ -119,6 +119,7 @@ def test_it_trains_points_of_a_manifold(sample):
     M.assert_point(points.detach())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sample", "scope"),
     [

@@ -116,6 +116,7 @@ dist.destroy_process_group()
 """
 
 
+@pytest.mark.slow
 def test_two_processes_train_as_one(tmp_path):
     found = numbers_of_two(PROCESS, Path(__file__).parent, tmp_path)
     assert found == pytest.approx(train(Model()), rel=1e-12)

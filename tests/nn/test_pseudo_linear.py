@@ -168,6 +168,7 @@ def test_beta_scales_and_nothing_else():
     torch.testing.assert_close(*y)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "manifold",
     [

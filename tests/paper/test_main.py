@@ -32,6 +32,7 @@ main(sys.argv[1:])
 """
 
 
+@pytest.mark.slow
 def test_torch_and_numpy_are_enough_for_the_tables(tmp_path):
     command_line = ["table2", "--seeds", "2", "--iterations", "2", "--device", "cpu", "-o", tmp_path / "t"]
     result = subprocess.run(

@@ -88,6 +88,7 @@ def test_figure3_counts_satisfied_runs(short, tmp_path):
     assert "Plotly.newPlot" in (tmp_path / "figure3.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_figure1_and_figure2_say_how_true_they_are(tmp_path, capsys):
     first = TARGETS["figure1"].run(None, tmp_path / "1", False)
     second = TARGETS["figure2"].run(None, tmp_path / "2", False)

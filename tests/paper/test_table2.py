@@ -61,6 +61,7 @@ def test_one_seed(small, tmp_path, capsys, table, count):
     assert f"[{table.published[flat][3]:.1f}]" in printed
 
 
+@pytest.mark.slow
 def test_the_published_norm_proxy(small, tmp_path):
     figures = TARGETS["table2"].run(1, tmp_path, True, iterations=1)
     assert [figures[f"norm_proxy_{row}_published"] for row in ROWS[:3]] == [0.044, -0.113, 0.264]
@@ -78,6 +79,7 @@ def test_several_seeds_have_a_spread(small, tmp_path):
     assert {"Q3_1_rho_all_mean", "Q3_1_rho_all_std", "Q3_1_rho_all_published", "Q3_1_step"} <= set(figures)
 
 
+@pytest.mark.slow
 def test_the_lowest_loss_is_kept(small, tmp_path):
     figures = TARGETS["table2"].run(1, tmp_path, True, iterations=60)
     # Far from done after so few iterations: the longest step of the ladder leads.
@@ -105,6 +107,7 @@ def test_what_is_finished_is_kept(small, monkeypatch, tmp_path):
     assert {path.suffix for path in tmp_path.iterdir()} == {".md", ".csv", ".png", ".json"}
 
 
+@pytest.mark.slow
 def test_the_sampled_loss_writes_after_each_training(small, monkeypatch, tmp_path, caplog):
     train, done = table2.embed_sampled, []
 

@@ -154,7 +154,10 @@ def test_plotly_figures(name, club, tmp_path):
         plot.save(figure, tmp_path / "f.png")
 
 
-@pytest.mark.parametrize("name", FIGURES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * (name in {"family", "geodesics", "losses"})) for name in FIGURES],
+)
 def test_matplotlib_figures(name, club, tmp_path):
     matplotlib = pytest.importorskip("matplotlib")
     image = pytest.importorskip("PIL.Image")
@@ -169,6 +172,7 @@ def test_matplotlib_figures(name, club, tmp_path):
     assert figure._repr_png_().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_nothing_is_shown_or_left_open(club):
     pytest.importorskip("matplotlib")
     code = (

@@ -297,6 +297,7 @@ def test_pictures_are_saved_as_png_and_svg(tab):
     assert tab.complaints == []
 
 
+@pytest.mark.slow
 def test_colours_follow_the_column_that_is_chosen(tab, club):
     colours = "document.getElementById('map-plot').data[0].marker.color"
     before = tab.page.evaluate(colours)
@@ -519,6 +520,7 @@ def test_it_prints(tab):
     assert tab.complaints == []
 
 
+@pytest.mark.slow
 def test_nothing_scrolls_sideways_on_a_phone(show, club):
     run = club.run | {"select": SELECTION, "command": "ultrahyperbolic embed " + "long" * 60}
     phone = show(Embedding(club.ids, club.points, club.manifold, run, club.graph), 375, 800, has_touch=True)
@@ -683,6 +685,7 @@ def test_other_geometries_and_a_graph_that_is_not_at_hand(show, manifold, with_g
     other.page.close()
 
 
+@pytest.mark.slow
 def test_without_webgl_the_rest_is_there(launch, club, tmp_path):
     plain = launch("--disable-3d-apis")
     tab = Tab(plain.new_page(), write_report(club, tmp_path))

@@ -70,9 +70,11 @@ def test_nodes_that_were_never_seen_find_their_neighbours(name, seed):
 @pytest.mark.parametrize(
     "where",
     [
-        {"p": 3, "q": 1},
         {"dim": 3, "flat": True},
-        *(pytest.param(each, marks=pytest.mark.slow) for each in ({"p": 3, "q": 0}, {"p": 0, "q": 3})),
+        *(
+            pytest.param(each, marks=pytest.mark.slow)
+            for each in ({"p": 3, "q": 1}, {"p": 3, "q": 0}, {"p": 0, "q": 3})
+        ),
     ],
     ids=str,
 )
@@ -130,6 +132,7 @@ def test_what_cannot_be_placed_is_said(club, ties, said):
         club.transform(ties)
 
 
+@pytest.mark.slow
 def test_stronger_ties_are_shorter(club):
     found = club.transform([("a", "34", 9.0), ("a", "33", 5.0), ("a", "9", 1.0)])
     point = torch.from_numpy(found.points[0].copy())
@@ -146,6 +149,7 @@ def test_many_are_placed_in_parts(club, monkeypatch, few_steps):
     assert np.isfinite(found.points).all()
 
 
+@pytest.mark.slow
 def test_popularity_comes_with_the_points():
     old = uh.embed(CLUB, goal="neighbours", iterations=200, quiet=True)
     new = old.transform([("hub", node) for node in CLUB.ids[:20]] + [("leaf", "1")])

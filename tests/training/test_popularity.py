@@ -40,6 +40,7 @@ def test_it_serves_the_neighbours(popular):
     assert popular.record.result.final_loss < plain.record.result.final_loss
 
 
+@pytest.mark.slow
 def test_offsets_learnt_from_samples_of_the_pairs_do_not_rise():
     rng = np.random.default_rng(0)
     i, j = rng.integers(0, 400, (2, 1200))

@@ -40,6 +40,7 @@ def few_others(monkeypatch, count):
     monkeypatch.setattr(sampled, "default_sizes", lambda m, device: few(m, count))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact_end", [True, False])
 def test_samples_find_the_neighbours_that_all_pairs_find(exact_end, monkeypatch):
     few_others(monkeypatch, 24)
