@@ -21,7 +21,7 @@ import torch
 import triton
 from numpy.typing import NDArray
 
-from .pair_kernels import SMOOTHED, least_kernel, nearest_kernel, nearest_offset_kernel, pass_kernel
+from .pair_kernels import SMOOTHED, least_kernel, nearest_kernel, pass_kernel
 
 # Up to this many nodes a bitmap of all pairs tells edges: 128 MiB.
 BITMAP_NODES = 32_768
@@ -170,34 +170,22 @@ class Passes:
         of the pairs, it looks at that of the iteration.
         """
         when = (schedule, schedule.shape[-1], iterations)
-        self.find_nearest(points, factors, radius, when, parts)
+        of_all = {**self.cut(parts), **self.measure, "POPULAR": self.popular, "num_warps": self.shape.warps}
         with on_device(self.device):
+            nearest_kernel[self.grid](
+                points, factors, radius, self.n, *when, self.offsets, *self.excluded, self.found, self.splits,
+                self.tiles, parts, **of_all,
+            )  # fmt: skip
+            if self.popular:
+                torch.amin(self.found[..., 0], dim=(1, 2), out=self.least)
+            else:
+                least_kernel[(self.runs,)](
+                    self.found, self.blocks * self.splits, *when, radius, self.least, KIND=self.kind,
+                    COEFFICIENTS=exact_coefficients(), SIZE=1024,
+                )  # fmt: skip
             pass_kernel[self.grid](
                 points, factors, radius, self.n, *when, self.least, self.offsets, *self.excluded, self.sums,
-                self.gradient, self.splits, self.tiles, parts, **self.cut(parts), **self.measure, POPULAR=self.popular,
-                num_warps=self.shape.warps,
-            )  # fmt: skip
-
-    def find_nearest(
-        self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor,
-        when: tuple[torch.Tensor, int, torch.Tensor], parts: int = 1,
-    ) -> None:  # fmt: skip
-        """The dissimilarity of the nearest pair without an edge, into ``least``."""
-        with on_device(self.device):
-            if self.popular:
-                nearest_offset_kernel[self.grid](
-                    points, factors, radius, self.n, *when, self.offsets, *self.excluded, self.found, self.splits,
-                    self.tiles, parts, **self.cut(parts), **self.measure, num_warps=self.shape.warps,
-                )  # fmt: skip
-                torch.amin(self.found[..., 0], dim=(1, 2), out=self.least)
-                return
-            nearest_kernel[self.grid](
-                points, factors, self.n, when[2], *self.excluded, self.found, self.splits, self.tiles, parts,
-                **self.cut(parts), num_warps=self.shape.warps,
-            )  # fmt: skip
-            least_kernel[(self.runs,)](
-                self.found, self.blocks * self.splits, *when, radius, self.least, KIND=self.kind,
-                COEFFICIENTS=exact_coefficients(), SIZE=1024,
+                self.gradient, self.splits, self.tiles, parts, **of_all,
             )  # fmt: skip
 
     @property
