@@ -13,8 +13,9 @@ from pathlib import Path
 import torch
 
 from ..objective.ranking import MAX_NODES
-from .base import Machine, Memory, Problem, batch_bytes
+from .base import Machine, Memory, Problem
 from .communicator import processes_here
+from .kinds import batch_bytes
 from .registry import kind_of, resolve
 
 

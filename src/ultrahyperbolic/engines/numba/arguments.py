@@ -88,3 +88,5 @@ class Prepared(NamedTuple):
     """Its octaves above w = 0."""
     below: int
     """Its octaves below."""
+    tabled: int
+    """The kind of dissimilarity that the table holds."""

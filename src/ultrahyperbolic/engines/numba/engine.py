@@ -22,12 +22,12 @@ from ..base import (
     FIELDS,
     OPTIMIZERS,
     BatchState,
+    Engine,
     Evaluation,
-    OnHost,
     Precision,
     RunSpec,
     evaluation_shapes,
-    unknown_scope,
+    require_scope,
 )
 from ..communicator import Communicator
 from . import iterate, streaming
@@ -35,38 +35,29 @@ from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
 from .closeness import closeness_term
 from .loss import loss_and_gradient, small_loss_and_gradient
 from .near import NearPairs
-from .offsets import slab_of
-from .streaming import prepare
+from .streaming import prepare, slab
 
 
 @dataclass
-class NumbaEngine(OnHost):
+class NumbaEngine(Engine):
     """The same compiled for the CPU.
 
     Runs of a batch are given to threads, each run to one; where there are fewer runs than threads and the graph is
     large, the slabs of one run's pass are. Results do not depend on it.
     """
 
-    pairs: RankedPairs
-    specs: Sequence[RunSpec]
-    best_every: int = 1
-    stop_when_ordered: bool = False
-    closeness: Closeness | None = None
-    """What sums of distances are held to in runs that ask for it."""
     threads: int | None = None
     """As many as the machine has, unless given."""
     precision: Precision = "float64"
     """Of the pass over the pairs; points, edges and the loss are always float64."""
     communicator: Communicator = field(default_factory=Communicator)
     """Of several processes each computes some slabs of a pass."""
-    name: str = "numba"
+    name: str = field(default="numba", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.communicator.size > 1:
             self.name += f", {self.communicator.size} processes"
-        unfit = unknown_scope("numba", self.specs)
-        if unfit is not None:
-            raise ValueError(unfit)
+        require_scope("numba", self.specs)
         self._threads = self.threads or usable_threads()
         closeness = self.closeness or Closeness.none(self.pairs.n_nodes)
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
@@ -210,7 +201,7 @@ class NumbaEngine(OnHost):
 
         def some(start: int) -> None:
             for s in slabs[start::workers]:
-                slab_of(run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work, s)
+                slab(run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work, s)
 
         list((map if pool is None else pool.map)(some, range(workers)))
         if self.communicator.size > 1:

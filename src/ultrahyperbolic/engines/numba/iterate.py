@@ -28,8 +28,8 @@ from ..base import (
 from .arguments import Moment
 from .closeness import closeness_term
 from .loss import loss_and_gradient, small_loss_and_gradient
-from .offsets import bound_offset_moves, shift_offset, slab_of
-from .streaming import prepare
+from .offsets import bound_offset_moves, shift_offset
+from .streaming import prepare, slab
 
 
 @jit
@@ -97,7 +97,7 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
             found = small_loss_and_gradient(run, space, now, prepared, edges, work, rules.centrality)
         else:
             for s in range(len(work.sums)):
-                slab_of(run.offsets, run, space, now, prepared, edges, work, s)
+                slab(run.offsets, run, space, now, prepared, edges, work, s)
             found = loss_and_gradient(run, space, now, prepared, edges, work)
             held = closeness_term(run, space, now, prepared, edges.closeness, rules.centrality, work, first + index)
             found = (found[0] + held, found[1], found[2])
