@@ -241,12 +241,8 @@ def _members(kind: Any) -> tuple[Any, ...]:
     return tuple(member for part in get_args(kind) for member in _members(part))
 
 
-def _declared() -> dict[str, Declared]:
-    hints = get_type_hints(Options, include_extras=True)
-    return {name: Declared(name, *get_args(hint)) for name, hint in hints.items()}
-
-
-OPTIONS = _declared()
+_HINTS = get_type_hints(Options, include_extras=True)
+OPTIONS = {name: Declared(name, *get_args(hint)) for name, hint in _HINTS.items()}
 
 
 def complete(given: Mapping[str, Any]) -> Options:

@@ -15,9 +15,9 @@ from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train
 from ultrahyperbolic.training.execution import Execution
+from ultrahyperbolic.training.method import moved_share, usual_iterations
 from ultrahyperbolic.training.pace import Pace
 from ultrahyperbolic.training.plan import Plan, configure
-from ultrahyperbolic.training.sampling import moved_share, usual_iterations
 
 KARATE = datasets.karate()
 
@@ -74,7 +74,7 @@ def test_all_pairs_end_a_training_where_there_are_not_too_many(monkeypatch):
 
 def test_where_a_batch_moves_few_points_there_are_more_iterations_and_longer_moves(monkeypatch):
     usual = configure(Plan.of(backend="sampled"), KARATE)[0]
-    monkeypatch.setattr("ultrahyperbolic.training.sampling.default_sizes", lambda m, device: sampled.SampleSizes(2))
+    monkeypatch.setattr("ultrahyperbolic.training.method.default_sizes", lambda m, device: sampled.SampleSizes(2))
     place = Machine(torch.device("cpu"), "sampled")
     assert moved_share(KARATE, place) == pytest.approx(4 / 34)
     few = configure(Plan.of(backend="sampled"), KARATE)[0]

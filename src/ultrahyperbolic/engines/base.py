@@ -29,9 +29,9 @@ from ..options import Precision as Precision
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)
-# Up to so many nodes a training looks at all pairs many times where it ends; beyond, at parts of them alone.
+# Up to this many nodes a training looks at all pairs many times at its end; beyond, only at parts of them.
 EXACT_NODES = 200_000
-# How many others each node meets in an iteration of descent that looks at a part of the pairs, about.
+# Approximate number of nodes each node is compared with in an iteration that looks at a part of the pairs.
 MEETS = 192
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
 FARTHEST = 1e16
@@ -68,10 +68,9 @@ class Schedule:
     """Once the loss is below this, steps are multiplied by ``drop_factor``."""
     drop_factor: float = 1.0
     parts: int = 1
-    """Of the pairs without an edge, an iteration looks at one part of so many, and counts each pair for as many: part
-    (i // ``CELL[0]`` + j // ``CELL[1]``) mod parts of the pairs i < j is that of every iteration of the same remainder.
-    On a GPU cells have as many rows as columns, those of a tile. Engines for which all pairs are no effort look at them
-    all."""
+    """An iteration looks at one of ``parts`` parts of the pairs without an edge, each of which then counts ``parts``
+    times: the pairs i < j with (i // ``CELL[0]`` + j // ``CELL[1]``) ≡ iteration mod parts. On a GPU cells are square.
+    Small graphs are looked at whole."""
 
     def __post_init__(self) -> None:
         lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.max_step)}
@@ -129,19 +128,13 @@ class RunSpec:
                 f"dissimilarity 'distance' is the length of a geodesic, which does not join every pair of "
                 f"{self.manifold}: use 'geodesic' (D_γ), 'broken' or 'extrinsic'"
             )
-        if self.optimizer not in OPTIMIZERS:
-            raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
-        if self.keep not in KEPT:
-            raise ValueError(f"keep must be one of {', '.join(KEPT)}, got {self.keep!r}")
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_choice("keep", self.keep, KEPT)
         check_choice("scope", self.scope, SCOPES)
 
     @property
     def settled(self) -> int:
-        """The first iteration from which on the loss is one function, so that the lowest can be kept.
-
-        ε is part of the function only where the dissimilarity is smoothed. The number of all iterations where the last
-        points are asked for.
-        """
+        """The first iteration from which on the loss is one function, so that the lowest can be kept."""
         if self.keep == "last":
             return len(self.schedule)
         # A schedule between two equal ends differs from them by rounding.
@@ -221,14 +214,12 @@ class BatchState:
     @property
     def done(self) -> NDArray[np.bool_]:
         """[B] which runs have met every constraint."""
-        done: NDArray[np.bool_] = self.record["done_at"] >= 0
-        return done
+        return np.asarray(self.record["done_at"] >= 0)
 
     @property
     def resting(self) -> NDArray[np.bool_]:
         """[B] which runs move no more."""
-        resting: NDArray[np.bool_] = self.done | (self.rested >= 0)
-        return resting
+        return np.asarray(self.done | (self.rested >= 0))
 
     @property
     def rows(self) -> Floats:
@@ -257,7 +248,7 @@ class Problem(NamedTuple):
     pairs: RankedPairs
     specs: Sequence[RunSpec]
     best_every: int = 1
-    """The lowest loss is looked for at every so many iterations."""
+    """Only the losses of every ``best_every``-th iteration are compared to find the lowest."""
     stop_when_ordered: bool = False
     """Whether a run is done once every connected pair is closer than every other."""
     closeness: Closeness | None = None

@@ -11,7 +11,7 @@ from ..arrays import Floats
 from ..loop import Every, Progress
 from .base import BatchState, RunSpec
 
-# Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
+# Iterations from one look at the runs to the next, wherever chunks end: results may not depend on the clock.
 _LOOK_EVERY = 100
 # A loss so much above the best has been thrown off: it goes back there, with half the step.
 _THROWN_OFF = 1.5

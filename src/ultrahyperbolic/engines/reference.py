@@ -19,10 +19,7 @@ from .base import CELL, FARTHEST, BatchState, Engine, Evaluation, RunSpec, evalu
 
 @dataclass
 class ReferenceEngine(Engine):
-    """The definition: the torch objective and ``descent_step``, run after run. Any device.
-
-    On the CPU it computes on one thread unless told otherwise, for torch's sums depend on how many there are.
-    """
+    """The definition: the torch objective and ``descent_step``, run after run. Any device."""
 
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     name: str = field(default="reference", kw_only=True)
@@ -30,7 +27,9 @@ class ReferenceEngine(Engine):
     """Of torch's on the CPU; the last digits of a training depend on it."""
 
     def __post_init__(self) -> None:
-        self._losses = [ExactLoss(self.pairs, _no_measure, 1.0, scope=spec.scope) for spec in self.specs]
+        self._losses = [
+            ExactLoss(self.pairs, spec.manifold.dissimilarity, 1.0, scope=spec.scope) for spec in self.specs
+        ]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
@@ -86,7 +85,7 @@ class ReferenceEngine(Engine):
         if parts > 1 and self.pairs.n_nonedges:
             i, j = self.pairs.nonedges.T
             mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts).to(nonedges.device)
-            # As many times as there are parts: e^(-d/τ) times k is that of a d nearer by τ log k.
+            # Counted once for each part: e^(-d/τ) times k is that of a d nearer by τ log k.
             counted = nonedges[mine] - objective.temperature * math.log(parts)
         return objective.of_distances(edges, counted, mine), edges.detach(), nonedges.detach()
 
@@ -181,7 +180,7 @@ def _gradients(
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """So many threads of torch's on the CPU."""
+    """Let torch use ``count`` threads on the CPU."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -200,7 +199,3 @@ def pair_function(spec: RunSpec, iteration: int) -> PairFunction:
     """The dissimilarity of a run at an iteration."""
     epsilon = float(spec.schedule.epsilon[iteration]) if spec.dissimilarity == "smoothed" else None
     return spec.manifold.pair_function(spec.dissimilarity, epsilon)
-
-
-def _no_measure(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    raise AssertionError("the engine sets the dissimilarity of each iteration")

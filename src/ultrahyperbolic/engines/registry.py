@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import torch
 
-from ..checks import check_count
+from ..checks import check_choice, check_count
 from ..objective.ranking import MAX_NODES
 from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, Machine, Problem
 from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
@@ -74,7 +74,7 @@ def check_processes(problem: Problem, machine: Machine) -> None:
 
 
 def ends_exactly(n_nodes: int) -> bool:
-    """Whether a training of so many nodes looks at all pairs, many times, where it ends."""
+    """Whether a training of ``n_nodes`` nodes looks at all pairs at its end."""
     return n_nodes <= EXACT_NODES
 
 
@@ -91,14 +91,10 @@ def exact_machine(machine: Machine, problem: Problem) -> Machine | None:
 
 
 def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> Machine:
-    """The machine with the backend and the device that are used; raise ``ValueError`` for what cannot be.
-
-    Without a problem, one whose manifolds every engine knows is taken for granted.
-    """
-    if machine.backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {machine.backend!r}")
-    if machine.precision is not None and machine.precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {machine.precision!r}")
+    """The machine with the backend and device that are used; ``ValueError`` where there is none. No problem: any."""
+    check_choice("backend", machine.backend, BACKENDS)
+    if machine.precision is not None:
+        check_choice("precision", machine.precision, PRECISIONS)
     if machine.threads is not None:
         machine = replace(machine, threads=check_count("threads", machine.threads, 1))
     machine = replace(machine, device=_device(machine, n_nodes))
@@ -128,10 +124,7 @@ def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = Tru
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:
-    """Approximate number of nodes each of ``n_nodes`` is compared with per iteration of descent.
-
-    The fewer, the quicker and the noisier. To a GPU all pairs of a small graph are no effort.
-    """
+    """Approximate number of nodes each is compared with per iteration of descent; on a GPU more cost nothing."""
     return max(MEETS, _PAIRS_ON_CUDA // n_nodes) if machine.backend == "triton" else MEETS
 
 

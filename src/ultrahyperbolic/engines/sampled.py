@@ -3,7 +3,7 @@
 An iteration draws ties and nodes (`ultrahyperbolic.objective.sampled`), estimates the loss and its gradient from
 them, and moves the points that it has looked at. Draws follow from the seed and the number of the iteration, so that a
 training that is gone on with draws what it would have drawn. The loss of a batch is noisy: the best points are those of
-the lowest loss of one sample that stays the same, looked at every so many iterations.
+the lowest loss of one sample that stays the same.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from .reference import moved_by, shifted_by, step_of, torch_threads
 
 # Ties of a batch: on a CPU an iteration then takes a fraction of a second, and a GPU has enough to do.
 _TIES, _TIES_ELSEWHERE = 1 << 14, 1 << 18
-# The sample by which the best points are told has so many times as many nodes for each end to meet.
+# In the sample that tells the best points, each end meets this many times more nodes.
 _EVALUATED = 4
-# The best points are looked for every so many iterations, for that costs as much as some of them.
+# Iterations between two looks for the best points, each of which costs as much as some iterations.
 _LOOK_EVERY = 50
 # What is drawn, and what the best points are judged by, are streams of their own.
 _DESCENT, _JUDGEMENT = 0, 1
@@ -48,7 +48,7 @@ def precision_of(machine: Machine) -> Precision:
     return machine.precision or ("float64" if machine.torch_device.type == "cpu" else "float32")
 
 
-class _Run(NamedTuple):
+class _SampledRun(NamedTuple):
     """What is known of a run before its first iteration."""
 
     spec: RunSpec
@@ -84,7 +84,7 @@ class SampledEngine(Engine):
 
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     threads: int | None = None
-    """Of the CPU; as many as the machine has, unless given."""
+    """Of the CPU; default: all."""
     precision: Precision = "float64"
     """Of the pairs of a batch with the nodes that all of them meet."""
     communicator: Communicator = field(default_factory=Communicator)
@@ -102,7 +102,7 @@ class SampledEngine(Engine):
             raise ValueError("samples do not tell whether every tie is shorter: stop='ordered' needs all pairs")
         self._pool: ThreadPoolExecutor | None = None
         losses: dict[Scope, SampledLoss] = {}
-        self._runs: list[_Run] = []
+        self._runs: list[_SampledRun] = []
         for spec in self.specs:
             sizes = spec.sample or default_sizes(self.pairs.n_edges, self.device)
             if spec.scope not in losses:
@@ -114,7 +114,7 @@ class SampledEngine(Engine):
             judge = loss.resized(replace(sizes, others=_EVALUATED * sizes.others, per_end=_EVALUATED * sizes.per_end))
             if self.device.type == "cuda":
                 loss.ways = judge.ways = self.communicator.size
-            self._runs.append(_Run(spec, kernel_space(spec.manifold, spec.dissimilarity), loss, judge))
+            self._runs.append(_SampledRun(spec, kernel_space(spec.manifold, spec.dissimilarity), loss, judge))
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations], each of its batch."""
@@ -159,7 +159,7 @@ class SampledEngine(Engine):
                     found.offsets[number, nodes] = estimate.offsets.cpu().numpy()
         return found
 
-    def _iterate(self, state: BatchState, number: int, run: _Run, held: OnDevice, iteration: int) -> float:
+    def _iterate(self, state: BatchState, number: int, run: _SampledRun, held: OnDevice, iteration: int) -> float:
         """One iteration of a run: estimate, look at the best, move what was touched."""
         spec, record = run.spec, state.record[number]
         record["longest"] = record["shortest"] = math.nan

@@ -17,7 +17,7 @@ from ..loop import Every, Progress
 from ..rounding import asinh
 from .base import BatchState, RunSpec
 
-# The spread is looked at after so many iterations, wherever chunks end: moves may not depend on the clock.
+# Iterations from one look at the spread to the next, wherever chunks end: moves may not depend on the clock.
 _LOOK_EVERY = 50
 
 
@@ -37,10 +37,7 @@ def spread_of(points: Floats, time: int) -> float:
 
 
 def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: BatchState) -> Every[BatchState]:
-    """A callback that sets the reach of runs whose moves are relative; their starts are looked at now.
-
-    A batch that has begun keeps its reach until it is time to look.
-    """
+    """A callback that sets the reach of runs whose moves are relative; at the start it is set now."""
     follower = _Follower(specs, relative)
     if state.iteration == 0:
         follower.look(state)

@@ -19,7 +19,7 @@ from ..interrupted import Interrupted
 from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
 from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step
-from .lbfgs import Found, PhiLBFGS
+from .lbfgs import PhiLBFGS, Reached
 from .line_search import armijo
 
 Method = Literal["lbfgs", "line_search", "sgd", "adam"]
@@ -154,7 +154,7 @@ class _State:
         self.function, self.manifold = function, manifold
         self.iteration, self.evaluations = 0, 0
         self.ending: Ending | None = None
-        self.at = Found(points, *self.evaluate(points))
+        self.at = Reached(points, *self.evaluate(points))
         if not _finite(self.at):
             raise ValueError(f"function and its gradient must be finite at x0, got f(x0) = {self.at.value}")
         self.best = self.at
@@ -181,11 +181,11 @@ class _State:
         """Euclidean norm of Df at the current point."""
         return self.norm_of(self.at)
 
-    def norm_of(self, found: Found) -> float:
+    def norm_of(self, found: Reached) -> float:
         """Euclidean norm of Df."""
         return float(self.manifold.egrad2rgrad(found.points, found.gradient).norm())
 
-    def move(self, found: Found) -> bool:
+    def move(self, found: Reached) -> bool:
         """Go to new points; False, and nothing changed, where the function or its gradient is not finite."""
         if not _finite(found):
             return False
@@ -197,7 +197,7 @@ class _State:
         return True
 
 
-def _finite(found: Found) -> bool:
+def _finite(found: Reached) -> bool:
     return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
 
 
@@ -206,6 +206,8 @@ _Step = Callable[[], Ending | None]
 
 class _Autograd:
     """The engine of the loop; every iteration may be the last."""
+
+    overhead = 0.0
 
     def __init__(self, step: _Step, gradient_tolerance: float) -> None:
         self._step, self._tolerance = step, gradient_tolerance
@@ -218,11 +220,6 @@ class _Autograd:
             if state.ending is None:
                 values.append(state.at.value)
         return np.array([values], dtype=np.float64)
-
-    @property
-    def overhead(self) -> float:
-        """Nothing."""
-        return 0.0
 
 
 def _step_of(
@@ -246,7 +243,7 @@ def _step_of(
     def descend() -> Ending | None:
         nonlocal moments
         points, moments = descent_step(state.at.points, state.at.gradient, moments, settings)
-        return None if state.move(Found(points, *state.evaluate(points))) else _NOT_FINITE
+        return None if state.move(Reached(points, *state.evaluate(points))) else _NOT_FINITE
 
     return descend
 
@@ -278,7 +275,7 @@ def _line_search(state: _State, direction: Direction) -> _Step:
             return _no_decrease(state, step * found.slope, step * found.length)
         # Twice the accepted step comes next, so that the search can grow again.
         step = min(2.0 * found.step, 1e12)
-        return None if state.move(Found(found.points, *state.evaluate(found.points))) else _NOT_FINITE
+        return None if state.move(Reached(found.points, *state.evaluate(found.points))) else _NOT_FINITE
 
     return search
 

@@ -283,17 +283,13 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         super().__init__(params, manifold, defaults)
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
-        mean, square = _check_betas(group["betas"])
+        betas = group["betas"]
+        if not isinstance(betas, tuple | list) or len(betas) != 2:
+            raise ValueError(f"betas must be two numbers in [0, 1), got {betas!r}")
+        for index, beta in enumerate(betas):
+            check_fraction(f"betas[{index}]", beta)
         options = _of(group, "lr", "direction", "eps", "max_step")
-        return DescentSettings(manifold, momentum=mean, second_moment=square, **options)
+        return DescentSettings(manifold, momentum=betas[0], second_moment=betas[1], **options)
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
         adam_step(params, gradients, self.state, group["lr"], group["betas"], group["eps"], group["weight_decay"])
-
-
-def _check_betas(betas: object) -> tuple[float, float]:
-    if not isinstance(betas, tuple | list) or len(betas) != 2:
-        raise ValueError(f"betas must be two numbers in [0, 1), got {betas!r}")
-    for index, beta in enumerate(betas):
-        check_fraction(f"betas[{index}]", beta)
-    return betas[0], betas[1]

@@ -15,10 +15,7 @@ _LOG_2 = math.log(2.0)
 
 @jit
 def pulls_of(excess, met, component, tau, weight, pulls):
-    """The term, and what it changes by with the sum of each node's distances, into pulls [n].
-
-    ``excess`` [n] are the sums of distances less hops over ``met`` [n] landmarks.
-    """
+    """The term; its slopes in the sums of distances into pulls [n]. ``excess``: distances less hops, of ``met``."""
     n, value = len(excess), 0.0
     sums, sizes = np.zeros(n + 1), np.zeros(n + 1)
     for j in range(n):
@@ -47,10 +44,7 @@ def pulls_of(excess, met, component, tau, weight, pulls):
 
 @jit
 def small_closeness(values, radius, closeness, tau, weight, pulls):
-    """The term of a graph all of whose nodes are landmarks and all of whose pairs are kept, row after row.
-
-    ``values`` are their distances; what the term changes by with the sum of each node's goes into pulls [n].
-    """
+    """The term where all nodes are landmarks, from the distances of all pairs, row after row; slopes into pulls [n]."""
     n, unit, component = len(pulls), closeness.unit * radius, closeness.component
     excess, met, hops, at = np.zeros(n), np.zeros(n), closeness.hops, np.empty(n, np.int64)
     for k in range(n):

@@ -34,10 +34,7 @@ from .streaming import prepare, slab
 
 @jit
 def finish(run, space, rules, now, iteration, found):
-    """What follows the loss and its gradient: the record, and the move of every point.
-
-    ``found`` are the loss, the longest edge and the nearest other pair.
-    """
+    """What follows the loss, the longest edge and the nearest other pair (``found``): the record, and every move."""
     points, free, record, gradient = run.points, run.free, run.record, run.gradient
     time, radius, max_step = space.time, space.radius, now.max_step * run.record[REACH]
     loss, longest, least = found
@@ -82,10 +79,7 @@ def finish(run, space, rules, now, iteration, found):
 
 @jit
 def advance(run, space, rules, schedule, first, losses, edges, work):
-    """``len(losses)`` iterations of one run on one thread; losses are NaN from when it was done.
-
-    ``schedule`` [4, …] begins at the iteration ``first``.
-    """
+    """``len(losses)`` iterations from ``first`` on, where ``schedule`` [4, …] begins; NaN once the run is done."""
     for index in range(len(losses)):
         if run.record[DONE_AT] >= 0.0:
             losses[index] = np.nan
@@ -168,10 +162,7 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
 
 @jit
 def _is_somewhere(points, d, i, time, radius):
-    """Whether point i is finite, has a time part if it should, and is so near that float64 can tell the manifold.
-
-    It has d coordinates.
-    """
+    """Whether point i, of d coordinates, is finite, has a time part if it should, and is not too far for float64."""
     time_square, square = 0.0, 0.0
     for k in range(d):
         square += points[k, i] * points[k, i]

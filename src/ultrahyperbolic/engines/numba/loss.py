@@ -27,11 +27,7 @@ _BEYOND = 1e300
 
 @jit
 def loss_and_gradient(run, space, now, prepared, edges, work):
-    """The loss from a finished pass; its Euclidean gradient is written to the run's.
-
-    Also the dissimilarity of the longest edge and of the nearest other pair (NaN after a pass that was not asked for
-    it).
-    """
+    """The loss of a finished pass, the longest edge and the nearest other pair (NaN unless asked for); the gradient."""
     points, gradient, scratch, ends = run.points, run.gradient, run.scratch, edges.ends
     time, tau, scale = space.time, now.tau, scale_of(space)
     least, total = combine(tau, work, gradient)
@@ -57,10 +53,7 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
 
 @jit
 def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
-    """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), ….
-
-    The nearest other pair is always found.
-    """
+    """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), …."""
     points, gradient, scratch, positions, weaker = run.points, run.gradient, run.scratch, edges.positions, edges.weaker
     time, tau, factors = space.time, now.tau, work.factors
     m, n = len(weaker), points.shape[1]

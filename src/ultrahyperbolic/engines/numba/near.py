@@ -16,13 +16,13 @@ from ...pairs.numba.portable import jit
 from .arguments import Prepared
 from .streaming import add_pair, evaluate, half_chord, half_chords, nearest_of, scale_of
 
-# A list of more than one in so many pairs saves nothing, and one longer than this takes too much memory.
+# A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
 _FEW, _LONGEST = 8, 1 << 22
 # How far beyond the bounds on either side a pair is listed, in units of what is between them.
 _MARGIN = 0.5
 # Of an entry: two nodes and a w.
 ENTRY_BYTES = 16
-# Listed pairs that count are evaluated so many at a time.
+# Listed pairs that are evaluated at a time.
 _TOGETHER = 1024
 
 

@@ -57,15 +57,13 @@ from ..base import CELL
 from .arguments import Prepared
 from .offsets import add_offset, take_off_tile
 
-# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
-SMALL_NODES = 96
 ROWS = CELL[0]
 TILE = 256
 # Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do more than they save.
 FEW = 8
-# In a sample, so many of a tile's pairs are all of them: it costs more to leave out the others than to evaluate them.
+# From this share of a tile's pairs on, leaving out the others costs more than evaluating them.
 _MOST = 0.75
-# A sample has so many times fewer slabs than a pass over all pairs: adding up their gradients would show.
+# A pass over all pairs has this many times the slabs of a sample, where adding up their gradients would show.
 _FEWER_SLABS = 4
 # What a sample leaves out is told from nothing by no more than this: exp(-30) of its nearest pair.
 _SAMPLE_CUT = 30.0
@@ -118,10 +116,7 @@ def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
 
 
 def workspace(n: int, d: int, dtype: type = np.float64, slopes: int | None = None) -> Workspace:
-    """Room for passes over n nodes in d coordinates; ``dtype`` is the precision of pairs.
-
-    Gradients have so many ``slopes`` for each node; d, unless given.
-    """
+    """Room for passes over n nodes in d coordinates, with gradients [slopes, n] (default: d); pairs are ``dtype``."""
     slabs = slabs_of(n)
     count = len(slabs) - 1
     octaves = 2 * (HIGHEST_OCTAVE - LOWEST_OCTAVE)
@@ -272,10 +267,7 @@ def weigh_pulls(weights, pull, count):
 
 @jit
 def evaluate(w, count, space, now, prepared, table, masked, values, slopes):
-    """Dissimilarities and their slopes at w[:count] (in a hot pass, exp(-d/τ) and its product with the slope).
-
-    ``masked`` of them stand for no pair, are beyond the table, and get any number.
-    """
+    """Dissimilarities and slopes at w[:count] (hot: exp(-d/τ), and times the slope); ``masked`` ones get any number."""
     hot, _, reach, above, below, kind = prepared
     lowest = lowest_octave(kind)
     if look_up(table, lowest, above, below, w, count, values, slopes) > masked:
@@ -400,10 +392,7 @@ def add_up(weights, count, sums, first, columns):
 
 @jit
 def kind_of_table(kind, n):
-    """What a table holds: the dissimilarity, or for small graphs what is to be smoothed, which does not change with ε.
-
-    Filling a table costs as much as some 50,000 pairs.
-    """
+    """What a table holds: for few pairs what is to be smoothed, as filling one for every ε costs some 50,000 pairs."""
     if n * (n - 1) // 2 < _TABLE_PAIRS:
         if kind == SMOOTHED:
             return GEODESIC
@@ -414,10 +403,7 @@ def kind_of_table(kind, n):
 
 @jit
 def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
-    """Write a value where a tile holds no pair of this pass: at columns up to the row itself, and at edges.
-
-    ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many positions that are.
-    """
+    """Write a value where a tile holds no pair of this pass, up to each row's ``cursor`` of neighbours; how many."""
     masked = 0
     for r in range(rows):
         shift = r * count - start
@@ -524,10 +510,7 @@ def _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, s
 
 @jit
 def _is_hot(popularity, points, factors, space, now, edges):
-    """Whether exp(-d/τ) can be a table: τ is large, and some of 64 pairs without an edge are not far in units of τ.
-
-    With a popularity of nodes it is no function of w alone.
-    """
+    """Whether exp(-d/τ) can be a table: no popularity, a large τ, and some of 64 non-edges not far in units of τ."""
     if popularity is not None or space.radius > _HOT_RATE * now.tau:
         return False
     n, offsets, neighbors = points.shape[1], edges.offsets, edges.neighbors

@@ -275,10 +275,7 @@ class _Group:
         self.iterations += 1
 
     def _objective(self, parts: int, *, record: bool) -> None:
-        """The loss, the longest edge and the pulls of the edges; the same sums over the classes as the reference's.
-
-        Of the other pairs it looks at one part of so many.
-        """
+        """The loss, the longest edge and the pulls of the edges, with one of ``parts`` parts of the other pairs."""
         runs, m, chunks = len(self.numbers), self.m, self.chunks
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
         self.passes.launch(

@@ -163,11 +163,7 @@ def _split_half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl
 
 @triton.jit
 def half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr):
-    """w of rows x with columns, and the differences of their coordinates.
-
-    With one time coordinate and float64, its difference is made of those of the space coordinates, which lose no
-    digits.
-    """
+    """w of rows x with columns, and differences of coordinates; in float64 one time coordinate follows from space."""
     if SPLIT:
         return _split_half_chords(x, points, n, columns, factors, D, TIME)
     t = ()
@@ -204,10 +200,7 @@ def less(value, offsets, own, n, columns):
 
 @triton.jit
 def first_tile(begin, block, parts, iteration, BM: tl.constexpr, BN: tl.constexpr):
-    """The first tile of columns, from ``begin`` on, whose cell with a block of rows is in the part of an iteration.
-
-    Cells have BN rows and BN columns: which part one is in does not depend on which of its nodes are rows.
-    """
+    """The first tile of columns from ``begin`` on whose square cell with a block of rows is in an iteration's part."""
     part = iteration % parts
     return begin + (part + parts - (block * BM // BN + begin) % parts) % parts
 
@@ -381,10 +374,7 @@ def edges_kernel(
     slopes, running, chunk_sums, chunk_longest,
     D: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """Dissimilarities of the edges and their slopes in w, float64 [B, m].
-
-    Of each chunk of SIZE edges the running log-sum-exp of -d/τ, [B, m], its last value, and the longest edge.
-    """
+    """Dissimilarities of the edges, their slopes, and of each chunk the running log-sum-exp of -d/τ and the longest."""
     chunk, run = tl.program_id(0), tl.program_id(1)
     points += run * D * n
     factors += run * D

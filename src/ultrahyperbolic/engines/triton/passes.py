@@ -30,10 +30,7 @@ _SPACING = 2.0**-5
 
 
 def on_device(device: torch.device) -> AbstractContextManager[object]:
-    """Make a device the current one: Triton launches there, wherever its arguments lie.
-
-    Nothing for the CPU, on which Triton's interpreter runs.
-    """
+    """Make a CUDA device the current one, where Triton launches; nothing for the CPU and Triton's interpreter."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
@@ -44,7 +41,7 @@ def arc_coefficients(terms: int) -> tuple[float, ...]:
 
 
 def exact_coefficients() -> tuple[float, ...]:
-    """As many as float64 can tell."""
+    """Those that float64 can tell."""
     return arc_coefficients(_DOUBLE)
 
 
@@ -105,7 +102,9 @@ class Passes:
         column_tiles = triton.cdiv(n, self.shape.columns)
         # Enough programs to fill the device a few times over, and no more: each adds a gradient to be summed. Runs do
         # not count, so that a run adds up in the same order in every batch.
-        wanted = 1 if self.interpreted else triton.cdiv(8 * _multiprocessors(device), self.blocks)
+        wanted = 1
+        if not self.interpreted:
+            wanted = triton.cdiv(8 * torch.cuda.get_device_properties(device).multi_processor_count, self.blocks)
         self.tiles = triton.cdiv(column_tiles, min(max(wanted, 1), column_tiles))
         self.splits = triton.cdiv(column_tiles, self.tiles)
         self.use_bitmap = n <= BITMAP_NODES
@@ -199,7 +198,7 @@ class Passes:
         return self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops
 
     def cut(self, parts: int) -> dict[str, int | bool]:
-        """How pairs are cut, and whether one part of so many is looked at, as kernels take it."""
+        """How pairs are cut, and whether only a part is looked at, as kernels take it."""
         return {
             "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
             "BITMAP": self.use_bitmap, "SAMPLED": parts > 1,
@@ -214,7 +213,3 @@ class Passes:
             "COEFFICIENTS": arc_coefficients(_SINGLE) if single else exact_coefficients(),
             "FAST": single and not self.interpreted,
         }
-
-
-def _multiprocessors(device: torch.device) -> int:
-    return torch.cuda.get_device_properties(device).multi_processor_count
