@@ -137,10 +137,7 @@ Decision = tuple[Ending | None, int]
 
 @dataclass(frozen=True)
 class Every(Generic[S]):
-    """A callback that is called at the multiples of ``iterations``, at which chunks then end.
-
-    What it does therefore does not depend on the clock.
-    """
+    """A callback that is called at the multiples of ``iterations``, at which chunks then end, whatever the clock."""
 
     iterations: int
     callback: Callback[S]

@@ -68,7 +68,8 @@ def validating(method: Callable[P, R]) -> Callable[P, R]:
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         given = (*zip(names, args, strict=False), *kwargs.items())
-        validate(args[0].ambient_dim, **{name: value for name, value in given if name in _VECTORS})  # type: ignore[attr-defined]
+        vectors = {name: cast("Tensor", value) for name, value in given if name in _VECTORS}
+        validate(args[0].ambient_dim, **vectors)  # type: ignore[attr-defined]
         return method(*args, **kwargs)
 
     return call

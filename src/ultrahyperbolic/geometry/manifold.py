@@ -176,10 +176,7 @@ class Manifold(Primitives):
 
     @property
     def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points, so that `dist` is never NaN.
-
-        Where it does not, `dissimilarity` must be defined in another way than by default.
-        """
+        """Whether a geodesic joins every pair of points; where not, `dissimilarity` must be defined in another way."""
         return True
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
@@ -243,10 +240,7 @@ class Manifold(Primitives):
     # --- onto the manifold --------------------------------------------------------------------------------------
 
     def projx(self, z: Tensor) -> Tensor:
-        """Projection of ambient vectors near the manifold onto it; `check_projectable` says which.
-
-        `phi` maps almost all ambient vectors, and is what this is by default.
-        """
+        """Projection onto the manifold of ambient vectors near it, as `check_projectable` says; by default φ."""
         return self.phi(z)
 
     # --- gradients ----------------------------------------------------------------------------------------------
@@ -277,10 +271,7 @@ class Manifold(Primitives):
         return self.precondition(x, self.egrad2rgrad(x, gradient))
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
-        """sgn(P_x) u: the part of a tangent vector on which P_x is negative, with its sign turned.
-
-        From the eigenvectors of P_x; manifolds that know them have a closed form.
-        """
+        """sgn(P_x) u: the part of a tangent vector on which P_x is negative, with its sign turned."""
         return _apply(matrix_sign(self.preconditioner(x), self.dim), u)
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
@@ -311,10 +302,7 @@ class Manifold(Primitives):
         return []
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
-        """Points of the manifold as it was when the curvature's parameters were ``before``, on it as it is now.
-
-        A homothety: all lengths grow alike, and directions stay.
-        """
+        """Points of the manifold as it was when its parameters were ``before``, on it as it is now, by a homothety."""
         return x.clone()
 
     # --- points -------------------------------------------------------------------------------------------------

@@ -93,13 +93,10 @@ class PseudoHyperboloid(LevelSet):
 
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to expmap(x, u), also past the antipode."""
-        return self._exp_and_transport(x, u, v)[1]
+        return self.expmap_transp(x, u, v)[1]
 
     def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """expmap(x, u) and v carried along it, at the cost of little more than the former."""
-        return self._exp_and_transport(x, u, v)
-
-    def _exp_and_transport(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         z = self._inner(u, u) / self._scale(x)
         # The half angle gives (cosh √z - 1)/z = ½ (sinh(√z/2)/(√z/2))² without cancellation.
         half_cosh, half_sinhc = cosh_sinhc_sqrt(z / 4.0, sign=self._sign)
@@ -179,11 +176,7 @@ class PseudoHyperboloid(LevelSet):
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """Df(x) = Π_x(G ∇f) (Eq. 11), the pseudo-Riemannian gradient; -Df is **not** a descent direction."""
-        return self._proju(x, self._flip(gradient))
-
-    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
-        """P_x z = Π_x(G z): ⟨u, P_x u⟩ = ‖u‖² for tangent u, so P_x turns Df into χ."""
-        return self._proju(x, self._flip(z))
+        return self.proju(x, self._flip(gradient))
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""

@@ -58,10 +58,7 @@ class PhiLBFGS:
         """How long it was."""
 
     def step(self, at: Reached, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> Reached | None:
-        """One step from here; None if none decreases the function, with or without the remembered curvature.
-
-        ``evaluate`` takes points [..., d] and returns the function there and its Euclidean gradient [..., d].
-        """
+        """One step; None if none decreases f. ``evaluate`` gives f and its Euclidean gradient at points [..., d]."""
         asking = self.asking(at)
         try:
             points = next(asking)

@@ -105,7 +105,21 @@ def minimize(
         check_callable("callback", callback)
     require_manifold(manifold)
     max_iterations = check_count("max_iterations", max_iterations, 0)
-    _check_arguments(method, direction, lr, momentum, max_step, gradient_tolerance, time_limit)
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    if direction is not None:
+        check_direction(direction)
+        if method == "lbfgs":
+            raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
+    if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
+        raise ValueError(f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the others")
+    if method == "adam" and momentum != 0.0:
+        raise ValueError("momentum belongs to method='sgd'; Adam has its own")
+    if lr is not None:
+        check_positive("lr", lr, zero=True)
+    check_positive("gradient_tolerance", gradient_tolerance, zero=True)
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
     manifold.assert_point(x0, name="x0")
     state = _State(function, x0.detach().clone(), manifold)
     engine = _Autograd(_step_of(state, method, direction or "surrogate", lr, momentum, max_step), gradient_tolerance)
@@ -285,11 +299,7 @@ def _within(state: _State, tolerance: float) -> Ending:
 
 
 def _no_decrease(state: _State, expected: float, length: float) -> Ending:
-    """Why no step was found: at a minimum rounding hides the decrease; elsewhere something is wrong.
-
-    ``expected`` is by how much the step that was tried first should have decreased the function, ``length`` how far it
-    would have moved the points.
-    """
+    """Why no step was found, though one of ``length`` was ``expected`` to decrease f: rounding, or a wrong gradient."""
     rounding = _ROUNDING * torch.finfo(state.at.points.dtype).eps
     if expected <= rounding * abs(state.at.value) or length <= rounding * float(state.at.points.norm()):
         return Ending(Stopped.CONVERGED, "no step decreases the function any further: converged to rounding")
@@ -298,29 +308,3 @@ def _no_decrease(state: _State, expected: float, length: float) -> Ending:
         f"no step decreases the function, which should fall by {expected:.3g} "
         f"(gradient norm {state.gradient_norm:.3g}): not smooth here, or a wrong gradient",
     )
-
-
-def _check_arguments(
-    method: str,
-    direction: str | None,
-    lr: float | None,
-    momentum: float,
-    max_step: float | None,
-    gradient_tolerance: float,
-    time_limit: float | None,
-) -> None:
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-    if direction is not None:
-        check_direction(direction)
-        if method == "lbfgs":
-            raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
-    if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
-        raise ValueError(f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the others")
-    if method == "adam" and momentum != 0.0:
-        raise ValueError("momentum belongs to method='sgd'; Adam has its own")
-    if lr is not None:
-        check_positive("lr", lr, zero=True)
-    check_positive("gradient_tolerance", gradient_tolerance, zero=True)
-    if time_limit is not None:
-        check_positive("time_limit", time_limit)

@@ -17,9 +17,8 @@ from ..geometry.arguments import check_finite
 from ..geometry.manifold import require_manifold
 from ..geometry.parameter import manifold_of
 from .descent import DescentSettings, Direction
-from .groups import Curvatures, Stepped, adam_step, check_lr, largest, sgd_step, step_points
+from .groups import Curvatures, Group, Stepped, adam_step, check_lr, largest, sgd_step, step_points
 
-Group = dict[str, Any]  # a parameter group as torch has it
 _ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
 
@@ -240,7 +239,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         return DescentSettings(manifold, **_of(group, "lr", "direction", "momentum", "max_step"))
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
-        sgd_step(params, gradients, self.state, group["lr"], group["momentum"], group["weight_decay"])
+        sgd_step(params, gradients, self.state, group)
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
@@ -292,4 +291,4 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         return DescentSettings(manifold, momentum=betas[0], second_moment=betas[1], **options)
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
-        adam_step(params, gradients, self.state, group["lr"], group["betas"], group["eps"], group["weight_decay"])
+        adam_step(params, gradients, self.state, group)

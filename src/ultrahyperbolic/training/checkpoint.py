@@ -67,13 +67,13 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
     moving = (state.points, state.free, state.best, state.offsets, state.best_offsets)
     if not all(np.isfinite(array).all() for array in moving):
         return
-    arrays: dict[str, NDArray[np.generic]] = {name: getattr(state, name, None) for name in _ARRAYS + _LATER}
-    arrays |= {"record": state.rows, "losses": checkpoint.losses}
+    arrays = vars(state) | {"record": state.rows, "losses": checkpoint.losses}
+    arrays = {name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS + _LATER}
     about: dict[str, Json] = {
         "iteration": state.iteration, "seconds": checkpoint.seconds, "record": record.to_json(),
     }  # fmt: skip
-    about[SEAL] = digest_of(about, [arrays[name] for name in _ARRAYS + _LATER])
-    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_ABOUT: json.dumps(about)})
+    about[SEAL] = digest_of(about, list(arrays.values()))
+    content = save(arrays, {_ABOUT: json.dumps(about)})
     replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})
 
 

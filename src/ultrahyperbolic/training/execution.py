@@ -165,10 +165,7 @@ class Execution:
         return all(has_memory(problem_of(self.graph, batch), batch, self.machine) for batch in some)
 
     def _fit(self) -> None:
-        """Take samples where all pairs do not fit into memory, and only the iterations that there is time for.
-
-        The recipes of the paper have theirs. With time for few iterations that end on all pairs, they do not.
-        """
+        """Take samples where all pairs do not fit into memory, and only the iterations that there is time for."""
         if self._fitted:
             return
         self._fitted, limit = True, self.plan.time_limit

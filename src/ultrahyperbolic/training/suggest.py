@@ -213,10 +213,7 @@ def _shares(embedding: Embedding, graph: Graph, thresholds: Floats) -> Floats:
 
 
 def calibrate(embedding: Embedding, *, quiet: bool = True) -> Calibration | None:
-    """Learn from held-out ties what a rank means; None for a graph that can spare none.
-
-    What ``run.json`` keeps is taken where it is of this graph.
-    """
+    """Learn from held-out ties what a rank means, unless ``run.json`` says it; None for a graph that can spare none."""
     graph = graph_of(embedding)
     known: Calibration | None = vars(embedding).get(_REMEMBERED) or Calibration.from_json(embedding.record.suggest)
     if known is not None and known.fingerprint == graph.fingerprint:

@@ -41,10 +41,7 @@ _CPU = torch.device("cpu")
 
 
 def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool = True) -> Problem:
-    """What the trainings of a batch minimise; raise unless they are of one length and stop alike.
-
-    An outline, enough to know what they need, leaves out what takes time to find.
-    """
+    """What trainings of one length that stop alike minimise; an outline leaves out what takes time to find."""
     if len({(c.iterations, c.descents, c.stop, c.best_every, c.step_back) for c in configs}) != 1:
         raise ValueError("the trainings of a batch must agree on iterations, finish, stop, best_every and step_back")
     first = configs[0]

@@ -1,13 +1,9 @@
 """The sum over all pairs without an edge, value and gradient, in one pass that never holds more than a tile of them.
 
-Pairs are cut into slabs of rows, fixed by the number of nodes alone; a slab owns its gradient and the least
-dissimilarity it has seen, and slabs are added up in order: the same bits for any number of threads. Within a slab four
-rows meet a tile of 256 columns at a time.
-
-A pair whose weight exp(-(d - least)/τ) would vanish in the sum is found by comparing w with two bounds. A tile with few
-others is finished pair by pair; one with many goes through loops without branches: a table for d and its slope and a
-polynomial for exp. Where τ is so large that no pair vanishes and exp(-d/τ) is smooth enough to be a table itself, it is
-("hot"), and nothing is compared.
+Pairs are cut into slabs of rows, fixed by the number of nodes alone. Slabs own their gradients and are added up in
+order: the same bits for any number of threads. Within a slab four rows meet a tile of 256 columns at a time. Pairs
+whose weight would vanish in the sum are found by comparing w with two bounds. A tile with few others is finished pair
+by pair, one with many by tables, without branches. Where no pair vanishes, exp(-d/τ) itself is the table ("hot").
 """
 
 from __future__ import annotations

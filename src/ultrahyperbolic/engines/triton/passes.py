@@ -1,12 +1,10 @@
 """The pass over all pairs on a CUDA device.
 
-Tiled like attention: a program holds a block of rows and streams the columns through, and each of its threads keeps
-sums of its own pairs to the end, so that nothing is exchanged inside the loop and the result has the same bits every
-time. A first sweep finds the nearest pair without an edge, by comparing w alone; the sums of the second are relative to
-it, so that no exponential can overflow.
-
-Edges, and each node with itself, are left out by a bitmap of all pairs while that is small, beyond by each row block's
-sorted list of columns. Pairs are float32 or float64; points, edges and what is summed over programs are float64.
+Tiled like attention: a program holds a block of rows and streams the columns through; its threads keep sums of their
+own pairs to the end, so the bits are the same every time. A first sweep finds the nearest pair without an edge, to
+which the sums of the second are relative. Edges, and each node with itself, are left out by a bitmap, or in large
+graphs by each block's sorted list of columns. Pairs are float32 or float64; points, edges and sums over programs are
+float64.
 """
 
 from __future__ import annotations

@@ -223,7 +223,7 @@ def look_up(table, lowest, above, below, w, count, values, slopes):
         segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - first
         # Negative as an unsigned number is large: one comparison for both ends.
         beyond = np.uint64(segment) >= np.uint64(limit_above + (fewer & sign))
-        outside += beyond
+        outside += beyond  # type: ignore[assignment]  # a number to numba
         place = np.uint64(0 if beyond else segment + (limit_above & sign))
         # The bits below the segment, as a number of [-1/2, 1/2).
         t = from_bits(((word << SEGMENT_BITS) & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000) - 1.5

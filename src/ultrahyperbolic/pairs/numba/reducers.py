@@ -1,9 +1,8 @@
 """Sums, neighbours and counts over the distances of all pairs, compiled: blocks of rows on every core.
 
 Distances are compared, so a pair has one distance, bit for bit: seen from either end, alone or in a row, on any number
-of threads. Loops here therefore keep to the order and the rounding they are written in, which compilers still turn into
-vector instructions where they run along a row. A distance is a function of w alone, read from a table where there is
-one; w is taken from the form that loses fewest digits, as the manifolds do.
+of threads. Loops here therefore keep to the order and the rounding they are written in. A distance is a function of w
+alone, read from a table where there is one; w is taken from the form that loses fewest digits, as the manifolds do.
 """
 
 from __future__ import annotations
