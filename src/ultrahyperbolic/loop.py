@@ -17,7 +17,7 @@ import numpy as np
 from .arrays import Floats
 
 # A chunk lasts at most about this long, so that Ctrl-C, time limits and progress answer at once; or where each costs
-# something for itself, so many times that.
+# something for itself, this many times that.
 _CHUNK_SECONDS, _OVERHEADS = 0.2, 5.0
 
 
@@ -79,7 +79,7 @@ class Advances(Protocol[S_contra]):
     """An engine, as the loop sees it."""
 
     def advance(self, state: S_contra, iterations: int) -> Floats:
-        """Perform up to so many iterations, changing the state; the losses [runs, iterations performed].
+        """Perform up to ``iterations``, changing the state; the losses [runs, iterations performed].
 
         Fewer only where the state has come to an ending.
         """
@@ -137,10 +137,7 @@ Decision = tuple[Ending | None, int]
 
 @dataclass(frozen=True)
 class Every(Generic[S]):
-    """A callback that is called at the multiples of so many iterations, at which chunks then end.
-
-    What it does therefore does not depend on the clock.
-    """
+    """A callback that is called at the multiples of ``iterations``, at which chunks then end, whatever the clock."""
 
     iterations: int
     callback: Callback[S]

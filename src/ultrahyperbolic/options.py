@@ -241,12 +241,8 @@ def _members(kind: Any) -> tuple[Any, ...]:
     return tuple(member for part in get_args(kind) for member in _members(part))
 
 
-def _declared() -> dict[str, Declared]:
-    hints = get_type_hints(Options, include_extras=True)
-    return {name: Declared(name, *get_args(hint)) for name, hint in hints.items()}
-
-
-OPTIONS = _declared()
+_HINTS = get_type_hints(Options, include_extras=True)
+OPTIONS = {name: Declared(name, *get_args(hint)) for name, hint in _HINTS.items()}
 
 
 def complete(given: Mapping[str, Any]) -> Options:
@@ -258,10 +254,7 @@ def complete(given: Mapping[str, Any]) -> Options:
 
 
 def takes_options(call: Callable[P, R]) -> Callable[P, R]:
-    """Put the options into the signature and the docstring of a call that takes them as ``**options``.
-
-    In the docstring they replace the lines that refer to them.
-    """
+    """Put the options into the signature and the docstring of a call that takes them as ``**options``."""
     own = [each for each in inspect.signature(call).parameters.values() if each.kind is not each.VAR_KEYWORD]
     options = [declared.parameter for name, declared in OPTIONS.items() if name not in {each.name for each in own}]
     call.__signature__ = inspect.Signature([*own, *options])  # type: ignore[attr-defined]

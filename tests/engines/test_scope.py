@@ -10,13 +10,11 @@ import torch
 from backends import literal, random_pairs, spec_of, spread_points
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
-from ultrahyperbolic.engines import registry
+from ultrahyperbolic.engines import kinds, registry
 from ultrahyperbolic.engines.base import BatchState, Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.memory import estimate
-from ultrahyperbolic.engines.numba import kind as numba_kind
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.engines.registry import SlowEngine, exact_machine, resolve
-from ultrahyperbolic.engines.triton import kind as triton_kind
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import RankedPairs
 
@@ -114,10 +112,10 @@ def test_sums_by_node_take_more_memory():
     assert needed[0] < needed[1] < 2 * needed[0]
 
 
-@pytest.mark.parametrize("kind", [numba_kind.KIND, triton_kind.KIND], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", [kinds.NUMBA, kinds.TRITON], ids=lambda kind: kind.name)
 def test_compiled_engines_say_that_they_do_not_know_it(kind, monkeypatch):
     monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-    monkeypatch.setattr(triton_kind, "find_spec", lambda name: name)
+    monkeypatch.setattr(kinds, "find_spec", lambda name: name)
     place = Machine("cuda" if kind.name == "triton" else "cpu", kind.name)
     problem = problem_of(random_pairs(30, "tied"))
     assert kind.unfit(problem, place) == (

@@ -264,7 +264,7 @@ def test_kernels_are_launched_on_the_device_of_the_engine(monkeypatch):
         for name in [name for name in vars(module) if name.endswith("_kernel")]:
             monkeypatch.setattr(module, name, Watched(name, getattr(module, name)))
             names.append(name)
-    assert len(names) == 11
+    assert len(names) == 10
     manifold = PseudoHyperboloid(2, 1)
     spec = spec_of(manifold, "smoothed", 0.1)
     engine = DOUBLE(random_pairs(20, "tied"), [spec, replace(spec, popularity=True)])

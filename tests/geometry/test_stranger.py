@@ -10,7 +10,8 @@ from torch import Tensor
 
 from ultrahyperbolic import Logarithm, Manifold, checked
 from ultrahyperbolic.datasets import karate
-from ultrahyperbolic.engines.base import BatchState, Problem, RunSpec, Schedule, unknown_space
+from ultrahyperbolic.engines.base import BatchState, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.kinds import unknown_space
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.evaluation import evaluate
 from ultrahyperbolic.geometry import Geometry

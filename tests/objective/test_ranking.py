@@ -119,7 +119,6 @@ def test_the_edges_of_each_node_come_by_class():
     assert found.offsets.tolist() == [0, 2, 4, 7, 8, 8]
     assert found.edges.tolist() == [0, 2, 2, 3, 0, 1, 3, 1]
     assert found.starts.tolist() == [0, 1, 2, 2, 4, 5, 6, 7]
-    assert found.stops.tolist() == [1, 2, 4, 4, 5, 6, 7, 8]
     assert found.places.tolist() == [[0, 4], [5, 7], [1, 2], [3, 6]]
 
 

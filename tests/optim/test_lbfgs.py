@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
-from ultrahyperbolic.optim.lbfgs import Found, PhiLBFGS
+from ultrahyperbolic.optim.lbfgs import PhiLBFGS, Reached
 
 
 def test_the_first_step_is_of_the_right_length_whatever_the_scale_of_the_function():
@@ -21,7 +21,7 @@ def test_the_first_step_is_of_the_right_length_whatever_the_scale_of_the_functio
             asked.append(points)
             return scale * float((points - target).square().sum()), 2.0 * scale * (points - target)
 
-        steps, here = PhiLBFGS(manifold), Found(start, *value_and_gradient(start))
+        steps, here = PhiLBFGS(manifold), Reached(start, *value_and_gradient(start))
         before = here.value
         for _ in range(8):
             here = steps.step(here, value_and_gradient)
@@ -49,7 +49,7 @@ def test_what_is_known_of_phi_leads_where_autograd_does(kind, shape, flat):
 
     ends = []
     for manifold in (known, unknown):
-        steps, here = PhiLBFGS(manifold, flat=flat), Found(start, *value_and_gradient(start))
+        steps, here = PhiLBFGS(manifold, flat=flat), Reached(start, *value_and_gradient(start))
         for _ in range(4):
             here = steps.step(here, value_and_gradient)
         ends.append(here.points)

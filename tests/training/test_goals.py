@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.training.goals import score
-from ultrahyperbolic.training.method import GOALS
+from ultrahyperbolic.training.method import GOALS, score
 
 NEIGHBOURLY = {"map": 0.9, "tie_order": 0.5, "spearman_all": 0.1, "recall_at_1": 0.0}
 TIED = {"map": 0.5, "tie_order": 0.8, "spearman_all": 0.3}

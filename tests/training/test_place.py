@@ -17,7 +17,7 @@ from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import place as place_module
 from ultrahyperbolic.training import placing
 from ultrahyperbolic.training.place import _as_ties, with_placed
-from ultrahyperbolic.training.placing import Cooling, Held, Placing, Ties
+from ultrahyperbolic.training.placing import Cooling, Held, NewTies, Placing
 
 CLUB = uh.datasets.karate()
 
@@ -187,7 +187,7 @@ def test_the_loss_is_eq_17_by_node():
     old = [(i, j, 100.0) for i in range(n) for j in range(i)]
     new = [(n, 0, 2.0), (n, 1, 1.0), (n, 2, 1.0), (n + 1, 2, 3.0), (n + 1, n, 2.0), (n + 2, n + 1, 1.0)]
     ends = np.array([(a - n, b) for a, b, _ in new])
-    ties = Ties(k, n, ends, np.array([w for *_, w in new]))
+    ties = NewTies(k, n, ends, np.array([w for *_, w in new]))
 
     def neighbors(node):
         return np.setdiff1d(np.arange(n), [node]), np.full(n - 1, 100.0)
@@ -221,7 +221,7 @@ def test_the_nodes_drawn_stand_for_all_others(geometry):
     """The mean of many draws is the exact sum, also once the point has moved from where they were drawn."""
     n, temperature, epsilon, draws = 1000, 0.2, 0.05, 100
     points = geometry.manifold.random(n + 1, scale=1.0, generator=torch.Generator().manual_seed(0))
-    ties, alone = Ties(1, n, np.array([[0, 3]]), np.ones(1)), torch.full((1,), -1e30, dtype=torch.float64)
+    ties, alone = NewTies(1, n, np.array([[0, 3]]), np.ones(1)), torch.full((1,), -1e30, dtype=torch.float64)
     popularity = np.random.default_rng(1).normal(0.0, 0.2, n + 1)
     placing = Placing(geometry, Cooling((1, 1), (1, 1)), ties, Held(points[:n].numpy(), popularity=popularity), 0)
     function = geometry.manifold.pair_function("smoothed", epsilon)

@@ -15,9 +15,9 @@ from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train
 from ultrahyperbolic.training.execution import Execution
+from ultrahyperbolic.training.method import moved_share, usual_iterations
 from ultrahyperbolic.training.pace import Pace
 from ultrahyperbolic.training.plan import Plan, configure
-from ultrahyperbolic.training.sampling import moved_share, usual_iterations
 
 KARATE = datasets.karate()
 
@@ -75,7 +75,7 @@ def test_all_pairs_end_a_training_where_there_are_not_too_many(monkeypatch):
 
 def test_where_a_batch_moves_few_points_there_are_more_iterations_and_longer_moves(monkeypatch):
     usual = configure(Plan.of(backend="sampled"), KARATE)[0]
-    monkeypatch.setattr("ultrahyperbolic.training.sampling.default_sizes", lambda m, device: sampled.SampleSizes(2))
+    monkeypatch.setattr("ultrahyperbolic.training.method.default_sizes", lambda m, device: sampled.SampleSizes(2))
     place = Machine(torch.device("cpu"), "sampled")
     assert moved_share(KARATE, place) == pytest.approx(4 / 34)
     few = configure(Plan.of(backend="sampled"), KARATE)[0]
@@ -104,7 +104,7 @@ def test_samples_are_taken_where_all_pairs_do_not_fit_into_memory(monkeypatch, c
 @pytest.mark.filterwarnings("ignore::ultrahyperbolic.engines.registry.SlowEngine")
 @pytest.mark.parametrize(("seconds", "backend"), [(0.001, "reference"), (10.0, "sampled")])
 def test_samples_are_taken_where_torch_has_no_time_for_all_pairs(seconds, backend, monkeypatch, caplog):
-    monkeypatch.setattr("ultrahyperbolic.engines.numba.kind.find_spec", lambda name: None)
+    monkeypatch.setattr("ultrahyperbolic.engines.kinds.find_spec", lambda name: None)
     monkeypatch.setattr(Pace, "of", classmethod(lambda cls, graph, configs, place: (
         cls(0.001, 0.001) if place.backend == "sampled" else cls(seconds, seconds)
     )))  # fmt: skip

@@ -37,10 +37,10 @@ def reopen(
     """
     from ..embedding.record import RunRecord
     from ..embedding.store import RECORD
+    from ..engines.communicator import versions
     from ..files import check_writable, read_sealed_json
     from ..training.checkpoint import CHECKPOINT, differences, read_checkpoint
     from ..training.execution import Execution
-    from ..training.train import versions
 
     if not again:
         _refuse_others(context)

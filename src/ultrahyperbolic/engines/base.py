@@ -7,9 +7,10 @@ batch is that run alone, bit for bit. A schedule is data, so better schedules ne
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol, get_args
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
@@ -21,23 +22,20 @@ from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..loop import Ending, Stopped
-from ..objective import SCOPES, Closeness, RankedPairs, SampleSizes, Scope, closeness_bytes
+from ..objective import SCOPES, Closeness, RankedPairs, SampleSizes, Scope
 from ..options import Backend as Backend
 from ..options import Optimizer as Optimizer
 from ..options import Precision as Precision
-from ..pairs.kinds import kernel_space
 
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)
-# Up to so many nodes a training looks at all pairs many times where it ends; beyond, at parts of them alone.
+# Up to this many nodes a training looks at all pairs many times at its end; beyond, only at parts of them.
 EXACT_NODES = 200_000
-# How many others each node meets in an iteration of descent that looks at a part of the pairs, about.
+# Approximate number of nodes each node is compared with in an iteration that looks at a part of the pairs.
 MEETS = 192
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.
 FARTHEST = 1e16
 
-LIBRARY_BYTES = 192 << 20  # that compilers and kernels take whatever is trained
-EDGE_BYTES = 8 * 8  # of a sorted edge: ends, class, order, neighbours
 Keep = Literal["best", "last"]
 PRECISIONS: tuple[Precision, ...] = get_args(Precision)
 BACKENDS: tuple[Backend, ...] = get_args(Backend)
@@ -70,10 +68,9 @@ class Schedule:
     """Once the loss is below this, steps are multiplied by ``drop_factor``."""
     drop_factor: float = 1.0
     parts: int = 1
-    """Of the pairs without an edge, an iteration looks at one part of so many, and counts each pair for as many: part
-    (i // ``CELL[0]`` + j // ``CELL[1]``) mod parts of the pairs i < j is that of every iteration of the same remainder.
-    On a GPU cells have as many rows as columns, those of a tile. Engines for which all pairs are no effort look at them
-    all."""
+    """An iteration looks at one of ``parts`` parts of the pairs without an edge, each of which then counts ``parts``
+    times: the pairs i < j with (i // ``CELL[0]`` + j // ``CELL[1]``) ≡ iteration mod parts. On a GPU cells are square.
+    Small graphs are looked at whole."""
 
     def __post_init__(self) -> None:
         lengths = {len(array) for array in (self.temperature, self.epsilon, self.step, self.max_step)}
@@ -131,19 +128,13 @@ class RunSpec:
                 f"dissimilarity 'distance' is the length of a geodesic, which does not join every pair of "
                 f"{self.manifold}: use 'geodesic' (D_γ), 'broken' or 'extrinsic'"
             )
-        if self.optimizer not in OPTIMIZERS:
-            raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
-        if self.keep not in KEPT:
-            raise ValueError(f"keep must be one of {', '.join(KEPT)}, got {self.keep!r}")
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_choice("keep", self.keep, KEPT)
         check_choice("scope", self.scope, SCOPES)
 
     @property
     def settled(self) -> int:
-        """The first iteration from which on the loss is one function, so that the lowest can be kept.
-
-        ε is part of the function only where the dissimilarity is smoothed. The number of all iterations where the last
-        points are asked for.
-        """
+        """The first iteration from which on the loss is one function, so that the lowest can be kept."""
         if self.keep == "last":
             return len(self.schedule)
         # A schedule between two equal ends differs from them by rounding.
@@ -223,14 +214,12 @@ class BatchState:
     @property
     def done(self) -> NDArray[np.bool_]:
         """[B] which runs have met every constraint."""
-        done: NDArray[np.bool_] = self.record["done_at"] >= 0
-        return done
+        return np.asarray(self.record["done_at"] >= 0)
 
     @property
     def resting(self) -> NDArray[np.bool_]:
         """[B] which runs move no more."""
-        resting: NDArray[np.bool_] = self.done | (self.rested >= 0)
-        return resting
+        return np.asarray(self.done | (self.rested >= 0))
 
     @property
     def rows(self) -> Floats:
@@ -259,7 +248,7 @@ class Problem(NamedTuple):
     pairs: RankedPairs
     specs: Sequence[RunSpec]
     best_every: int = 1
-    """The lowest loss is looked for at every so many iterations."""
+    """Only the losses of every ``best_every``-th iteration are compared to find the lowest."""
     stop_when_ordered: bool = False
     """Whether a run is done once every connected pair is closer than every other."""
     closeness: Closeness | None = None
@@ -298,69 +287,33 @@ class Memory(NamedTuple):
     """Beyond the host's, on a device that has memory of its own."""
 
 
-class EngineKind(Protocol):
-    """An engine as the registry knows it."""
+@dataclass
+class Engine(ABC):
+    """Advances a batch; the first fields are those of its `Problem`."""
 
-    name: Backend
+    pairs: RankedPairs
+    specs: Sequence[RunSpec]
+    best_every: int = 1
+    stop_when_ordered: bool = False
+    closeness: Closeness | None = None
+    name: str = field(default="", kw_only=True)
+    overhead: float = field(default=0.0, init=False)
+    """Seconds that the last chunk of iterations took beside them."""
 
-    def unfit(self, problem: Problem | None, machine: Machine) -> str | None:
-        """Why it cannot compute a problem there, in words, or None; without a problem, why it never could there."""
-        ...
+    @abstractmethod
+    def advance(self, state: BatchState, iterations: int) -> Floats:
+        """Perform iterations, changing the state; the losses [B, iterations], NaN where a run was done before."""
 
-    def memory(self, problem: Problem, machine: Machine) -> Memory:
-        """What it allocates for a problem, the batch itself and its edges included."""
-        ...
-
-    def make(self, problem: Problem, machine: Machine) -> Engine:
-        """The engine."""
-        ...
-
-
-class Engine(Protocol):
-    """Advances a batch."""
-
-    @property
-    def name(self) -> str:
-        """What it is called."""
-        ...
-
-    @property
-    def specs(self) -> Sequence[RunSpec]:
-        """The runs of the batch."""
-        ...
-
+    @abstractmethod
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective at the points of a batch, under the schedule of its iteration, without moving them."""
-        ...
 
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same as a function for a series of states, which may remember of one what serves the next."""
-        ...
+        return self.evaluate
 
-    def advance(self, state: BatchState, iterations: int) -> Floats:
-        """Perform iterations, changing the state; the losses [B, iterations], NaN where a run was done before."""
-        ...
-
-    @property
-    def overhead(self) -> float:
-        """Seconds that a chunk of iterations takes beside them."""
-        ...
-
-    def close(self) -> None:
-        """Let go of memory; the engine is not used after that."""
-        ...
-
-
-class OnHost:
-    """What engines have in common that hold nothing elsewhere."""
-
-    @property
-    def overhead(self) -> float:
-        """Nothing: the state is where they compute."""
-        return 0.0
-
-    def close(self) -> None:
-        """Nothing is held that would have to be let go of."""
+    def close(self) -> None:  # noqa: B027  # most hold none
+        """Free the memory it holds elsewhere; the engine is not used after that."""
 
 
 def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
@@ -369,25 +322,9 @@ def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
     return batch, state.points.shape, batch, batch, state.offsets.shape
 
 
-def batch_bytes(problem: Problem) -> int:
-    """What a batch takes on the host whatever computes it: its state, its edges, and the libraries."""
-    n, widths = problem.pairs.n_nodes, problem.widths
-    held = closeness_bytes(n) if any(spec.centrality for spec in problem.specs) else 0
-    return 8 * n * len(widths) * (11 * max(widths) + 5) + EDGE_BYTES * problem.pairs.n_edges + LIBRARY_BYTES + held
-
-
-def unknown_space(problem: Problem | None) -> str | None:
-    """Why compiled loops do not know a space of a problem, or None."""
-    try:
-        for spec in () if problem is None else problem.specs:
-            kernel_space(spec.manifold, spec.dissimilarity)
-    except ValueError as error:
-        return str(error)
-    return None
-
-
-def unknown_scope(backend: Backend, specs: Sequence[RunSpec]) -> str | None:
-    """Why a compiled engine does not know a scope of some runs, or None."""
-    if all(spec.scope == "graph" for spec in specs):
-        return None
-    return f"backend {backend!r} does not know scope 'node', only torch does (backend 'reference' or 'sampled')"
+def require_scope(backend: Backend, specs: Sequence[RunSpec]) -> None:
+    """Raise ``ValueError`` where a compiled engine does not know the scope of a run."""
+    if any(spec.scope != "graph" for spec in specs):
+        raise ValueError(
+            f"backend {backend!r} does not know scope 'node', only torch does (backend 'reference' or 'sampled')"
+        )

@@ -29,7 +29,7 @@ from torch.distributed.rendezvous import rendezvous
 from ..version import __version__
 
 # A process that is gone is noticed at once. One that does not answer, because its machine hangs or cannot be reached,
-# is given up after this many seconds, or as many as the variable says.
+# is given up after this many seconds (default), or those that the variable says.
 _PATIENCE, _VARIABLE = 600.0, "ULTRAHYPERBOLIC_TIMEOUT"
 # How often in that time the first process says that it is there.
 _PULSES = 4
@@ -70,7 +70,7 @@ class Communicator:
         return [mine]
 
     def gather_bytes(self, mine: Tensor, sizes: Sequence[int]) -> list[Tensor]:
-        """The bytes of all processes, of which each has as many as ``sizes`` says."""
+        """The bytes of all processes; ``sizes`` says how many each has."""
         return [mine]
 
     def gather_tensors(self, mine: Iterable[Tensors], device: torch.device) -> Iterable[Tensors]:
@@ -250,26 +250,19 @@ def joined() -> Iterator[Communicator]:
 
 
 def help_first() -> int:
-    """Perform the tasks of the first process until it needs no more help; the exit code.
-
-    Ctrl-C and polite kills reach all processes, and it is the first that answers them.
-    """
+    """Perform the tasks of the first process, which answers Ctrl-C for all, until it leaves; the exit code."""
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
     try:
         with joined() as group:
             while True:
-                task: Callable[[], object] = group.share(_nothing)
+                task: Callable[[], object] = group.share(bool)  # which the first replaces
                 with suppress(ProcessesError):  # which the first has found, too, and tells of
                     task()
     except _Left:
         return 0
     except (ConnectionLostError, ProcessesError):
         return 1  # whoever started us sees why
-
-
-def _nothing() -> None:
-    """What the others have in place of a task."""
 
 
 def _say_wait(group: _Joined, over: threading.Event) -> None:
@@ -312,12 +305,19 @@ def own_device(device: torch.device) -> torch.device:
 
 def _check_versions(group: Communicator) -> None:
     """Raise `ProcessesError` unless all processes have what the bits of a result depend on."""
-    found = {"ultrahyperbolic": __version__, "torch": torch.__version__, "numpy": np.__version__}
+    found = versions() | {"machine": platform.machine(), "CPU": torch.backends.cpu.get_cpu_capability()}
+    check_same(group, {name: fact for name, fact in found.items() if name != "python"})
+
+
+def versions() -> dict[str, str]:
+    """The versions that a result depends on."""
+    found = {"ultrahyperbolic": __version__, "python": platform.python_version(), "torch": torch.__version__}
+    found["numpy"] = np.__version__
     if find_spec("numba") is not None:
         import numba
 
         found["numba"] = numba.__version__
-    check_same(group, found | {"machine": platform.machine(), "CPU": torch.backends.cpu.get_cpu_capability()})
+    return found
 
 
 def check_same(group: Communicator, facts: Mapping[str, str]) -> None:

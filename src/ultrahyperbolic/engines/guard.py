@@ -11,7 +11,7 @@ from ..arrays import Floats
 from ..loop import Every, Progress
 from .base import BatchState, RunSpec
 
-# Runs are looked at after so many iterations, wherever chunks end: what is done then may not depend on the clock.
+# Iterations from one look at the runs to the next, wherever chunks end: results may not depend on the clock.
 _LOOK_EVERY = 100
 # A loss so much above the best has been thrown off: it goes back there, with half the step.
 _THROWN_OFF = 1.5
@@ -24,30 +24,26 @@ def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Ever
     does one whose loss was thrown far above its best. ``start`` is the batch before its first iteration. Put the
     callback before those that write or show where the batch stands.
     """
-    return Every(_LOOK_EVERY, _Guard(specs, start.points.copy(), compare=compare))
+    settled, points = np.array([spec.settled for spec in specs]), start.points.copy()
 
-
-class _Guard:
-    def __init__(self, specs: Sequence[RunSpec], start: Floats, *, compare: bool) -> None:
-        self.settled = np.array([spec.settled for spec in specs])
-        self.start, self.compare = start, compare
-
-    def __call__(self, progress: Progress[BatchState]) -> None:
+    def look(progress: Progress[BatchState]) -> None:
         """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
         state, loss = progress.state, progress.chunks[-1][:, -1]
         sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
         sound &= _finite(state.offsets) & _finite(state.best_offsets)
         best = state.record["best_loss"]
-        comparable = self.compare & (state.iteration > self.settled) & np.isfinite(best)
+        comparable = compare & (state.iteration > settled) & np.isfinite(best)
         for run in np.flatnonzero(~state.resting & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
             if not (np.isfinite(state.best[run]).all() and np.isfinite(state.best_offsets[run]).all()):
-                state.best[run], state.best_offsets[run] = self.start[run], 0.0
+                state.best[run], state.best_offsets[run] = points[run], 0.0
                 state.record["best_loss"][run], state.record["best_iteration"][run] = np.inf, -1.0
             state.points[run] = state.free[run] = state.best[run]
             state.offsets[run] = state.best_offsets[run]
             state.record["step_scale"][run] *= 0.5
             state.steps_back[run] += 1
             state.nonfinite[run] += not sound[run]
+
+    return Every(_LOOK_EVERY, look)
 
 
 def _finite(points: Floats) -> NDArray[np.bool_]:

@@ -13,27 +13,21 @@ from pathlib import Path
 import torch
 
 from ..objective.ranking import MAX_NODES
-from .base import Machine, Memory, Problem, batch_bytes
+from .base import Machine, Memory, Problem
 from .communicator import processes_here
+from .kinds import batch_bytes
 from .registry import kind_of, resolve
 
 
 def estimate(problem: Problem, machine: Machine, start: int = 0) -> Memory:
-    """Bytes that a training takes on the host, and on its CUDA device.
-
-    ``machine`` names a backend; ``start`` are the bytes that making the starting points takes, which are freed before
-    the first iteration. Each of several processes on a machine has an engine of its own.
-    """
+    """Bytes that a training takes on the host and on its device; ``start`` are those of making the starting points."""
     engine = kind_of(machine.backend).memory(problem, machine)
     others = (processes_here() - 1) * engine.host
     return Memory(max(engine.host, batch_bytes(problem) + start) + others, engine.device)
 
 
 def require_memory(problem: Problem, machine: Machine, start: Callable[[int], int]) -> None:
-    """Raise ``MemoryError``, with what would fit, where a training needs more memory than is free.
-
-    ``start`` tells how many bytes the starting points of so many of the runs take.
-    """
+    """Raise ``MemoryError``, with what would fit; ``start(count)``: bytes of the starting points of ``count`` runs."""
     n, runs = problem.pairs.n_nodes, len(problem.specs)
     machine = resolve(machine, n, problem)
     if machine.backend == "reference" and machine.torch_device.type != "cpu":

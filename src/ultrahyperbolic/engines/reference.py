@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -12,50 +12,24 @@ import torch
 
 from ..arrays import Floats
 from ..geometry import Euclidean
-from ..objective import Closeness, ExactLoss, PairFunction, RankedPairs, closeness_loss
+from ..objective import ExactLoss, PairFunction, closeness_loss
 from ..optim import DescentSettings, DescentState, descent_step
-from .base import (
-    CELL,
-    FARTHEST,
-    Backend,
-    BatchState,
-    Engine,
-    EngineKind,
-    Evaluation,
-    Machine,
-    Memory,
-    OnHost,
-    Problem,
-    RunSpec,
-    batch_bytes,
-    evaluation_shapes,
-)
-
-_PAIR = 32  # bytes of a pair in the lists: its ends, and where they are found
-_PAIR_VALUES = 42  # numbers that autograd keeps of a pair, besides 5 for each coordinate
-_NODE_TABLES, _NODE_VALUES = 6, 10  # and where sums are by node: of a node and its edges, and of a pair
+from .base import CELL, FARTHEST, BatchState, Engine, Evaluation, RunSpec, evaluation_shapes
 
 
 @dataclass
-class ReferenceEngine(OnHost):
-    """The definition: the torch objective and ``descent_step``, run after run. Any device.
+class ReferenceEngine(Engine):
+    """The definition: the torch objective and ``descent_step``, run after run. Any device."""
 
-    On the CPU it computes on one thread unless told otherwise, for torch's sums depend on how many there are.
-    """
-
-    pairs: RankedPairs
-    specs: Sequence[RunSpec]
-    best_every: int = 1
-    stop_when_ordered: bool = False
-    closeness: Closeness | None = None
-    """What sums of distances are held to in runs that ask for it."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    name: str = "reference"
+    name: str = field(default="reference", kw_only=True)
     threads: int = 1
     """Of torch's on the CPU; the last digits of a training depend on it."""
 
     def __post_init__(self) -> None:
-        self._losses = [ExactLoss(self.pairs, _no_measure, 1.0, scope=spec.scope) for spec in self.specs]
+        self._losses = [
+            ExactLoss(self.pairs, spec.manifold.dissimilarity, 1.0, scope=spec.scope) for spec in self.specs
+        ]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
@@ -68,10 +42,6 @@ class ReferenceEngine(OnHost):
                     losses[run, step] = self._iterate(state, run, spec, state.iteration + step)
         state.iteration += iterations
         return losses
-
-    def nearby(self) -> Callable[[BatchState], Evaluation]:
-        """The same, whatever the states."""
-        return self.evaluate
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""
@@ -115,7 +85,7 @@ class ReferenceEngine(OnHost):
         if parts > 1 and self.pairs.n_nonedges:
             i, j = self.pairs.nonedges.T
             mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts).to(nonedges.device)
-            # As many times as there are parts: e^(-d/τ) times k is that of a d nearer by τ log k.
+            # Counted once for each part: e^(-d/τ) times k is that of a d nearer by τ log k.
             counted = nonedges[mine] - objective.temperature * math.log(parts)
         return objective.of_distances(edges, counted, mine), edges.detach(), nonedges.detach()
 
@@ -132,7 +102,7 @@ class ReferenceEngine(OnHost):
         return spec.centrality * held
 
     def _iterate(self, state: BatchState, run: int, spec: RunSpec, iteration: int) -> float:
-        schedule, record, manifold = spec.schedule, state.record[run], spec.manifold
+        record, manifold = state.record[run], spec.manifold
         width = manifold.ambient_dim
         held = state.free if spec.optimizer == "phi" else state.points
         variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
@@ -141,9 +111,8 @@ class ReferenceEngine(OnHost):
         loss, edges, nonedges = self.objective(run, spec, points, iteration, spec.schedule.parts, offsets)
         loss = loss + self._held(spec, points, offsets, iteration, descends=True)
         value = float(loss.detach())
-        longest, shortest = _ends_of(edges, nonedges)
-        record["longest"], record["shortest"] = longest, shortest
-        ordered = self.stop_when_ordered and longest < shortest
+        record["longest"], record["shortest"] = _ends_of(edges, nonedges)
+        ordered = self.stop_when_ordered and record["longest"] < record["shortest"]
         hot = iteration < spec.settled
         if ordered or hot or (iteration % self.best_every == 0 and value < record["best_loss"]):
             record["best_loss"] = math.inf if hot and not ordered else value
@@ -153,33 +122,50 @@ class ReferenceEngine(OnHost):
         if ordered:
             record["done_at"] = iteration
             return value
-        if value < schedule.drop_below:
-            record["dropped"] = 1.0
-        factor = schedule.drop_factor if record["dropped"] else 1.0
-        step = float(schedule.step[iteration]) * factor * record["step_scale"]
-        max_step = float(schedule.max_step[iteration]) * float(record["reach"])
+        step, longest = step_of(spec, record, iteration, value)
         gradient, slopes = _gradients(loss, variable, offsets)
-        where = Euclidean(width) if spec.optimizer == "phi" else manifold
-        settings = DescentSettings(
-            where.to(self.device),
-            lr=step,
-            direction="descent" if spec.optimizer == "phi" else spec.optimizer,
-            max_step=max_step if math.isfinite(max_step) else None,
-        )
-        moved, _ = descent_step(variable.detach(), gradient, DescentState(), settings)
-        radius = 1.0 if manifold.quadric is None else manifold.quadric.radius
-        near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
-        moved = torch.where(near, moved, variable.detach())
+        moved, near = moved_by(spec, variable.detach(), gradient, step, longest)
         held[run, :, :width] = moved.cpu().numpy()
         if offsets is not None and slopes is not None:
-            # One factor for all of them, so that their mean stays what it was.
-            length = float(slopes.square().mean().sqrt()) * step
-            shifted = offsets.detach() - (step if length <= max_step else step * max_step / length) * slopes
-            shifted = torch.where(near[:, 0] & shifted.isfinite(), shifted, offsets.detach())
-            state.offsets[run] = shifted.cpu().numpy()
+            state.offsets[run] = shifted_by(offsets.detach(), slopes, near, step, longest).cpu().numpy()
         if spec.optimizer == "phi":
             state.points[run, :, :width] = manifold.phi(moved).cpu().numpy()
         return value
+
+
+def step_of(spec: RunSpec, record: np.void, iteration: int, loss: float) -> tuple[float, float]:
+    """The step size and the longest move of an iteration whose loss is known; steps drop once that is low."""
+    if loss < spec.schedule.drop_below:
+        record["dropped"] = 1.0
+    factor = spec.schedule.drop_factor if record["dropped"] else 1.0
+    step = float(spec.schedule.step[iteration]) * factor * float(record["step_scale"])
+    return step, float(spec.schedule.max_step[iteration]) * float(record["reach"])
+
+
+def moved_by(
+    spec: RunSpec, before: torch.Tensor, gradient: torch.Tensor, step: float, longest: float
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Points [k, d], or their parameters where a run is optimised through φ, after a step; and [k, 1] which moved."""
+    phi = spec.optimizer == "phi"
+    settings = DescentSettings(
+        (Euclidean(before.shape[1]) if phi else spec.manifold).to(before.device),
+        lr=step,
+        direction="descent" if spec.optimizer == "phi" else spec.optimizer,
+        max_step=longest if math.isfinite(longest) else None,
+    )
+    moved, _ = descent_step(before, gradient, DescentState(), settings)
+    radius = 1.0 if spec.manifold.quadric is None else spec.manifold.quadric.radius
+    near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
+    return torch.where(near, moved, before), near
+
+
+def shifted_by(
+    offsets: torch.Tensor, slopes: torch.Tensor, near: torch.Tensor, step: float, longest: float
+) -> torch.Tensor:
+    """The offsets [k] of nodes after a step: one factor for all of them, so that their mean stays what it was."""
+    length = float(slopes.square().mean().sqrt()) * step
+    shifted = offsets - (step if length <= longest else step * longest / length) * slopes
+    return torch.where(near[:, 0] & shifted.isfinite(), shifted, offsets)
 
 
 def _gradients(
@@ -194,7 +180,7 @@ def _gradients(
 
 @contextmanager
 def torch_threads(count: int) -> Iterator[None]:
-    """So many threads of torch's on the CPU."""
+    """Let torch use ``count`` threads on the CPU."""
     before = torch.get_num_threads()
     torch.set_num_threads(count)
     try:
@@ -209,42 +195,7 @@ def _ends_of(edges: torch.Tensor, nonedges: torch.Tensor) -> tuple[float, float]
     return longest, float(nonedges.detach().min()) if len(nonedges) else math.inf
 
 
-class ReferenceKind:
-    """The engine for the registry."""
-
-    name: Backend = "reference"
-
-    def unfit(self, problem: Problem | None, machine: Machine) -> str | None:
-        """It is float64, and knows every manifold."""
-        if machine.precision == "float32":
-            return "precision 'float32' is of the backends numba and triton: the reference is float64"
-        return None
-
-    def memory(self, problem: Problem, machine: Machine) -> Memory:
-        """All pairs, and what autograd keeps of them; runs are computed one after the other."""
-        n = problem.pairs.n_nodes
-        pairs = n * (n - 1) // 2
-        values = 8 * (_PAIR_VALUES + 5 * max(problem.widths)) * pairs
-        tables = 0
-        if any(spec.scope == "node" for spec in problem.specs):
-            # A row for each node, as long as that of the node of most edges; and of each pair once more its ends.
-            degrees = np.bincount(problem.pairs.edges.reshape(-1), minlength=1)
-            tables = 8 * (_NODE_TABLES * n * (int(degrees.max()) + 1) + _NODE_VALUES * pairs)
-        return Memory(batch_bytes(problem) + _PAIR * pairs + 2 * n * n + values + tables)
-
-    def make(self, problem: Problem, machine: Machine) -> Engine:
-        """The engine."""
-        return ReferenceEngine(*problem, device=machine.torch_device)
-
-
-KIND: EngineKind = ReferenceKind()
-
-
 def pair_function(spec: RunSpec, iteration: int) -> PairFunction:
     """The dissimilarity of a run at an iteration."""
     epsilon = float(spec.schedule.epsilon[iteration]) if spec.dissimilarity == "smoothed" else None
     return spec.manifold.pair_function(spec.dissimilarity, epsilon)
-
-
-def _no_measure(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-    raise AssertionError("the engine sets the dissimilarity of each iteration")

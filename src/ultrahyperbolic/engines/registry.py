@@ -8,17 +8,15 @@ from importlib.util import find_spec
 
 import torch
 
-from ..checks import check_count
+from ..checks import check_choice, check_count
 from ..objective.ranking import MAX_NODES
-from . import reference, sampled
-from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, EngineKind, Machine, Problem
+from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, Machine, Problem
 from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
-from .numba import kind as numba_kind
-from .triton import kind as triton_kind
+from .kinds import NUMBA, REFERENCE, SAMPLED, TRITON, EngineKind
 
 # Those that look at all pairs, the fastest first.
-KINDS: tuple[EngineKind, ...] = (triton_kind.KIND, numba_kind.KIND, reference.KIND)
-_BY_NAME = {kind.name: kind for kind in (*KINDS, sampled.KIND)}
+KINDS: tuple[EngineKind, ...] = (TRITON, NUMBA, REFERENCE)
+_BY_NAME = {kind.name: kind for kind in (*KINDS, SAMPLED)}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
 # How many pairs a GPU looks at in an iteration of descent: a millisecond or two.
@@ -49,15 +47,15 @@ def _made(problem: Problem, machine: Machine, group: Communicator, *, exact_end:
         check_processes(problem, machine)
         machine = replace(machine, device=own_device(machine.torch_device), threads=machine.threads or 1)
     if machine.backend == "numba":
-        return numba_kind.KIND.make(problem, machine, group)
+        return NUMBA.make(problem, machine, group)
     if machine.backend != "sampled":
         return kind_of(machine.backend).make(problem, machine)
     last = exact_machine(machine, problem) if exact_end else None
     if last is None:
-        return sampled.KIND.make(problem, machine, group)
-    if last.backend == "numba" and numba_kind.KIND.unfit_together(problem, group.size) is None:
-        return sampled.KIND.make(problem, machine, group, numba_kind.KIND.make(problem, last, group))
-    return sampled.KIND.make(problem, machine, group, kind_of(last.backend).make(problem, last))
+        return SAMPLED.make(problem, machine, group)
+    if last.backend == "numba" and NUMBA.unfit_together(problem, group.size) is None:
+        return SAMPLED.make(problem, machine, group, NUMBA.make(problem, last, group))
+    return SAMPLED.make(problem, machine, group, kind_of(last.backend).make(problem, last))
 
 
 def check_processes(problem: Problem, machine: Machine) -> None:
@@ -70,13 +68,13 @@ def check_processes(problem: Problem, machine: Machine) -> None:
             f"backend {machine.backend!r} computes in one process: start it without torchrun, or use backend "
             "'sampled' or device 'cpu'"
         )
-    why = numba_kind.KIND.unfit_together(problem, size) if machine.backend == "numba" else None
+    why = NUMBA.unfit_together(problem, size) if machine.backend == "numba" else None
     if why is not None:
         raise ProcessesError(why)
 
 
 def ends_exactly(n_nodes: int) -> bool:
-    """Whether a training of so many nodes looks at all pairs, many times, where it ends."""
+    """Whether a training of ``n_nodes`` nodes looks at all pairs at its end."""
     return n_nodes <= EXACT_NODES
 
 
@@ -93,14 +91,10 @@ def exact_machine(machine: Machine, problem: Problem) -> Machine | None:
 
 
 def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> Machine:
-    """The machine with the backend and the device that are used; raise ``ValueError`` for what cannot be.
-
-    Without a problem, one whose manifolds every engine knows is taken for granted.
-    """
-    if machine.backend not in BACKENDS:
-        raise ValueError(f"backend must be one of {', '.join(BACKENDS)}, got {machine.backend!r}")
-    if machine.precision is not None and machine.precision not in PRECISIONS:
-        raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {machine.precision!r}")
+    """The machine with the backend and device that are used; ``ValueError`` where there is none. No problem: any."""
+    check_choice("backend", machine.backend, BACKENDS)
+    if machine.precision is not None:
+        check_choice("precision", machine.precision, PRECISIONS)
     if machine.threads is not None:
         machine = replace(machine, threads=check_count("threads", machine.threads, 1))
     machine = replace(machine, device=_device(machine, n_nodes))
@@ -111,7 +105,7 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
         return machine
     found = _of_all_pairs(machine, problem, tell=n_nodes <= EXACT_NODES)
     # Parts of the pairs are for compiled loops: torch draws ties, too.
-    if found.backend == "reference" and n_nodes > EXACT_NODES and sampled.KIND.unfit(problem, machine) is None:
+    if found.backend == "reference" and n_nodes > EXACT_NODES and SAMPLED.unfit(problem, machine) is None:
         return replace(machine, backend="sampled")
     return found
 
@@ -130,10 +124,7 @@ def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = Tru
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:
-    """Approximate number of nodes each of ``n_nodes`` is compared with per iteration of descent.
-
-    The fewer, the quicker and the noisier. To a GPU all pairs of a small graph are no effort.
-    """
+    """Approximate number of nodes each is compared with per iteration of descent; on a GPU more cost nothing."""
     return max(MEETS, _PAIRS_ON_CUDA // n_nodes) if machine.backend == "triton" else MEETS
 
 

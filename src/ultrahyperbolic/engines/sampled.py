@@ -3,13 +3,13 @@
 An iteration draws ties and nodes (`ultrahyperbolic.objective.sampled`), estimates the loss and its gradient from
 them, and moves the points that it has looked at. Draws follow from the seed and the number of the iteration, so that a
 training that is gone on with draws what it would have drawn. The loss of a batch is noisy: the best points are those of
-the lowest loss of one sample that stays the same, looked at every so many iterations.
+the lowest loss of one sample that stays the same.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -20,43 +20,22 @@ import torch
 from torch import Tensor
 
 from ..arrays import Floats
-from ..geometry import Euclidean
-from ..objective import Closeness, RankedPairs, SampledLoss, SampleSizes, Scope
+from ..objective import SampledLoss, SampleSizes, Scope
 from ..objective.sampled import Draw, Estimate, Measure
-from ..objective.tables import at_once
-from ..optim import DescentSettings, DescentState, descent_step
 from ..pairs import usable_threads
 from ..pairs.kinds import KernelSpace, kernel_space
-from .base import (
-    FARTHEST,
-    Backend,
-    BatchState,
-    Engine,
-    Evaluation,
-    Machine,
-    Memory,
-    OnHost,
-    Precision,
-    Problem,
-    RunSpec,
-    batch_bytes,
-    evaluation_shapes,
-    unknown_space,
-)
+from .base import BatchState, Engine, Evaluation, Machine, Precision, RunSpec, evaluation_shapes
 from .communicator import Communicator
-from .reference import torch_threads
+from .reference import moved_by, shifted_by, step_of, torch_threads
 
 # Ties of a batch: on a CPU an iteration then takes a fraction of a second, and a GPU has enough to do.
 _TIES, _TIES_ELSEWHERE = 1 << 14, 1 << 18
-# The sample by which the best points are told has so many times as many nodes for each end to meet.
+# In the sample that tells the best points, each end meets this many times more nodes.
 _EVALUATED = 4
-# The best points are looked for every so many iterations, for that costs as much as some of them.
+# Iterations between two looks for the best points, each of which costs as much as some iterations.
 _LOOK_EVERY = 50
 # What is drawn, and what the best points are judged by, are streams of their own.
 _DESCENT, _JUDGEMENT = 0, 1
-# Bytes: of a tie for itself (ends, neighbours and keys while they are sorted), of a drawn tie with what is computed of
-# it, and of a pair of a table, times those evaluated at once.
-_TIE, _NODE_TIE, _DRAWN, _PAIR = 96, 64, 1600, 160
 
 
 def default_sizes(n_edges: int, device: torch.device) -> SampleSizes:
@@ -69,7 +48,7 @@ def precision_of(machine: Machine) -> Precision:
     return machine.precision or ("float64" if machine.torch_device.type == "cpu" else "float32")
 
 
-class _Run(NamedTuple):
+class _SampledRun(NamedTuple):
     """What is known of a run before its first iteration."""
 
     spec: RunSpec
@@ -91,7 +70,7 @@ class _Run(NamedTuple):
         return self.judge(points, offsets, self.judge.draw(self.spec.seed, _JUDGEMENT), self.measure(iteration))
 
 
-class Held(NamedTuple):
+class OnDevice(NamedTuple):
     """The arrays of a run on the device; on the CPU they are those of the batch."""
 
     points: Tensor
@@ -100,25 +79,19 @@ class Held(NamedTuple):
 
 
 @dataclass
-class SampledEngine(OnHost):
+class SampledEngine(Engine):
     """Descends by samples. On the CPU results do not depend on the number of threads."""
 
-    pairs: RankedPairs
-    specs: Sequence[RunSpec]
-    best_every: int = 1
-    stop_when_ordered: bool = False
-    closeness: Closeness | None = None
-    """Of what looks at all pairs where the training ends; samples do not hold sums of distances to it."""
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
     threads: int | None = None
-    """Of the CPU; as many as the machine has, unless given."""
+    """Of the CPU; default: all."""
     precision: Precision = "float64"
     """Of the pairs of a batch with the nodes that all of them meet."""
     communicator: Communicator = field(default_factory=Communicator)
     """Several processes share the blocks of a batch."""
     evaluate_with: Engine | None = None
     """Looks at all pairs where the training ends; default: a sample that is always the same."""
-    name: str = "sampled"
+    name: str = field(default="sampled", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.communicator.size > 1:
@@ -129,7 +102,7 @@ class SampledEngine(OnHost):
             raise ValueError("samples do not tell whether every tie is shorter: stop='ordered' needs all pairs")
         self._pool: ThreadPoolExecutor | None = None
         losses: dict[Scope, SampledLoss] = {}
-        self._runs: list[_Run] = []
+        self._runs: list[_SampledRun] = []
         for spec in self.specs:
             sizes = spec.sample or default_sizes(self.pairs.n_edges, self.device)
             if spec.scope not in losses:
@@ -141,7 +114,7 @@ class SampledEngine(OnHost):
             judge = loss.resized(replace(sizes, others=_EVALUATED * sizes.others, per_end=_EVALUATED * sizes.per_end))
             if self.device.type == "cuda":
                 loss.ways = judge.ways = self.communicator.size
-            self._runs.append(_Run(spec, kernel_space(spec.manifold, spec.dissimilarity), loss, judge))
+            self._runs.append(_SampledRun(spec, kernel_space(spec.manifold, spec.dissimilarity), loss, judge))
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations], each of its batch."""
@@ -186,10 +159,9 @@ class SampledEngine(OnHost):
                     found.offsets[number, nodes] = estimate.offsets.cpu().numpy()
         return found
 
-    def _iterate(self, state: BatchState, number: int, run: _Run, held: Held, iteration: int) -> float:
+    def _iterate(self, state: BatchState, number: int, run: _SampledRun, held: OnDevice, iteration: int) -> float:
         """One iteration of a run: estimate, look at the best, move what was touched."""
         spec, record = run.spec, state.record[number]
-        schedule, manifold = spec.schedule, spec.manifold
         record["longest"] = record["shortest"] = math.nan
         due = iteration == spec.settled or iteration % max(self.best_every, _LOOK_EVERY) == 0
         if iteration >= spec.settled and due:
@@ -200,43 +172,27 @@ class SampledEngine(OnHost):
                 record["best_loss"] = loss
         found = run.loss(held.points, held.offsets, run.drawn(iteration), run.measure(iteration))
         value, nodes = float(found.loss), found.nodes
-        if value < schedule.drop_below:
-            record["dropped"] = 1.0
-        step = float(schedule.step[iteration]) * (schedule.drop_factor if record["dropped"] else 1.0)
-        step *= float(record["step_scale"])
-        longest = float(schedule.max_step[iteration]) * float(record["reach"])
+        step, longest = step_of(spec, record, iteration, value)
         phi = spec.optimizer == "phi"
         before, gradient = (held.free if phi else held.points)[nodes], found.gradient
         if phi:
             variable = before.clone().requires_grad_()
-            (gradient,) = torch.autograd.grad(manifold.phi(variable), variable, gradient)
-        settings = DescentSettings(
-            (Euclidean(before.shape[1]) if phi else manifold).to(self.device),
-            lr=step,
-            direction="descent" if spec.optimizer == "phi" else spec.optimizer,
-            max_step=longest if math.isfinite(longest) else None,
-        )
-        moved, _ = descent_step(before, gradient, DescentState(), settings)
-        radius = 1.0 if manifold.quadric is None else manifold.quadric.radius
-        near = moved.square().sum(1, keepdim=True) < FARTHEST * radius**2
-        moved = torch.where(near, moved, before)
+            (gradient,) = torch.autograd.grad(spec.manifold.phi(variable), variable, gradient)
+        moved, near = moved_by(spec, before, gradient, step, longest)
         if phi:
             held.free[nodes] = moved
-            moved = manifold.phi(moved)
+            moved = spec.manifold.phi(moved)
         held.points[nodes] = moved
         if held.offsets is not None and found.offsets is not None:
-            # One factor for all of them, so that their mean stays what it was.
-            length = float(found.offsets.square().mean().sqrt()) * step
-            shift = (step if length <= longest else step * longest / length) * found.offsets
-            held.offsets[nodes] -= torch.where(near[:, 0] & shift.isfinite(), shift, 0.0)
+            held.offsets[nodes] = shifted_by(held.offsets[nodes], found.offsets, near, step, longest)
         return value
 
-    def _hold(self, state: BatchState, number: int, spec: RunSpec) -> Held:
+    def _hold(self, state: BatchState, number: int, spec: RunSpec) -> OnDevice:
         width = spec.manifold.ambient_dim
         points, free = (torch.from_numpy(array[number, :, :width]) for array in (state.points, state.free))
         offsets = torch.from_numpy(state.offsets[number]).to(self.device) if spec.popularity else None
         points = points.to(self.device)
-        held = Held(points, free.to(self.device) if spec.optimizer == "phi" else points, offsets)
+        held = OnDevice(points, free.to(self.device) if spec.optimizer == "phi" else points, offsets)
         self._follow(held.points, *([held.free] if spec.optimizer == "phi" else []), held.offsets)
         return held
 
@@ -246,7 +202,7 @@ class SampledEngine(OnHost):
             if tensor is not None:
                 self.communicator.follow(tensor)
 
-    def _copy_back(self, state: BatchState, number: int, spec: RunSpec, held: Held) -> None:
+    def _copy_back(self, state: BatchState, number: int, spec: RunSpec, held: OnDevice) -> None:
         """Let the batch know where a run stands; on the CPU it does."""
         if self.device.type == "cpu":
             return
@@ -281,43 +237,3 @@ class SampledEngine(OnHost):
                 yield
             finally:
                 self._pool = None
-
-
-class SampledKind:
-    """The engine for the registry."""
-
-    name: Backend = "sampled"
-
-    def unfit(self, problem: Problem | None, machine: Machine) -> str | None:
-        """It knows the spaces of compiled loops, and no pairs but those it draws."""
-        if problem is not None and problem.stop_when_ordered:
-            return "backend 'sampled' does not look at all pairs, as stop='ordered' needs"
-        return unknown_space(problem)
-
-    def memory(self, problem: Problem, machine: Machine) -> Memory:
-        """The ties and their neighbours, what is drawn, and a few blocks of pairs."""
-        device, m = machine.torch_device, problem.pairs.n_edges
-        sizes = [spec.sample or default_sizes(m, device) for spec in problem.specs]
-        most = max((min(size.ties, m) for size in sizes), default=0)
-        nodes = any(spec.scope == "node" for spec in problem.specs)
-        blocks = (machine.threads or usable_threads()) if device.type == "cpu" else 1
-        own = _TIE * m + _DRAWN * most * (1 + 4 * nodes) + _PAIR * at_once(device) * blocks + _NODE_TIE * m * nodes
-        if device.type == "cpu":
-            return Memory(batch_bytes(problem) + own)
-        return Memory(batch_bytes(problem), own + 8 * problem.pairs.n_nodes * 6 * max(problem.widths))
-
-    def make(
-        self, problem: Problem, machine: Machine, group: Communicator | None = None, evaluate_with: Engine | None = None
-    ) -> Engine:
-        """The engine."""
-        return SampledEngine(
-            *problem,
-            machine.torch_device,
-            machine.threads,
-            precision_of(machine),
-            group or Communicator(),
-            evaluate_with,
-        )
-
-
-KIND = SampledKind()

@@ -13,11 +13,11 @@ import numpy as np
 
 from ..arrays import Floats
 from ..geometry import Manifold, Product
-from ..loop import Every, Progress
+from ..loop import Every
 from ..rounding import asinh
 from .base import BatchState, RunSpec
 
-# The spread is looked at after so many iterations, wherever chunks end: moves may not depend on the clock.
+# Iterations from one look at the spread to the next, wherever chunks end: moves may not depend on the clock.
 _LOOK_EVERY = 50
 
 
@@ -37,29 +37,18 @@ def spread_of(points: Floats, time: int) -> float:
 
 
 def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: BatchState) -> Every[BatchState]:
-    """A callback that sets the reach of runs whose moves are relative; their starts are looked at now.
+    """A callback that sets the reach of runs whose moves are relative; at the start it is set now."""
 
-    A batch that has begun keeps its reach until it is time to look.
-    """
-    follower = _Follower(specs, relative)
-    if state.iteration == 0:
-        follower.look(state)
-    return Every(_LOOK_EVERY, follower)
-
-
-class _Follower:
-    def __init__(self, specs: Sequence[RunSpec], relative: Sequence[bool]) -> None:
-        self.specs, self.relative = specs, relative
-
-    def __call__(self, progress: Progress[BatchState]) -> None:
-        self.look(progress.state)
-
-    def look(self, state: BatchState) -> None:
-        for run, (spec, relative) in enumerate(zip(self.specs, self.relative, strict=True)):
-            if relative:
+    def look(state: BatchState) -> None:
+        for run, spec in enumerate(specs):
+            if relative[run]:
                 spread = _spread_on(spec.manifold, state.points[run, :, : spec.manifold.ambient_dim])
                 if spread is not None and np.isfinite(spread):
                     state.record["reach"][run] = spread
+
+    if state.iteration == 0:
+        look(state)
+    return Every(_LOOK_EVERY, lambda progress: look(progress.state))
 
 
 def _spread_on(manifold: Manifold, points: Floats) -> float | None:

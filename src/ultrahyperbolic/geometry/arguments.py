@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, cast
+from functools import wraps
+from typing import NamedTuple, ParamSpec, TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from ..checks import is_number
 
+P = ParamSpec("P")
+R = TypeVar("R")
 _FLOATS = (torch.float32, torch.float64)
+# What methods call their points and vectors [..., d].
+_VECTORS = frozenset({"x", "y", "u", "v", "z", "gradient"})
 
 
 class Check(NamedTuple):
@@ -51,6 +57,22 @@ def validate(dim: int, **tensors: Tensor) -> None:
                     "sizes must be equal or 1, from the right"
                 )
         seen[name] = tensor
+
+
+def validating(method: Callable[P, R]) -> Callable[P, R]:
+    """The method of a manifold with its points and vectors validated first; their names tell which they are."""
+    names = list(inspect.signature(method).parameters)
+    if not _VECTORS.intersection(names):
+        return method
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        given = (*zip(names, args, strict=False), *kwargs.items())
+        vectors = {name: cast("Tensor", value) for name, value in given if name in _VECTORS}
+        validate(args[0].ambient_dim, **vectors)  # type: ignore[attr-defined]
+        return method(*args, **kwargs)
+
+    return call
 
 
 def validate_scalars(name: str, value: Tensor | float, **tensors: Tensor) -> None:

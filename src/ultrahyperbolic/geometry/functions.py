@@ -7,12 +7,9 @@ the *square* of the angle, z = θ², hyperbolic and circular functions are one a
     sinh √z / √z = 1 + z/6 + …     (= sin √-z / √-z for z < 0)
     asinh √w / √w = 1 - w/6 + …    (= asin √-w / √-w for w < 0)
 
-so space-like, null and time-like cases join smoothly. Each branch is evaluated on arguments made safe beforehand (the
-double ``where``), which keeps gradients finite, and a short series covers a neighbourhood of zero, where dividing by z
-would cost the derivatives their digits. There is no data-dependent control flow.
-
-``sign`` tells what is known of the argument: +1 never negative (q = 0), -1 never positive (p = 0), 0 anything. A
-definite sign drops the branch that cannot occur.
+so space-like, null and time-like cases join smoothly. Arguments of each branch are made safe beforehand, which keeps
+gradients finite, and a short series covers a neighbourhood of zero. There is no data-dependent control flow. ``sign``
+says what is known of the argument: +1 never negative (q = 0), -1 never positive (p = 0), 0 anything.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
 from . import membership
-from .arguments import Check, as_generator, as_size, check_dtype, validate
+from .arguments import Check, as_generator, as_size, check_dtype
 from .manifold import noise
 from .primitives import Device, Seed, Size, Spot
 from .quadric import CurvedQuadric, as_beta
@@ -61,12 +61,10 @@ class LevelSet(CurvedQuadric):
 
     def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
         """½ Σ x · ∇f, for x grows like √|β|."""
-        validate(self.ambient_dim, x=x, gradient=gradient)
         return [0.5 * (x.double() * gradient.double()).sum()] if self.learnable else []
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """x from where log |β| was ``before[0]``, brought onto the manifold as it is."""
-        validate(self.ambient_dim, x=x)
         if not self.learnable:
             return x.clone()
         return self.phi((0.5 * (self.log_abs_beta - before[0])).exp().to(x) * x)
@@ -126,12 +124,10 @@ class LevelSet(CurvedQuadric):
 
     def unit_normal(self, x: Tensor) -> Tensor:
         """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = -1."""
-        validate(self.ambient_dim, x=x)
         return -x / self._scale(x).sqrt()
 
     def projn(self, x: Tensor, z: Tensor) -> Tensor:
         """⟨z, x⟩ x / β, the part of z in the normal space {λx}; `proju` gives the rest."""
-        validate(self.ambient_dim, x=x, z=z)
         return (self._inner(z, x) / -self._scale(x)) * x
 
     def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
@@ -139,7 +135,6 @@ class LevelSet(CurvedQuadric):
 
         The Gauss equation makes of it the sectional curvature ⟨𝒩, 𝒩⟩ |β|^-1 = 1/β of every plane.
         """
-        validate(self.ambient_dim, x=x, u=u)
         shape = torch.broadcast_shapes(x.shape, u.shape)  # type: ignore[no-untyped-call]
         return u.expand(shape) / self._scale(x).sqrt()
 
@@ -164,7 +159,6 @@ class LevelSet(CurvedQuadric):
 
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
         """⟨u, v⟩_q = -Σ_{i<=q} u_i v_i + Σ_{j>q} u_j v_j (Eq. 1), with no base point."""
-        validate(self.ambient_dim, u=u, v=v)
         product = self._inner(u, v)
         return product if keepdim else product.squeeze(-1)
 
@@ -172,7 +166,6 @@ class LevelSet(CurvedQuadric):
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether the time part of every row is nonzero, as `phi` needs for q >= 1."""
-        validate(self.ambient_dim, z=z)
         check = membership.all_finite(z=z)
         if not check.ok or self.q == 0:
             return check
@@ -183,22 +176,16 @@ class LevelSet(CurvedQuadric):
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """Π_x(z) = z - ⟨z, x⟩ x / β (Eq. 3)."""
-        validate(self.ambient_dim, x=x, z=z)
-        return self._proju(x, z)
-
-    def _proju(self, x: Tensor, z: Tensor) -> Tensor:
         return z + (self._inner(z, x) / self._scale(x)) * x
 
     def psi(self, x: Tensor) -> Tensor:
         """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p of x = (t, s) (Theorem 4.1); for q = 0 the first coordinate is 1."""
-        validate(self.ambient_dim, x=x)
         time, space = x[..., : self.q + 1], x[..., self.q + 1 :]
         unit = torch.ones_like(time) if self.q == 0 else time / time.norm(dim=-1, keepdim=True)
         return torch.cat((unit, space / self._scale(x).sqrt()), dim=-1)
 
     def psi_inverse(self, z: Tensor) -> Tensor:
         """ψ⁻¹(u, v) = √|β| (√(1 + ‖v‖²) u, v) for u ∈ S^q and v ∈ R^p (Theorem 4.1)."""
-        validate(self.ambient_dim, z=z)
         unit, space = z[..., : self.q + 1], z[..., self.q + 1 :]
         stretch = (1.0 + space.square().sum(-1, keepdim=True)).sqrt()
         return torch.cat((stretch * unit, space), dim=-1) * self._scale(z).sqrt()
@@ -208,7 +195,6 @@ class LevelSet(CurvedQuadric):
 
         Not defined where the time part vanishes (q >= 1). For q = 0 every vector goes to the upper sheet.
         """
-        validate(self.ambient_dim, z=z)
         time, space = z[..., : self.q + 1], z[..., self.q + 1 :]
         radius = (self._scale(z) + space.square().sum(-1, keepdim=True)).sqrt()
         if self.q > 0:
@@ -220,7 +206,6 @@ class LevelSet(CurvedQuadric):
 
         Most vectors far from it are not time-like: `check_projectable` tells which, and `phi` maps them.
         """
-        validate(self.ambient_dim, z=z)
         scale = (-self._scale(z) / self._inner(z, z)).sqrt()
         if self.q == 0:
             scale = torch.where(z[..., :1] < 0, -scale, scale)

@@ -74,21 +74,18 @@ class Manifold(Primitives):
 
         ``tolerance`` is a number, or a tensor [...] with one for each row.
         """
-        validate(self.ambient_dim, x=x)
         tolerance = default_tolerance(x.dtype, tolerance)
         check = membership.all_finite(x=x)
         return membership.unmoved(x, self.phi(x), tolerance) if check.ok else check
 
     def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """Whether every row of u is finite and tangent at x, its own projection; and the first row that is not."""
-        validate(self.ambient_dim, x=x, u=u)
         tolerance = default_tolerance(x.dtype, tolerance)
         check = membership.all_finite(x=x, u=u)
         return membership.unprojected(x, u, self.proju(x, u), tolerance) if check.ok else check
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether `phi` is defined at every row of z, and the first row at which it is not."""
-        validate(self.ambient_dim, z=z)
         check = check_finite("z", z)
         return membership.mapped(z, self.phi(z)) if check.ok else check
 
@@ -139,7 +136,6 @@ class Manifold(Primitives):
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to y along the geodesic that joins them; NaN where there is none."""
-        validate(self.ambient_dim, x=x, y=y, v=v)
         return self.transp_follow_expmap(x, self.logmap(x, y).vector, v)
 
     def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -148,7 +144,6 @@ class Manifold(Primitives):
 
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A retraction: agrees with the exponential map to first order, without transcendental functions."""
-        validate(self.ambient_dim, x=x, u=u)
         return self.phi(x + u)
 
     # --- distances ----------------------------------------------------------------------------------------------
@@ -177,15 +172,11 @@ class Manifold(Primitives):
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
         """√|⟨x-y, x-y⟩|, the distance in the ambient space."""
-        validate(self.ambient_dim, x=x, y=y)
         return safe_sqrt(self.inner(x - y, x - y).abs())
 
     @property
     def joins_all_pairs(self) -> bool:
-        """Whether a geodesic joins every pair of points, so that `dist` is never NaN.
-
-        Where it does not, `dissimilarity` must be defined in another way than by default.
-        """
+        """Whether a geodesic joins every pair of points; where not, `dissimilarity` must be defined in another way."""
         return True
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
@@ -249,17 +240,13 @@ class Manifold(Primitives):
     # --- onto the manifold --------------------------------------------------------------------------------------
 
     def projx(self, z: Tensor) -> Tensor:
-        """Projection of ambient vectors near the manifold onto it; `check_projectable` says which.
-
-        `phi` maps almost all ambient vectors, and is what this is by default.
-        """
+        """Projection onto the manifold of ambient vectors near it, as `check_projectable` says; by default φ."""
         return self.phi(z)
 
     # --- gradients ----------------------------------------------------------------------------------------------
 
     def raise_index(self, z: Tensor) -> Tensor:
         """G⁻¹ z, G the matrix of the scalar product: ⟨G⁻¹ z, u⟩ is the dot product z · u for every u."""
-        validate(self.ambient_dim, z=z)
         axes = torch.eye(self.ambient_dim, dtype=z.dtype, device=z.device)
         return _apply(torch.linalg.inv(self.inner(axes.unsqueeze(1), axes)), z)
 
@@ -268,17 +255,14 @@ class Manifold(Primitives):
 
         Where the metric is indefinite its negative is **not** a descent direction: see `descent_direction`.
         """
-        validate(self.ambient_dim, x=x, gradient=gradient)
         return self.proju(x, self.raise_index(gradient))
 
     def precondition(self, x: Tensor, z: Tensor) -> Tensor:
         """P_x z = Π_x(G⁻¹ z), the preconditioner that turns gradients into ascent directions."""
-        validate(self.ambient_dim, x=x, z=z)
         return self.proju(x, self.raise_index(z))
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x as symmetric matrices [..., d, d]; `precondition` applies it without forming it."""
-        validate(self.ambient_dim, x=x)
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
         return self.precondition(x.unsqueeze(-2), identity)
 
@@ -287,16 +271,11 @@ class Manifold(Primitives):
         return self.precondition(x, self.egrad2rgrad(x, gradient))
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
-        """sgn(P_x) u: the part of a tangent vector on which P_x is negative, with its sign turned.
-
-        From the eigenvectors of P_x; manifolds that know them have a closed form.
-        """
-        validate(self.ambient_dim, x=x, u=u)
+        """sgn(P_x) u: the part of a tangent vector on which P_x is negative, with its sign turned."""
         return _apply(matrix_sign(self.preconditioner(x), self.dim), u)
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
         """|P_x|^½ z, a tangent vector; applied twice to a Euclidean gradient it is the surrogate direction."""
-        validate(self.ambient_dim, x=x, z=z)
         return _apply(matrix_root(self.preconditioner(x), self.dim), z)
 
     def surrogate_direction(self, x: Tensor, gradient: Tensor) -> Tensor:
@@ -320,15 +299,10 @@ class Manifold(Primitives):
 
     def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
         """For each of these, by how much f changes because points x follow it, from the Euclidean gradient."""
-        validate(self.ambient_dim, x=x, gradient=gradient)
         return []
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
-        """Points of the manifold as it was when the curvature's parameters were ``before``, on it as it is now.
-
-        A homothety: all lengths grow alike, and directions stay.
-        """
-        validate(self.ambient_dim, x=x)
+        """Points of the manifold as it was when its parameters were ``before``, on it as it is now, by a homothety."""
         return x.clone()
 
     # --- points -------------------------------------------------------------------------------------------------
@@ -360,7 +334,6 @@ class Manifold(Primitives):
 
     def random_tangent(self, x: Tensor, *, scale: float = 1.0, generator: Seed = None) -> Tensor:
         """Random tangent vectors at x: standard normal ambient vectors times ``scale``, projected."""
-        validate(self.ambient_dim, x=x)
         check_positive("scale", scale, zero=True)
         z = noise(*x.shape, like=x, generator=generator)
         return self.proju(x, z * scale)

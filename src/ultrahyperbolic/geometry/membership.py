@@ -19,10 +19,7 @@ def all_finite(**tensors: Tensor) -> Check:
 
 
 def on_quadric(x: Tensor, square: Tensor, beta: float, tolerance: float | Tensor) -> Check:
-    """|⟨x, x⟩ - β| <= tolerance · max(‖x‖², |β|), with square = ⟨x, x⟩ [...], and ‖x‖² not so large that it hides β.
-
-    The latter unless each row has a tolerance of its own, which then says how much of β may be hidden.
-    """
+    """|⟨x, x⟩ - β| <= tolerance · max(‖x‖², |β|), and ‖x‖² does not hide β unless each row has a tolerance."""
     residual, size, number = (square - beta).abs(), x.square().sum(-1), format_number(beta)
     far = size * torch.finfo(x.dtype).eps > _HIDING * abs(beta)
     if far.any() and not isinstance(tolerance, Tensor):

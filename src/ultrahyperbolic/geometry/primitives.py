@@ -11,6 +11,7 @@ from typing import NamedTuple, TypedDict
 import torch
 from torch import Tensor, nn
 
+from .arguments import validating
 from .precision import widening
 
 Size = int | Sequence[int]
@@ -56,10 +57,11 @@ class Primitives(nn.Module, ABC):
     dim: int
 
     def __init_subclass__(cls) -> None:
-        """The public methods of every manifold, yours too, widen half precision under autocast."""
+        """The public methods of every manifold, yours too, widen half precision under autocast and check shapes."""
         for name, method in list(vars(cls).items()):
             if inspect.isfunction(method) and not name.startswith("_"):
-                setattr(cls, name, widening(method))
+                own = name == "cdist" or name.startswith("assert_")  # which check otherwise
+                setattr(cls, name, widening(method if own else validating(method)))
 
     @abstractmethod
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:

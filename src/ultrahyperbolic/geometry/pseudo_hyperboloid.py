@@ -14,7 +14,7 @@ from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
 from .level_set import LevelSet
 from .manifold import Logarithm
 from .primitives import Quadric
-from .separation import hyperbolic_w, separation, with_antipode
+from .separation import Separation, hyperbolic_w, separation, with_antipode
 
 
 class PseudoHyperboloid(LevelSet):
@@ -53,7 +53,6 @@ class PseudoHyperboloid(LevelSet):
 
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
         """γ_{x→u}(t) (Eq. 5): cosh, straight or cos as u is space-like, null or time-like; t broadcasts as [...]."""
-        validate(self.ambient_dim, x=x, u=u)
         validate_scalars("t", t, x=x, u=u)
         if isinstance(t, Tensor):
             u = t.to(u.dtype).unsqueeze(-1) * u
@@ -64,7 +63,6 @@ class PseudoHyperboloid(LevelSet):
 
     def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
         """log_x(y) (Eq. 7) where ⟨x, y⟩ < |β|, and whether that is so; NaN elsewhere."""
-        validate(self.ambient_dim, x=x, y=y)
         if self._sign > 0:
             w = hyperbolic_w(x, y, self._scale(x))
             factor = asinhc_sqrt(w, w, sign=self._sign) * (1.0 + w).rsqrt()
@@ -82,7 +80,6 @@ class PseudoHyperboloid(LevelSet):
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to y along their geodesic, of any causal type; NaN where there is none."""
-        validate(self.ambient_dim, x=x, y=y, v=v)
         # For tangent v a multiple of x may be taken from y in ⟨y, v⟩: nearby points lose no digits.
         if self._sign > 0:
             w_bar = 1.0 + hyperbolic_w(x, y, self._scale(x))
@@ -96,15 +93,10 @@ class PseudoHyperboloid(LevelSet):
 
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to expmap(x, u), also past the antipode."""
-        validate(self.ambient_dim, x=x, u=u, v=v)
-        return self._exp_and_transport(x, u, v)[1]
+        return self.expmap_transp(x, u, v)[1]
 
     def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """expmap(x, u) and v carried along it, at the cost of little more than the former."""
-        validate(self.ambient_dim, x=x, u=u, v=v)
-        return self._exp_and_transport(x, u, v)
-
-    def _exp_and_transport(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         z = self._inner(u, u) / self._scale(x)
         # The half angle gives (cosh √z - 1)/z = ½ (sinh(√z/2)/(√z/2))² without cancellation.
         half_cosh, half_sinhc = cosh_sinhc_sqrt(z / 4.0, sign=self._sign)
@@ -115,57 +107,44 @@ class PseudoHyperboloid(LevelSet):
 
     # --- distances ----------------------------------------------------------------------------------------------
 
-    def _w(self, x: Tensor, y: Tensor) -> Tensor:
-        """w = (⟨x, y⟩/β - 1)/2."""
-        scale = self._scale(x)
-        return hyperbolic_w(x, y, scale) if self._sign > 0 else separation(x, y, scale, self.q + 1).w
+    def _pair(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Separation | None]:
+        """w = (⟨x, y⟩/β - 1)/2, 1 + w and what they were found from; in hyperbolic space, where w is all, w twice."""
+        if self._sign > 0:
+            w = hyperbolic_w(x, y, self._scale(x))
+            return w, w, None
+        pair = separation(x, y, self._scale(x), self.q + 1)
+        return pair.w, pair.w_bar, pair
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
         """±d_γ²: positive for space-like, negative for time-like pairs, smooth between; NaN where no geodesic."""
-        validate(self.ambient_dim, x=x, y=y)
-        if self._sign > 0:
-            w = hyperbolic_w(x, y, self._scale(x))
-            square = _dissimilarity.signed_square(w, w, sign=self._sign) * self._scale(x)
-        else:
-            pair = separation(x, y, self._scale(x), self.q + 1)
-            w_bar = pair.w_bar
+        w, w_bar, pair = self._pair(x, y)
+        if pair is not None:
             exists = w_bar > 0
-            w, w_bar = torch.where(exists, pair.w, 0.0), torch.where(exists, w_bar, 1.0)
-            square = _dissimilarity.signed_square(w, w_bar, sign=self._sign) * self._scale(x)
+            w, w_bar = torch.where(exists, w, 0.0), torch.where(exists, w_bar, 1.0)
+        square = _dissimilarity.signed_square(w, w_bar, sign=self._sign) * self._scale(x)
+        if pair is not None:
             square = with_antipode(x, self.q + 1, pair, square, -(math.pi**2) * self._scale(x))
         return square.squeeze(-1)
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ (Eq. 8) where ⟨x, y⟩ < |β|, π√|β| at the antipode (where x + y vanishes to rounding), NaN elsewhere."""
-        validate(self.ambient_dim, x=x, y=y)
-        if self._sign > 0:
-            w = hyperbolic_w(x, y, self._scale(x))
-            length = angle(w, w, sign=self._sign) * self._scale(x).sqrt()
-        else:
-            pair = separation(x, y, self._scale(x), self.q + 1)
-            w_bar = pair.w_bar
-            length = angle(pair.w, w_bar, sign=self._sign) * self._scale(x).sqrt()
+        w, w_bar, pair = self._pair(x, y)
+        length = angle(w, w_bar, sign=self._sign) * self._scale(x).sqrt()
+        if pair is not None:
             length = with_antipode(x, self.q + 1, pair, length, math.pi * self._scale(x).sqrt())
         return length.squeeze(-1)
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no metric."""
-        validate(self.ambient_dim, x=x, y=y)
-        length = _dissimilarity.extended_angle(self._w(x, y), sign=self._sign)
+        length = _dissimilarity.extended_angle(self._pair(x, y)[0], sign=self._sign)
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ where a geodesic exists, π√|β| + d_γ(-x, y) elsewhere: the broken geodesic through -x."""
-        validate(self.ambient_dim, x=x, y=y)
-        if self._sign > 0:
-            w = hyperbolic_w(x, y, self._scale(x))
-            length = angle(w, w, sign=self._sign)
-        else:
-            pair = separation(x, y, self._scale(x), self.q + 1)
-            w_bar = pair.w_bar
-            length = angle(pair.w, w_bar, sign=self._sign)
-            if self._sign == 0:
-                length = torch.where(w_bar > 0, length, _dissimilarity.beyond_antipode(w_bar.clamp_max(0.0)))
+        w, w_bar, _ = self._pair(x, y)
+        length = angle(w, w_bar, sign=self._sign)
+        if self._sign == 0:
+            length = torch.where(w_bar > 0, length, _dissimilarity.beyond_antipode(w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     @property
@@ -175,43 +154,32 @@ class PseudoHyperboloid(LevelSet):
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ, but 2|⟨x, y⟩/β - 1|√|β| where |⟨x, y⟩/β - 1| < 1e-5: the authors' scripts near the light cone."""
-        validate(self.ambient_dim, x=x, y=y)
         excess = (self.inner(x, y) / self.beta.to(x.dtype) - 1.0).abs()
         return torch.where(excess < 1e-5, 2.0 * excess * self._scale(x).sqrt(), self.dissimilarity(x, y))
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
-        validate(self.ambient_dim, x=x, y=y)
         check_positive("epsilon", epsilon)
-        smoothed = _dissimilarity.extended_smooth(self._w(x, y), self._scale(x), epsilon, sign=self._sign)
+        smoothed = _dissimilarity.extended_smooth(self._pair(x, y)[0], self._scale(x), epsilon, sign=self._sign)
         return smoothed.squeeze(-1)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
         """d_q(x, y) = √|⟨x-y, x-y⟩| (Eq. 4); for q = 0 the Lorentzian distance, for p = 0 the chord."""
-        validate(self.ambient_dim, x=x, y=y)
-        w = self._w(x, y).squeeze(-1)
+        w = self._pair(x, y)[0].squeeze(-1)
         return safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
     # --- gradients ----------------------------------------------------------------------------------------------
 
     def raise_index(self, z: Tensor) -> Tensor:
         """G z: the time coordinates with their sign turned."""
-        validate(self.ambient_dim, z=z)
         return self._flip(z)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """Df(x) = Π_x(G ∇f) (Eq. 11), the pseudo-Riemannian gradient; -Df is **not** a descent direction."""
-        validate(self.ambient_dim, x=x, gradient=gradient)
-        return self._proju(x, self._flip(gradient))
-
-    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
-        """P_x z = Π_x(G z): ⟨u, P_x u⟩ = ‖u‖² for tangent u, so P_x turns Df into χ."""
-        validate(self.ambient_dim, x=x, z=z)
-        return self._proju(x, self._flip(z))
+        return self.proju(x, self._flip(gradient))
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
-        validate(self.ambient_dim, x=x)
         identity = torch.eye(self.ambient_dim, dtype=x.dtype, device=x.device)
         return self._flip(identity) + x.unsqueeze(-1) * x.unsqueeze(-2) / self._scale(x)
 
@@ -220,7 +188,6 @@ class PseudoHyperboloid(LevelSet):
 
         Time part -u_t + 2(t·u_t/‖t‖²) t, space part u_s. The identity for q = 0, -u for p = 0.
         """
-        validate(self.ambient_dim, x=x, u=u)
         x, u = torch.broadcast_tensors(x, u)  # type: ignore[no-untyped-call]
         if self._sign:
             return self._sign * u
@@ -232,7 +199,6 @@ class PseudoHyperboloid(LevelSet):
 
         P_x has the eigenvalue 0 along G x, κ along w, and ±1 on what is orthogonal to both.
         """
-        validate(self.ambient_dim, x=x, z=z)
         x, z = torch.broadcast_tensors(x, z)  # type: ignore[no-untyped-call]
         product = x * z
         t, s = x[..., : self.q + 1], x[..., self.q + 1 :]
@@ -253,7 +219,6 @@ class PseudoHyperboloid(LevelSet):
 
     def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""
-        validate(self.ambient_dim, x=x)
         if not -math.inf < as_number("beta", beta) < 0:
             raise ValueError(f"beta must be finite and negative, got {as_number('beta', beta)}")
         scale = abs(beta.to(x.device, x.dtype)) if isinstance(beta, Tensor) else abs(beta)
@@ -264,7 +229,6 @@ class PseudoHyperboloid(LevelSet):
 
         For p = 0 that is the round sphere of radius √|β| in R^{q+1}, with its positive metric.
         """
-        validate(self.ambient_dim, x=x)
         return x.flip(-1)
 
     def include_hyperbolic(self, point: Tensor) -> Tensor:

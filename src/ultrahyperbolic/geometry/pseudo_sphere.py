@@ -55,40 +55,38 @@ class PseudoSphere(CurvedQuadric):
 
     def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
         """½ Σ x · ∇f, for x grows like √β."""
-        return self.image.homothety_slopes(*self._image_of(x=x, gradient=gradient))
+        return self.image.homothety_slopes(*self._image_of(x, gradient))
 
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """x from where log β was ``before[0]``, brought onto the manifold as it is."""
-        return self.image.follow_curvature(self._image_of(x=x)[0], before).flip(-1)
+        return self.image.follow_curvature(self._image_of(x)[0], before).flip(-1)
 
     def unit_normal(self, x: Tensor) -> Tensor:
         """𝒩(x) = -x/√β, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = 1."""
-        return self.image.unit_normal(*self._image_of(x=x)).flip(-1)
+        return self.image.unit_normal(*self._image_of(x)).flip(-1)
 
     def projn(self, x: Tensor, z: Tensor) -> Tensor:
         """⟨z, x⟩ x / β, the part of z in the normal space {λx}."""
-        return self.image.projn(*self._image_of(x=x, z=z)).flip(-1)
+        return self.image.projn(*self._image_of(x, z)).flip(-1)
 
     def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
         """S(u) = -D_u 𝒩 = u/√β."""
-        return self.image.shape_operator(*self._image_of(x=x, u=u)).flip(-1)
+        return self.image.shape_operator(*self._image_of(x, u)).flip(-1)
 
     def anti_isometry(self, x: Tensor) -> Tensor:
         """σ(x), on the pseudo-hyperboloid ``self.image``."""
-        return self._image_of(x=x)[0]
+        return self._image_of(x)[0]
 
-    def _image_of(self, **tensors: Tensor) -> list[Tensor]:
-        """σ of every tensor, checked by the name it has here."""
-        validate(self.ambient_dim, **tensors)
-        return [tensor.flip(-1) for tensor in tensors.values()]
+    def _image_of(self, *tensors: Tensor) -> list[Tensor]:
+        """σ of every tensor."""
+        return [tensor.flip(-1) for tensor in tensors]
 
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
         """⟨u, v⟩_q (Eq. 1), with no base point."""
-        return -self.image.inner(*self._image_of(u=u, v=v), keepdim=keepdim)
+        return -self.image.inner(*self._image_of(u, v), keepdim=keepdim)
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether the space part of every row is nonzero, as `phi` needs for p >= 2."""
-        validate(self.ambient_dim, z=z)
         check = membership.all_finite(z=z)
         if not check.ok or self.p == 1:
             return check
@@ -96,50 +94,50 @@ class PseudoSphere(CurvedQuadric):
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """z - ⟨z, x⟩ x / β (Eq. 3)."""
-        return self.image.proju(*self._image_of(x=x, z=z)).flip(-1)
+        return self.image.proju(*self._image_of(x, z)).flip(-1)
 
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
         """cos, straight or cosh as u is space-like, null or time-like."""
-        x, u = self._image_of(x=x, u=u)
+        x, u = self._image_of(x, u)
         return self.image.geodesic(x, u, t).flip(-1)
 
     def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
         """The velocity of the geodesic from x to y, which exists where ⟨x, y⟩ > -β."""
-        vector, exists = self.image.logmap(*self._image_of(x=x, y=y))
+        vector, exists = self.image.logmap(*self._image_of(x, y))
         return Logarithm(vector.flip(-1), exists)
 
     def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to y along their geodesic; NaN where there is none."""
-        return self.image.transp(*self._image_of(x=x, y=y, v=v)).flip(-1)
+        return self.image.transp(*self._image_of(x, y, v)).flip(-1)
 
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """Parallel transport of v from x to expmap(x, u)."""
-        return self.image.transp_follow_expmap(*self._image_of(x=x, u=u, v=v)).flip(-1)
+        return self.image.transp_follow_expmap(*self._image_of(x, u, v)).flip(-1)
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
         """±d_γ², positive for space-like pairs."""
-        return -self.image.sqdist(*self._image_of(x=x, y=y))
+        return -self.image.sqdist(*self._image_of(x, y))
 
     def dist(self, x: Tensor, y: Tensor) -> Tensor:
         """Length of the geodesic, π√β at the antipode, NaN where there is none."""
-        return self.image.dist(*self._image_of(x=x, y=y))
+        return self.image.dist(*self._image_of(x, y))
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ of the images (Eq. 9)."""
-        return self.image.dissimilarity(*self._image_of(x=x, y=y))
+        return self.image.dissimilarity(*self._image_of(x, y))
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """d_γ, or the length of the geodesic broken at -x."""
-        return self.image.broken_dissimilarity(*self._image_of(x=x, y=y))
+        return self.image.broken_dissimilarity(*self._image_of(x, y))
 
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """D_γ of the images, smoothed on the light cone."""
-        x, y = self._image_of(x=x, y=y)
+        x, y = self._image_of(x, y)
         return self.image.smoothed_dissimilarity(x, y, epsilon)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
         """√|⟨x-y, x-y⟩| (Eq. 4)."""
-        return self.image.extrinsic_dist(*self._image_of(x=x, y=y))
+        return self.image.extrinsic_dist(*self._image_of(x, y))
 
     @property
     def joins_all_pairs(self) -> bool:
@@ -148,27 +146,26 @@ class PseudoSphere(CurvedQuadric):
 
     def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
         """The rule of the authors' scripts for the images."""
-        return self.image.cone_rule(*self._image_of(x=x, y=y))
+        return self.image.cone_rule(*self._image_of(x, y))
 
     def psi(self, x: Tensor) -> Tensor:
         """σ ψ(σ(x)) = (t/√β, s/‖s‖) ∈ R^{q+1} × S^{p-1} of x = (t, s); for p = 1 the last coordinate is 1."""
-        return self.image.psi(*self._image_of(x=x)).flip(-1)
+        return self.image.psi(*self._image_of(x)).flip(-1)
 
     def psi_inverse(self, z: Tensor) -> Tensor:
         """The inverse of `psi`, √β (v, √(1 + ‖v‖²) u) for v ∈ R^{q+1} and u ∈ S^{p-1}."""
-        return self.image.psi_inverse(*self._image_of(z=z)).flip(-1)
+        return self.image.psi_inverse(*self._image_of(z)).flip(-1)
 
     def phi(self, z: Tensor) -> Tensor:
         """The time part is kept, the space part rescaled."""
-        return self.image.phi(*self._image_of(z=z)).flip(-1)
+        return self.image.phi(*self._image_of(z)).flip(-1)
 
     def projx(self, z: Tensor) -> Tensor:
         """Radial rescaling; NaN unless ⟨z, z⟩ > 0, as `check_projectable` tells."""
-        return self.image.projx(*self._image_of(z=z)).flip(-1)
+        return self.image.projx(*self._image_of(z)).flip(-1)
 
     def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the pseudo-sphere of the same signature with ``beta``; lengths scale alike."""
-        validate(self.ambient_dim, x=x)
         if not 0 < as_number("beta", beta) < math.inf:
             raise ValueError(f"beta must be finite and positive, got {as_number('beta', beta)}")
         return self.image.homothety(x, -beta)
@@ -189,15 +186,15 @@ class PseudoSphere(CurvedQuadric):
 
     def raise_index(self, z: Tensor) -> Tensor:
         """G z: the time coordinates with their sign turned."""
-        return -self.image.raise_index(*self._image_of(z=z)).flip(-1)
+        return -self.image.raise_index(*self._image_of(z)).flip(-1)
 
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """sgn(P_x) u for tangent u at x = (t, s): -u but for its part along the sphere of space directions."""
-        return -self.image.wick_rotation(*self._image_of(x=x, u=u)).flip(-1)
+        return -self.image.wick_rotation(*self._image_of(x, u)).flip(-1)
 
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
         """|P_x|^½ z."""
-        return self.image.precondition_root(*self._image_of(x=x, z=z)).flip(-1)
+        return self.image.precondition_root(*self._image_of(x, z)).flip(-1)
 
     def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The positive pole (0, …, 0, √β), repeated to [*size, d]."""

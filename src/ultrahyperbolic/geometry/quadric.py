@@ -8,7 +8,7 @@ from torch import Tensor, nn
 
 from ..checks import format_number
 from . import membership
-from .arguments import Check, as_constant, as_number, validate
+from .arguments import Check, as_constant, as_number
 from .manifold import Manifold, default_tolerance
 
 
@@ -52,7 +52,6 @@ class CurvedQuadric(Manifold):
 
         Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one for each row.
         """
-        validate(self.ambient_dim, x=x)
         tolerance = default_tolerance(x.dtype, tolerance)
         check = membership.all_finite(x=x)
         if check.ok:
@@ -67,7 +66,6 @@ class CurvedQuadric(Manifold):
 
         What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be all there is of u.
         """
-        validate(self.ambient_dim, x=x, u=u)
         tolerance = default_tolerance(x.dtype, tolerance)
         check = membership.all_finite(x=x, u=u)
         return membership.tangent(x, u, self.inner(x, u), tolerance) if check.ok else check

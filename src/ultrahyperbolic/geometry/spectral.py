@@ -23,11 +23,7 @@ def _apply(matrix: Tensor, rank: int, root: bool) -> Tensor:
 
 
 class _Spectral(torch.autograd.Function):
-    """V f(Λ) Vᵀ; its derivative holds divided differences of f, and is finite where eigenvalues coincide.
-
-    The rank says how many eigenvalues are not 0: rounding leaves something of the others whose sign means nothing and
-    whose root is no longer small.
-    """
+    """V f(Λ) Vᵀ of the ``rank`` largest eigenvalues; its derivative is finite where eigenvalues coincide."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, matrix: Tensor, rank: int, root: bool) -> Tensor:

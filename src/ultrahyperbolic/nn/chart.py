@@ -39,10 +39,7 @@ def coordinates(manifold: Manifold, x: Tensor) -> Tensor:
 
 
 def psi(manifold: Manifold, x: Tensor) -> Tensor:
-    """ψ(x) = (t/‖t‖, s/√|β|) ∈ S^q × R^p, in hyperbolic space s/√|β| alone: [..., d] to [..., out_width].
-
-    `from_coordinates` is the inverse.
-    """
+    """ψ(x) = (t/‖t‖, s/√|β|), in hyperbolic space s/√|β| alone: [..., d] to [..., out_width], invertible."""
     return _by_factors(manifold, x, lambda quadric, part: quadric.psi(part)[..., int(quadric.q == 0) :])
 
 

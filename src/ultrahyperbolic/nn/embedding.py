@@ -79,10 +79,7 @@ class ManifoldEmbedding(nn.Module):
     def from_points(
         cls, points: Tensor, manifold: Manifold | None = None, *, sparse: bool = False, freeze: bool = False
     ) -> Self:
-        """A table of given points [n, d], which are copied; ``freeze`` makes it constant.
-
-        ``manifold`` may be left out where the points carry theirs.
-        """
+        """A table of copies of points [n, d], which may carry their manifold; ``freeze`` makes it constant."""
         if points.dim() != 2:
             raise ValueError(f"points must be [n, d], got shape {tuple(points.shape)}")
         weight = ManifoldParameter(points.detach().clone(), manifold or getattr(points, "manifold", None))

@@ -43,10 +43,7 @@ def half_chords(x: Tensor, y: Tensor, space: KernelSpace) -> Tensor:
 
 
 def half_chord_table(x: Tensor, y: Tensor, space: KernelSpace) -> Tensor:
-    """w [r, c] of points x [r, d] with points y [c, d], by one matrix product.
-
-    Terms as large as ‖x‖² cancel in it: give the points relative to their middle.
-    """
+    """w [r, c] of points x [r, d] with y [c, d], relative to their middle as terms cancel, by one matrix product."""
     signed, scale = signs_of(space, x), scale_of(space)
     left, right = (z.square() @ (scale * signed) for z in (x, y))
     one = torch.ones_like(left[:, None])

@@ -35,8 +35,6 @@ class Incidence:
     """[2m] the number of the edge."""
     starts: NDArray[np.int64]
     """[2m] where its class begins among the edges of the node."""
-    stops: NDArray[np.int64]
-    """[2m] and where it ends."""
     places: NDArray[np.int64]
     """[m, 2] where an edge stands: at its first end, and at its second."""
 
@@ -90,7 +88,6 @@ class RankedPairs:
             np.searchsorted(nodes[order], np.arange(self.n_nodes + 1)).astype(np.int64),
             numbers[order],
             np.searchsorted(key, key, side="left").astype(np.int64),
-            np.searchsorted(key, key, side="right").astype(np.int64),
             np.ascontiguousarray(places.reshape(2, m).T),
         )
 

@@ -1,13 +1,10 @@
 """The ranking loss (Eq. 17) estimated from samples: some ties, and their ends against nodes that all of them share.
 
-A batch is a draw of ties, whose losses count for those of all. What a tie is compared with is a sum over weaker pairs,
-class by class, and each class is drawn for itself: its sum is the sample's times class size / sample, which is without
-bias. Pairs without a tie are those of the batch's ends with nodes drawn for the whole batch, so that their half chords
-are one matrix product; pairs that do have a tie are left out. The logarithm of a sum is biased all the same, the less
-the larger the sample. Samples of everything give the loss itself.
-
-Draws are stratified: the k-th of s draws is uniform in the k-th of s equal parts. Every item is equally likely, few are
-drawn twice, and with s as large as the class every item is drawn once.
+A batch is a draw of ties, whose losses count for those of all. What a tie is compared with is a sum over weaker
+pairs, class by class, each drawn for itself and scaled by class size / sample. Pairs without a tie are those of the
+batch's ends with nodes drawn for the whole batch, so that their half chords are one matrix product. The logarithm of
+a sum is biased, the less the larger the sample; samples of everything give the loss itself. Draws are stratified: the
+k-th of s draws is uniform in the k-th of s equal parts, so that few items are drawn twice.
 """
 
 from __future__ import annotations
@@ -205,10 +202,7 @@ class SampledLoss:
         return Estimate(loss, nodes, local.gradient, local.slopes)
 
     def _loss(self, draw: Draw, own: Tensor, below: Tensor, rest: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """The loss of the scores -d/τ of the batch's ties and of weaker ones, and the log sums over other pairs.
-
-        With its derivative in each of the three.
-        """
+        """The loss of scores -d/τ of ties, of weaker ones and of log sums over other pairs, and its slopes in these."""
         weight = self.m / len(draw.ties)
         if self.scope == "graph":
             share = math.log(self.m / len(draw.weaker)) if self.sizes.scaled else 0.0
@@ -246,10 +240,7 @@ class SampledLoss:
         return kind(local, pairs, self.dtype, self.mapper, self.ways)
 
     def tied(self, rows: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
-        """Where in a table of rows, ascending and each once, and columns a node meets itself or a neighbour.
-
-        In the order of the rows.
-        """
+        """Where, row after row, a table of ascending rows and of columns has a node with itself or a neighbour."""
         degrees = self._degrees[columns]
         column = torch.repeat_interleave(torch.arange(len(columns), device=self.device), degrees)
         before = degrees.cumsum(0) - degrees

@@ -16,7 +16,8 @@ from torch.optim.sgd import sgd
 from ..geometry import Manifold
 from .descent import DescentSettings, DescentState, descent_step
 
-States = MutableMapping[Tensor, dict[str, Any]]  # what torch keeps for each parameter
+Group = dict[str, Any]  # a parameter group as torch has it
+States = MutableMapping[Tensor, Group]  # what torch keeps for each parameter
 # Parameters with at most this many numbers are joined: copying them costs less than a step of its own.
 _SMALL = 1 << 16
 _MOMENTS = ("momentum", "second_moment")
@@ -55,7 +56,7 @@ def step_points(params: Sequence[Tensor], states: States, settings: DescentSetti
     ]
 
 
-def _step_one(param: Tensor, stored: dict[str, Any], settings: DescentSettings) -> Stepped:
+def _step_one(param: Tensor, stored: Group, settings: DescentSettings) -> Stepped:
     gradient, rows = _rows(param)
     moments = {name: stored[name][rows] if name in stored else None for name in _MOMENTS}
     state = DescentState(stored.get("step", 0), **moments)
@@ -151,14 +152,7 @@ class Curvatures:
 # --- parameters that are not points -----------------------------------------------------------------------------
 
 
-def sgd_step(
-    params: list[Tensor],
-    gradients: list[Tensor],
-    states: States,
-    lr: float | Tensor,
-    momentum: float,
-    weight_decay: float,
-) -> None:
+def sgd_step(params: list[Tensor], gradients: list[Tensor], states: States, group: Group) -> None:
     """A step of ``torch.optim.SGD``, with its state."""
     buffers = [states[param].get("momentum_buffer") for param in params]
     sgd(
@@ -166,27 +160,19 @@ def sgd_step(
         gradients,
         buffers,
         has_sparse_grad=any(gradient.is_sparse for gradient in gradients),
-        weight_decay=weight_decay,
-        momentum=momentum,
-        lr=lr,  # type: ignore[arg-type]
+        weight_decay=group["weight_decay"],
+        momentum=group["momentum"],
+        lr=group["lr"],
         dampening=0.0,
         nesterov=False,
         maximize=False,
     )
-    if momentum:
+    if group["momentum"]:
         for param, buffer in zip(params, buffers, strict=True):
             states[param]["momentum_buffer"] = buffer
 
 
-def adam_step(
-    params: list[Tensor],
-    gradients: list[Tensor],
-    states: States,
-    lr: float | Tensor,
-    betas: tuple[float, float],
-    eps: float,
-    weight_decay: float,
-) -> None:
+def adam_step(params: list[Tensor], gradients: list[Tensor], states: States, group: Group) -> None:
     """A step of ``torch.optim.Adam``, with its state."""
     if any(gradient.is_sparse for gradient in gradients):
         raise RuntimeError("Adam takes no sparse gradients, as in torch.optim, but for points of a manifold")
@@ -203,11 +189,11 @@ def adam_step(
         [],
         [states[param]["step"] for param in params],
         amsgrad=False,
-        beta1=betas[0],
-        beta2=betas[1],
-        lr=lr,
-        weight_decay=weight_decay,
-        eps=eps,
+        beta1=group["betas"][0],
+        beta2=group["betas"][1],
+        lr=group["lr"],
+        weight_decay=group["weight_decay"],
+        eps=group["eps"],
         maximize=False,
     )
 

@@ -22,7 +22,7 @@ _KEPT = 10
 _PROBE = 1e-6
 
 
-class Found(NamedTuple):
+class Reached(NamedTuple):
     """Where a step led."""
 
     points: Tensor
@@ -31,7 +31,7 @@ class Found(NamedTuple):
     """Euclidean, in the points [..., d]."""
 
 
-Step = Generator[Tensor, tuple[float, Tensor], Found | None]
+Step = Generator[Tensor, tuple[float, Tensor], Reached | None]
 """A step that asks for the function at points, [..., d], and is sent its value and its Euclidean gradient there."""
 
 
@@ -57,21 +57,18 @@ class PhiLBFGS:
         self.length = 0.0
         """How long it was."""
 
-    def step(self, at: Found, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> Found | None:
-        """One step from here; None if none decreases the function, with or without the remembered curvature.
-
-        ``evaluate`` takes points [..., d] and returns the function there and its Euclidean gradient [..., d].
-        """
+    def step(self, at: Reached, evaluate: Callable[[Tensor], tuple[float, Tensor]]) -> Reached | None:
+        """One step; None if none decreases f. ``evaluate`` gives f and its Euclidean gradient at points [..., d]."""
         asking = self.asking(at)
         try:
             points = next(asking)
             while True:
                 points = asking.send(evaluate(points))
         except StopIteration as end:
-            found: Found | None = end.value
+            found: Reached | None = end.value
             return found
 
-    def asking(self, at: Found) -> Step:
+    def asking(self, at: Reached) -> Step:
         """The same step as a generator that asks for evaluations, so that several can be answered at once."""
         gradient = self._through_phi(at.points, at.gradient)
         if not self._pairs:
@@ -84,7 +81,7 @@ class PhiLBFGS:
             self.expected, self.length = expected, length
         return found
 
-    def _probe(self, at: Found, gradient: Tensor) -> Generator[Tensor, tuple[float, Tensor], None]:
+    def _probe(self, at: Reached, gradient: Tensor) -> Generator[Tensor, tuple[float, Tensor], None]:
         """Learn the curvature from the smallest move above rounding: -∇ alone does not say how far to go."""
         length = _norm(gradient)
         if length > 0.0:
@@ -126,12 +123,12 @@ class PhiLBFGS:
             direction = direction + (factor - dot(change, direction) / product) * move
         return -direction
 
-    def _search(self, at: Found, gradient: Tensor, direction: Tensor) -> Step:
+    def _search(self, at: Reached, gradient: Tensor, direction: Tensor) -> Step:
         """Bisect for a step that decreases f enough and after which it falls less steeply; learn from it."""
         slope = dot(gradient, direction)
         self.expected, self.length = -slope, _norm(direction)
         low, high, t, doublings = 0.0, math.inf, 1.0, 0
-        best: tuple[float, Found, Tensor] | None = None
+        best: tuple[float, Reached, Tensor] | None = None
         for _ in range(_TRIALS):
             z = at.points + t * direction
             reached = yield from self._try(z)
@@ -158,7 +155,7 @@ class PhiLBFGS:
             return None
         points = self._phi(z)
         value, gradient = yield points
-        return Found(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
+        return Reached(points, value, gradient) if math.isfinite(value) and gradient.isfinite().all() else None
 
     def _learn(self, move: Tensor, change: Tensor) -> None:
         product = dot(move, change)

@@ -19,7 +19,7 @@ from ..interrupted import Interrupted
 from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
 from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step
-from .lbfgs import Found, PhiLBFGS
+from .lbfgs import PhiLBFGS, Reached
 from .line_search import armijo
 
 Method = Literal["lbfgs", "line_search", "sgd", "adam"]
@@ -105,7 +105,21 @@ def minimize(
         check_callable("callback", callback)
     require_manifold(manifold)
     max_iterations = check_count("max_iterations", max_iterations, 0)
-    _check_arguments(method, direction, lr, momentum, max_step, gradient_tolerance, time_limit)
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
+    if direction is not None:
+        check_direction(direction)
+        if method == "lbfgs":
+            raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
+    if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
+        raise ValueError(f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the others")
+    if method == "adam" and momentum != 0.0:
+        raise ValueError("momentum belongs to method='sgd'; Adam has its own")
+    if lr is not None:
+        check_positive("lr", lr, zero=True)
+    check_positive("gradient_tolerance", gradient_tolerance, zero=True)
+    if time_limit is not None:
+        check_positive("time_limit", time_limit)
     manifold.assert_point(x0, name="x0")
     state = _State(function, x0.detach().clone(), manifold)
     engine = _Autograd(_step_of(state, method, direction or "surrogate", lr, momentum, max_step), gradient_tolerance)
@@ -154,7 +168,7 @@ class _State:
         self.function, self.manifold = function, manifold
         self.iteration, self.evaluations = 0, 0
         self.ending: Ending | None = None
-        self.at = Found(points, *self.evaluate(points))
+        self.at = Reached(points, *self.evaluate(points))
         if not _finite(self.at):
             raise ValueError(f"function and its gradient must be finite at x0, got f(x0) = {self.at.value}")
         self.best = self.at
@@ -181,11 +195,11 @@ class _State:
         """Euclidean norm of Df at the current point."""
         return self.norm_of(self.at)
 
-    def norm_of(self, found: Found) -> float:
+    def norm_of(self, found: Reached) -> float:
         """Euclidean norm of Df."""
         return float(self.manifold.egrad2rgrad(found.points, found.gradient).norm())
 
-    def move(self, found: Found) -> bool:
+    def move(self, found: Reached) -> bool:
         """Go to new points; False, and nothing changed, where the function or its gradient is not finite."""
         if not _finite(found):
             return False
@@ -197,7 +211,7 @@ class _State:
         return True
 
 
-def _finite(found: Found) -> bool:
+def _finite(found: Reached) -> bool:
     return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
 
 
@@ -206,6 +220,8 @@ _Step = Callable[[], Ending | None]
 
 class _Autograd:
     """The engine of the loop; every iteration may be the last."""
+
+    overhead = 0.0
 
     def __init__(self, step: _Step, gradient_tolerance: float) -> None:
         self._step, self._tolerance = step, gradient_tolerance
@@ -218,11 +234,6 @@ class _Autograd:
             if state.ending is None:
                 values.append(state.at.value)
         return np.array([values], dtype=np.float64)
-
-    @property
-    def overhead(self) -> float:
-        """Nothing."""
-        return 0.0
 
 
 def _step_of(
@@ -246,7 +257,7 @@ def _step_of(
     def descend() -> Ending | None:
         nonlocal moments
         points, moments = descent_step(state.at.points, state.at.gradient, moments, settings)
-        return None if state.move(Found(points, *state.evaluate(points))) else _NOT_FINITE
+        return None if state.move(Reached(points, *state.evaluate(points))) else _NOT_FINITE
 
     return descend
 
@@ -278,7 +289,7 @@ def _line_search(state: _State, direction: Direction) -> _Step:
             return _no_decrease(state, step * found.slope, step * found.length)
         # Twice the accepted step comes next, so that the search can grow again.
         step = min(2.0 * found.step, 1e12)
-        return None if state.move(Found(found.points, *state.evaluate(found.points))) else _NOT_FINITE
+        return None if state.move(Reached(found.points, *state.evaluate(found.points))) else _NOT_FINITE
 
     return search
 
@@ -288,11 +299,7 @@ def _within(state: _State, tolerance: float) -> Ending:
 
 
 def _no_decrease(state: _State, expected: float, length: float) -> Ending:
-    """Why no step was found: at a minimum rounding hides the decrease; elsewhere something is wrong.
-
-    ``expected`` is by how much the step that was tried first should have decreased the function, ``length`` how far it
-    would have moved the points.
-    """
+    """Why no step was found, though one of ``length`` was ``expected`` to decrease f: rounding, or a wrong gradient."""
     rounding = _ROUNDING * torch.finfo(state.at.points.dtype).eps
     if expected <= rounding * abs(state.at.value) or length <= rounding * float(state.at.points.norm()):
         return Ending(Stopped.CONVERGED, "no step decreases the function any further: converged to rounding")
@@ -301,29 +308,3 @@ def _no_decrease(state: _State, expected: float, length: float) -> Ending:
         f"no step decreases the function, which should fall by {expected:.3g} "
         f"(gradient norm {state.gradient_norm:.3g}): not smooth here, or a wrong gradient",
     )
-
-
-def _check_arguments(
-    method: str,
-    direction: str | None,
-    lr: float | None,
-    momentum: float,
-    max_step: float | None,
-    gradient_tolerance: float,
-    time_limit: float | None,
-) -> None:
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
-    if direction is not None:
-        check_direction(direction)
-        if method == "lbfgs":
-            raise ValueError("direction belongs to the other methods: method='lbfgs' has its own")
-    if method in ("lbfgs", "line_search") and (lr is not None or momentum != 0.0 or max_step is not None):
-        raise ValueError(f"method={method!r} chooses its own steps: lr, momentum and max_step belong to the others")
-    if method == "adam" and momentum != 0.0:
-        raise ValueError("momentum belongs to method='sgd'; Adam has its own")
-    if lr is not None:
-        check_positive("lr", lr, zero=True)
-    check_positive("gradient_tolerance", gradient_tolerance, zero=True)
-    if time_limit is not None:
-        check_positive("time_limit", time_limit)

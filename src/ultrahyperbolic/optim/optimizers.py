@@ -17,9 +17,8 @@ from ..geometry.arguments import check_finite
 from ..geometry.manifold import require_manifold
 from ..geometry.parameter import manifold_of
 from .descent import DescentSettings, Direction
-from .groups import Curvatures, Stepped, adam_step, check_lr, largest, sgd_step, step_points
+from .groups import Curvatures, Group, Stepped, adam_step, check_lr, largest, sgd_step, step_points
 
-Group = dict[str, Any]  # a parameter group as torch has it
 _ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
 
@@ -240,7 +239,7 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         return DescentSettings(manifold, **_of(group, "lr", "direction", "momentum", "max_step"))
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
-        sgd_step(params, gradients, self.state, group["lr"], group["momentum"], group["weight_decay"])
+        sgd_step(params, gradients, self.state, group)
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
@@ -283,17 +282,13 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         super().__init__(params, manifold, defaults)
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
-        mean, square = _check_betas(group["betas"])
+        betas = group["betas"]
+        if not isinstance(betas, tuple | list) or len(betas) != 2:
+            raise ValueError(f"betas must be two numbers in [0, 1), got {betas!r}")
+        for index, beta in enumerate(betas):
+            check_fraction(f"betas[{index}]", beta)
         options = _of(group, "lr", "direction", "eps", "max_step")
-        return DescentSettings(manifold, momentum=mean, second_moment=square, **options)
+        return DescentSettings(manifold, momentum=betas[0], second_moment=betas[1], **options)
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
-        adam_step(params, gradients, self.state, group["lr"], group["betas"], group["eps"], group["weight_decay"])
-
-
-def _check_betas(betas: object) -> tuple[float, float]:
-    if not isinstance(betas, tuple | list) or len(betas) != 2:
-        raise ValueError(f"betas must be two numbers in [0, 1), got {betas!r}")
-    for index, beta in enumerate(betas):
-        check_fraction(f"betas[{index}]", beta)
-    return betas[0], betas[1]
+        adam_step(params, gradients, self.state, group)

@@ -10,8 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats, Ints
-from ..checks import check_count, check_positive
+from ..arrays import Ints
+from ..checks import check_choice, check_count, check_positive
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
 from . import reference
@@ -19,7 +19,7 @@ from .kinds import kernel_space
 from .reference import Backend, Nearest, NeighborCounts, PassOptions, RowStatistics
 
 if TYPE_CHECKING:
-    from .numba.reducers import Rows, Space
+    from .numba.reducers import MeasuredPoints
 
 # Once loaded, the compiled passes are faster from 100 nodes on, but torch is done with 1,000 before they are loaded.
 _COMPILED_NODES = 1000
@@ -28,19 +28,12 @@ _SMOOTHING = 0.1  # of the manifolds' smoothed dissimilarity
 
 def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:
     """Σ_{j ≠ i} d(x_i, x_j) for each of the points [n, d]: float64 [n], summed in float64 whatever their dtype."""
-    compiled = _Compiled.suited(points, manifold, options)
-    if compiled is None:
-        return reference.row_sums(points, manifold, **options)
-    return torch.from_numpy(compiled.rows().sums)
+    return _statistics(points, manifold, options).sums
 
 
 def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOptions]) -> Nearest:
     """The k nearest other points of each of the points [n, d], 1 <= k < n."""
-    compiled = _Compiled.suited(points, manifold, options)
-    if compiled is None:
-        return reference.nearest(points, manifold, k, **options)
-    found = compiled.rows(reference.check_k(k, len(points)))
-    return Nearest(torch.from_numpy(found.indices), torch.from_numpy(found.distances))
+    return _statistics(points, manifold, options, k=reference.check_k(k, len(points))).nearest
 
 
 def neighbor_counts(
@@ -50,12 +43,7 @@ def neighbor_counts(
 
     Edges are int64 [m, 2] with i < j, each once; points are [n, d].
     """
-    compiled = _Compiled.suited(points, manifold, options, edges)
-    if compiled is None:
-        return reference.neighbor_counts(points, manifold, edges, **options)
-    tails, heads = _both_ways(edges)
-    found = compiled.rows(0, tails, heads)
-    return NeighborCounts(*(torch.from_numpy(array) for array in (tails, found.neighbors, found.others)))
+    return _statistics(points, manifold, options, edges).counts
 
 
 def row_statistics(
@@ -70,15 +58,21 @@ def row_statistics(
 
     Distances are what costs. Without thresholds no non-edges are counted.
     """
+    return _statistics(points, manifold, options, edges, reference.check_k(k, len(points)), thresholds)
+
+
+def _statistics(
+    points: Tensor,
+    manifold: Manifold,
+    options: PassOptions,
+    edges: Tensor | None = None,
+    k: int = 0,
+    thresholds: Tensor | None = None,
+) -> RowStatistics:
     compiled = _Compiled.suited(points, manifold, options, edges)
     if compiled is None:
         return reference.row_statistics(points, manifold, edges, k, thresholds, **options)
-    k = reference.check_k(k, len(points))
-    tails, heads = _both_ways(edges)
-    found = compiled.rows(k, tails, heads, thresholds)
-    sums, indices, distances, neighbors, others, nonedges = map(torch.from_numpy, found)
-    counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
-    return RowStatistics(sums, Nearest(indices, distances), counts, nonedges)
+    return compiled.statistics(edges, k, thresholds)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -113,7 +107,7 @@ def usable_threads() -> int:
 class _Compiled(NamedTuple):
     """Points ready for the compiled passes."""
 
-    space: Space
+    space: MeasuredPoints
     block_rows: int | None
     threads: int
 
@@ -123,14 +117,13 @@ class _Compiled(NamedTuple):
     ) -> _Compiled | None:
         """Nothing where torch does it; ``indices`` are of points."""
         backend, threads = options.get("backend", "auto"), options.get("threads")
-        if backend not in get_args(Backend):
-            raise ValueError(f"backend must be one of {', '.join(get_args(Backend))}, got {backend!r}")
+        check_choice("backend", backend, get_args(Backend))
         if threads is not None:
             threads = check_count("threads", threads, 1)
         if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
             return None
         dissimilarity, epsilon = reference.dissimilarity_of(options)
-        why = _unsuited(points, manifold, dissimilarity) or _unknown_positions(indices, len(points))
+        why = _unsuited(points, manifold, dissimilarity, indices)
         if why is not None:
             if backend == "numba":
                 raise ValueError(f"backend 'numba': {why}; use 'reference'")
@@ -138,52 +131,47 @@ class _Compiled(NamedTuple):
         epsilon = _SMOOTHING if epsilon is None else epsilon
         check_positive("epsilon", epsilon)
         block_rows = reference.block_rows_of(options)
-        space, popularity = _space(points, manifold, dissimilarity, epsilon), reference.popularity_of(options, points)
+        from .numba.reducers import prepare
+
+        space = prepare(points.detach().numpy(), kernel_space(manifold, dissimilarity), epsilon)
+        popularity = reference.popularity_of(options, points)
         if popularity is not None:
             space = space._replace(popularity=np.ascontiguousarray(popularity.numpy()))
         return cls(space, block_rows, threads or usable_threads())
 
-    def rows(
-        self, k: int = 0, tails: Ints | None = None, heads: Ints | None = None, thresholds: Tensor | None = None
-    ) -> Rows:
+    def statistics(self, edges: Tensor | None, k: int, thresholds: Tensor | None) -> RowStatistics:
+        none = torch.empty(0, 2, dtype=torch.int64)
+        tails, heads = _by_tail(none if edges is None else torch.cat((edges, edges.flip(1))))
+        sums, indices, distances, neighbors, others, nonedges = self.reduced(k, tails, heads, thresholds)
+        counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
+        return RowStatistics(sums, Nearest(indices, distances), counts, nonedges)
+
+    def nonedges(self, edges: Tensor, thresholds: Tensor) -> Tensor:
+        return self.reduced(0, *_by_tail(edges), thresholds, upper=True)[-1]
+
+    def reduced(
+        self, k: int, tails: Ints, heads: Ints, thresholds: Tensor | None, *, upper: bool = False
+    ) -> tuple[Tensor, ...]:
         from .numba.reducers import reduce_rows
 
-        none = np.empty(0, np.int64)
-        tails, heads = none if tails is None else tails, none if heads is None else heads
-        bounds, order = _ascending(thresholds)
-        found = reduce_rows(self.space, k, tails, heads, bounds, block_rows=self.block_rows, threads=self.threads)
-        return found._replace(nonedges=_put_back(found.nonedges, order))
+        bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
+        bounds = np.where(np.isnan(bounds), np.inf, bounds)
+        order = np.argsort(bounds)
+        found = reduce_rows(
+            self.space, k, tails, heads, bounds[order], block_rows=self.block_rows, threads=self.threads, upper=upper
+        )
+        counts = np.empty_like(found.nonedges)
+        counts[order] = found.nonedges
+        return tuple(map(torch.from_numpy, found._replace(nonedges=counts)))
 
     def distances(self, pairs: Tensor) -> Tensor:
         from .numba.reducers import measure_pairs
 
         return torch.from_numpy(measure_pairs(self.space, np.ascontiguousarray(pairs.cpu().long().numpy())))
 
-    def nonedges(self, edges: Tensor, thresholds: Tensor) -> Tensor:
-        from .numba.reducers import count_nonedges
 
-        bounds, order = _ascending(thresholds)
-        counts = count_nonedges(self.space, *_by_tail(edges), bounds, block_rows=self.block_rows, threads=self.threads)
-        return torch.from_numpy(_put_back(counts, order))
-
-
-def _ascending(thresholds: Tensor | None) -> tuple[Floats, Ints]:
-    """Thresholds in ascending order, +∞ for NaN, and where each of them was."""
-    bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
-    bounds = np.where(np.isnan(bounds), np.inf, bounds)
-    order = np.argsort(bounds)
-    return bounds[order], order
-
-
-def _put_back(counts: Ints, order: Ints) -> Ints:
-    """What was counted in an order, for each where it was."""
-    found = np.empty_like(counts)
-    found[order] = counts
-    return found
-
-
-def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity) -> str | None:
-    """Why the compiled pass cannot be taken."""
+def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity, indices: Tensor | None) -> str | None:
+    """Why the compiled pass cannot be taken, which does not look whether ``indices`` are those of points."""
     if find_spec("numba") is None:
         return "numba is not installed"
     if points.device.type != "cpu" or points.dtype != torch.float64:
@@ -194,24 +182,10 @@ def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity) 
         return str(error)
     if points.dim() != 2 or points.shape[1] != manifold.ambient_dim:
         return f"points must be [n, {manifold.ambient_dim}], got shape {tuple(points.shape)}"
-    return None
-
-
-def _unknown_positions(indices: Tensor | None, n: int) -> str | None:
-    """Whether some index is not that of a point: the compiled pass does not look."""
-    if indices is None or not indices.numel() or (indices.min() >= 0 and indices.max() < n):
+    if indices is None or not indices.numel() or (indices.min() >= 0 and indices.max() < len(points)):
         return None
+    n = len(points)
     return f"edges and pairs must be of positions from 0 to {n - 1}, got {int(indices.min())} to {int(indices.max())}"
-
-
-def _space(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity, epsilon: float) -> Space:
-    from .numba import reducers
-
-    return reducers.prepare(points.detach().numpy(), kernel_space(manifold, dissimilarity), epsilon)
-
-
-def _both_ways(edges: Tensor) -> tuple[Ints, Ints]:
-    return _by_tail(torch.cat((edges, edges.flip(1))))
 
 
 def _by_tail(edges: Tensor) -> tuple[Ints, Ints]:

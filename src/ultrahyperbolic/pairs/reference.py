@@ -38,21 +38,13 @@ class PassOptions(TypedDict, total=False):
     epsilon: float | None
     """Of the smoothed dissimilarity."""
     block_rows: int | None
-    """Rows of a block; unless given, as many as suit the device. Bounds memory, and changes rounding at most."""
+    """Rows of a block; default: what suits the device. Bounds memory, and changes rounding at most."""
     backend: Backend
     """``"reference"`` is torch, ``"numba"`` compiled; ``"auto"``, unless given, is what suits the points."""
     threads: int | None
-    """Of the compiled pass; unless given, as many as there are. The results do not depend on it."""
+    """Of the compiled pass; default: all. The results do not depend on it."""
     popularity: Tensor | NDArray[np.float64] | None
     """[n] of each point: the distance of a pair is d_ij less the popularity of i and of j."""
-
-
-class PairDistances(Protocol):
-    """What `pair_distances` is, of any backend."""
-
-    def __call__(self, points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
-        """The distances [m] of pairs [m, 2] of points [n, d]."""
-        ...
 
 
 class Nearest(NamedTuple):
@@ -91,57 +83,25 @@ class RowStatistics(NamedTuple):
     """int64 [t], as of `nonedge_counts`; [0] without thresholds."""
 
 
-def row_sums(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Tensor:
-    """Σ_{j ≠ i} d(x_i, x_j) for each of the points [n, d]: float64 [n], summed in float64 whatever their dtype."""
-    sums = _Sums(points)
-    _reduce(points, manifold, options, sums)
-    return sums.result
-
-
-def nearest(points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOptions]) -> Nearest:
-    """The k nearest other points of each of the points [n, d], 1 <= k < n."""
-    found = _NearestPoints(points, k)
-    _reduce(points, manifold, options, found)
-    return found.result
-
-
-def neighbor_counts(
-    points: Tensor, manifold: Manifold, edges: Tensor, **options: Unpack[PassOptions]
-) -> NeighborCounts:
-    """For each node and each of its neighbours, how many neighbours and how many others are at most as far.
-
-    Edges are int64 [m, 2] with i < j, each once; points are [n, d].
-    """
-    counts = _CloserCounts(points, edges)
-    _reduce(points, manifold, options, counts)
-    return counts.result
-
-
 def row_statistics(
     points: Tensor,
     manifold: Manifold,
-    edges: Tensor,
-    k: int,
+    edges: Tensor | None = None,
+    k: int = 0,
     thresholds: Tensor | None = None,
     **options: Unpack[PassOptions],
 ) -> RowStatistics:
-    """`row_sums`, `nearest`, `neighbor_counts` and `nonedge_counts` in one pass.
-
-    Distances are what costs. Without thresholds no non-edges are counted.
-    """
+    """All that `pairs` finds in one pass over rows; empty where there are no edges, no thresholds or k is 0."""
+    none = torch.empty(0, 2, dtype=torch.int64, device=points.device)
+    edges, thresholds = none if edges is None else edges, points.new_empty(0) if thresholds is None else thresholds
     sums, found, counts = _Sums(points), _NearestPoints(points, k), _CloserCounts(points, edges)
-    if thresholds is None:
-        _reduce(points, manifold, options, sums, found, counts)
-        tallied = counts.result.nodes.new_empty(0)
-    else:
-        nonedges = _NonedgeCounts(points, edges, thresholds)
-        _reduce(points, manifold, options, sums, found, counts, nonedges)
-        tallied = nonedges.result
-    return RowStatistics(sums.result, found.result, counts.result, tallied)
+    nonedges = _NonedgeCounts(points, edges, thresholds)
+    _reduce(points, manifold, options, sums, found, counts, nonedges)
+    return RowStatistics(sums.result, found.result, counts.result, nonedges.result)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
-    """d(x_i, x_j) for each row (i, j) of ``pairs``, int64 [m, 2]: [m], in the dtype of the points [n, d]."""
+    """As `pairs.pair_distances`."""
     function = manifold.pair_function(*dissimilarity_of(options))
     points, pairs = points.detach(), pairs.to(points.device)
     found = points.new_empty(len(pairs))
@@ -169,10 +129,7 @@ def popularity_of(options: PassOptions, points: Tensor) -> Tensor | None:
 def nonedge_counts(
     points: Tensor, manifold: Manifold, edges: Tensor, thresholds: Tensor, **options: Unpack[PassOptions]
 ) -> Tensor:
-    """How many pairs i < j that are no edge have d(x_i, x_j) <= θ, for each θ of ``thresholds``: int64 [t].
-
-    Edges are int64 [m, 2] with i < j, each once; thresholds [t] have the dtype of the points [n, d] and any order.
-    """
+    """As `pairs.nonedge_counts`."""
     counts = _NonedgeCounts(points, edges, thresholds)
     _reduce(points, manifold, options, counts, upper=True)
     return counts.result
@@ -204,11 +161,12 @@ class _Sums:
 
 class _NearestPoints:
     def __init__(self, points: Tensor, k: int) -> None:
-        n = len(points)
-        self.k = k = check_k(k, n)
+        self.k, n = k, len(points)
         self.result = Nearest(points.new_empty(n, k, dtype=torch.int64), points.new_empty(n, k))
 
     def update(self, start: int, distances: Tensor) -> None:
+        if not self.k:
+            return
         rows = slice(start, start + len(distances))
         distances = distances.clone()
         distances.diagonal(start).fill_(math.inf)
@@ -249,6 +207,8 @@ class _NonedgeCounts:
         self.histogram = torch.zeros(len(self.ordered) + 1, dtype=torch.int64, device=points.device)
 
     def update(self, start: int, distances: Tensor) -> None:
+        if not len(self.ordered):
+            return
         here = slice(self.offsets[start], self.offsets[start + len(distances)])
         upper = distances[:, distances.shape[1] - (len(self.offsets) - 1 - start) :]
         free = torch.ones_like(upper, dtype=torch.bool).triu_(1)
@@ -264,10 +224,7 @@ class _NonedgeCounts:
 
 
 def _count_rows(distances: Tensor, start: int, row: Tensor, column: Tensor, slot: Tensor) -> tuple[Tensor, Tensor]:
-    """Neighbours and others at most as far as each neighbour, for one block whose neighbours are at (row, column).
-
-    ``slot`` numbers the neighbours of a row from 0, and stands for the one with so many before it in the results.
-    """
+    """Neighbours, at (row, column), and others at most as far as each neighbour of a block; ``slot`` is its rank."""
     height, width = len(distances), int(slot.max()) + 1
     near = distances.new_full((height, width), math.inf)
     near[row, slot] = distances[row, column]
@@ -315,7 +272,7 @@ def block_rows_of(options: PassOptions) -> int | None:
 
 
 def check_k(k: int, n: int) -> int:
-    """K as an int; raise unless a point can have so many nearest others among n."""
+    """K as an int; raise unless 1 <= k < n."""
     k = as_integer("k", k)
     if not 1 <= k < n:
         raise ValueError(f"k must be at least 1 and below the number of points, {n}, got {k}")

@@ -21,7 +21,7 @@ from .config import TrainingConfig
 from .finish import Finishing
 
 SOON_NODES = 10_000
-"""Up to so many nodes a training that was interrupted is still evaluated and measured: that takes a moment."""
+"""Up to this many nodes an interrupted training is still evaluated and measured: that takes a moment."""
 # Whether processes are in step is told by this many nodes.
 _LOOKED_AT = 1 << 16
 

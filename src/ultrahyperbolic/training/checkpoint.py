@@ -21,7 +21,7 @@ from ..loop import Checkpoint, Progress
 
 CHECKPOINT = "checkpoint.safetensors"
 EVERY = 10.0
-"""Seconds between checkpoints, unless said otherwise."""
+"""Seconds between checkpoints (default)."""
 
 _ABOUT = "ultrahyperbolic"  # the key of the file's metadata
 _ARRAYS = ("points", "free", "best", "record", "losses", "steps_back", "nonfinite")
@@ -29,7 +29,7 @@ _LATER = ("offsets", "best_offsets", "rested")  # which an earlier version did n
 
 
 class Checkpoints:
-    """A callback of a training that writes ``checkpoint.safetensors`` every so many seconds.
+    """A callback of a training that writes ``checkpoint.safetensors`` from time to time.
 
     Parameters
     ----------
@@ -67,23 +67,13 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
     moving = (state.points, state.free, state.best, state.offsets, state.best_offsets)
     if not all(np.isfinite(array).all() for array in moving):
         return
-    arrays: dict[str, NDArray[np.generic]] = {
-        "points": state.points,
-        "free": state.free,
-        "best": state.best,
-        "record": state.rows,
-        "losses": checkpoint.losses,
-        "steps_back": state.steps_back,
-        "nonfinite": state.nonfinite,
-        "offsets": state.offsets,
-        "best_offsets": state.best_offsets,
-        "rested": state.rested,
-    }
+    arrays = vars(state) | {"record": state.rows, "losses": checkpoint.losses}
+    arrays = {name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS + _LATER}
     about: dict[str, Json] = {
         "iteration": state.iteration, "seconds": checkpoint.seconds, "record": record.to_json(),
     }  # fmt: skip
-    about[SEAL] = digest_of(about, [arrays[name] for name in _ARRAYS + _LATER])
-    content = save({name: np.ascontiguousarray(array) for name, array in arrays.items()}, {_ABOUT: json.dumps(about)})
+    about[SEAL] = digest_of(about, list(arrays.values()))
+    content = save(arrays, {_ABOUT: json.dumps(about)})
     replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})
 
 
@@ -99,23 +89,13 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
             arrays = {name: file.get_tensor(name) for name in written}
         if about.pop(SEAL) != digest_of(about, [arrays[name] for name in written]):
             raise ValueError("its content is not what was written: its sha256 differs")
-        none = np.zeros(arrays["points"].shape[:2])
-        state = BatchState(
-            arrays["points"],
-            arrays["free"],
-            arrays["best"],
-            _records(arrays["record"]),
-            arrays["steps_back"],
-            arrays["nonfinite"],
-            arrays.get("offsets", none),
-            arrays.get("best_offsets", none.copy()),
-            arrays.get("rested", np.full(len(none), -1)),
-            about["iteration"],
-        )
+        none, losses = np.zeros(arrays["points"].shape[:2]), arrays.pop("losses")
+        later = {"offsets": none, "best_offsets": none.copy(), "rested": np.full(len(none), -1)}
+        state = BatchState(**later | arrays | {"record": _records(arrays["record"])}, iteration=about["iteration"])
     except (SafetensorError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         why = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise ValueError(f"{path} is damaged: {why}; remove it to begin the training again") from None
-    return Checkpoint(state, arrays["losses"], about["seconds"]), RunRecord.from_json(about["record"])
+    return Checkpoint(state, losses, about["seconds"]), RunRecord.from_json(about["record"])
 
 
 def _records(rows: NDArray[np.float64]) -> NDArray[np.void]:
@@ -149,22 +129,17 @@ def locked(folder: Path) -> Iterator[None]:
     File systems that lock no folders, as NFS may be, and systems without ``flock`` are left unlocked. What processes
     that were killed in writing have left is removed, and a save that one of them had half done is completed.
     """
-    handle = _lock(folder)
+    handle, names = _lock(folder), (TABLE, RECORD, CHECKPOINT)
     try:
-        _tidy(folder)
+        if any(left for name in names for left in folder.glob(f".{name}.*")):
+            with suppress(OSError), alone(folder) as certain:  # a folder that cannot be written to is told of later
+                if certain:
+                    finish_save(folder)
+                    remove_leftovers(folder, names)
         yield
     finally:
         if handle is not None:
             os.close(handle)
-
-
-def _tidy(folder: Path) -> None:
-    names = (TABLE, RECORD, CHECKPOINT)
-    if any(left for name in names for left in folder.glob(f".{name}.*")):
-        with suppress(OSError), alone(folder) as certain:  # a folder that cannot be written to is told of later
-            if certain:
-                finish_save(folder)
-                remove_leftovers(folder, names)
 
 
 def _lock(folder: Path) -> int | None:

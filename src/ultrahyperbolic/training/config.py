@@ -28,7 +28,7 @@ Start = Literal["spectral", "pole", "given"]
 Moves = Literal["absolute", "spread"]
 STARTS: tuple[Start, ...] = get_args(Start)
 
-# The smoothing is held for so many iterations: tables of the smoothed dissimilarity then serve as many.
+# Iterations for which the smoothing is held, so that tables of the smoothed dissimilarity serve several.
 _HELD = 8
 
 
@@ -78,7 +78,7 @@ class TrainingConfig:
     """The share of the iterations that end the training: quasi-Newton, at the last temperature and smoothing."""
 
     parts: int = 1
-    """Before the finish, an iteration looks at one part of so many of the pairs without an edge; 1 for all."""
+    """Before the finish, an iteration looks at one of ``parts`` parts of the pairs without an edge; 1 for all."""
     scope: Scope = "graph"
     """A tie is compared with all weaker pairs of the graph, or with those of its two ends."""
     centrality: float = 0.0
@@ -92,14 +92,12 @@ class TrainingConfig:
         for name, value in self._integers().items():
             object.__setattr__(self, name, value)  # the one moment at which a frozen class is made
         object.__setattr__(self, "dissimilarity", check_dissimilarity(self.dissimilarity))
-        if self.optimizer not in OPTIMIZERS:
-            raise ValueError(f"optimizer must be one of {', '.join(OPTIMIZERS)}, got {self.optimizer!r}")
+        check_choice("optimizer", self.optimizer, OPTIMIZERS)
+        check_choice("start", self.start, STARTS)
         check_choice("stop", self.stop, STOPS)
         check_choice("scope", self.scope, SCOPES)
         if not isinstance(self.popularity, bool):
             raise ValueError(f"popularity must be True or False, got {self.popularity!r}")
-        if self.start not in STARTS:
-            raise ValueError(f"start must be one of {', '.join(STARTS)}, got {self.start!r}")
         for name in ("temperature", "epsilon", "max_step"):
             for value in getattr(self, name) or ():
                 check_positive(name, value)
@@ -233,6 +231,4 @@ def located_in(geometry: Geometry) -> Settings:
 
 def configured(settings: Settings, **more: Any) -> TrainingConfig:
     """A training with the settings of a recipe and others, which win."""
-    both = settings.copy()
-    both.update(more)
-    return TrainingConfig(**both)
+    return TrainingConfig(**(settings | more))

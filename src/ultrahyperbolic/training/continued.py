@@ -63,10 +63,7 @@ def fewer(iterations: int) -> int:
 
 
 def start_from(old: Embedding, graph: Graph, usual: TrainingConfig, *, quiet: bool) -> Given:
-    """The points of the nodes that were there, and new ones placed by their ties.
-
-    Nodes that no ties lead to from old ones start where they would in the ``usual`` training.
-    """
+    """The points of the nodes that were there; new ones by their ties, or without any as in the ``usual`` training."""
     rows = {node: row for row, node in enumerate(old.ids)}
     known = np.array([rows.get(node, -1) for node in graph.ids])
     kept = np.flatnonzero(known >= 0)

@@ -70,7 +70,9 @@ def embed(
     Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
     """
     data = find_graph(graph, weight, quiet=quiet)
-    callbacks = _as_list(callback)
+    callbacks = [] if callback is None else list(callback) if isinstance(callback, Sequence) else [callback]
+    for each in callbacks:
+        check_callable("callback", each)
     check_board(tensorboard)
     plan = Plan.of(None if continue_from is None else earlier(continue_from), **options)
     execution = Execution(plan, data, quiet=quiet)
@@ -78,12 +80,3 @@ def embed(
         choose(execution)
         with with_tensorboard(tensorboard, data, execution.configs) as boards:
             return execution.train([*boards, *callbacks])
-
-
-def _as_list(callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None) -> list[Callback[BatchState]]:
-    if callback is None:
-        return []
-    callbacks = list(callback) if isinstance(callback, Sequence) else [callback]
-    for each in callbacks:
-        check_callable("callback", each)
-    return callbacks

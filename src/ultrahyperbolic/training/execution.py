@@ -10,6 +10,7 @@ from dataclasses import replace
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
 from ..engines.base import BACKENDS, PRECISIONS, BatchState
+from ..engines.communicator import versions
 from ..engines.registry import check_processes, ends_exactly, kind_of, resolve
 from ..geometry import Geometry
 from ..graph import Graph
@@ -22,13 +23,13 @@ from .pace import Pace, in_words
 from .plan import Plan, configure, outlined
 from .selection import Selection
 from .start import Given
-from .train import batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of, versions
+from .train import batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of
 from .where import Choice
 
 log = logging.getLogger("ultrahyperbolic")
-# It is said how long a training will take from so many seconds on, and measured where it has so many pairs to look at.
+# A training that takes more seconds than this is announced; its pace is measured from this many pairs on.
 _LONG, _MANY = 10.0, 1e9
-# With time for less than this share of the iterations, samples alone may make more of it: so many times as many.
+# With time for less than this share of the iterations, samples alone are taken if they allow this many times more.
 _FEW, _MORE = 0.25, 2.0
 
 
@@ -145,7 +146,7 @@ class Execution:
         return self._as_asked(embedding)
 
     def train_all(self) -> list[Embedding]:
-        """The embedding of every training, not measured, in as many batches as memory asks for."""
+        """The embedding of every training, not measured, in batches that fit into memory."""
         self._fit()
         limit, found, rest = self.plan.time_limit, list[Embedding](), self.configs
         while rest:  # each batch is fitted into what is free then
@@ -156,7 +157,7 @@ class Execution:
         return found
 
     def _batches(self, configs: list[TrainingConfig]) -> list[list[TrainingConfig]]:
-        """What is trained at once: all seeds, as checkpoints are of one batch, but as many geometries as fit."""
+        """What is trained at once: all seeds, as checkpoints are of one batch, but only the geometries that fit."""
         return batches(self.graph, configs, self.machine) if isinstance(self.plan.where, Choice) else [configs]
 
     def _fits(self) -> bool:
@@ -164,10 +165,7 @@ class Execution:
         return all(has_memory(problem_of(self.graph, batch), batch, self.machine) for batch in some)
 
     def _fit(self) -> None:
-        """Take samples where all pairs do not fit into memory, and as many iterations as there is time for.
-
-        The recipes of the paper have theirs. With time for few iterations that end on all pairs, they do not.
-        """
+        """Take samples where all pairs do not fit into memory, and only the iterations that there is time for."""
         if self._fitted:
             return
         self._fitted, limit = True, self.plan.time_limit
@@ -237,10 +235,7 @@ class Execution:
 
 
 def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
-    """The geometries that can be trained as a plan asks; what is wrong with all that are curved is raised.
-
-    Flat space has no training through φ, and some geometries have no distance for every pair.
-    """
+    """The geometries that can be trained as a plan asks; what is wrong with all that are curved is raised."""
     found, wrong = list[Geometry](), list[ValueError]()
     for geometry in where.geometries:
         try:

@@ -14,17 +14,17 @@ import torch
 from ..arrays import Floats
 from ..engines.base import BatchState, Engine, Evaluation, RunSpec
 from ..loop import Ending, Stopped
-from ..optim.lbfgs import Found, PhiLBFGS
+from ..optim.lbfgs import PhiLBFGS, Reached
 
-# A run has converged when so many iterations have lowered its loss by no more than this share of it, or of 1: an order
+# A run has converged when _WINDOW iterations have lowered its loss by no more than this share of it, or of 1: an order
 # that is violated costs about as much.
 _WINDOW, _GAIN = 10, 1e-3
-# After so many iterations the curvature is learnt anew: from there a training that was stopped goes on.
+# Iterations after which the curvature is learnt anew: from there a training that was stopped goes on.
 _BLOCK = 50
 
 
 class Finishing:
-    """An engine whose iterations after so many of descent are quasi-Newton steps, one for every run at a time.
+    """An engine whose iterations after ``descents`` are quasi-Newton steps, one for every run at a time.
 
     It proceeds in blocks. Within one, ``best`` is what moves, and the points of the batch stay where it began: a
     training that is gone on with begins its block again, and comes to the same end.
@@ -43,7 +43,7 @@ class Finishing:
 
     def __init__(self, engine: Engine, descents: int, *, converge: bool, asked: Callable[[], bool] = bool) -> None:
         self.engine, self.descents, self.converge, self.asked = engine, descents, converge, asked
-        self._runs: list[_Run] = []
+        self._runs: list[_FinishingRun] = []
 
     @property
     def overhead(self) -> float:
@@ -98,13 +98,13 @@ class Finishing:
         self._at.iteration = self.descents - 1
         self._evaluate = self.engine.nearby()
         found = self._evaluate(self._at)
-        self._runs = [_Run(k, spec, found, state) for k, spec in enumerate(self.engine.specs)]
+        self._runs = [_FinishingRun(k, spec, found, state) for k, spec in enumerate(self.engine.specs)]
         state.rested[~state.resting & ~np.isfinite(found.loss)] = state.iteration
 
-    def _step(self, runs: Sequence[_Run]) -> None:
+    def _step(self, runs: Sequence[_FinishingRun]) -> None:
         """One step of each run: what they ask for is evaluated together."""
         asking = {run: run.steps.asking(run.here) for run in runs}
-        answers: dict[_Run, tuple[float, torch.Tensor] | None] = dict.fromkeys(asking)
+        answers: dict[_FinishingRun, tuple[float, torch.Tensor] | None] = dict.fromkeys(asking)
         while asking:
             for run, step in list(asking.items()):
                 try:
@@ -123,14 +123,14 @@ class Finishing:
                 answers = {run: run.found_in(found) for run in asking}
 
 
-class _Run:
+class _FinishingRun:
     """Where a run stands in its finish: with popularity, the offset is a last coordinate of each point."""
 
     def __init__(self, number: int, spec: RunSpec, found: Evaluation, state: BatchState) -> None:
         self.number, self.width, self.popularity = number, spec.manifold.ambient_dim, spec.popularity
         self.steps = PhiLBFGS(spec.manifold, flat=int(spec.popularity))
         points = self._joined(state.points, state.offsets)
-        self.here = Found(points, *self.found_in(found))
+        self.here = Reached(points, *self.found_in(found))
         self.values = [self.here.value]
         self.is_stuck = False
 
@@ -145,7 +145,7 @@ class _Run:
             mine = np.column_stack((mine, offsets[self.number]))
         return torch.from_numpy(mine.copy())
 
-    def reach(self, found: Found | None) -> None:
+    def reach(self, found: Reached | None) -> None:
         """Be where a step led; stuck where no step lowers the loss."""
         self.is_stuck = found is None
         if found is not None:

@@ -7,11 +7,15 @@ found.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
+from statistics import fmean
 from typing import get_args
 
 from ..checks import check_choice
-from ..engines.base import MEETS
+from ..engines.base import MEETS, Machine
+from ..engines.registry import ends_exactly
+from ..engines.sampled import default_sizes
 from ..geometry import Geometry
 from ..graph import Graph
 from ..options import GivenGoal as GivenGoal
@@ -34,10 +38,15 @@ _NOISE = 1 / 6
 # Popularity hears the noise of a sample too: the share is divided by the root of the parts.
 _POPULAR_NOISE = 1 / 2
 # Iterations of a graph of mean degree 4 or less; the more ties a node has, the longer it takes to find a place among
-# them: so many times as many at most.
+# them: up to _MOST times more.
 _ITERATIONS, _SPARSE, _MOST = 1600, 4.0, 2.5
 # The share of these that finish.
 _FINISH = 0.15
+# Where a batch is a small part of the ties a node is moved less often: there are up to this many times more
+# iterations, and what is missing then is made up for by longer moves.
+_MOST_TIMES = 4.0
+# The measure that says how well a goal is met.
+_MEASURES = {"neighbours": "map", "ties": "tie_order", "hierarchy": "spearman_all"}
 
 # The weight of what holds sums of distances to closeness (``objective/closeness.py``): the more, the truer the ranking,
 # and the fewer of the ties of dense graphs find room.
@@ -73,7 +82,7 @@ def default_iterations(graph: Graph) -> int:
 
 
 def parts_of(graph: Graph, meets: int = MEETS) -> int:
-    """Into how many parts the pairs of a graph are cut, where a node meets so many others in an iteration."""
+    """Number of parts the pairs of a graph are cut into if an iteration compares a node with ``meets`` others."""
     return max(1, graph.n_nodes // meets)
 
 
@@ -93,9 +102,9 @@ def recipe(
 ) -> TrainingConfig:
     """The training of a graph that nobody has tuned, in the geometry of ``config`` and with its iterations.
 
-    In an iteration of descent each node ``meets`` so many others, about. Without a light cone samples cost quality, and
-    every iteration looks at all pairs; with ``everywhere`` they are taken nevertheless.
-    Nodes have a popularity unless that is False. ``moved`` is the share of the points that an iteration moves.
+    An iteration of descent compares each node with about ``meets`` others; without a light cone, where samples cost
+    quality, with all unless ``everywhere``. Nodes have a popularity unless that is False. ``moved`` is the share of the
+    points that an iteration moves.
     """
     check_choice("goal", goal, GOALS)
     popular = popularity is not False
@@ -135,3 +144,50 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
         step=config.step * radius * radius,
         max_step=longest,
     )
+
+
+# --- by samples ------------------------------------------------------------------------------------------------------
+
+
+def moved_share(graph: Graph, machine: Machine) -> float:
+    """The share of the points that an iteration moves, about, on a resolved machine."""
+    ends = 2 * default_sizes(graph.n_edges, machine.torch_device).ties
+    return min(1.0, ends / graph.n_nodes)
+
+
+def usual_iterations(graph: Graph, machine: Machine) -> int:
+    """How many iterations there are at most on a resolved machine, where nothing is said."""
+    times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine)) if machine.backend == "sampled" else 1.0
+    return round(default_iterations(graph) * times)
+
+
+def sampled_recipe(
+    config: TrainingConfig, graph: Graph, goal: Goal, machine: Machine, *, popularity: bool | None = None
+) -> TrainingConfig:
+    """The training by samples in the geometry of ``config``, whose loss is too noisy to take steps back by."""
+    moved = moved_share(graph, machine)
+    made = recipe(config, graph, goal, everywhere=True, popularity=popularity, moved=moved)
+    return replace(made, step_back=False, centrality=0.0, finish=made.finish if ends_exactly(graph.n_nodes) else 0.0)
+
+
+# --- what is wanted --------------------------------------------------------------------------------------------------
+
+
+def score(goal: GivenGoal, measures: Mapping[str, float]) -> float:
+    """How well an embedding does what the goal asks, from its measures by name: the higher, the better.
+
+    - ``"neighbours"``: the neighbours of a node are the nodes nearest to it (``map``).
+    - ``"ties"``: of two ties, the stronger is the shorter (``tie_order``).
+    - ``"hierarchy"``: strong nodes rank high (``spearman_all``).
+    - ``"balanced"``: the mean of these three.
+
+    Some graphs do not define all of them: where all weights are equal no tie is stronger, and where all strengths are
+    equal no node ranks higher. The neighbours decide there, and the mean is over those that are defined.
+
+    >>> score("balanced", {"map": 0.9, "spearman_all": 0.5}), score("ties", {"map": 0.9, "spearman_all": 0.5})
+    (0.7, 0.9)
+    """
+    goal = as_goal(goal)
+    if goal == "balanced":
+        return fmean(measures[name] for name in _MEASURES.values() if name in measures)
+    return measures.get(_MEASURES[goal], measures["map"])

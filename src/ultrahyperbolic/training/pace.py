@@ -43,7 +43,7 @@ class Pace:
         return config.descents * self.descent + finish * _EVALUATIONS * self.evaluation
 
     def fitted(self, config: TrainingConfig, limit: float) -> TrainingConfig:
-        """The training with as many of its iterations as there is time for."""
+        """The training, with fewer iterations if there is no time for all."""
         expected = self.expected(config)
         if expected <= _PLANNED * limit:
             return config

@@ -16,17 +16,18 @@ from ..arrays import Floats, Ints
 from ..checks import as_integer
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, RunRecord
+from ..engines.communicator import versions
 from ..geometry import Geometry
 from ..graph import Graph, as_graph
 from ..graph.attributes import taken
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
-from .placing import Cooling, Held, Placing, Ties
-from .train import graph_record, versions
+from .placing import Cooling, Held, NewTies, Placing
+from .train import graph_record
 
 log = logging.getLogger("ultrahyperbolic")
-# So many nodes are placed at once: pairs of new nodes are looked at, too.
+# Nodes that are placed at once: pairs of new nodes are looked at, too.
 _AT_ONCE = 256
 
 
@@ -98,7 +99,7 @@ class NewNodes:
     """Nodes that an embedding does not have, and their ties."""
 
     ids: list[Hashable]
-    ties: Ties
+    ties: NewTies
     left_out: int = 0
     """How many ties join two old nodes."""
 
@@ -112,7 +113,7 @@ class NewNodes:
         where = np.array([old[node] if node in old else new[node] for node in graph.ids], dtype=np.int64)
         ends = np.sort(where[graph.edges].reshape(-1, 2), axis=1)
         kept = ends[:, 1] >= n
-        ties = Ties(len(ids), n, np.column_stack((ends[kept, 1] - n, ends[kept, 0])), graph.weights[kept])
+        ties = NewTies(len(ids), n, np.column_stack((ends[kept, 1] - n, ends[kept, 0])), graph.weights[kept])
         return cls(ids, ties, int((~kept).sum()))
 
     @property
@@ -143,7 +144,7 @@ class NewNodes:
         return replace(found, labels=labels)
 
 
-def place_nodes(embedding: Embedding, ties: Ties, *, seed: int, quiet: bool) -> tuple[Floats, Floats | None]:
+def place_nodes(embedding: Embedding, ties: NewTies, *, seed: int, quiet: bool) -> tuple[Floats, Floats | None]:
     """Points [k, d] of new nodes, and where the embedding has it their popularity [k]."""
     geometry = embedding.geometry
     assert geometry is not None
@@ -192,8 +193,8 @@ def _neighbors(embedding: Embedding, n: int) -> Callable[[int], tuple[Ints, Floa
     return find
 
 
-def _popularity(embedding: Embedding, ties: Ties) -> Floats | None:
-    """[k] what nodes of as many ties have, as a line through the old ones says; their mean without the graph."""
+def _popularity(embedding: Embedding, ties: NewTies) -> Floats | None:
+    """[k] what a line through the old nodes says for their number of ties; the mean where the graph is not known."""
     if embedding.popularity is None:
         return None
     line = np.array([0.0, embedding.popularity.mean()])

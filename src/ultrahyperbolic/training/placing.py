@@ -18,14 +18,14 @@ from ..engines.spread import spread_of
 from ..geometry import Geometry
 from ..geometry.dissimilarity import extended_smooth, smooth
 
-# From so many places each node is tried. Of these the better half goes on after each round of so many steps.
+# Each node is tried from _STARTS places, of which the better half goes on after each round of _STEPS steps.
 _STARTS, _ROUNDS, _STEPS = 16, 4, 60
 # The longest move of a coordinate falls from the first of these shares of the spread to the second.
 _MOVES = (0.1, 1e-5)
 # τ and ε fall for this part of the steps.
 _COOLING = 0.75
-# A node is compared with so many of the nearest nodes that are held, found again after every so many steps, and with
-# so many drawn from all others, which stand for all of these.
+# A node is compared with the _NEAR nearest held nodes, found again after every _LOOK_EVERY steps, and with _DRAWN of
+# the others, which stand for all of these.
 _NEAR, _LOOK_EVERY, _DRAWN = 96, 10, 32
 # So much of the chance to be drawn is the same for all others; the rest follows what they count in the sum.
 _EVENLY = 0.5
@@ -38,7 +38,7 @@ _NOTHING = -1e30
 
 
 @dataclass(frozen=True)
-class Ties:
+class NewTies:
     """Ties of k new nodes. Positions below ``n_held`` are of nodes that are held, those from there on of the new."""
 
     count: int
@@ -68,7 +68,7 @@ class Ties:
             if (steps == before).all():
                 return steps
 
-    def some(self, rows: Ints, placed: Ints) -> Ties:
+    def some(self, rows: Ints, placed: Ints) -> NewTies:
         """Those of some new nodes, where ``placed`` ones are held, too: after the others, in this order."""
         n = self.n_held + len(placed)
         where = np.full(self.n_held + self.count, -1)
@@ -78,7 +78,7 @@ class Ties:
         ends = where[self.ends + np.array([self.n_held, 0])]
         low, high = ends.min(1), ends.max(1)
         kept = (low >= 0) & (high >= n)
-        return Ties(len(rows), n, np.column_stack((high - n, low))[kept], self.weights[kept])
+        return NewTies(len(rows), n, np.column_stack((high - n, low))[kept], self.weights[kept])
 
     @cached_property
     def at_nodes(self) -> tuple[Ints, Ints]:
@@ -132,7 +132,7 @@ class _Near(NamedTuple):
 class Placing:
     """The search for the points of k new nodes."""
 
-    def __init__(self, geometry: Geometry, cooling: Cooling, ties: Ties, held: Held, seed: int) -> None:
+    def __init__(self, geometry: Geometry, cooling: Cooling, ties: NewTies, held: Held, seed: int) -> None:
         self.geometry, self.cooling, self.ties, self.held = geometry, cooling, ties, held
         self.manifold, self.rng = geometry.manifold, np.random.default_rng(seed)
         radius = geometry.radius
@@ -342,7 +342,7 @@ class Placing:
 class _Rows:
     """The ties of every new node in a row, from the weakest to the strongest."""
 
-    def __init__(self, ties: Ties) -> None:
+    def __init__(self, ties: NewTies) -> None:
         nodes, numbers = ties.at_nodes
         offsets = np.searchsorted(nodes, np.arange(ties.count + 1))
         differs = (np.diff(nodes) != 0) | (np.diff(ties.weights[numbers]) != 0)
@@ -356,10 +356,7 @@ class _Rows:
         self.own = torch.from_numpy(nodes == ties.ends[numbers, 0])
 
     def compared(self, scores: Tensor, rest: Tensor, at_ends: Tensor) -> Tensor:
-        """[s, t] the log-sum-exp of all that a tie is compared with.
-
-        ``rest`` [s, k] is that of the non-ties of a new node, ``at_ends`` [t] what is known of held ends.
-        """
+        """[s, t] the log-sum-exp of all a tie is compared with: non-ties ``rest`` [s, k], held ends ``at_ends`` [t]."""
         every = torch.arange(len(scores))[:, None]
         table = scores.new_full((len(scores), self.count, self.width), _NOTHING)
         table = table.index_put((every, self.nodes, self.columns), scores[:, self.numbers])

@@ -20,9 +20,8 @@ from ..options import Backend, Goal, Options, Preset, complete
 from .call import embed_call
 from .config import Settings, TrainingConfig, located_in
 from .continued import earlier_geometry, fewer, gently
-from .method import as_goal, in_units_of_radius, recipe
+from .method import as_goal, in_units_of_radius, recipe, sampled_recipe, usual_iterations
 from .presets import PRESETS, preset_settings
-from .sampling import sampled_recipe, usual_iterations
 from .selection import BY
 from .where import Choice, geometry_of
 
@@ -46,17 +45,8 @@ class Plan:
     def of(cls, old: Embedding | None = None, **options: Unpack[Options]) -> Plan:
         """The plan of the options of `embed`; ``ValueError`` or ``TypeError`` where they contradict each other."""
         asked = complete(options)
-        where = geometry_of(
-            asked["p"],
-            asked["q"],
-            asked["dim"],
-            flat=asked["flat"],
-            signature=asked["signature"],
-            product=asked["product"],
-            beta=asked["beta"],
-            old=None if old is None else earlier_geometry(old),
-        )
-        return cls(where, asked, old)
+        named: Settings = {name: value for name, value in asked.items() if name in _LOCATING and name != "by"}
+        return cls(geometry_of(**named, old=None if old is None else earlier_geometry(old)), asked, old)
 
     def __post_init__(self) -> None:
         preset = self.preset
@@ -73,8 +63,11 @@ class Plan:
                 f"continuing from an earlier embedding fixes the start, and {what} asks for others: "
                 f"leave {what} out, or embed anew"
             )
-        if isinstance(self.where, ProductGeometry):
-            self._check_product()
+        if isinstance(self.where, ProductGeometry):  # for which there is no recipe of the paper, and only torch
+            if preset is not None:
+                raise ValueError(f"preset {preset!r} is for one geometry: leave it out with a product")
+            if (backend := self.asked["backend"]) not in ("auto", "reference"):
+                raise ValueError(f"backend {backend!r} cannot train products of geometries: use 'reference'")
         if self.time_limit is not None:
             check_positive("time_limit", self.time_limit)
         if self.asked["scope"] is not None:
@@ -82,14 +75,6 @@ class Plan:
         temperature = self.asked["temperature"]
         if temperature is not None and not isinstance(temperature, tuple):
             check_positive("temperature", temperature)
-
-    def _check_product(self) -> None:
-        """The recipes of the paper are for one geometry, and only torch trains products."""
-        if self.preset is not None:
-            raise ValueError(f"preset {self.preset!r} is for one geometry: leave it out with a product")
-        backend = self.asked["backend"]
-        if backend not in ("auto", "reference"):
-            raise ValueError(f"backend {backend!r} cannot train products of geometries: use 'reference'")
 
     def but(self, where: Geometry | Choice | None = None, **options: Unpack[Options]) -> Plan:
         """The same with another geometry, or with other options."""

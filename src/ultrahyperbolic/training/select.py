@@ -27,10 +27,9 @@ from ..options import By, Compared, complete
 from ..progress import bar
 from .config import Settings
 from .execution import Execution
-from .goals import score
 from .inputs import Weight, find_graph
+from .method import score, usual_iterations
 from .plan import Plan
-from .sampling import usual_iterations
 from .selection import Row, Selection
 from .start import SpectralStart
 from .train import with_pair_measures
@@ -38,7 +37,7 @@ from .where import Choice
 
 # Below this many edges none can be spared.
 _FEWEST_EDGES = 20
-# Of the iterations of a training, each round takes one part in so many.
+# Each round takes the iterations of a training divided by this.
 _ROUNDS = (12, 6)
 # How many starts where it is not said: what is held out varies more.
 _SEEDS: dict[By, int] = {"graph": 1, "links": 5}
@@ -109,10 +108,7 @@ select_signature = select
 
 
 def choose(execution: Execution) -> None:
-    """Choose the geometry of an execution where that was left open; of a limit on the time, half is for this.
-
-    With dimension 4 it takes the iterations of one training.
-    """
+    """Choose the geometry of an execution where that was left open; of a time limit, half is for this."""
     if isinstance(execution.plan.where, Choice):
         limit = execution.plan.time_limit
         execution.choose(_Comparison(execution, None if limit is None else limit / 2).run())
@@ -179,7 +175,7 @@ class _Comparison:
                     done = len(self.lengths) * len(self.starts) - steps
                     update(done, f"{len(alive)} geometries, {length} iterations")
                 rounds.append(found)
-                alive.sort(key=lambda geometry: _worst_last(rounds[-1][geometry]))
+                alive.sort(key=lambda geometry: rounds[-1][geometry].worst_last)
         rows = _ranked(alive + dropped, rounds)
         return Selection(rows, _near(rows), hints, time.monotonic() - self.began, self.plan.goal, self.plan.asked["by"])
 
@@ -216,11 +212,6 @@ class _Comparison:
                 row.scores.append(0.0 if math.isnan(auc) else auc)
                 row.held_out.append(1.0 - row.scores[-1])
         self.measuring = (time.monotonic() - began) / len(rows)
-
-
-def _worst_last(row: Row) -> tuple[float, float]:
-    """Of equal scores the one that violates fewer orders is better."""
-    return -row.score, row.mean("violated_orders_all") or 0.0
 
 
 def _ranked(ranking: Sequence[Geometry], rounds: Sequence[dict[Geometry, Row]]) -> list[Row]:

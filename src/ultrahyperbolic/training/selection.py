@@ -34,12 +34,17 @@ class Row:
     kept: bool = True
     """Whether it was among the last."""
     differences: list[float] = field(default_factory=list)
-    """The score less that of the winner after as many iterations, seed by seed."""
+    """The score less that of the winner after the same number of iterations, seed by seed."""
 
     @property
     def score(self) -> float:
         """The mean over the seeds."""
         return fmean(self.scores)
+
+    @property
+    def worst_last(self) -> tuple[float, float]:
+        """What rows are sorted by: of equal scores the one that violates fewer orders is better."""
+        return -self.score, self.mean("violated_orders_all") or 0.0
 
     @property
     def difference(self) -> float:

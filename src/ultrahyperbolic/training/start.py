@@ -23,8 +23,8 @@ from ..graph import Graph
 from ..graph.hops import SEARCH_BYTES, hops_from
 from ..rounding import cosh_of_root
 
-# Hops are measured from every node up to this many, and from so many landmarks beyond, or fewer where n is so large
-# that the table of hops would exceed _ENTRIES.
+# Hops are measured from every node, or from this many landmarks where there are more; from fewer, down to _FEWEST,
+# where the table of hops would exceed _ENTRIES.
 _LANDMARKS, _FEWEST, _ENTRIES = 512, 64, 20_000_000
 # How far apart, in units of the radius, the ends of the longest path start; on the sphere, of at most half a turn.
 _REACH = 1.5
@@ -121,11 +121,7 @@ class SpectralStart:
 
 
 def start_bytes(n: int, m: int, spectra: int) -> int:
-    """Bytes that the spectral starts of a graph of n nodes and m edges take.
-
-    ``spectra`` is how many kinds of geometry start: hyperboloids, spheres and flat space have a table of products each,
-    beside the table of hops.
-    """
+    """Bytes that spectral starts of n nodes and m edges take; each of ``spectra`` kinds of geometry has a table."""
     entries = n * _landmarks(n)
     counting, placing = 4 * entries + 32 * n + SEARCH_BYTES, (5 + 8 * spectra) * entries
     return max(counting, placing) + 64 * m if spectra else 0
@@ -148,10 +144,7 @@ class _Spectrum:
             self.values, self.vectors = eigenvectors(products[rows])
 
     def coordinates(self, count: int, sign: float) -> Floats:
-        """[n, count]: those of the largest eigenvalues of one sign.
-
-        For the landmarks this is √|λ| times the eigenvector; another node is placed where its products with them say.
-        """
+        """[n, count]: √|λ| times the eigenvectors of one sign; other nodes where their products with these say."""
         order = np.argsort(-sign * self.values, kind="stable")[:count]
         values, vectors = sign * self.values[order], self.vectors[:, order]
         large = values > 1e-9 * np.abs(self.values).max(initial=1e-300)

@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 
 # The share of the ties that is held out, and that is taken to be missing from the graph.
 MISSING = 0.1
-# Below so many ties none can be spared.
+# Below this many ties none can be spared.
 FEWEST_TIES = 20
-# A tenth is held out again and again, until there are so many ties, or that many times.
+# A tenth is held out again and again, until there are _ENOUGH ties, or _ROUNDS times.
 _ENOUGH, _ROUNDS = 500, 10
-# Ranks are counted in steps, each twice as wide as the one before; so many pairs are in the first, of all rounds.
+# Ranks are counted in steps, each twice as wide as the one before; the first has this many pairs, of all rounds.
 _FIRST = 50
 # Under which name an embedding remembers what was learnt.
 _REMEMBERED = "_calibration"
@@ -71,12 +71,7 @@ class Calibration:
 
     def to_json(self) -> dict[str, Json]:
         """Plain data."""
-        return {
-            "ranks": list(self.ranks),
-            "lift": list(self.lift),
-            "held_out": self.held_out,
-            "fingerprint": self.fingerprint,
-        }
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
     @classmethod
     def from_json(cls, data: Json) -> Calibration | None:
@@ -106,9 +101,9 @@ def suggest(
     Where the graph has labels, ``label`` and ``neighbor_label`` are columns, too. Where nodes have a popularity, the
     nearest pairs are those of the least D_γ less that of both ends.
 
-    The score is a probability learnt by hiding ties: of the pairs at such a rank, so many proved to be ties when one
-    tie in ten was hidden. Ties that are really missing count as wrong there, so that scores are rather too low than too
-    high. It is NaN for a graph of fewer than 20 ties.
+    The score is a probability learnt by hiding ties: the share of the pairs at such a rank that proved to be ties when
+    one tie in ten was hidden. Ties that are really missing count as wrong there, so scores are rather too low than
+    too high. It is NaN for a graph of fewer than 20 ties.
 
     Parameters
     ----------
@@ -210,22 +205,15 @@ def _smallest(values: Floats, k: int) -> Ints:
 
 def _shares(embedding: Embedding, graph: Graph, thresholds: Floats) -> Floats:
     """The share of the pairs without a tie that are at most so far apart: in (0, 1]."""
-    counts = nonedge_counts(
-        torch.from_numpy(embedding.points.copy()),
-        embedding.manifold,
-        edge_tensor(graph.edges),
-        torch.from_numpy(thresholds.copy()),
-        popularity=embedding.popularity,
-    )
+    points, bounds = torch.from_numpy(embedding.points.copy()), torch.from_numpy(thresholds.copy())
+    edges, popularity = edge_tensor(graph.edges), embedding.popularity
+    counts = nonedge_counts(points, embedding.manifold, edges, bounds, popularity=popularity)
     shares: Floats = np.maximum(counts.numpy(), 1) / max(1, _untied(graph))
     return shares
 
 
 def calibrate(embedding: Embedding, *, quiet: bool = True) -> Calibration | None:
-    """Learn from held-out ties what a rank means; None for a graph that can spare none.
-
-    What ``run.json`` keeps is taken where it is of this graph.
-    """
+    """Learn from held-out ties what a rank means, unless ``run.json`` says it; None for a graph that can spare none."""
     graph = graph_of(embedding)
     known: Calibration | None = vars(embedding).get(_REMEMBERED) or Calibration.from_json(embedding.record.suggest)
     if known is not None and known.fingerprint == graph.fingerprint:
@@ -266,17 +254,13 @@ def _held_out_shares(graph: Graph, config: TrainingConfig, seed: int) -> Floats:
         (trained,) = embed_many(split.graph, [config], measures=False)
     except Interrupted:
         raise KeyboardInterrupt from None  # half a calibration is none
-    distances = pair_distances(
-        torch.from_numpy(trained.points.copy()),
-        trained.manifold,
-        edge_tensor(split.edges),
-        popularity=trained.popularity,
-    )
+    points, pairs = torch.from_numpy(trained.points.copy()), edge_tensor(split.edges)
+    distances = pair_distances(points, trained.manifold, pairs, popularity=trained.popularity)
     return _shares(trained, split.graph, distances.numpy())
 
 
 def _fitted(shares: Floats, first: int, pairs: int) -> Calibration:
-    """The lift of ties whose ranks are these shares of so many pairs, in steps of which the first has so many pairs."""
+    """The lift of ties whose ranks are these shares of ``pairs`` pairs, in steps of which the first has ``first``."""
     ends = [0.0]
     while ends[-1] < 1.0:
         ends.append(min(1.0, ends[-1] + first * 2.0 ** (len(ends) - 1) / pairs))

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from ..loop import Callback, Progress
     from .config import TrainingConfig
 
-# Written after each so many iterations, at which chunks always end: what is written does not depend on the clock,
+# Iterations between two entries, at which chunks always end: what is written does not depend on the clock,
 EVERY = 100
 # but for violated orders, which take a pass over all pairs: after the first, these may take this share of the time.
 _COUNTING = 0.02
@@ -103,10 +103,7 @@ class TensorBoard:
 def with_tensorboard(
     folder: str | os.PathLike[str] | None, graph: Graph, configs: Sequence[TrainingConfig]
 ) -> Iterator[list[Callback[BatchState]]]:
-    """The callback that writes for TensorBoard until the training ends, or none without a folder.
-
-    However it ends, where it stopped is written and the files are closed.
-    """
+    """The callback that writes for TensorBoard until the training ends, however it ends; none without a folder."""
     if folder is None:
         yield []
         return

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import logging
 import math
-import platform
 import time
 from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
-from importlib.util import find_spec
 
 import numpy as np
 import torch
@@ -18,9 +16,9 @@ from numpy.typing import NDArray
 
 from ..checks import check_positive
 from ..embedding import Embedding
-from ..embedding.record import GraphRecord, Json, Result, RunRecord, Timing
+from ..embedding.record import GraphRecord, Result, RunRecord, Timing
 from ..engines.base import BatchState, Machine, Problem
-from ..engines.communicator import communicator
+from ..engines.communicator import communicator, versions
 from ..engines.memory import fits, require_memory
 from ..engines.registry import resolve
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals, stability
@@ -29,7 +27,6 @@ from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Every, Outcome, Progress, Stopped
 from ..objective import Closeness, RankedPairs
 from ..progress import bar
-from ..version import __version__
 from .batch import Batch
 from .call import config_call
 from .config import TrainingConfig
@@ -44,10 +41,7 @@ _CPU = torch.device("cpu")
 
 
 def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool = True) -> Problem:
-    """What the trainings of a batch minimise; raise unless they are of one length and stop alike.
-
-    An outline, enough to know what they need, leaves out what takes time to find.
-    """
+    """What trainings of one length that stop alike minimise; an outline leaves out what takes time to find."""
     if len({(c.iterations, c.descents, c.stop, c.best_every, c.step_back) for c in configs}) != 1:
         raise ValueError("the trainings of a batch must agree on iterations, finish, stop, best_every and step_back")
     first = configs[0]
@@ -109,7 +103,8 @@ def embed_best(
     if len(embeddings) > 1:
         losses = [_loss_of(embedding) for embedding in embeddings]
         kept = losses.index(min(losses))
-        tries = [_tried(c, loss, k == kept) for k, (c, loss) in enumerate(zip(configs, losses, strict=True))]
+        tried = enumerate(zip(configs, losses, strict=True))
+        tries = [{"seed": c.seed, "final_loss": _finite(loss), "kept": k == kept} for k, (c, loss) in tried]
         best = embeddings[kept].with_record(replace(embeddings[kept].record, tries=tries))
     try:
         if len(embeddings) > 1 and not interrupted:
@@ -136,24 +131,13 @@ def _with_ranks(graph: Graph, best: Embedding, embeddings: Sequence[Embedding], 
     with bar("ranks", len(embeddings), show=not quiet) as update:
         for done, embedding in enumerate(embeddings):
             update(done, "")
-            deltas.append(
-                over_pairs(
-                    graph,
-                    torch.from_numpy(embedding.points.copy()),
-                    embedding.manifold,
-                    popularity=embedding.popularity,
-                ).delta
-            )
+            points = torch.from_numpy(embedding.points.copy())
+            deltas.append(over_pairs(graph, points, embedding.manifold, popularity=embedding.popularity).delta)
     first = embeddings[0].record.seed or 0
     agreement = stability(deltas)
     if not math.isnan(agreement):
         best = _with_measures(best, {"stability": agreement})
     return best.with_ranks(rank_intervals(deltas), seeds=len(embeddings), first_seed=first)
-
-
-def _tried(config: TrainingConfig, loss: float, kept: bool) -> dict[str, Json]:
-    """What the record says of one of several trainings."""
-    return {"seed": config.seed, "final_loss": _finite(loss), "kept": kept}
 
 
 def embed_many(
@@ -199,10 +183,9 @@ def _train(
     graph: Graph, batch: Batch, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool], *, quiet: bool
 ) -> list[Embedding]:
     configs, back = batch.configs, np.argsort(graph.node_order)
-    if not quiet and configs[0].preset is not None:
-        for preset in PRESETS:
-            if configs[0].preset == preset:
-                log.warning("%s", "\n  ".join(differences(preset)))
+    for preset in PRESETS:
+        if not quiet and configs[0].preset == preset:
+            log.warning("%s", "\n  ".join(differences(preset)))
     started = time.time()
     with bar("training", configs[0].iterations, show=not quiet) as update:
         update(0, "compiling")
@@ -223,8 +206,7 @@ def _train(
         manifold = config.manifold()
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
-        embedding = Embedding(graph.ids, points, manifold, record, graph, popularity=popularity)
-        embeddings.append(embedding)
+        embeddings.append(Embedding(graph.ids, points, manifold, record, graph, popularity=popularity))
     if interrupted:
         performed = outcome.losses.shape[1]
         raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
@@ -320,10 +302,7 @@ def measured(graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.d
 
 
 def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU) -> Embedding:
-    """The measures of one pass over all pairs, on a device; the embedding keeps what that found, δ among it.
-
-    Of a large graph they are estimated from some nodes.
-    """
+    """With the measures, δ among them, of one pass over all pairs on a device, or of a large graph from samples."""
     points = torch.from_numpy(embedding.points.copy())
     if graph.n_nodes > SAMPLED_NODES:
         estimated = from_samples(
@@ -361,17 +340,6 @@ def graph_record(graph: Graph) -> GraphRecord:
     return GraphRecord(
         graph.source, graph.fingerprint, graph.n_nodes, graph.n_edges, len(graph.capacities), policies, columns
     )
-
-
-def versions() -> dict[str, str]:
-    """The versions that a result depends on."""
-    found = {"ultrahyperbolic": __version__, "python": platform.python_version(), "torch": torch.__version__}
-    found["numpy"] = np.__version__
-    if find_spec("numba") is not None:
-        import numba
-
-        found["numba"] = numba.__version__
-    return found
 
 
 def _text(progress: Progress[BatchState]) -> str:

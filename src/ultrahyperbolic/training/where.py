@@ -44,10 +44,7 @@ def geometry_of(
     beta: float | None = None,
     old: Geometry | None = None,
 ) -> Geometry | Choice:
-    """The geometry that a user's words name, or those to choose one of; naming it twice is refused.
-
-    That of an embedding to continue from, ``old``, is taken, and another is refused.
-    """
+    """The geometry that a user's words name, or a choice; one named twice, or other than ``old``, is refused."""
     if signature is not None:
         if p is not None or q is not None or flat:
             raise ValueError("signature names the geometry: leave p, q and flat out")

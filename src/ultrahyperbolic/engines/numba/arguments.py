@@ -71,7 +71,7 @@ class Moment(NamedTuple):
     step: float
     max_step: float
     parts: int
-    """An iteration looks at one part of so many of the pairs; 1 for all."""
+    """An iteration looks at one of ``parts`` parts of the pairs; 1 for all."""
     part: int
 
 
@@ -88,3 +88,5 @@ class Prepared(NamedTuple):
     """Its octaves above w = 0."""
     below: int
     """Its octaves below."""
+    tabled: int
+    """The kind of dissimilarity that the table holds."""

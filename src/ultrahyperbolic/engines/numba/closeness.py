@@ -6,21 +6,16 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import smooth
 from ...pairs.numba.portable import WIDTH, exp, fma, jit, load, log1p, splat, store, subtract, total, vectorized
-from .arguments import Prepared
-from .offsets import take_off_row
-from .streaming import evaluate, half_chords, kind_of_table, scale_of
+from .offsets import add_offset, take_off_row
+from .streaming import evaluate, half_chords, scale_of, without_exponentials
 
 _LOG_2 = math.log(2.0)
 
 
 @jit
 def pulls_of(excess, met, component, tau, weight, pulls):
-    """The term, and what it changes by with the sum of each node's distances, into pulls [n].
-
-    ``excess`` [n] are the sums of distances less hops over ``met`` [n] landmarks.
-    """
+    """The term; its slopes in the sums of distances into pulls [n]. ``excess``: distances less hops, of ``met``."""
     n, value = len(excess), 0.0
     sums, sizes = np.zeros(n + 1), np.zeros(n + 1)
     for j in range(n):
@@ -49,10 +44,7 @@ def pulls_of(excess, met, component, tau, weight, pulls):
 
 @jit
 def small_closeness(values, radius, closeness, tau, weight, pulls):
-    """The term of a graph all of whose nodes are landmarks and all of whose pairs are kept, row after row.
-
-    ``values`` are their distances; what the term changes by with the sum of each node's goes into pulls [n].
-    """
+    """The term where all nodes are landmarks, from the distances of all pairs, row after row; slopes into pulls [n]."""
     n, unit, component = len(pulls), closeness.unit * radius, closeness.component
     excess, met, hops, at = np.zeros(n), np.zeros(n), closeness.hops, np.empty(n, np.int64)
     for k in range(n):
@@ -80,15 +72,9 @@ def add_small_closeness(offsets, points, slopes, component, pulls, tau, weights,
             if component[i] == component[j]:
                 both = pulls[i] + pulls[j]
                 weights[row + j - i - 1] += tau * both * slopes[row + j - i - 1]
-                _shift(offsets, gradient, i, -both)
-                _shift(offsets, gradient, j, -both)
+                add_offset(offsets, gradient, i, -both)
+                add_offset(offsets, gradient, j, -both)
         row += n - i - 1
-
-
-@jit
-def _shift(offsets, gradient, i, amount):
-    if offsets is not None:
-        gradient[len(gradient) - 1, i] += amount
 
 
 @jit
@@ -126,20 +112,14 @@ def closeness_term(run, space, now, prepared, closeness, weight, work, iteration
     first, count = 0, min(size, closeness.many)
     if iteration >= 0:
         first, count = iteration * closeness.few % size, min(size, closeness.few)
-    kind, tabled = space.kind, kind_of_table(space.kind, n)
-    hot, _, reach, above, below = prepared
-    if hot:  # its table holds exponentials
-        tabled, reach, above, below = kind, 0.0, 0, 0
-    table = Prepared(False, 0.0, reach, above, below)
+    prepared = without_exponentials(space, prepared)
     w, values, slopes = np.empty(n), np.empty(n), np.empty((count, n))
     excess, met, pulls = np.zeros(n), np.zeros(n), np.empty(n)
     for k in range(count):
         at = (first + k) % size
         i, own, slope = closeness.landmarks[at], closeness.hops[at], slopes[k]
         half_chords(points, work.factors, space.time, i, 0, n, w, 0)
-        evaluate(w, n, tabled, space.radius, now, table, work.table, 0, values, slope)
-        if tabled != kind:
-            smooth(values, slope, n, now.epsilon, space.time == 0)
+        evaluate(w, n, space, now, prepared, work.table, 0, values, slope)
         _take_off(offsets, i, values)
         for j in range(n):
             if own[j] > 0:
@@ -155,9 +135,9 @@ def closeness_term(run, space, now, prepared, closeness, weight, work, iteration
         for j in range(n):
             slope[j] *= pulls[j]
             if own[j] > 0:
-                _shift(offsets, gradient, j, -pulls[j])
+                add_offset(offsets, gradient, j, -pulls[j])
                 sum_of_pulls += pulls[j]
-        _shift(offsets, gradient, i, -sum_of_pulls)
+        add_offset(offsets, gradient, i, -sum_of_pulls)
         _push_all(points, i, slope, added)
     for k in range(len(points)):
         factor = 2.0 * scale_of(space) * (-1.0 if k < space.time else 1.0)

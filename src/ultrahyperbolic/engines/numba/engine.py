@@ -22,12 +22,12 @@ from ..base import (
     FIELDS,
     OPTIMIZERS,
     BatchState,
+    Engine,
     Evaluation,
-    OnHost,
     Precision,
     RunSpec,
     evaluation_shapes,
-    unknown_scope,
+    require_scope,
 )
 from ..communicator import Communicator
 from . import iterate, streaming
@@ -35,38 +35,29 @@ from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
 from .closeness import closeness_term
 from .loss import loss_and_gradient, small_loss_and_gradient
 from .near import NearPairs
-from .offsets import slab_of
-from .streaming import prepare
+from .streaming import prepare, slab
 
 
 @dataclass
-class NumbaEngine(OnHost):
+class NumbaEngine(Engine):
     """The same compiled for the CPU.
 
     Runs of a batch are given to threads, each run to one; where there are fewer runs than threads and the graph is
     large, the slabs of one run's pass are. Results do not depend on it.
     """
 
-    pairs: RankedPairs
-    specs: Sequence[RunSpec]
-    best_every: int = 1
-    stop_when_ordered: bool = False
-    closeness: Closeness | None = None
-    """What sums of distances are held to in runs that ask for it."""
     threads: int | None = None
-    """As many as the machine has, unless given."""
+    """Default: all."""
     precision: Precision = "float64"
     """Of the pass over the pairs; points, edges and the loss are always float64."""
     communicator: Communicator = field(default_factory=Communicator)
     """Of several processes each computes some slabs of a pass."""
-    name: str = "numba"
+    name: str = field(default="numba", kw_only=True)
 
     def __post_init__(self) -> None:
         if self.communicator.size > 1:
             self.name += f", {self.communicator.size} processes"
-        unfit = unknown_scope("numba", self.specs)
-        if unfit is not None:
-            raise ValueError(unfit)
+        require_scope("numba", self.specs)
         self._threads = self.threads or usable_threads()
         closeness = self.closeness or Closeness.none(self.pairs.n_nodes)
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
@@ -82,10 +73,16 @@ class NumbaEngine(OnHost):
         losses = np.full((len(self.specs), iterations), np.nan)
         for number, run in enumerate(self._runs):
             run.read_from(state, number)
+        alone = partial(self._advance_alone, first=state.iteration)
         if self._alone and len(self._runs) == 1:  # a thread would cost more than many an iteration of a small graph
-            self._advance_alone(self._runs[0], losses[0], state.iteration)
+            alone(self._runs[0], losses[0])
         else:
-            self._advance_on_threads(losses, state.iteration)
+            with self._own_threads() as pool:
+                if self._alone:
+                    list((map if pool is None else pool.map)(alone, self._runs, losses))
+                else:
+                    for k, run in enumerate(self._runs):
+                        self._advance_together(run, losses[k], state.iteration, pool)
         for number, run in enumerate(self._runs):
             run.write_to(state, number)
         state.iteration += iterations
@@ -102,15 +99,6 @@ class NumbaEngine(OnHost):
         """A pool; None for one thread."""
         with nullcontext() if self._threads == 1 else ThreadPoolExecutor(self._threads) as pool:
             yield pool
-
-    def _advance_on_threads(self, losses: Floats, first: int) -> None:
-        with self._own_threads() as pool:
-            if self._alone:
-                advance = partial(self._advance_alone, first=first)
-                list((map if pool is None else pool.map)(advance, self._runs, losses))
-            else:
-                for k, run in enumerate(self._runs):
-                    self._advance_together(run, losses[k], first, pool)
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
@@ -173,10 +161,7 @@ class NumbaEngine(OnHost):
         near: NearPairs | None = None,
         iteration: int | None = None,
     ) -> tuple[float, float, float]:
-        """The loss, the longest edge and the nearest other pair, slabs on a pool's threads; gradients in the arrays.
-
-        Without an iteration of descent it is an evaluation.
-        """
+        """The loss, the longest edge and the nearest other pair; gradients in the arrays. No iteration: evaluate."""
         work = run.work_of(now.parts)
         prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
@@ -210,7 +195,7 @@ class NumbaEngine(OnHost):
 
         def some(start: int) -> None:
             for s in slabs[start::workers]:
-                slab_of(run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work, s)
+                slab(run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work, s)
 
         list((map if pool is None else pool.map)(some, range(workers)))
         if self.communicator.size > 1:
@@ -277,11 +262,11 @@ class CompiledRun:
         return self.arrays.offsets is None
 
     def work_of(self, parts: int) -> streaming.Workspace:
-        """Where a pass over all pairs, or over one part of so many, is done."""
+        """Where a pass over one of ``parts`` parts of the pairs is done."""
         return self.work if parts == 1 else self._for_samples
 
     def moment(self, iteration: int, parts: int = 1) -> Moment:
-        """What an iteration is told, which looks at one part of the pairs in so many."""
+        """What an iteration is told that looks at one of ``parts`` parts of the pairs."""
         tau, epsilon, step, max_step = self.schedule[:, iteration].tolist()
         return Moment(tau, epsilon, step, max_step, parts, iteration % parts)
 

@@ -11,60 +11,44 @@ import math
 import numpy as np
 
 from ...pairs.numba.portable import cosh_sinhc, jit
-from ..base import (
-    BEST_ITERATION,
-    BEST_LOSS,
-    DESCENT,
-    DONE_AT,
-    DROPPED,
-    FARTHEST,
-    LONGEST,
-    PHI,
-    REACH,
-    SHORTEST,
-    SIGNED_GRADIENT,
-    STEP_SCALE,
-)
+from .. import base
 from .arguments import Moment
 from .closeness import closeness_term
 from .loss import loss_and_gradient, small_loss_and_gradient
-from .offsets import bound_offset_moves, shift_offset, slab_of
-from .streaming import prepare
+from .offsets import bound_offset_moves, shift_offset
+from .streaming import prepare, slab
 
 
 @jit
 def finish(run, space, rules, now, iteration, found):
-    """What follows the loss and its gradient: the record, and the move of every point.
-
-    ``found`` are the loss, the longest edge and the nearest other pair.
-    """
+    """What follows the loss, the longest edge and the nearest other pair (``found``): the record, and every move."""
     points, free, record, gradient = run.points, run.free, run.record, run.gradient
-    time, radius, max_step = space.time, space.radius, now.max_step * run.record[REACH]
+    time, radius, max_step = space.time, space.radius, now.max_step * run.record[base.REACH]
     loss, longest, least = found
-    record[LONGEST], record[SHORTEST] = longest, least
+    record[base.LONGEST], record[base.SHORTEST] = longest, least
     if iteration < rules.settled:
-        record[BEST_ITERATION] = iteration
+        record[base.BEST_ITERATION] = iteration
         _keep(run)
-    elif iteration % rules.best_every == 0 and loss < record[BEST_LOSS]:
-        record[BEST_LOSS], record[BEST_ITERATION] = loss, iteration
+    elif iteration % rules.best_every == 0 and loss < record[base.BEST_LOSS]:
+        record[base.BEST_LOSS], record[base.BEST_ITERATION] = loss, iteration
         _keep(run)
     if rules.stop_when_ordered and longest < least:
-        record[BEST_LOSS], record[BEST_ITERATION], record[DONE_AT] = loss, iteration, iteration
+        record[base.BEST_LOSS], record[base.BEST_ITERATION], record[base.DONE_AT] = loss, iteration, iteration
         _keep(run)
         return
     if loss < rules.drop_below:
-        record[DROPPED] = 1.0
+        record[base.DROPPED] = 1.0
     step = now.step
-    if record[DROPPED] > 0.0:
+    if record[base.DROPPED] > 0.0:
         step *= rules.drop_factor
-    step *= record[STEP_SCALE]
+    step *= record[base.STEP_SCALE]
     d = len(points)
     bound_offset_moves(run.offsets, gradient, step, max_step)
     for i in range(points.shape[1]):
         # The gradient of a point becomes its next place; where that would be nowhere, the point stays.
         if time == 0:
             _move_flat(points, gradient, i, step, max_step)
-        elif rules.optimizer == PHI:
+        elif rules.optimizer == base.PHI:
             _pull_back(free, gradient, i, time, radius)
             _move_flat(free, gradient, i, step, max_step)
             if _is_somewhere(gradient, d, i, time, radius):
@@ -82,12 +66,9 @@ def finish(run, space, rules, now, iteration, found):
 
 @jit
 def advance(run, space, rules, schedule, first, losses, edges, work):
-    """``len(losses)`` iterations of one run on one thread; losses are NaN from when it was done.
-
-    ``schedule`` [4, …] begins at the iteration ``first``.
-    """
+    """``len(losses)`` iterations from ``first`` on, where ``schedule`` [4, …] begins; NaN once the run is done."""
     for index in range(len(losses)):
-        if run.record[DONE_AT] >= 0.0:
+        if run.record[base.DONE_AT] >= 0.0:
             losses[index] = np.nan
             continue
         tau, epsilon, step, max_step = schedule[:, index]
@@ -97,7 +78,7 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
             found = small_loss_and_gradient(run, space, now, prepared, edges, work, rules.centrality)
         else:
             for s in range(len(work.sums)):
-                slab_of(run.offsets, run, space, now, prepared, edges, work, s)
+                slab(run.offsets, run, space, now, prepared, edges, work, s)
             found = loss_and_gradient(run, space, now, prepared, edges, work)
             held = closeness_term(run, space, now, prepared, edges.closeness, rules.centrality, work, first + index)
             found = (found[0] + held, found[1], found[2])
@@ -145,7 +126,7 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
     """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
     d = len(points)
     curvature = 1.0 / (radius * radius)
-    for _ in range(2 if optimizer == DESCENT else 1):
+    for _ in range(2 if optimizer == base.DESCENT else 1):
         # Π_x(G g) = G g + (g · x / |β|) x.
         along = 0.0
         for k in range(d):
@@ -159,7 +140,7 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
         g[k, i] *= factor
         square += (-g[k, i] if k < time else g[k, i]) * g[k, i]
     # The slope of f along -Df is -⟨Df, Df⟩: where that is negative Df itself descends, and where it is 0 neither does.
-    turn = 1.0 if optimizer != SIGNED_GRADIENT or square > 0.0 else -1.0 if square < 0.0 else 0.0
+    turn = 1.0 if optimizer != base.SIGNED_GRADIENT or square > 0.0 else -1.0 if square < 0.0 else 0.0
     cosh, sinhc = cosh_sinhc(square * curvature)
     for k in range(d):
         g[k, i] = cosh * points[k, i] + turn * sinhc * g[k, i]
@@ -168,16 +149,13 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
 
 @jit
 def _is_somewhere(points, d, i, time, radius):
-    """Whether point i is finite, has a time part if it should, and is so near that float64 can tell the manifold.
-
-    It has d coordinates.
-    """
+    """Whether point i, of d coordinates, is finite, has a time part if it should, and is not too far for float64."""
     time_square, square = 0.0, 0.0
     for k in range(d):
         square += points[k, i] * points[k, i]
         if k < time:
             time_square += points[k, i] * points[k, i]
-    return square < FARTHEST * radius * radius and (time == 0 or time_square > 0.0)
+    return square < base.FARTHEST * radius * radius and (time == 0 or time_square > 0.0)
 
 
 @jit

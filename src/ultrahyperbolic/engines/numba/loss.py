@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...pairs.numba.functions import exponentials, smooth
+from ...pairs.numba.functions import exponentials
 from ...pairs.numba.portable import exp, jit, log, log1p
-from .arguments import Prepared
 from .closeness import add_small_closeness, small_closeness
 from .offsets import add_edge_offsets, add_offsets, scale_offsets, take_off_edges, take_off_pairs
 from .streaming import (
@@ -14,12 +13,12 @@ from .streaming import (
     evaluate,
     half_chord,
     half_chords,
-    kind_of_table,
     push_row,
     scale_of,
     smallest,
     sum_of,
     weigh,
+    without_exponentials,
 )
 
 # Farther than any pair, and a number: the compiler is told that there is no infinity.
@@ -28,11 +27,7 @@ _BEYOND = 1e300
 
 @jit
 def loss_and_gradient(run, space, now, prepared, edges, work):
-    """The loss from a finished pass; its Euclidean gradient is written to the run's.
-
-    Also the dissimilarity of the longest edge and of the nearest other pair (NaN after a pass that was not asked for
-    it).
-    """
+    """The loss of a finished pass, the longest edge and the nearest other pair (NaN unless asked for); the gradient."""
     points, gradient, scratch, ends = run.points, run.gradient, run.scratch, edges.ends
     time, tau, scale = space.time, now.tau, scale_of(space)
     least, total = combine(tau, work, gradient)
@@ -58,12 +53,9 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
 
 @jit
 def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
-    """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), ….
-
-    The nearest other pair is always found.
-    """
+    """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), …."""
     points, gradient, scratch, positions, weaker = run.points, run.gradient, run.scratch, edges.positions, edges.weaker
-    time, kind, tau, factors = space.time, space.kind, now.tau, work.factors
+    time, tau, factors = space.time, now.tau, work.factors
     m, n = len(weaker), points.shape[1]
     count = n * (n - 1) // 2
     w, values, slopes, weights = scratch[0], scratch[1], scratch[2], scratch[3]
@@ -75,10 +67,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
         else:
             half_chords(points, factors, time, i, i + 1, n - i - 1, w, row)
         row += n - i - 1
-    tabled = kind_of_table(kind, n)
-    evaluate(w, count, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
-    if tabled != kind:
-        smooth(values, slopes, count, now.epsilon, time == 0)
+    evaluate(w, count, space, now, prepared, work.table, 0, values, slopes)
     take_off_pairs(run.offsets, values)
     held, node_pulls = 0.0, np.zeros(n)
     if centrality > 0.0:
@@ -127,18 +116,10 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
 def edge_terms(run, space, now, prepared, ends, work, w, values, slopes):
     """Dissimilarities of the edges, less offsets, and their slopes in w, into values and slopes [m]; the longest."""
     # Named outside the loop: taking an array out of a tuple counts it, which costs as much as an edge.
-    points, kind, factors, m = run.points, space.kind, work.factors, len(ends)
+    points, factors, m = run.points, work.factors, len(ends)
     for e in range(m):
         w[e] = half_chord(points, factors, space.time, ends[e, 0], ends[e, 1])
-    tabled = kind_of_table(kind, points.shape[1])
-    hot, _, reach, above, below = prepared
-    if hot:
-        # The table of a hot pass holds exponentials: nothing is read from it here.
-        tabled, reach, above, below = kind, 0.0, 0, 0
-    table = Prepared(False, 0.0, reach, above, below)
-    evaluate(w, m, tabled, space.radius, now, table, work.table, 0, values, slopes)
-    if tabled != kind:
-        smooth(values, slopes, m, now.epsilon, space.time == 0)
+    evaluate(w, m, space, now, without_exponentials(space, prepared), work.table, 0, values, slopes)
     take_off_edges(run.offsets, ends, values)
     longest = -np.inf
     for e in range(m):

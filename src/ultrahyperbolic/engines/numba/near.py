@@ -11,18 +11,18 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import bounds, exponentials, smooth
+from ...pairs.numba.functions import bounds, exponentials
 from ...pairs.numba.portable import jit
 from .arguments import Prepared
-from .streaming import add_pair, evaluate, half_chord, half_chords, kind_of_table, nearest_of, scale_of
+from .streaming import add_pair, evaluate, half_chord, half_chords, nearest_of, scale_of
 
-# A list of more than one in so many pairs saves nothing, and one longer than this takes too much memory.
+# A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
 _FEW, _LONGEST = 8, 1 << 22
 # How far beyond the bounds on either side a pair is listed, in units of what is between them.
 _MARGIN = 0.5
 # Of an entry: two nodes and a w.
 ENTRY_BYTES = 16
-# Listed pairs that count are evaluated so many at a time.
+# Listed pairs that are evaluated at a time.
 _TOGETHER = 1024
 
 
@@ -93,7 +93,7 @@ def _collect(points, factors, time, low, high, edges, rows, columns):
 @jit
 def _look(run, space, now, prepared, work, rows, columns, w, low, high):
     """The sum and the gradient over listed pairs, as the first slab; False where a pair that counts may be unlisted."""
-    factors, kind, radius = work.factors, space.kind, space.radius
+    factors = work.factors
     # Point after point here: a pair then needs two positions of memory, and not two of every coordinate.
     points = run.points.T.copy().T
     gradient = np.zeros(points.T.shape).T
@@ -101,10 +101,9 @@ def _look(run, space, now, prepared, work, rows, columns, w, low, high):
     for k in range(count):
         w[k] = half_chord(points, factors, space.time, rows[k], columns[k])
     nearest = nearest_of(w, count, space, now.epsilon)
-    least, greatest = bounds(nearest + work.cut[0] * now.tau, kind, radius, now.epsilon)
+    least, greatest = bounds(nearest + work.cut[0] * now.tau, space.kind, space.radius, now.epsilon)
     if not (least >= low and greatest <= high):
         return False
-    tabled = kind_of_table(kind, points.shape[1])
     near, positions = np.empty(_TOGETHER), np.empty(_TOGETHER, np.int64)
     values, slopes, weights = np.empty(_TOGETHER), np.empty(_TOGETHER), np.empty(_TOGETHER)
     total, size = 0.0, 0
@@ -112,9 +111,7 @@ def _look(run, space, now, prepared, work, rows, columns, w, low, high):
         near[size], positions[size] = w[k], k
         size += w[k] >= least and w[k] <= greatest
         if size == _TOGETHER or k == count - 1:
-            evaluate(near, size, tabled, radius, now, prepared, work.table, 0, values, slopes)
-            if tabled != kind:
-                smooth(values, slopes, size, now.epsilon, space.time == 0)
+            evaluate(near, size, space, now, prepared, work.table, 0, values, slopes)
             exponentials(values, size, nearest, 1.0 / now.tau, weights)
             for at in range(size):
                 total += weights[at]

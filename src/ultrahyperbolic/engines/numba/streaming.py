@@ -1,13 +1,9 @@
 """The sum over all pairs without an edge, value and gradient, in one pass that never holds more than a tile of them.
 
-Pairs are cut into slabs of rows, fixed by the number of nodes alone; a slab owns its gradient and the least
-dissimilarity it has seen, and slabs are added up in order: the same bits for any number of threads. Within a slab four
-rows meet a tile of 256 columns at a time.
-
-A pair whose weight exp(-(d - least)/τ) would vanish in the sum is found by comparing w with two bounds. A tile with few
-others is finished pair by pair; one with many goes through loops without branches: a table for d and its slope and a
-polynomial for exp. Where τ is so large that no pair vanishes and exp(-d/τ) is smooth enough to be a table itself, it is
-("hot"), and nothing is compared.
+Pairs are cut into slabs of rows, fixed by the number of nodes alone. Slabs own their gradients and are added up in
+order: the same bits for any number of threads. Within a slab four rows meet a tile of 256 columns at a time. Pairs
+whose weight would vanish in the sum are found by comparing w with two bounds. A tile with few others is finished pair
+by pair, one with many by tables, without branches. Where no pair vanishes, exp(-d/τ) itself is the table ("hot").
 """
 
 from __future__ import annotations
@@ -55,16 +51,15 @@ from ...pairs.numba.portable import (
 )
 from ..base import CELL
 from .arguments import Prepared
+from .offsets import add_offset, take_off_tile
 
-# Up to this many nodes all pairs are kept and every loop runs over them all; tiles and slabs would cost more.
-SMALL_NODES = 96
 ROWS = CELL[0]
 TILE = 256
 # Where fewer than one in this many pairs of a tile's row counts, the branch-free loops would do more than they save.
 FEW = 8
-# In a sample, so many of a tile's pairs are all of them: it costs more to leave out the others than to evaluate them.
+# From this share of a tile's pairs on, leaving out the others costs more than evaluating them.
 _MOST = 0.75
-# A sample has so many times fewer slabs than a pass over all pairs: adding up their gradients would show.
+# A pass over all pairs has this many times the slabs of a sample, where adding up their gradients would show.
 _FEWER_SLABS = 4
 # What a sample leaves out is told from nothing by no more than this: exp(-30) of its nearest pair.
 _SAMPLE_CUT = 30.0
@@ -77,6 +72,9 @@ _TABLE_PAIRS = 50_000
 _HOT_RATE, _HOT_NEAREST = 2.0, 8.0
 # Sums are relative to the least dissimilarity seen so far, or to one that exceeds it by less than this, in units of τ.
 _SLACK = 8.0
+# What a slab has come to: the least dissimilarity and the sum relative to it, and the bounds of w that counts and of w
+# that may be nearer than the least.
+LEAST, TOTAL, LOW, HIGH, LOWER, HIGHER = range(6)
 
 
 class Workspace(NamedTuple):
@@ -114,10 +112,7 @@ def slabs_of(n: int, *, sample: bool = False) -> NDArray[np.int64]:
 
 
 def workspace(n: int, d: int, dtype: type = np.float64, slopes: int | None = None) -> Workspace:
-    """Room for passes over n nodes in d coordinates; ``dtype`` is the precision of pairs.
-
-    Gradients have so many ``slopes`` for each node; d, unless given.
-    """
+    """Room for passes over n nodes in d coordinates, with gradients [slopes, n] (default: d); pairs are ``dtype``."""
     slabs = slabs_of(n)
     count = len(slabs) - 1
     octaves = 2 * (HIGHEST_OCTAVE - LOWEST_OCTAVE)
@@ -267,23 +262,28 @@ def weigh_pulls(weights, pull, count):
 
 
 @jit
-def evaluate(w, count, kind, radius, now, prepared, table, masked, values, slopes):
-    """Dissimilarities and their slopes at w[:count] (in a hot pass, exp(-d/τ) and its product with the slope).
-
-    ``masked`` of them stand for no pair, are beyond the table, and get any number.
-    """
-    hot, _, reach, above, below = prepared
+def evaluate(w, count, space, now, prepared, table, masked, values, slopes):
+    """Dissimilarities and slopes at w[:count] (hot: exp(-d/τ), and times the slope); ``masked`` ones get any number."""
+    hot, _, reach, above, below, kind = prepared
     lowest = lowest_octave(kind)
     if look_up(table, lowest, above, below, w, count, values, slopes) > masked:
         start = math.ldexp(1.0, lowest)
         for j in range(count):
             size = abs(w[j])
             if size < start or (size >= reach and size < far(w)) or (kind == BROKEN and w[j] <= -0.5):
-                value, slope = dissimilarity(w[j], kind, radius, now.epsilon)
+                value, slope = dissimilarity(w[j], kind, space.radius, now.epsilon)
                 if hot:
                     value = exp(-value / now.tau)
                     slope *= value
                 values[j], slopes[j] = value, slope
+    if kind != space.kind:
+        smooth(values, slopes, count, now.epsilon, space.time == 0)
+
+
+@jit
+def without_exponentials(space, prepared):
+    """For what a hot pass does not evaluate: its table holds exponentials, and nothing is read from it."""
+    return Prepared(False, 0.0, 0.0, 0, 0, space.kind) if prepared.hot else prepared
 
 
 @jit
@@ -351,6 +351,14 @@ def smallest(values, count):
 
 
 @vectorized
+def _greatest(values, count):
+    greatest = values[0]
+    for j in range(count):
+        greatest = values[j] if values[j] > greatest else greatest
+    return greatest
+
+
+@vectorized
 def weigh(slopes, weights, count, factor):
     """Multiply the weights by slopes and a factor."""
     for j in range(count):
@@ -380,10 +388,7 @@ def add_up(weights, count, sums, first, columns):
 
 @jit
 def kind_of_table(kind, n):
-    """What a table holds: the dissimilarity, or for small graphs what is to be smoothed, which does not change with ε.
-
-    Filling a table costs as much as some 50,000 pairs.
-    """
+    """What a table holds: for few pairs what is to be smoothed, as filling one for every ε costs some 50,000 pairs."""
     if n * (n - 1) // 2 < _TABLE_PAIRS:
         if kind == SMOOTHED:
             return GEODESIC
@@ -394,10 +399,7 @@ def kind_of_table(kind, n):
 
 @jit
 def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
-    """Write a value where a tile holds no pair of this pass: at columns up to the row itself, and at edges.
-
-    ``cursor`` is where the neighbours of each row pass the tile's last column. Returns how many positions that are.
-    """
+    """Write a value where a tile holds no pair of this pass, up to each row's ``cursor`` of neighbours; how many."""
     masked = 0
     for r in range(rows):
         shift = r * count - start
@@ -413,30 +415,57 @@ def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
 
 
 @jit
-def _come_nearer(w, size, space, now, prepared, cut, state, gradient, first):
-    """Where a tile has a nearer pair, make the sums of the slab, whose rows begin at ``first``, relative to that."""
-    nearest = nearest_of(w, size, space, now.epsilon)
-    if nearest < state[0] - prepared.slack:
-        if state[1] > 0.0:
-            shrink = exp((nearest - state[0]) / now.tau)
-            state[1] *= shrink
+def _come_nearer(nearest, now, prepared, state, gradient, first):
+    """If a pair is nearer, make the sums of the slab, whose rows begin at ``first``, relative to it; whether one is."""
+    if nearest < state[LEAST] - prepared.slack:
+        if state[TOTAL] > 0.0:
+            shrink = exp((nearest - state[LEAST]) / now.tau)
+            state[TOTAL] *= shrink
             scale_rows(gradient, first, shrink)
-        state[0] = nearest
-        state[2], state[3] = bounds(nearest + cut * now.tau, space.kind, space.radius, now.epsilon)
-        state[4], state[5] = bounds(max(nearest - prepared.slack, 0.0), space.kind, space.radius, now.epsilon)
+        state[LEAST] = nearest
+        return True
+    return False
 
 
 @jit
-def _add_few(exact, points, factors, space, now, state, w, i, rows, start, count, gradient):
+def _set_bounds(state, space, now, cut, slack):
+    """Which w count, and which may be nearer than the least dissimilarity."""
+    least, kind, radius, epsilon = state[LEAST], space.kind, space.radius, now.epsilon
+    state[LOW], state[HIGH] = bounds(least + cut * now.tau, kind, radius, epsilon)
+    state[LOWER], state[HIGHER] = bounds(max(least - slack, 0.0), kind, radius, epsilon)
+
+
+@jit
+def _bound_tile(offsets, state, w, space, now, cut, i, rows, start, count):
+    """With offsets w alone does not tell whether a pair counts, but bounds wider by the largest of a tile do."""
+    state[LOW], state[HIGH] = -np.inf, 0.5 * far(w)
+    if state[LEAST] < np.inf:
+        limit = state[LEAST] + cut * now.tau + _greatest(offsets[i:], rows) + _greatest(offsets[start:], count)
+        state[LOW], state[HIGH] = 1.0, -1.0
+        if limit >= 0.0:
+            low, high = bounds(limit, space.kind, space.radius, now.epsilon)
+            state[LOW], state[HIGH] = low, min(high, 0.5 * far(w))
+
+
+@jit
+def _add_few(offsets, run, space, now, prepared, work, state, w, i, rows, start, count, gradient, first):
     """Add the pairs of a tile that count, one by one."""
+    exact, points, factors, limit = run.points, run.pair_points, work.factors, work.cut[0] * now.tau
     for r in range(rows):
         for j in range(count):
-            if w[r * count + j] >= state[2] and w[r * count + j] <= state[3]:
+            if w[r * count + j] >= state[LOW] and w[r * count + j] <= state[HIGH]:
                 chord = half_chord(exact, factors, space.time, i + r, start + j)
                 value, slope = dissimilarity(chord, space.kind, space.radius, now.epsilon)
-                weight = exp((state[0] - value) / now.tau)
-                state[1] += weight
+                if offsets is not None:
+                    value -= offsets[i + r] + offsets[start + j]
+                    if not value <= state[LEAST] + limit:
+                        continue
+                    _come_nearer(value, now, prepared, state, gradient, first)
+                weight = exp((state[LEAST] - value) / now.tau)
+                state[TOTAL] += weight
                 add_pair(points, i + r, start + j, weight * slope, gradient)
+                add_offset(offsets, gradient, i + r, weight)
+                add_offset(offsets, gradient, start + j, weight)
 
 
 @vectorized
@@ -456,17 +485,14 @@ def _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, s
     points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
     w, values, slopes, weights = tiles[0], tiles[1], tiles[2], tiles[3]
     size = rows * count
-    found = _squeeze(w, size, state[2], state[3], positions)
+    found = _squeeze(w, size, state[LOW], state[HIGH], positions)
     few = found * FEW < size or rows < ROWS
     if few and space.time == 1:  # where points are far out, the difference of squares has lost digits
         for k in range(found):
             w[k] = half_chord(run.points, work.factors, 1, i + positions[k] // count, start + positions[k] % count)
-    tabled = kind_of_table(space.kind, points.shape[1])
-    evaluate(w, found, tabled, space.radius, now, prepared, work.table, 0, values, slopes)
-    if tabled != space.kind:
-        smooth(values, slopes, found, now.epsilon, space.time == 0)
-    exponentials(values, found, state[0], 1.0 / now.tau, weights)
-    state[1] += weigh_pulls(weights, slopes, found)
+    evaluate(w, found, space, now, prepared, work.table, 0, values, slopes)
+    exponentials(values, found, state[LEAST], 1.0 / now.tau, weights)
+    state[TOTAL] += weigh_pulls(weights, slopes, found)
     if few:
         for k in range(found):
             add_pair(points, i + positions[k] // count, start + positions[k] % count, slopes[k], gradient)
@@ -479,9 +505,9 @@ def _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, s
 
 
 @jit
-def _is_hot(points, factors, space, now, edges):
-    """Whether exp(-d/τ) can be a table: τ is large, and some of 64 pairs without an edge are not far in units of τ."""
-    if space.radius > _HOT_RATE * now.tau:
+def _is_hot(popularity, points, factors, space, now, edges):
+    """Whether exp(-d/τ) can be a table: no popularity, a large τ, and some of 64 non-edges not far in units of τ."""
+    if popularity is not None or space.radius > _HOT_RATE * now.tau:
         return False
     n, offsets, neighbors = points.shape[1], edges.offsets, edges.neighbors
     for i in range(0, n - 1, max(1, n // 64)):
@@ -512,20 +538,18 @@ def scale_of(space):
 
 
 @jit
-def _is_plain(offsets):
-    """Whether what is compared is a function of w alone."""
-    return offsets is None
-
-
-@jit
 def prepare(run, space, now, compare, edges, work):
     """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself."""
     time, radius, kind, epsilon, tau, points = space.time, space.radius, space.kind, now.epsilon, now.tau, run.points
     table, made_of, n, scale = work.table, work.made_of, points.shape[1], scale_of(space)
     for k in range(len(points)):
         work.factors[k] = -scale if k < time else scale
-    hot = n * (n - 1) // 2 >= _TABLE_PAIRS and not compare and _is_plain(run.offsets)
-    hot = hot and _is_hot(points, work.factors, space, now, edges)
+    hot = (
+        n * (n - 1) // 2 >= _TABLE_PAIRS
+        and not compare
+        and _is_hot(run.offsets, points, work.factors, space, now, edges)
+    )
+
     slack = 0.0 if compare else _SLACK * tau
     tabled = kind_of_table(kind, n)
     smoothed = tabled in (SMOOTHED, FLAT_SMOOTHED)
@@ -541,7 +565,7 @@ def prepare(run, space, now, compare, edges, work):
             fill_octave(table, SEGMENTS, octave, above, tabled, radius, epsilon, wanted[3])
         for k in range(6):
             made_of[k] = wanted[k]
-    return Prepared(hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below)
+    return Prepared(hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below, tabled)
 
 
 @jit
@@ -565,28 +589,30 @@ def combine(tau, work, gradient):
 
 
 @jit
-def slab(run, space, now, prepared, edges, work, s):
+def slab(popularity, run, space, now, prepared, edges, work, s):
     """The pairs of slab ``s``: the rows of the slab with all later nodes, into the workspace.
 
     Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the gradient [d, n]. The
-    ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass.
+    ``least`` that both are relative to is that of the nearest pair, or 0 in a hot pass. With a ``popularity`` [n],
+    the run's own, d is d_ij - a_i - a_j, and the gradient has one row more: Σ exp(…) of each node.
     """
     # One function, with every array named before the loops: a tile is so little work that handing them on would show.
     exact, points, offsets, neighbors = run.points, run.pair_points, edges.offsets, edges.neighbors
     factors, table, gradient, tiles, wide = work.factors, work.table, work.gradients[s], work.tiles[s], work.wide
-    w, values, pull, weights = tiles[0], tiles[1], tiles[2], tiles[3]
-    n, first, last, hot, parts = points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot, now.parts
-    tabled = kind_of_table(space.kind, n)
+    w, values, pull, weights, sums = tiles[0], tiles[1], tiles[2], tiles[3], gradient[len(gradient) - 1]
+    n, first, last, hot, parts, cut = (
+        points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot, now.parts, work.cut[0],
+    )  # fmt: skip
+    if popularity is None and parts > 1:
+        cut = min(cut, _SAMPLE_CUT)
     for k in range(len(gradient)):
         for j in range(first, n):
             gradient[k, j] = 0.0
-    # Least and total; w outside [low, high] does not count, and w within [lower, higher] may be nearer than the least.
     state = np.empty(6)
-    state[0], state[1] = (0.0, 0.0) if hot else (np.inf, 0.0)
-    state[2] = state[4] = -np.inf
-    state[3] = state[5] = 0.5 * far(w)
+    state[LEAST], state[TOTAL] = (0.0, 0.0) if hot else (np.inf, 0.0)
+    state[LOW] = state[LOWER] = -np.inf
+    state[HIGH] = state[HIGHER] = 0.5 * far(w)
     cursor, positions = np.zeros(ROWS, np.int64), np.empty(ROWS * CELL[1], np.int64)
-    cut = work.cut[0] if parts == 1 else min(work.cut[0], _SAMPLE_CUT)
     i = first
     while i < last:
         rows = min(ROWS, last - i)
@@ -604,30 +630,40 @@ def slab(run, space, now, prepared, edges, work, s):
                 while cursor[r] < offsets[i + r + 1] and neighbors[cursor[r]] < start + count:
                     cursor[r] += 1
             masked = mask(w, far(w), i, rows, start, count, cursor, offsets, neighbors)
-            alive = size if hot else count_between(w, size, state[2], state[3])
-            if alive > 0 and not hot and count_between(w, size, state[4], state[5]) > 0:
-                _come_nearer(w, size, space, now, prepared, cut, state, gradient, first)
-                alive = count_between(w, size, state[2], state[3])
-            if parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
+            if popularity is not None:
+                _bound_tile(popularity, state, w, space, now, cut, i, rows, start, count)
+            alive = size if hot else count_between(w, size, state[LOW], state[HIGH])
+            if popularity is None and alive > 0 and not hot and count_between(w, size, state[LOWER], state[HIGHER]) > 0:
+                nearest = nearest_of(w, size, space, now.epsilon)
+                if _come_nearer(nearest, now, prepared, state, gradient, first):
+                    _set_bounds(state, space, now, cut, prepared.slack)
+                alive = count_between(w, size, state[LOW], state[HIGH])
+            if popularity is None and parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
                 if alive > 0:
                     _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, start, count)
             elif alive * FEW < size or rows < ROWS:
                 if alive > 0:
-                    _add_few(exact, points, factors, space, now, state, w, i, rows, start, count, gradient)
+                    _add_few(
+                        popularity, run, space, now, prepared, work, state, w, i, rows, start, count, gradient, first
+                    )  # fmt: skip
             else:
-                evaluate(w, size, tabled, space.radius, now, prepared, table, masked, values, pull)
+                evaluate(w, size, space, now, prepared, table, masked, values, pull)
                 if hot:
                     mask(values, 0.0, i, rows, start, count, cursor, offsets, neighbors)
                     mask(pull, 0.0, i, rows, start, count, cursor, offsets, neighbors)
-                    state[1] += sum_of(values, size)
+                    state[TOTAL] += sum_of(values, size)
                 else:
-                    if tabled != space.kind:
-                        smooth(values, pull, size, now.epsilon, space.time == 0)
-                    exponentials(values, size, state[0], 1.0 / now.tau, weights)
+                    if popularity is not None:
+                        take_off_tile(popularity, values, i, rows, start, count)
+                        mask(values, far(w), i, rows, start, count, cursor, offsets, neighbors)
+                        _come_nearer(smallest(values, size), now, prepared, state, gradient, first)
+                    exponentials(values, size, state[LEAST], 1.0 / now.tau, weights)
                     mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
-                    state[1] += weigh_pulls(weights, pull, size)
+                    if popularity is not None:
+                        add_up(weights[:size], count, sums, i, sums[start:])
+                    state[TOTAL] += weigh_pulls(weights, pull, size)
                 push(points, i, start, count, pull, gradient)
             cell += parts
             start = start + count if parts == 1 else cell * CELL[1]
         i += rows
-    work.sums[s, 0], work.sums[s, 1] = state[0], state[1]
+    work.sums[s, 0], work.sums[s, 1] = state[LEAST], state[TOTAL]

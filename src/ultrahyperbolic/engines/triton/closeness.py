@@ -48,10 +48,7 @@ class ClosenessTerm:
         gradient: Tensor,
         slopes: Tensor | None,
     ) -> Tensor:
-        """The term at points [d, n], a scalar; its gradient is added. Without an iteration it is an evaluation.
-
-        ``schedule`` are τ and ε, scalars on the device.
-        """
+        """The term at points [d, n], its gradient added; ``schedule``: τ and ε. No iteration: an evaluation."""
         tau, epsilon = schedule
         rows = torch.arange(self.many if iteration is None else self.few, device=points.device)
         if iteration is not None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import gc
 import math
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ import triton
 from numpy.typing import NDArray
 
 from ...arrays import Floats
-from ...objective import Closeness, RankedPairs
+from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
 from ..base import (
     EXACT_NODES,
@@ -28,12 +27,12 @@ from ..base import (
     OPTIMIZERS,
     PHI,
     BatchState,
+    Engine,
     Evaluation,
-    OnHost,
     Precision,
     RunSpec,
     evaluation_shapes,
-    unknown_scope,
+    require_scope,
 )
 from .closeness import ClosenessTerm
 from .iterate_kernels import (
@@ -55,27 +54,18 @@ _CHUNK, _SCAN = 128, 1024
 
 
 @dataclass
-class TritonEngine(OnHost):
+class TritonEngine(Engine):
     """A batch on a CUDA device. Runs that share a signature, a dissimilarity and an optimizer advance together."""
 
-    pairs: RankedPairs
-    specs: Sequence[RunSpec]
-    best_every: int = 1
-    stop_when_ordered: bool = False
-    closeness: Closeness | None = None
-    """What sums of distances are held to in runs that ask for it."""
     device: torch.device | None = None
     """A CUDA device; the CPU only under Triton's interpreter, for tests."""
     precision: Precision = "float32"
     """Of the pass over the pairs; points, edges and the loss are always float64."""
-    name: str = "triton"
+    name: str = field(default="triton", kw_only=True)
 
     def __post_init__(self) -> None:
-        unfit = unknown_scope("triton", self.specs)
-        if unfit is not None:
-            raise ValueError(unfit)
+        require_scope("triton", self.specs)
         device = self.device or torch.device("cuda")
-        self._overhead = 0.0
         groups: dict[_Shared, list[int]] = {}
         for number, spec in enumerate(self.specs):
             groups.setdefault(_Shared.of(spec), []).append(number)
@@ -84,7 +74,7 @@ class TritonEngine(OnHost):
     def advance(self, state: BatchState, iterations: int) -> Floats:
         """Perform iterations, changing the state; the losses [B, iterations]."""
         losses = np.full((len(self.specs), iterations), np.nan)
-        self._overhead = 0.0
+        self.overhead = 0.0
         for group in self._groups:
             began = time.monotonic()
             group.read_from(state)
@@ -92,18 +82,9 @@ class TritonEngine(OnHost):
             losses[group.numbers] = group.advance(iterations)
             done = time.monotonic()
             group.write_to(state)
-            self._overhead += there - began + time.monotonic() - done
+            self.overhead += there - began + time.monotonic() - done
         state.iteration += iterations
         return losses
-
-    @property
-    def overhead(self) -> float:
-        """Seconds that it took to move the state of the last chunk to the device and back."""
-        return self._overhead
-
-    def nearby(self) -> Callable[[BatchState], Evaluation]:
-        """The same, whatever the states."""
-        return self.evaluate
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
@@ -294,10 +275,7 @@ class _Group:
         self.iterations += 1
 
     def _objective(self, parts: int, *, record: bool) -> None:
-        """The loss, the longest edge and the pulls of the edges; the same sums over the classes as the reference's.
-
-        Of the other pairs it looks at one part of so many.
-        """
+        """The loss, the longest edge and the pulls of the edges, with one of ``parts`` parts of the other pairs."""
         runs, m, chunks = len(self.numbers), self.m, self.chunks
         when = (self.schedule, self.schedule.shape[-1], self.iterations)
         self.passes.launch(

@@ -37,7 +37,7 @@ def forward_kernel(
     for start in range(0, count, SIZE):
         total += tl.load(sums + run * count + start + at, mask=start + at < count, other=0.0)
     tau = tl.load(schedule + run * 4 * total_iterations + tl.load(iterations + run))
-    # The pass meets every pair twice, and one part of so many.
+    # The pass meets every pair twice, and one of all parts.
     nonedges = tl.sum(total, 0) / 2.0 * parts
     some = nonedges > 0.0
     carry = tl.where(some, tl.log(tl.where(some, nonedges, 1.0)) - tl.load(least + run) / tau, float("-inf"))
@@ -52,10 +52,7 @@ def forward_kernel(
 
 @triton.jit
 def _prefix(running, carry, count, inside, SIZE: tl.constexpr):
-    """Log-sum-exp of the first ``count`` entries: what a chunk's own running sum says, after the chunks before it.
-
-    ``carry`` of chunk c is the sum before it, and ``running`` the sum within; a count of 0 is the carry of chunk 0.
-    """
+    """Log-sum-exp of the first ``count`` entries: ``carry`` of the chunks before, and ``running`` within the chunk."""
     last = tl.maximum(count - 1, 0)
     within = tl.load(running + last, mask=inside & (count > 0), other=float("-inf"))
     return log_add(tl.load(carry + last // SIZE, mask=inside, other=float("-inf")), within)
@@ -227,10 +224,7 @@ def gradient_kernel(
     total_iterations, iterations, n, m, D: tl.constexpr, NODES: tl.constexpr, ENTRIES: tl.constexpr,
     POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """The Euclidean gradient of a program's nodes from the pass and the edges: [B, D, n].
-
-    Where nodes have offsets, that in these goes into slopes [B, n].
-    """
+    """The Euclidean gradient [B, D, n] of a program's nodes from the pass and the edges; of offsets into slopes."""
     run = tl.program_id(1)
     nodes = tl.program_id(0) * NODES + tl.arange(0, NODES)
     inside = nodes < n

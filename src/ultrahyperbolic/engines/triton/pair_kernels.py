@@ -163,11 +163,7 @@ def _split_half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl
 
 @triton.jit
 def half_chords(x, points, n, columns, factors, D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr):
-    """w of rows x with columns, and the differences of their coordinates.
-
-    With one time coordinate and float64, its difference is made of those of the space coordinates, which lose no
-    digits.
-    """
+    """w of rows x with columns, and differences of coordinates; in float64 one time coordinate follows from space."""
     if SPLIT:
         return _split_half_chords(x, points, n, columns, factors, D, TIME)
     t = ()
@@ -204,10 +200,7 @@ def less(value, offsets, own, n, columns):
 
 @triton.jit
 def first_tile(begin, block, parts, iteration, BM: tl.constexpr, BN: tl.constexpr):
-    """The first tile of columns, from ``begin`` on, whose cell with a block of rows is in the part of an iteration.
-
-    Cells have BN rows and BN columns: which part one is in does not depend on which of its nodes are rows.
-    """
+    """The first tile of columns from ``begin`` on whose square cell with a block of rows is in an iteration's part."""
     part = iteration % parts
     return begin + (part + parts - (block * BM // BN + begin) % parts) % parts
 
@@ -224,84 +217,62 @@ def seek(list_columns, at, stop, column):
 
 
 @triton.jit
-def nearest_offset_kernel(
+def listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN: tl.constexpr, SAMPLED: tl.constexpr):
+    """Which pairs of a tile a block's list of columns leaves out, and where in the list the next tile begins."""
+    out = (columns >= n)[None, :] | (rows >= n)[:, None]
+    if SAMPLED:
+        at = seek(list_columns, at, stop, tile * BN)
+    while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
+        hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
+        out = out | hit
+        at += 1
+    return out, at
+
+
+@triton.jit
+def nearest_kernel(
     points, factors, radius, n, schedule, total_iterations, iterations, offsets, bitmap, words, list_columns, list_rows,
     list_starts, list_stops, found, splits, tiles, parts,
     D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
     BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
+    POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """The least d_ij - a_i - a_j among a program's pairs, into the first of found [B, blocks, splits, 2]."""
+    """The least w >= 0 and the greatest w < 0 among a program's pairs, into found [B, blocks, splits, 2].
+
+    With offsets the first is the least d_ij - a_i - a_j, and nothing is the second.
+    """
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
     rows = block * BM + tl.arange(0, BM)
     points += run * (2 * D if SPLIT else D) * n
     factors += run * D
-    offsets += run * n
     step = tl.load(iterations + run)
-    epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
-    r = tl.load(radius + run).to(real)
     x = coordinates(points, n, rows, D, SPLIT)
-    own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
-    least = tl.full([BM, BN], float("inf"), real)
-    if not BITMAP:
-        at = tl.load(list_starts + block * splits + split)
-        stop = tl.load(list_stops + block * splits + split)
-    begin = first_tile(split * tiles, block, parts, step, BM, BN)
-    for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
-        columns = tile * BN + tl.arange(0, BN)
-        w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
-        if BITMAP:
-            out = is_edge(bitmap, words, rows, columns) != 0
-        else:
-            out = (columns >= n)[None, :] | (rows >= n)[:, None]
-            if SAMPLED:
-                at = seek(list_columns, at, stop, tile * BN)
-            while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
-                hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
-                out = out | hit
-                at += 1
-        value, _slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
-        least = tl.minimum(least, tl.where(out, float("inf"), less(value, offsets, own, n, columns)))
-    at_found = found + ((run * tl.num_programs(0) + block) * splits + split) * 2
-    tl.store(at_found, tl.min(tl.min(least, 1), 0).to(tl.float64))
-
-
-@triton.jit
-def nearest_kernel(
-    points, factors, n, iterations, bitmap, words, list_columns, list_rows, list_starts, list_stops, found, splits,
-    tiles, parts,
-    D: tl.constexpr, TIME: tl.constexpr, SPLIT: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
-    BITMAP: tl.constexpr, SAMPLED: tl.constexpr,
-):  # fmt: skip
-    """The least w >= 0 and the greatest w < 0 among a program's pairs, into found [B, blocks, splits, 2]."""
-    block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
-    rows = block * BM + tl.arange(0, BM)
-    points += run * (2 * D if SPLIT else D) * n
-    factors += run * D
-    x = coordinates(points, n, rows, D, SPLIT)
-    above = tl.full([BM, BN], float("inf"), points.dtype.element_ty)
-    below = tl.full([BM, BN], float("-inf"), points.dtype.element_ty)
+    above = tl.full([BM, BN], float("inf"), real)
+    below = tl.full([BM, BN], float("-inf"), real)
+    if POPULAR:
+        offsets += run * n
+        own = tl.load(offsets + rows, mask=rows < n, other=0.0).to(real)[:, None]
+        epsilon = tl.load(schedule + (run * 4 + 1) * total_iterations + step).to(real)
+        r = tl.load(radius + run).to(real)
     if not BITMAP:
         at = tl.load(list_starts + block * splits + split)
         stop = tl.load(list_stops + block * splits + split)
     # A pair is met once, or twice near the diagonal: tiles left of it are skipped.
-    begin = tl.maximum(split * tiles, block * BM // BN)
-    begin = first_tile(begin, block, parts, tl.load(iterations + run), BM, BN)
+    begin = first_tile(tl.maximum(split * tiles, block * BM // BN), block, parts, step, BM, BN)
     for tile in range(begin, min((split + 1) * tiles, tl.cdiv(n, BN)), parts):
         columns = tile * BN + tl.arange(0, BN)
         w, _t = half_chords(x, points, n, columns, factors, D, TIME, SPLIT)
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
-            out = (columns >= n)[None, :] | (rows >= n)[:, None]
-            if SAMPLED:
-                at = seek(list_columns, at, stop, tile * BN)
-            while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
-                hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
-                out = out | hit
-                at += 1
-        above = tl.minimum(above, tl.where(out | (w < 0.0), float("inf"), w))
-        below = tl.maximum(below, tl.where(out | (w >= 0.0), float("-inf"), w))
+            out, at = listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN, SAMPLED)
+        if POPULAR:
+            value, _slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
+            above = tl.minimum(above, tl.where(out, float("inf"), less(value, offsets, own, n, columns)))
+        else:
+            above = tl.minimum(above, tl.where(out | (w < 0.0), float("inf"), w))
+            below = tl.maximum(below, tl.where(out | (w >= 0.0), float("-inf"), w))
     at_found = found + ((run * tl.num_programs(0) + block) * splits + split) * 2
     tl.store(at_found, tl.min(tl.min(above, 1), 0).to(tl.float64))
     tl.store(at_found + 1, tl.max(tl.max(below, 1), 0).to(tl.float64))
@@ -370,13 +341,7 @@ def pass_kernel(
         if BITMAP:
             out = is_edge(bitmap, words, rows, columns) != 0
         else:
-            out = (columns >= n)[None, :] | (rows >= n)[:, None]
-            if SAMPLED:
-                at = seek(list_columns, at, stop, tile * BN)
-            while (at < stop) and (tl.load(list_columns + at) < (tile + 1) * BN):
-                hit = (columns == tl.load(list_columns + at))[None, :] & (rows == tl.load(list_rows + at))[:, None]
-                out = out | hit
-                at += 1
+            out, at = listed(list_columns, list_rows, at, stop, tile, rows, columns, n, BN, SAMPLED)
         value, slope = dissimilarity(w, r, epsilon, KIND, COEFFICIENTS, FAST)
         if POPULAR:
             value = less(value, offsets, own, n, columns)
@@ -409,10 +374,7 @@ def edges_kernel(
     slopes, running, chunk_sums, chunk_longest,
     D: tl.constexpr, SIZE: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """Dissimilarities of the edges and their slopes in w, float64 [B, m].
-
-    Of each chunk of SIZE edges the running log-sum-exp of -d/τ, [B, m], its last value, and the longest edge.
-    """
+    """Dissimilarities of the edges, their slopes, and of each chunk the running log-sum-exp of -d/τ and the longest."""
     chunk, run = tl.program_id(0), tl.program_id(1)
     points += run * D * n
     factors += run * D

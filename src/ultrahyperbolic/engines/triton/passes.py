@@ -1,12 +1,10 @@
 """The pass over all pairs on a CUDA device.
 
-Tiled like attention: a program holds a block of rows and streams the columns through, and each of its threads keeps
-sums of its own pairs to the end, so that nothing is exchanged inside the loop and the result has the same bits every
-time. A first sweep finds the nearest pair without an edge, by comparing w alone; the sums of the second are relative to
-it, so that no exponential can overflow.
-
-Edges, and each node with itself, are left out by a bitmap of all pairs while that is small, beyond by each row block's
-sorted list of columns. Pairs are float32 or float64; points, edges and what is summed over programs are float64.
+Tiled like attention: a program holds a block of rows and streams the columns through; its threads keep sums of their
+own pairs to the end, so the bits are the same every time. A first sweep finds the nearest pair without an edge, to
+which the sums of the second are relative. Edges, and each node with itself, are left out by a bitmap, or in large
+graphs by each block's sorted list of columns. Pairs are float32 or float64; points, edges and sums over programs are
+float64.
 """
 
 from __future__ import annotations
@@ -21,7 +19,7 @@ import torch
 import triton
 from numpy.typing import NDArray
 
-from .pair_kernels import SMOOTHED, least_kernel, nearest_kernel, nearest_offset_kernel, pass_kernel
+from .pair_kernels import SMOOTHED, least_kernel, nearest_kernel, pass_kernel
 
 # Up to this many nodes a bitmap of all pairs tells edges: 128 MiB.
 BITMAP_NODES = 32_768
@@ -30,10 +28,7 @@ _SPACING = 2.0**-5
 
 
 def on_device(device: torch.device) -> AbstractContextManager[object]:
-    """Make a device the current one: Triton launches there, wherever its arguments lie.
-
-    Nothing for the CPU, on which Triton's interpreter runs.
-    """
+    """Make a CUDA device the current one, where Triton launches; nothing for the CPU and Triton's interpreter."""
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
@@ -44,7 +39,7 @@ def arc_coefficients(terms: int) -> tuple[float, ...]:
 
 
 def exact_coefficients() -> tuple[float, ...]:
-    """As many as float64 can tell."""
+    """Those that float64 can tell."""
     return arc_coefficients(_DOUBLE)
 
 
@@ -105,7 +100,9 @@ class Passes:
         column_tiles = triton.cdiv(n, self.shape.columns)
         # Enough programs to fill the device a few times over, and no more: each adds a gradient to be summed. Runs do
         # not count, so that a run adds up in the same order in every batch.
-        wanted = 1 if self.interpreted else triton.cdiv(8 * _multiprocessors(device), self.blocks)
+        wanted = 1
+        if not self.interpreted:
+            wanted = triton.cdiv(8 * torch.cuda.get_device_properties(device).multi_processor_count, self.blocks)
         self.tiles = triton.cdiv(column_tiles, min(max(wanted, 1), column_tiles))
         self.splits = triton.cdiv(column_tiles, self.tiles)
         self.use_bitmap = n <= BITMAP_NODES
@@ -170,34 +167,22 @@ class Passes:
         of the pairs, it looks at that of the iteration.
         """
         when = (schedule, schedule.shape[-1], iterations)
-        self.find_nearest(points, factors, radius, when, parts)
+        of_all = {**self.cut(parts), **self.measure, "POPULAR": self.popular, "num_warps": self.shape.warps}
         with on_device(self.device):
+            nearest_kernel[self.grid](
+                points, factors, radius, self.n, *when, self.offsets, *self.excluded, self.found, self.splits,
+                self.tiles, parts, **of_all,
+            )  # fmt: skip
+            if self.popular:
+                torch.amin(self.found[..., 0], dim=(1, 2), out=self.least)
+            else:
+                least_kernel[(self.runs,)](
+                    self.found, self.blocks * self.splits, *when, radius, self.least, KIND=self.kind,
+                    COEFFICIENTS=exact_coefficients(), SIZE=1024,
+                )  # fmt: skip
             pass_kernel[self.grid](
                 points, factors, radius, self.n, *when, self.least, self.offsets, *self.excluded, self.sums,
-                self.gradient, self.splits, self.tiles, parts, **self.cut(parts), **self.measure, POPULAR=self.popular,
-                num_warps=self.shape.warps,
-            )  # fmt: skip
-
-    def find_nearest(
-        self, points: torch.Tensor, factors: torch.Tensor, radius: torch.Tensor,
-        when: tuple[torch.Tensor, int, torch.Tensor], parts: int = 1,
-    ) -> None:  # fmt: skip
-        """The dissimilarity of the nearest pair without an edge, into ``least``."""
-        with on_device(self.device):
-            if self.popular:
-                nearest_offset_kernel[self.grid](
-                    points, factors, radius, self.n, *when, self.offsets, *self.excluded, self.found, self.splits,
-                    self.tiles, parts, **self.cut(parts), **self.measure, num_warps=self.shape.warps,
-                )  # fmt: skip
-                torch.amin(self.found[..., 0], dim=(1, 2), out=self.least)
-                return
-            nearest_kernel[self.grid](
-                points, factors, self.n, when[2], *self.excluded, self.found, self.splits, self.tiles, parts,
-                **self.cut(parts), num_warps=self.shape.warps,
-            )  # fmt: skip
-            least_kernel[(self.runs,)](
-                self.found, self.blocks * self.splits, *when, radius, self.least, KIND=self.kind,
-                COEFFICIENTS=exact_coefficients(), SIZE=1024,
+                self.gradient, self.splits, self.tiles, parts, **of_all,
             )  # fmt: skip
 
     @property
@@ -211,7 +196,7 @@ class Passes:
         return self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops
 
     def cut(self, parts: int) -> dict[str, int | bool]:
-        """How pairs are cut, and whether one part of so many is looked at, as kernels take it."""
+        """How pairs are cut, and whether only a part is looked at, as kernels take it."""
         return {
             "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
             "BITMAP": self.use_bitmap, "SAMPLED": parts > 1,
@@ -226,7 +211,3 @@ class Passes:
             "COEFFICIENTS": arc_coefficients(_SINGLE) if single else exact_coefficients(),
             "FAST": single and not self.interpreted,
         }
-
-
-def _multiprocessors(device: torch.device) -> int:
-    return torch.cuda.get_device_properties(device).multi_processor_count

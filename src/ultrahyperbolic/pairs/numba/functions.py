@@ -189,10 +189,7 @@ def table_octaves(reach, kind):
 
 @jit
 def fill_octave(table, segments, octave, above, kind, radius, epsilon, tau):
-    """The ``segments`` of one octave: of w > 0 for ``octave`` below ``above``, of w < 0 from there on.
-
-    A row [2·(DEGREE + 1)] holds d and its slope; with ``tau`` positive, exp(-d/τ) and exp(-d/τ) times the slope.
-    """
+    """An octave's rows of d and its slope (with τ, of exp(-d/τ)): of w > 0 below ``above``, of w < 0 from there on."""
     sign, power = (1.0, octave) if octave < above else (-1.0, octave - above)
     size = math.ldexp(1.0, lowest_octave(kind) + power)
     values, slopes = np.empty(DEGREE + 1), np.empty(DEGREE + 1)
@@ -226,7 +223,7 @@ def look_up(table, lowest, above, below, w, count, values, slopes):
         segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - first
         # Negative as an unsigned number is large: one comparison for both ends.
         beyond = np.uint64(segment) >= np.uint64(limit_above + (fewer & sign))
-        outside += beyond
+        outside += beyond  # type: ignore[assignment]  # a number to numba
         place = np.uint64(0 if beyond else segment + (limit_above & sign))
         # The bits below the segment, as a number of [-1/2, 1/2).
         t = from_bits(((word << SEGMENT_BITS) & 0xFFFFFFFFFFFFF) | 0x3FF0000000000000) - 1.5

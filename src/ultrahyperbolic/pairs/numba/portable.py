@@ -124,24 +124,16 @@ def total(_, lanes):
     return lanes.item(lanes), generate
 
 
-@intrinsic
-def add(_, a, b):
-    """a + b, lane by lane."""
+def _lane_by_lane(operation):
+    """a ∘ b of two values of one type."""
 
-    def generate(context, builder, signature, arguments):
-        return builder.fadd(*arguments)
+    def typed(_, a, b):
+        return a(a, a), lambda context, builder, signature, arguments: getattr(builder, operation)(*arguments)
 
-    return a(a, a), generate
+    return intrinsic(typed)
 
 
-@intrinsic
-def subtract(_, a, b):
-    """a - b, lane by lane."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.fsub(*arguments)
-
-    return a(a, a), generate
+add, subtract = _lane_by_lane("fadd"), _lane_by_lane("fsub")
 
 
 @intrinsic
@@ -158,24 +150,18 @@ def fma(_, a, b, c):
     return a(a, a, a), generate
 
 
-@intrinsic
-def bits(_, x):
-    """The bits of a double as an integer."""
+def _cast(kind, to, real):
+    """The same bits as a number of another type."""
 
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.IntType(64))
+    def typed(_, x):
+        return to(kind), lambda context, builder, signature, arguments: builder.bitcast(arguments[0], real)
 
-    return types.int64(types.float64), generate
+    return intrinsic(typed)
 
 
-@intrinsic
-def from_bits(_, x):
-    """The reverse of `bits`."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.bitcast(arguments[0], ir.DoubleType())
-
-    return types.float64(types.int64), generate
+# The bits of a double as an integer, and the reverse.
+bits = _cast(types.float64, types.int64, ir.IntType(64))
+from_bits = _cast(types.int64, types.float64, ir.DoubleType())
 
 
 # log 2 in two parts, the first so short that small multiples of it are exact.

@@ -1,9 +1,8 @@
 """Sums, neighbours and counts over the distances of all pairs, compiled: blocks of rows on every core.
 
 Distances are compared, so a pair has one distance, bit for bit: seen from either end, alone or in a row, on any number
-of threads. Loops here therefore keep to the order and the rounding they are written in, which compilers still turn into
-vector instructions where they run along a row. A distance is a function of w alone, read from a table where there is
-one; w is taken from the form that loses fewest digits, as the manifolds do.
+of threads. Loops here therefore keep to the order and the rounding they are written in. A distance is a function of w
+alone, read from a table where there is one; w is taken from the form that loses fewest digits, as the manifolds do.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _TILE = 256
 _BLOCK_PAIRS = 1 << 20
 _PAIRS_PER_THRESHOLD = 8
 _MOST_BLOCKS = 4096
-# Up to so many neighbours of a node, counting the row once for each is faster than sorting the row into them.
+# Up to this many neighbours of a node, counting the row once for each is faster than sorting the row into them.
 _FEW = 128
 # Cells of the grid for each threshold that is found with it.
 _CELLS = 4
@@ -51,7 +50,7 @@ SEGMENTS = 1 << SEGMENT_BITS
 Block = TypeVar("Block")
 
 
-class Space(NamedTuple):
+class MeasuredPoints(NamedTuple):
     """Points and what is measured between them, as the compiled functions take it."""
 
     points: Floats
@@ -79,7 +78,7 @@ class Space(NamedTuple):
     """[n] what is taken from the distances of a point; [0] for nothing."""
 
 
-class Rows(NamedTuple):
+class RowResults(NamedTuple):
     """What `reduce_rows` returns; nodes u have their neighbours v in ascending order of d(u, v)."""
 
     sums: Floats
@@ -108,7 +107,7 @@ class Bounds(NamedTuple):
     """[cells + 2] the first threshold of each cell."""
 
 
-def prepare(points: Floats, space: KernelSpace, epsilon: float) -> Space:
+def prepare(points: Floats, space: KernelSpace, epsilon: float) -> MeasuredPoints:
     """A space of points [n, d], the first of their coordinates time."""
     (time, radius, kind), square = space, space.radius * space.radius
     columns = np.ascontiguousarray(points.T)
@@ -124,11 +123,13 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float) -> Space:
     first = (1023 + lowest_octave(kind)) << SEGMENT_BITS
     above, below = above * SEGMENTS, below * SEGMENTS
     nothing = np.empty(0)
-    return Space(columns, time, radius, square, kind, epsilon, heights, level, table, first, above, below, nothing)
+    return MeasuredPoints(
+        columns, time, radius, square, kind, epsilon, heights, level, table, first, above, below, nothing
+    )
 
 
 def reduce_rows(
-    space: Space,
+    space: MeasuredPoints,
     k: int,
     tails: Ints,
     heads: Ints,
@@ -136,21 +137,26 @@ def reduce_rows(
     *,
     block_rows: int | None = None,
     threads: int = 1,
-) -> Rows:
-    """Sums, the k nearest and the counts of every row, and what `count_nonedges` counts, in one pass.
+    upper: bool = False,
+) -> RowResults:
+    """Sums, the k nearest and the counts of every row, and how many non-edges are within each threshold, in one pass.
 
-    (tails, heads) [2m] are neighbours, sorted by tail; thresholds [t] are ascending.
+    (tails, heads) [2m] are neighbours, sorted by tail; thresholds [t] are ascending. With ``upper`` only pairs i < j
+    are looked at, of which (tails, heads) [m] are edges, and all but ``nonedges`` is left undefined.
     """
     n = space.points.shape[1]
     offsets, bounds = np.searchsorted(tails, np.arange(n + 1)), _bounds(thresholds)
-    found = Rows(
+    found = RowResults(
         np.empty(n), np.empty((n, k), np.int64), np.empty((n, k)), np.empty(len(tails), np.int64),
         np.empty(len(tails), np.int64), np.zeros(len(thresholds), np.int64),
     )  # fmt: skip
 
     def reduce(first: int, last: int) -> Ints:
         histogram = np.zeros(len(thresholds), np.int64)
-        _reduce_rows(space, first, last, offsets, heads, bounds, *found[:-1], histogram)
+        if upper:
+            _count_nonedges(space, first, last, offsets, heads, bounds, histogram)
+        else:
+            _reduce_rows(space, first, last, offsets, heads, bounds, *found[:-1], histogram)
         return histogram
 
     for histogram in _in_blocks(reduce, n, block_rows or _rows_of_block(n, len(thresholds)), threads):
@@ -158,33 +164,7 @@ def reduce_rows(
     return found._replace(nonedges=np.cumsum(found.nonedges))
 
 
-def count_nonedges(
-    space: Space,
-    tails: Ints,
-    heads: Ints,
-    thresholds: Floats,
-    *,
-    block_rows: int | None = None,
-    threads: int = 1,
-) -> Ints:
-    """How many pairs i < j without an edge are at most as far as each of the thresholds [t], which are ascending.
-
-    Edges (tails, heads) [m] are sorted by tail, which is the lesser end.
-    """
-    n, total = space.points.shape[1], np.zeros(len(thresholds), np.int64)
-    offsets, bounds = np.searchsorted(tails, np.arange(n + 1)), _bounds(thresholds)
-
-    def count(first: int, last: int) -> Ints:
-        histogram = np.zeros(len(thresholds), np.int64)
-        _count_nonedges(space, first, last, offsets, heads, bounds, histogram)
-        return histogram
-
-    for histogram in _in_blocks(count, n, block_rows or _rows_of_block(n, len(thresholds)), threads):
-        total += histogram
-    return np.cumsum(total)
-
-
-def measure_pairs(space: Space, pairs: Ints) -> Floats:
+def measure_pairs(space: MeasuredPoints, pairs: Ints) -> Floats:
     """The distance of each of the pairs [m, 2], with the bits it has in the other passes."""
     found = np.empty(len(pairs))
     _measure_pairs(space, pairs, found)
@@ -192,7 +172,7 @@ def measure_pairs(space: Space, pairs: Ints) -> Floats:
 
 
 def _rows_of_block(n: int, thresholds: int) -> int:
-    """Rows of a block that counts for so many thresholds."""
+    """Rows of a block that counts for this number of thresholds."""
     pairs = max(_BLOCK_PAIRS, _PAIRS_PER_THRESHOLD * thresholds)
     return max(1, pairs // max(1, n), n // _MOST_BLOCKS)
 
@@ -517,24 +497,15 @@ def _cells(values, low, rate, cells):
 
 
 def _bounds(thresholds: Floats) -> Bounds:
-    low, rate = _grid(thresholds)
-    cells = _CELLS * len(thresholds)
+    """With a grid that leaves out the extremes, which may be far from the rest: they share the cells at its ends."""
+    finite, low, rate, cells = thresholds[np.isfinite(thresholds)], 0.0, 0.0, _CELLS * len(thresholds)
+    if len(finite):
+        out = len(finite) // 64
+        low, width = float(finite[out]), float(finite[-1 - out] - finite[out])
+        rate = cells / width if width > 0.0 else 0.0
+        rate = rate if math.isfinite(rate) else 0.0
     starts = np.searchsorted(_cells(thresholds, low, rate, cells), np.arange(cells + 2)).astype(np.int32)
     return Bounds(thresholds, low, rate, starts)
-
-
-def _grid(thresholds: Floats) -> tuple[float, float]:
-    """Where the grid that thresholds are found with starts, and its cells per unit of distance.
-
-    It leaves out the least and the greatest, which may be far from the rest: they share the cells at its ends.
-    """
-    finite = thresholds[np.isfinite(thresholds)]
-    if not len(finite):
-        return 0.0, 0.0
-    out = len(finite) // 64
-    low, width = float(finite[out]), float(finite[-1 - out] - finite[out])
-    rate = _CELLS * len(thresholds) / width if width > 0.0 else 0.0
-    return low, (rate if math.isfinite(rate) else 0.0)
 
 
 @jit
