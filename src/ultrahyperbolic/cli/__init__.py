@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-# Garbage is looked for after so many objects more.
+# New objects after which garbage is looked for.
 _ALLOCATIONS = 1_000_000
 
 

@@ -5,19 +5,17 @@ from __future__ import annotations
 from . import options as opt
 from .output import print_json, print_table
 
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic datasets
-  ultrahyperbolic datasets --json
-  ultrahyperbolic embed lesmis"""
-
 
 def datasets(as_json: opt.Json = False) -> None:
     """The data sets that can be named in place of a file.
 
     Their weights, where they have any, are tie strengths, as everywhere
     (docs/graphs.md). What is not here says what it needs.
+
+    Examples:
+      ultrahyperbolic datasets
+      ultrahyperbolic datasets --json
+      ultrahyperbolic embed lesmis
     """
     from ..datasets import available, names
 

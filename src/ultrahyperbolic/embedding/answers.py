@@ -157,6 +157,11 @@ class Rows:
         except TypeError:
             return False
 
+    @property
+    def names(self) -> list[Hashable]:
+        """All ids, and all labels as text."""
+        return [*self._rows, *map(str, (self._labels or {}).values())]
+
     def labelled(self, text: str) -> bool:
         """Whether it is the label of a node, or of several."""
         return bool(self._named(text))

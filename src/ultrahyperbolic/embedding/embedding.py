@@ -94,7 +94,7 @@ class Embedding:
         return iter(self.ids)
 
     def __contains__(self, node: object) -> bool:
-        return self._rows.knows(node)
+        return self.rows.knows(node)
 
     def __getitem__(self, node: Hashable | Iterable[Hashable]) -> Floats:
         rows = self.index(node) if isinstance(node, Hashable) else [self.index(each) for each in node]
@@ -281,10 +281,11 @@ class Embedding:
 
     def index(self, node: Hashable) -> int:
         """The row of a node, by its id, or by its label where only one node has it; ``KeyError`` otherwise."""
-        return self._rows(node)
+        return self.rows(node)
 
     @cached_property
-    def _rows(self) -> Rows:
+    def rows(self) -> Rows:
+        """Finds the rows of nodes by id or label."""
         return Rows(self.ids, self.labels)
 
     @cached_property
