@@ -14,7 +14,7 @@ import secrets
 import shutil
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -228,6 +228,15 @@ def id_as_json(node: object) -> object:
     if isinstance(node, str | int | float) or node is None:
         return node
     raise TypeError(f"ids must be text, numbers or tuples of them to be saved, got {type(node).__name__}: {node!r}")
+
+
+def id_from_json(value: object) -> Hashable:
+    """The reverse: lists are tuples."""
+    if isinstance(value, list):
+        return tuple(map(id_from_json, value))
+    if isinstance(value, Hashable):
+        return value
+    raise ValueError(f"no id: {value!r}")
 
 
 def sealed_json(record: Mapping[str, object]) -> bytes:

@@ -27,7 +27,6 @@ from .output import (
     write_csv,
 )
 from .sources import aligned, check_unread, find_again, find_graph, open_embedding, open_saved
-from .summary import ranks_in_words
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -62,7 +61,7 @@ def rank(
       ultrahyperbolic rank club --all --csv ranking.csv
       ultrahyperbolic rank club --all --json
     """
-    from ..embedding.answers import OTHER_RANKS, ranking
+    from ..embedding.answers import OTHER_RANKS, ranking, ranks_in_words
     from ..verdict import no_hierarchy
 
     saved = open_saved(folder, ties=True)

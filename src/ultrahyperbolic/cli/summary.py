@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,9 +11,6 @@ from ..progress import waited
 from .output import json_rows, names, number, percent, print_columns
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..embedding import Embedding
     from ..graph import Graph
     from ..loop import Ending
@@ -43,7 +40,7 @@ def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
 
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     """The graph, the training, the measures and the nodes with the smallest delta."""
-    from ..embedding.answers import ranking
+    from ..embedding.answers import ranking, ranks_in_words
     from ..geometry.named import described
     from ..graph.fold import policy_words
     from ..verdict import reservations, shows_hierarchy
@@ -104,15 +101,6 @@ def resuming(folder: Path, ending: Ending) -> str:
 
     more = " --time-limit SECONDS" if ending.why is Stopped.TIME_LIMIT else ""
     return f"embed --resume {shlex.quote(str(folder))}{more}"
-
-
-def ranks_in_words(table: Mapping[str, Sequence[object] | NDArray[np.generic]]) -> list[str]:
-    """The ranks of a ranking, each with its interval over the seeds where that is known."""
-    ranks = [str(rank) for rank in table["rank"]]
-    if "rank_low" not in table:
-        return ranks
-    intervals = zip(table["rank_low"], table["rank_high"], strict=True)
-    return [f"{rank} ({low}–{high})" for rank, (low, high) in zip(ranks, intervals, strict=True)]
 
 
 def in_words(measures: Mapping[str, float]) -> list[str]:

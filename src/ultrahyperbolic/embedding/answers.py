@@ -82,6 +82,14 @@ def ranking(embedding: Asked, top: int | None = None) -> Columns:
     return _with_attributes(found, embedding, order)
 
 
+def ranks_in_words(table: Columns) -> list[str]:
+    """The ranks of a ranking, each with its interval over the seeds where that is known."""
+    if "rank_low" not in table:
+        return list(map(str, table["rank"]))
+    found = zip(table["rank"], table["rank_low"], table["rank_high"], strict=True)
+    return [f"{rank} ({low}–{high})" for rank, low, high in found]
+
+
 def nearest(embedding: Asked, row: int, k: int) -> Columns:
     """The k nearest nodes of one: node, label, distance, weight, connected, and the attributes."""
     distances = embedding.distances_from(row)

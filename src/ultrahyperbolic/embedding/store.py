@@ -7,20 +7,29 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
+from ..files import (
+    SEAL,
+    digest_of,
+    id_as_json,
+    id_from_json,
+    read_sealed_json,
+    replace_files,
+    sealed_json,
+    texts_as_arrays,
+    warn_unsealed,
+)  # fmt: skip
 from ..graph.attributes import Attributes, free_names
 from ..graph.rows import Number
 from .answers import Labels, label_texts
 from .distances import space_of
-from .ids import as_texts, from_texts, kind_of
 from .record import Json, RunRecord
 from .ties import Ties, as_numbers
 
@@ -37,7 +46,8 @@ _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # wh
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True)
+class Table:
     """What ``embedding.parquet`` holds."""
 
     ids: Sequence[Hashable]
@@ -52,7 +62,7 @@ class Table(NamedTuple):
     popularity: Floats | None = None
     """[n], where it was trained."""
     labels: Labels | None = None
-    attributes: Attributes = MappingProxyType({})
+    attributes: Attributes = field(default_factory=dict)
     """Further columns of the table of nodes."""
     ties: Ties | None = None
     """Where they are known."""
@@ -192,8 +202,9 @@ def _write_json(folder: Path, record: Mapping[str, Json]) -> None:
 
 def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     """The ids as text, and what the metadata of the table says, with its seal."""
-    texts = as_texts(table.ids)
-    about: dict[str, Json] = {"manifold": dict(table.manifold), "ids": kind_of(table.ids)}
+    is_text = all(isinstance(node, str) for node in table.ids)
+    texts = [str(node) if is_text else json.dumps(id_as_json(node)) for node in table.ids]
+    about: dict[str, Json] = {"manifold": dict(table.manifold), "ids": "text" if is_text else "json"}
     if table.attributes:
         columns = attribute_columns(table.attributes, table.points.shape[1])
         about["attributes"] = {column: name for name, column in columns.items()}
@@ -290,7 +301,9 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
         raise ValueError("its content is not what was written: its sha256 differs")
     if not np.isfinite(delta).all() or (popularity is None and (delta < 0).any()):
         raise ValueError("delta, a sum of distances, must be finite and, without popularity, not negative")
-    ids = from_texts(texts, about["ids"])
+    ids: list[Hashable] = [id_from_json(json.loads(text)) if about["ids"] == "json" else text for text in texts]
+    if len(set(ids)) < len(ids):
+        raise ValueError("two nodes have one id")
     manifold = _mapping(about, "manifold")
     found = Table(ids, points, delta, manifold, rank_ends, popularity, *_read_extras(table, about, ids))
     return found, seal if isinstance(seal, str) else None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..checks import check_count
-from ..embedding.placed import Placed
+from ..embedding import Embedding
 from ..embedding.plane import plane
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
@@ -45,7 +45,7 @@ class Exported(NamedTuple):
 
 
 def export(
-    embedding: Placed,
+    embedding: Embedding,
     path: str | os.PathLike[str],
     format: Format,
     *,
@@ -132,7 +132,7 @@ def _labels(graph: Graph | None) -> list[str] | None:
     return ["" if graph.labels.get(node) is None else str(graph.labels[node]) for node in graph.ids]
 
 
-def _scaled_plane(embedding: Placed) -> Floats:
+def _scaled_plane(embedding: Embedding) -> Floats:
     """The plane, centred and as large as viewers of graphs expect."""
     places = plane(embedding)
     places = places - (places.max(0) + places.min(0)) / 2.0
@@ -143,7 +143,7 @@ def _scaled_plane(embedding: Placed) -> Floats:
 # --- Embedding Atlas -------------------------------------------------------------------------------------------------
 
 
-def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
+def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
     """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas documents it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -188,7 +188,7 @@ def _text_column(texts: list[str]) -> pyarrow.StringArray:
 # --- TensorBoard's projector -----------------------------------------------------------------------------------------
 
 
-def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
+def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
     """Coordinates and what is known of the nodes, one line per node, and the configuration that names the two files."""
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; name a folder for the projector")
@@ -248,7 +248,7 @@ def _content(text: str) -> str:
     return escape(text, {"\r": "&#13;"})
 
 
-def _numbers(embedding: Placed) -> dict[str, tuple[str, list[float]]]:
+def _numbers(embedding: Embedding) -> dict[str, tuple[str, list[float]]]:
     """The attributes of nodes: a type and a value for each."""
     found: dict[str, tuple[str, list[float]]] = {
         "rank": ("long", embedding.rank.tolist()),
@@ -268,7 +268,7 @@ def _checked_labels(graph: Graph) -> list[str] | None:
     return labels
 
 
-def _graphml(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
+def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
     numbers = _numbers(embedding)
     for axis, column in zip("xy", _scaled_plane(embedding).T, strict=True):
         numbers[axis] = ("double", column.tolist())
@@ -292,7 +292,7 @@ def _graphml(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
     yield "</graphml>"
 
 
-def _gexf(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
+def _gexf(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
     numbers, places = _numbers(embedding), _scaled_plane(embedding).tolist()
     labels = _checked_labels(graph)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
