@@ -6,7 +6,7 @@ import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -21,10 +21,6 @@ from .signals import leaving
 from .sources import as_given, find_graph, graph_name, open_embedding, where_from
 from .together import left_behind, together
 from .training import Keeping, Task, begin, claim, train_and_keep
-
-if TYPE_CHECKING:
-    from ..engines.base import Machine
-    from ..graph import Graph
 
 _TRAINING, _RESULT = "Training", "Result"
 _CONTINUE = (
@@ -134,11 +130,15 @@ def embed(
     data = find_graph(graph, reading, quiet=quiet)
     with refusing(GraphError):
         data.require_trainable()
-    _check_ids(data)
+    for node in data.ids:  # what could not be written after the training
+        if not isinstance(node, str | int | float):
+            kind = type(node).__name__
+            raise Refused(f"{data.source}: id {node!r} is of type {kind}: make the ids text or numbers")
     with refusing(ValueError, TypeError):
         execution = Execution(plan, data, quiet=quiet)
-    if deterministic:
-        _check_deterministic(execution.machine)
+    device = execution.machine.torch_device
+    if deterministic and execution.machine.backend in ("reference", "sampled") and device.type != "cpu":
+        raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
     if isinstance(plan.where, Choice):
         claim(context, folder, overwrite=overwrite)
         with (
@@ -175,17 +175,3 @@ def _resume(
         print_json(summary.as_json(open_embedding(folder), folder))
     elif not keeping.quiet:
         print(f"{folder} is finished: {task}")
-
-
-def _check_deterministic(machine: Machine) -> None:
-    device = machine.torch_device
-    if machine.backend in ("reference", "sampled") and device.type != "cpu":
-        raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
-
-
-def _check_ids(graph: Graph) -> None:
-    """Refuse now what could not be written after the training."""
-    for node in graph.ids:
-        if not isinstance(node, str | int | float):
-            kind = type(node).__name__
-            raise Refused(f"{graph.source}: id {node!r} is of type {kind}: make the ids text or numbers")

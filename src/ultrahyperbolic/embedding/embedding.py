@@ -193,13 +193,11 @@ class Embedding:
 
     def distances_from(self, row: int) -> Floats:
         """Distances [n] of the node in a row to all."""
-        return less_popularity(self._between(self.points[row], self.points), self.popularity, row)
-
-    def _between(self, x: Floats, points: Floats) -> Floats:
         if self.geometry is not None:
-            return Space.from_json(self.geometry.to_json()).distances(x, points)
-        found: Floats = self.manifold.dissimilarity(torch.tensor(x), torch.tensor(points)).numpy()
-        return found
+            found = Space.from_json(self.geometry.to_json()).distances(self.points[row], self.points)
+        else:
+            found = self.manifold.dissimilarity(self._tensor[row], self._tensor).numpy()
+        return less_popularity(found, self.popularity, row)
 
     def neighbors(self, node: Hashable | Iterable[Hashable], k: int = 10) -> pandas.DataFrame:
         """The k nodes nearest to a node: node, label, distance, weight, connected, and the attributes.

@@ -8,7 +8,6 @@ from ..graph.notebook import html_table, text
 from ..verdict import reservations, shows_hierarchy
 from .answers import ranking, ranks_in_words
 from .placed import Placed
-from .record import RunRecord
 
 _TOP = 5
 # Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless they are known.
@@ -25,8 +24,18 @@ _MEASURES = {
 
 def summary(embedding: Placed) -> str:
     """Geometry, training, measures and the nodes with the smallest δ."""
-    rows = [("nodes", f"{len(embedding):,}"), ("geometry", _geometry(embedding)), *_training(embedding.record)]
-    measures = embedding.record.measures
+    geometry = embedding.geometry
+    where = escape(str(embedding.manifold)) if geometry is None else geometry.markup
+    if geometry is not None and not geometry.is_flat:
+        where += f", β = {geometry.beta:g}"
+    rows = [("nodes", f"{len(embedding):,}"), ("geometry", where)]
+    record, measures = embedding.record, embedding.record.measures
+    if record.graph is not None and record.graph.source:
+        rows.append(("graph", text(record.graph.source)))
+    if record.stopped is not None:
+        rows.append(("training", text(f"seed {record.seed}: {record.stopped.text}")))
+    if record.result is not None and record.result.best_loss is not None:
+        rows.append(("best loss", f"{record.result.best_loss:.6g}"))
     rows += [(words, f"{measures[name]:.4g}") for name, words in _MEASURES.items() if name in measures]
     rows += [("note", escape(words)) for words in reservations(measures)]
     parts = [html_table("Embedding", rows)]
@@ -37,24 +46,6 @@ def summary(embedding: Placed) -> str:
         names = [map(text, table[name]) for name in ("node", "label") if name in table]
         heads = ("rank", *("node", "label")[: len(names)], "δ")
         parts.append(html_table(caption, zip(ranks, *names, deltas, strict=True), heads, left=(1, 2)[: len(names)]))
-        if embedding.record.ranks is not None:
-            parts.append(f"<div>In brackets: {escape(embedding.record.ranks.text)}.</div>")
+        if record.ranks is not None:
+            parts.append(f"<div>In brackets: {escape(record.ranks.text)}.</div>")
     return f"<div>{''.join(parts)}</div>"
-
-
-def _geometry(embedding: Placed) -> str:
-    geometry = embedding.geometry
-    if geometry is None:
-        return escape(str(embedding.manifold))
-    return geometry.markup if geometry.is_flat else f"{geometry.markup}, β = {geometry.beta:g}"
-
-
-def _training(record: RunRecord) -> list[tuple[str, str]]:
-    rows = []
-    if record.graph is not None and record.graph.source:
-        rows.append(("graph", text(record.graph.source)))
-    if record.stopped is not None:
-        rows.append(("training", text(f"seed {record.seed}: {record.stopped.text}")))
-    if record.result is not None and record.result.best_loss is not None:
-        rows.append(("best loss", f"{record.result.best_loss:.6g}"))
-    return rows

@@ -225,14 +225,6 @@ def _inner(kind: type[_Record]) -> Callable[[Json], _Record | None]:
     return lambda data: kind.from_json(data) if isinstance(data, Mapping) else None
 
 
-def _losses(value: Json) -> Sequence[float | None]:
-    return tuple(map(_number, value)) if isinstance(value, list) else ()
-
-
-def _mappings(value: Json) -> Sequence[Mapping[str, Json]] | None:
-    return [each for each in value if isinstance(each, Mapping)] or None if isinstance(value, list) else None
-
-
 # By the type of a field, what makes its value of plain data; None where it cannot.
 _READERS: dict[str, Callable[[Json], Any]] = {
     "str": _text,
@@ -246,8 +238,10 @@ _READERS: dict[str, Callable[[Json], Any]] = {
     "Mapping[str, str]": _each(_text),
     "Mapping[str, int]": _each(_integer),
     "Mapping[str, float]": _each(_number),
-    "Sequence[float | None]": _losses,
-    "Sequence[Mapping[str, Json]]": _mappings,
+    "Sequence[float | None]": lambda data: tuple(map(_number, data)) if isinstance(data, list) else None,
+    "Sequence[Mapping[str, Json]]": lambda data: (
+        [each for each in data if isinstance(each, Mapping)] or None if isinstance(data, list) else None
+    ),
     "Ending | None": lambda text: Ending.of_text(text) if isinstance(text, str) else None,
     "Timing": _inner(Timing),
     **{f"{kind.__name__} | None": _inner(kind) for kind in (GraphRecord, Training, Result, RankRecord)},

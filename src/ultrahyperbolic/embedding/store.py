@@ -81,7 +81,9 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     if table.popularity is not None:
         numbers[_POPULARITY] = table.popularity
     columns = {"node": _texts(texts)} | {name: as_numbers(of) for name, of in numbers.items()}
-    columns |= {name: _array(of) for name, of in _extras(table).items()}
+    for name, of in _extras(table).items():
+        is_numeric = isinstance(of, np.ndarray) and of.dtype != object
+        columns[name] = as_numbers(np.asarray(of)) if is_numeric else _texts([str(value) for value in of])
     content = pa.table(columns)
     content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
@@ -90,12 +92,6 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
 
 
 # Columns are made of what lies in memory: from arrays and lists pyarrow would import pandas, to ask if they are series.
-
-
-def _array(values: Sequence[str] | NDArray[np.generic]) -> pyarrow.Array:
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        return as_numbers(values)
-    return _texts([str(value) for value in values])
 
 
 def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
@@ -160,18 +156,13 @@ def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> 
         except _NO_EMBEDDING as error:
             if seen != _stamps(folder):  # another was saved while it was read
                 continue
-            raise _no_embedding(folder, error) from None
+            reason = str(error).removeprefix(f"{folder / TABLE}: ")
+            raise ValueError(f"{folder / TABLE} is not an embedding of this package: {reason}") from None
         found = _record_of(folder, seal)
         if found is not None:
             return table, RunRecord.from_json(found[1])
         if seen == _stamps(folder):
             raise ValueError(f"{folder / RECORD} belongs to other points than {TABLE}: save them again, or remove it")
-
-
-def _no_embedding(folder: Path, error: Exception) -> ValueError:
-    """What is said of a table that holds none."""
-    reason = str(error).removeprefix(f"{folder / TABLE}: ")
-    return ValueError(f"{folder / TABLE} is not an embedding of this package: {reason}")
 
 
 def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:

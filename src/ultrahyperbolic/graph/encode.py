@@ -42,8 +42,8 @@ def encode_ends(parts: Iterable[Part]) -> Encoded:
         held.append(part)
         count += len(part[0])
         if count > _MANY and (pa.types.is_string(part[0].type) or pa.types.is_int64(part[0].type)):
-            number = _number_texts if pa.types.is_string(part[0].type) else _number_integers
-            return number(chain(held, parts))
+            every = chain(held, parts)
+            return number_blocks(every, _texts_of) if pa.types.is_string(part[0].type) else _number_integers(every)
     if not count:
         return Encoded(np.empty(0, np.int64), np.empty(0, np.int64), None, pa.array([], pa.string()))
     return _encode_any(held)
@@ -82,17 +82,12 @@ class Block(NamedTuple):
     weights: Floats | None
 
 
-def _number_texts(parts: Iterable[Part]) -> Encoded:
-    """Positions of ids that are text."""
-
-    def load(part: Part) -> Block:
-        return Block(texts_of_arrow(part[0]), texts_of_arrow(part[1]), part[2])
-
-    return number_blocks(parts, load)
+def _texts_of(part: Part) -> Block:
+    return Block(texts_of_arrow(part[0]), texts_of_arrow(part[1]), part[2])
 
 
 def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encoded:
-    """The same for rows that ``load`` makes of something else.
+    """Positions of ids that are text, in rows that ``load`` makes of something else.
 
     Blocks are loaded on all cores and numbered one after the other, while more are read.
     """

@@ -168,8 +168,7 @@ def _id_column(ids: NodeIds) -> tuple[str, pyarrow.Array]:
 
 
 def _write_table(file: IO[bytes], table: pyarrow.Table) -> None:
-    ipc = need("pyarrow.ipc", "saving a graph")
-    with ipc.new_file(file, table.schema) as writer:
+    with need("pyarrow.ipc", "saving a graph").new_file(file, table.schema) as writer:
         writer.write_table(table.combine_chunks())
 
 

@@ -77,25 +77,20 @@ def map_layout(
     for size, alike in groupby(parts, key=len):
         rows = np.array(list(alike))
         known = near if size == n else None
-        links = [_links_of(row, points, manifold, popularity, known) for row in rows]
+        offsets = [None if popularity is None else popularity[row] for row in rows]
+        links = [
+            near_links(points[row], manifold, popularity=mine, near=known)
+            for row, mine in zip(rows, offsets, strict=True)
+        ]
         found += [Links(row[some.ends], some.weights) for row, some in zip(rows, links, strict=True)]
-        spread = _spread(_side_by_side(links, size), weight[rows])
+        ends = [some.ends + number * size for number, some in enumerate(links)]  # as one graph, side by side
+        whole = Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
+        spread = _spread(whole, weight[rows])
         placed.extend(size**_ROOM * _unit(places) for places in spread)
     places = np.zeros((n, 2))
     for part, inside, centre in zip(parts, placed, _packed(placed), strict=True):
         places[part] = inside + centre
-    ends, weights = zip(*found, strict=True)
-    return Map(places, Links(np.concatenate(ends), np.concatenate(weights)))
-
-
-def _links_of(rows: Ints, points: Floats, manifold: Manifold, popularity: Floats | None, near: Near | None) -> Links:
-    return near_links(points[rows], manifold, popularity=None if popularity is None else popularity[rows], near=near)
-
-
-def _side_by_side(links: list[Links], size: int) -> Links:
-    """The links of several components of one size, as one graph with consecutive nodes."""
-    ends = [some.ends + number * size for number, some in enumerate(links)]
-    return Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
+    return Map(places, Links(*map(np.concatenate, zip(*found, strict=True))))
 
 
 def near_links(
@@ -233,7 +228,12 @@ def _packed(parts: list[Floats]) -> Floats:
 def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
     """The map of the nodes at ``rows``: their components apart, and more room for those of a larger strength."""
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
-    near = _all_near(embedding, rows) if len(rows) == len(embedding) > NEIGHBOURS else None
+    near = None
+    if len(rows) == len(embedding) > NEIGHBOURS:
+        place = np.empty(len(rows), np.int64)
+        place[rows] = np.arange(len(rows))
+        others, far = embedding.nearest(NEIGHBOURS)
+        near = place[others[rows]], far[rows]
     if graph is None:
         return map_layout(embedding.points[rows], embedding.manifold, popularity=popularity, near=near)
     strength = graph.strength[rows]
@@ -246,11 +246,3 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
         mass=mass / mass.mean(),
         near=near,
     )
-
-
-def _all_near(embedding: Embedding, rows: Ints) -> Near:
-    """The nearest of all nodes, taken in the order of ``rows``."""
-    place = np.empty(len(rows), np.int64)
-    place[rows] = np.arange(len(rows))
-    others, far = embedding.nearest(NEIGHBOURS)
-    return place[others[rows]], far[rows]

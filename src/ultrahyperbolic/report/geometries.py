@@ -37,7 +37,10 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
     """The columns by title: a function from a row to its cell, empty if the row has no value."""
     columns: dict[str, Callable[[Row], str]] = {}
     if _scored(found):
-        columns[_score_head(found)] = lambda row: _plain(row, "score", 4)
+        goal = escape(str(found.get("goal")))
+        columns["held-out accuracy" if found.get("by") == "links" else f"score ({goal})"] = lambda row: _plain(
+            row, "score", 4
+        )
         columns |= {
             "mAP": lambda row: _plain(row, "map", 3),
             "tie order": lambda row: _plain(row, "tie_order", 3),
@@ -57,10 +60,6 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
 def _scored(found: Mapping[str, Json]) -> bool:
     """Whether a score decided; earlier versions held out edges instead."""
     return isinstance(found.get("by"), str)
-
-
-def _score_head(found: Mapping[str, Json]) -> str:
-    return "held-out accuracy" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
 
 
 def _name(row: Row, winner: Json) -> str:
