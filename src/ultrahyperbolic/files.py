@@ -4,8 +4,6 @@ Content is sealed by a sha256 that travels with it: that of a record is its last
 description. Whoever reads compares, so that a byte that changed on the disk is found.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The application: its name, its version, and how it fails."""
 
-from __future__ import annotations
-
 import functools
 import os
 import sys

@@ -1,7 +1,5 @@
 """``datasets``: the graphs that can be named."""
 
-from __future__ import annotations
-
 from . import options as opt
 from .output import print_json, print_table
 

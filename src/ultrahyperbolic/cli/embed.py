@@ -1,7 +1,5 @@
 """``embed``: from a graph to a folder with its embedding."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """``export``: an embedding in the files of other viewers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """What several commands can be told, and how its text is read."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re

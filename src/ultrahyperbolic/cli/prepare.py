@@ -1,7 +1,5 @@
 """``prepare``: a graph read once, and kept so that the next command has it at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

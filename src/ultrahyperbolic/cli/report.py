@@ -1,7 +1,5 @@
 """``report``: the HTML report."""
 
-from __future__ import annotations
-
 from . import options as opt
 from .errors import refusing
 from .output import note, print_json

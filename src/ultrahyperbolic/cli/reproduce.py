@@ -1,7 +1,5 @@
 """``reproduce``: the figures of the paper, each by its name."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

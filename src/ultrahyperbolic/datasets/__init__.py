@@ -1,7 +1,5 @@
 """Known graphs, by name or by function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..graph import Graph, GraphError

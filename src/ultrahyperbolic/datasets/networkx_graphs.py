@@ -1,7 +1,5 @@
 """Known graphs that networkx carries."""
 
-from __future__ import annotations
-
 from ..graph import Graph
 
 

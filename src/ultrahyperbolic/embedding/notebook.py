@@ -1,7 +1,5 @@
 """What a notebook shows of an embedding: a small table, with no script and nothing to load."""
 
-from __future__ import annotations
-
 from html import escape
 
 from ..graph.notebook import html_table, text

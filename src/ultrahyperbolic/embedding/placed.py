@@ -1,7 +1,5 @@
 """What viewers need of an embedding, as a type that does not import the class."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from ..arrays import Floats, Ints

@@ -1,7 +1,5 @@
 """Where nodes are drawn: a plane for an embedding of any signature."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 

@@ -1,7 +1,5 @@
 """Triadic closure: how far a graph is from a tree, seen from each node with two of its neighbours."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

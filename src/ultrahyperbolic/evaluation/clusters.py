@@ -1,7 +1,5 @@
 """Communities among the points: groups of nodes that are near each other by D_γ."""
 
-from __future__ import annotations
-
 import math
 from typing import Unpack
 

@@ -1,7 +1,5 @@
 """How well the ranking of the points by their distances agrees with the strengths of the nodes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Unpack

@@ -1,7 +1,5 @@
 """How often the distances violate the order of strengths: a stronger pair should be closer."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple, Unpack
 

@@ -1,7 +1,5 @@
 """How well the nearest points of a node are its neighbours in the graph."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple, Unpack
 

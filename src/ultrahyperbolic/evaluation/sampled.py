@@ -4,8 +4,6 @@ Time and memory are linear in nodes and ties. Neighbours and orders are means ov
 its mean distance to these, times the number of other nodes.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Columns of a table of nodes beside the label: one value per node, text or numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np

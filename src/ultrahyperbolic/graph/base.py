@@ -1,7 +1,5 @@
 """Ids, edges and weights: what readers make of a file, folders keep and notebooks show."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """What the cells of a table of text are: numbers or words, the names of a header or the first row of values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

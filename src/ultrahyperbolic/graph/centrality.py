@@ -1,7 +1,5 @@
 """Centralities that the graph alone has: what a ranking by distances is shown beside."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..arrays import Floats, Ints

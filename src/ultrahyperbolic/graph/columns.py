@@ -1,7 +1,5 @@
 """Which columns of a table are the two ends of an edge, and which its weight."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Sequence

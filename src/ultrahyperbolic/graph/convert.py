@@ -1,7 +1,5 @@
 """A graph from anything that can become one."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any

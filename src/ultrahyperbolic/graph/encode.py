@@ -1,7 +1,5 @@
 """From ids to positions: integers in the order in which the ids first appear."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor

@@ -1,7 +1,5 @@
 """A graph's fingerprint and an order of its nodes: the same in every process, and in any order of its ties."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Hashable
 

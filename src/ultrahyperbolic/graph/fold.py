@@ -1,7 +1,5 @@
 """From rows to edges: what repeated rows, reversed rows, self-loops and asymmetric matrices become."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec

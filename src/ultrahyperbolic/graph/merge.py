@@ -1,7 +1,5 @@
 """Many rows, sorted and merged by compiled loops on all cores."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass

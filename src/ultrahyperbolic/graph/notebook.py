@@ -1,7 +1,5 @@
 """The HTML table that a notebook shows for a graph."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 

@@ -1,7 +1,5 @@
 """Edges as they were given, before repeated and reversed rows become one edge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeVar, get_args

@@ -1,7 +1,5 @@
 """The bytes of a file, decompressed and in UTF-8, and no more of them than its size may hold."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Iterator
 from typing import Protocol, Self

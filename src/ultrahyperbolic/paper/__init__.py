@@ -1,7 +1,5 @@
 """What the authors did, to the letter: their recipe, their figures, and the commands that reproduce them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Tables 2 and 3 are trained where the GPU is, which may have nothing else install
 JSON elsewhere, with ``--draw``.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

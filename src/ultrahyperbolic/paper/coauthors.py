@@ -1,7 +1,5 @@
 """Tables 2 and 3 of the supplement: geometries, the steps they are trained with, the published figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

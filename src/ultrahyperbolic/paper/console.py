@@ -1,7 +1,5 @@
 """What the reproductions share: printing, progress, and a drawing backend that needs no screen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Figure 3 of the paper: the karate club by rank, and the loss of both optimisers in ten dimensions and in fewer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

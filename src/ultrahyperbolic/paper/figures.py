@@ -1,7 +1,5 @@
 """Figures 1 and 2 of the paper: Q^{2,1} projected to R³ along one time dimension; geodesics, exp and log of Q^{1,1}."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

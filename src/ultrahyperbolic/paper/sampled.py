@@ -1,7 +1,5 @@
 """The loss as the authors computed it on a large graph: for each edge, a new sample of the non-edges."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

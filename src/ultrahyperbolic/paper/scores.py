@@ -1,7 +1,5 @@
 """The scores of the trainings of Tables 2 and 3, and the files they are written to."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Table 1 of the paper: hierarchy extraction on the karate club."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol

@@ -1,7 +1,5 @@
 """What the tables share: their columns, means with spreads under flat keys, and one drawing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """The running times of the supplement beside ours."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time

@@ -1,7 +1,5 @@
 """Names on a matplotlib figure, beside their nodes, without overlaps."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

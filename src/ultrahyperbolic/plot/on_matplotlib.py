@@ -1,7 +1,5 @@
 """Scenes drawn by matplotlib; imported only where it is used."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Sequence

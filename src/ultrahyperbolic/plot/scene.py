@@ -1,7 +1,5 @@
 """What a three-dimensional figure shows, as plain data that any library can draw."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

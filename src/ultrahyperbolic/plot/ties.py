@@ -1,7 +1,5 @@
 """Which ties a map draws, and their shape."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

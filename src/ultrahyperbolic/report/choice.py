@@ -1,7 +1,5 @@
 """Which nodes and edges a page shows: all of them, or for a large graph the most central and a sample."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

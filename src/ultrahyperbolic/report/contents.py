@@ -1,7 +1,5 @@
 """What the page draws, as plain data."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple, NotRequired, TypedDict

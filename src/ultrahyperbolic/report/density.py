@@ -1,7 +1,5 @@
 """The density of the nodes that a page of a large graph does not show individually."""
 
-from __future__ import annotations
-
 from typing import TypedDict
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How far apart edges and non-edges are, and which kind of geodesic joins them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple

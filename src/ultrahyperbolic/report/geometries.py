@@ -1,7 +1,5 @@
 """The section on a comparison of geometries, including those saved by earlier versions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from html import escape

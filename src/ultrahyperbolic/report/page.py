@@ -1,7 +1,5 @@
 """The report as one HTML file that needs nothing else: words, data, and plotly to draw it."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Points of any manifold in three coordinates, to be drawn in 3-D."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

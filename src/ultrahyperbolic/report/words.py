@@ -1,7 +1,5 @@
 """What the page says: fragments of HTML, with everything that came from elsewhere escaped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace
