@@ -30,10 +30,9 @@ def reopen(
     quiet: bool,
     again: bool = False,
 ) -> Task | str:
-    """The training of a folder, or why it ended where it is finished.
+    """The training of a folder, or why it ended where it is finished; ``again`` where the same command runs again.
 
-    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together. ``again`` is
-    the same command another time, which says all that it said before.
+    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together.
     """
     from ..embedding.record import RunRecord
     from ..embedding.store import RECORD

@@ -87,10 +87,7 @@ def claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
 
 
 def begin(task: Task) -> None:
-    """Write what is known before the first iteration.
-
-    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
-    """
+    """Write what is known before the first iteration; what is overwritten stays until the new one is whole."""
     from ..embedding.store import TABLE, write_record
     from ..files import check_writable
     from ..training.checkpoint import CHECKPOINT
@@ -135,10 +132,7 @@ def train_and_keep(task: Task, keeping: Keeping) -> None:
 
 
 class _Asked:
-    """Whether Ctrl-C or a polite kill came: noted once, for the training and the writing to see; the second time left.
-
-    Before there is anything to keep, the first time.
-    """
+    """Whether Ctrl-C or a polite kill came: the first time is noted, the second, or one before all results, leaves."""
 
     def __init__(self, task: Task) -> None:
         self.folder, self.code, self.something = task.folder, 0, task.checkpoint is not None

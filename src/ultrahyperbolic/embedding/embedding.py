@@ -63,7 +63,7 @@ class Embedding:
     attributes: Attributes = field(default_factory=dict)
     """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
     _nearest: ClassVar[Nearest | None] = None
-    """The nearest nodes of every node, as many as were computed before."""
+    """The nearest nodes of every node, where they were computed before."""
     _saved_ties: ClassVar[Ties | None] = None
     """The ties, as the folder has them, for an embedding that was loaded."""
 

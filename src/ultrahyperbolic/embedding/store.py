@@ -142,10 +142,7 @@ def write_record(folder: Path, record: RunRecord) -> None:
 
 
 def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> tuple[Table, RunRecord]:
-    """What `save` wrote; ``ValueError`` where a file is not that, or ``check`` finds something wrong.
-
-    Without ``ties`` those are not read, which saves time.
-    """
+    """What `save` wrote, ``ties`` if wanted; ``ValueError`` where a file is not that, or ``check`` finds it wrong."""
     if not (folder / TABLE).exists():
         raise FileNotFoundError(f"{folder} holds no embedding: there is no {TABLE} in it")
     while True:

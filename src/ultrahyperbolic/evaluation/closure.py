@@ -56,10 +56,8 @@ def sampled_closure(graph: Graph, *, wedges: int = 1_000_000, seed: int = 0) -> 
 
 
 def _triangles(graph: Graph) -> int:
-    """The number of triangles; each is found once, at its two nodes of the smallest degrees.
-
-    Edges lead from the smaller degree to the larger, of equal ones to the later node, so that no node has more than
-    √2m of them: for each edge u → v, the v → w with u → w are counted.
+    """The number of triangles. Edges lead from the smaller degree to the larger, so that no node has more than √2m of
+    them: for each edge u → v, the v → w with u → w are counted.
     """
     n = graph.n_nodes
     place = np.empty(n, dtype=np.int64)

@@ -152,10 +152,7 @@ class _Found:
             self.farthest = max(self.farthest, float(values[row].max(initial=-math.inf, where=mine)))
 
     def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
-        """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties.
-
-        ``distances`` [n] are changed.
-        """
+        """How the neighbours of a drawn node stand among all, and its other pairs among ties; ``distances`` change."""
         offsets, heads = self.graph.neighbor_lists
         mine = slice(offsets[node], offsets[node + 1])
         neighbors = torch.from_numpy(heads[mine].copy()).to(distances.device)

@@ -85,10 +85,7 @@ def _texts_of(part: Part) -> Block:
 
 
 def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encoded:
-    """Positions of ids that are text, in rows that ``load`` makes of something else.
-
-    Blocks are loaded on all cores and numbered one after the other, while more are read.
-    """
+    """Positions of ids that are text: blocks are loaded on all cores, and numbered in order while more are read."""
     from . import compiled
 
     ids = _Numbered()

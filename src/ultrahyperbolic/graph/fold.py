@@ -41,10 +41,7 @@ def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | 
 
 
 def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
-    """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied.
-
-    ``rules.weights_are_distances`` is not looked at: `invert_distances` comes before.
-    """
+    """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied."""
     repeated, asymmetric, _ = rules
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)

@@ -1,8 +1,6 @@
 """A labelled map of an embedding as a still picture: what the report shows first, drawn by matplotlib."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -10,16 +8,14 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from ..arrays import Floats, Ints
+from ..embedding import Embedding
+from ..graph import Graph
 from .colours import PALETTE, REST, Column, Kinds, columns
 from .labels import ALWAYS, draw_names, place_names, plain, shortened
 from .layout import map_of
 from .names import labels_of, names_of
 from .on_matplotlib import STYLE, NotebookFigure
 from .ties import backbone, bow, edges_among
-
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
 
 Theme = Literal["light", "dark"]
 _THEMES = {"light": ("white", "#1b1f24", "#7d8894"), "dark": ("#12161b", "#e8ebee", "#8b96a1")}  # paper, ink, ties

@@ -1,22 +1,17 @@
 """What the nodes of a map can be coloured by: communities, and the columns of the table of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
+from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..evaluation.clusters import clusters
+from ..graph import Graph
 from .names import are_names, labels_of
-
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
 
 COMMUNITIES = "community"
 # Okabe and Ito's colours and others that go with them; they read on white and on black.

@@ -1,20 +1,15 @@
 """What a figure of a graph or a training shows, as plain data that any library can draw."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
+from ..embedding import Embedding
 from ..embedding.plane import plane
-
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
+from ..graph import Graph
 
 # At most this many ties are drawn, the strongest.
 _MOST_TIES = 5000

@@ -1,22 +1,17 @@
 """A map of an embedding in the plane: near nodes lie close together."""
 
-from __future__ import annotations
-
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
 from ..arrays import Floats, Ints
+from ..embedding import Embedding
 from ..geometry import Manifold
+from ..graph import Graph
 from ..graph.hops import components
 from ..pairs import nearest
-
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
-
 
 NEIGHBOURS = 12
 _ITERATIONS = 300
@@ -101,10 +96,7 @@ def near_links(
     k: int = NEIGHBOURS,
     near: Near | None = None,
 ) -> Links:
-    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less for others by each node's scale.
-
-    A pair counts as near if either is near the other: w_ij + w_ji - w_ij · w_ji.
-    """
+    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest; w_ij + w_ji - w_ij · w_ji of a pair."""
     n = len(points)
     k = min(k, n - 1)
     if k < 1:

@@ -47,10 +47,7 @@ class ShownEdges(NamedTuple):
 
 
 def choose_nodes(rank: Ints) -> ShownNodes:
-    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and a uniform sample of ``SAMPLE`` others.
-
-    Beyond 134,000 nodes there are fewer of both, so that a page takes no longer.
-    """
+    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and ``SAMPLE`` drawn; of very many, fewer."""
     by_rank = np.argsort(rank, kind="stable")
     n = len(by_rank)
     if n <= MOST_NODES:

@@ -185,10 +185,8 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
 def _nearest_of(
     rows: Tensor, points: Tensor, manifold: Manifold, k: int, popularity: Tensor | None
 ) -> tuple[Ints, Floats]:
-    """The k nearest of the points at ``rows``, [rows, k].
-
-    On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
-    gives: only those with the shortest chords are measured.
+    """The k nearest of the points at ``rows``, [rows, k]: only those with the shortest chords on either side of the
+    light cone, which a product of matrices gives, are measured.
     """
     if popularity is not None:
         far = manifold.cdist(points[rows], points, dissimilarity="geodesic") - (popularity[rows][:, None] + popularity)
@@ -224,10 +222,7 @@ def _edges(embedding: Embedding, shown: ShownNodes, edges: ShownEdges) -> dict[s
 
 
 def _bands(weights: Floats, drawn: Floats) -> Ints:
-    """At most four bands of strength [e] from 0, the weakest; equal weights are in one band.
-
-    The strongest tenth of those that the map draws make the last one.
-    """
+    """At most four bands of strength [e] from 0, the weakest; the last is the strongest tenth of those drawn."""
     if len(weights) == 0:
         return np.empty(0, np.int64)
     distinct = np.unique(drawn)
