@@ -1,7 +1,5 @@
 """The graphs of the board, by name: from a folder, from the package, or made."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
