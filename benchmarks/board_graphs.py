@@ -24,10 +24,6 @@ class Loaded(NamedTuple):
     """[n] where it is known; -1 of nodes that the root does not reach."""
 
 
-def nips(folder: Path) -> tuple[Graph, None]:
-    return datasets.nips(found(folder, "nips_edges.txt")), None
-
-
 def cora(folder: Path) -> tuple[Graph, None]:
     with np.load(found(folder, "cora.npz")) as data:
         return Graph.from_arrays(*data["edges"].T, ids=len(data["labels"]), repeated="error"), None
@@ -57,7 +53,7 @@ def phenotypes(folder: Path) -> tuple[Graph, Ints]:
 
 
 READ: dict[str, Callable[[Path], tuple[Graph, Ints | None]]] = {
-    "nips": nips, "cora": cora, "mammals": mammals, "phenotypes": phenotypes,
+    "nips": lambda folder: (datasets.nips(found(folder, "nips_edges.txt")), None), "cora": cora, "mammals": mammals, "phenotypes": phenotypes,
 }  # fmt: skip
 HALVES: Mapping[Half, Sequence[str]] = {
     "looked": ("karate", "lesmis", "davis", "nips", "airports", "celegans", "football", "netscience"),
