@@ -53,7 +53,8 @@ def phenotypes(folder: Path) -> tuple[Graph, Ints]:
 
 
 READ: dict[str, Callable[[Path], tuple[Graph, Ints | None]]] = {
-    "nips": lambda folder: (datasets.nips(found(folder, "nips_edges.txt")), None), "cora": cora, "mammals": mammals, "phenotypes": phenotypes,
+    "nips": lambda folder: (datasets.nips(found(folder, "nips_edges.txt")), None),
+    "cora": cora, "mammals": mammals, "phenotypes": phenotypes,
 }  # fmt: skip
 HALVES: Mapping[Half, Sequence[str]] = {
     "looked": ("karate", "lesmis", "davis", "nips", "airports", "celegans", "football", "netscience"),

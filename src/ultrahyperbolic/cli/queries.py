@@ -30,7 +30,7 @@ from .sources import aligned, check_unread, find_again, find_graph, open_embeddi
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
-    from ..embedding.answers import Columns, Rows
+    from ..embedding.answers import Columns, NodeFinder
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
@@ -135,7 +135,7 @@ def _floats(values: Iterable[object]) -> list[float]:
     return [float(cast("float", value)) for value in values]
 
 
-def find_row(rows: Rows, text: str, folder: Path) -> int:
+def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
     """The row that a text names: by id, by an id that is a number or a tuple, as JSON writes it, or by label."""
     if rows.has_id(text):
         return rows(text)

@@ -32,8 +32,7 @@ class Task:
 
     folder: Path
     execution: Execution
-    record: RunRecord
-    """What ``run.json`` says before the first iteration."""
+    record: RunRecord  # what run.json says before the first iteration
     checkpoint: Checkpoint[BatchState] | None = None
 
 
@@ -41,8 +40,7 @@ class Task:
 class Keeping:
     """What becomes of a training beside its points."""
 
-    checkpoint_every: float | None = None
-    """Seconds."""
+    checkpoint_every: float | None = None  # seconds
     tensorboard: Path | None = None
     with_report: bool = True
     quiet: bool = False

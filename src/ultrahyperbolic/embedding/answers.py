@@ -68,8 +68,7 @@ def less_popularity(distances: Floats, popularity: Floats | None, row: int) -> F
 class TiesOf(NamedTuple):
     """The ties of a node."""
 
-    nodes: Ints
-    """The rows of the others."""
+    nodes: Ints  # the rows of the others
     weights: Floats
 
 
@@ -129,7 +128,7 @@ def _with_attributes(found: Columns, embedding: Asked, order: Ints) -> Columns:
     return found | {names[name]: values[order] for name, values in embedding.attributes.items()}
 
 
-class Rows:
+class NodeFinder:
     """Finds the row of a node by its id, or by its label where one node alone has that label."""
 
     def __init__(self, ids: Iterable[Hashable], labels: Labels | None) -> None:

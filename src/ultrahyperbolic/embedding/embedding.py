@@ -25,10 +25,10 @@ from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
 from ..pairs import Nearest, nearest
 from . import answers, forms, store
-from .answers import Columns, Labels, Rows, TiesOf, less_popularity
-from .distances import Space
+from .answers import Columns, Labels, NodeFinder, TiesOf, less_popularity
+from .distances import PointSpace
 from .record import RankRecord, RunRecord
-from .ties import Ties, graph_of, ties_of
+from .ties import TieTexts, graph_of, ties_of
 
 if TYPE_CHECKING:
     import networkx
@@ -64,7 +64,7 @@ class Embedding:
     """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
     _nearest: ClassVar[Nearest | None] = None
     """The nearest nodes of every node, where they were computed before."""
-    _saved_ties: ClassVar[Ties | None] = None
+    _saved_ties: ClassVar[TieTexts | None] = None
     """The ties, as the folder has them, for an embedding that was loaded."""
 
     def __post_init__(self) -> None:
@@ -194,7 +194,7 @@ class Embedding:
     def distances_from(self, row: int) -> Floats:
         """Distances [n] of the node in a row to all."""
         if self.geometry is not None:
-            found = Space.from_json(self.geometry.to_json()).distances(self.points[row], self.points)
+            found = PointSpace.from_json(self.geometry.to_json()).distances(self.points[row], self.points)
         else:
             found = self.manifold.dissimilarity(self._tensor[row], self._tensor).numpy()
         return less_popularity(found, self.popularity, row)
@@ -282,9 +282,9 @@ class Embedding:
         return self.rows(node)
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> NodeFinder:
         """Finds the rows of nodes by id or label."""
-        return Rows(self.ids, self.labels)
+        return NodeFinder(self.ids, self.labels)
 
     @cached_property
     def _tensor(self) -> Tensor:
@@ -367,7 +367,7 @@ class Embedding:
         )  # fmt: skip
 
     @cached_property
-    def _ties(self) -> Ties | None:
+    def _ties(self) -> TieTexts | None:
         return self._saved_ties if self.graph is None else ties_of(self.graph)
 
     @classmethod

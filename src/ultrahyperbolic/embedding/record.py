@@ -91,11 +91,9 @@ class Result(_Record):
 class Timing(_Record):
     """When, how long and with what."""
 
-    started: float | None = None
-    """Seconds since 1970."""
+    started: float | None = None  # seconds since 1970
     seconds: float | None = None
-    runs: int | None = None
-    """How many were trained at once."""
+    runs: int | None = None  # how many were trained at once
     backend: str | None = None
 
     def to_json(self) -> dict[str, Json]:
@@ -107,11 +105,9 @@ class Timing(_Record):
 class RankRecord(_Record):
     """From which trainings the intervals of the ranks are."""
 
-    seeds: int
-    """How many, which differ by their seed alone."""
+    seeds: int  # how many, which differ by their seed alone
     first_seed: int
-    coverage: float
-    """The chance, at least, that a further training ranks a node within its interval."""
+    coverage: float  # the chance, at least, that a further training ranks a node within its interval
 
     @property
     def text(self) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 from ..arrays import Floats, Ints
 from ..graph.centrality import other_ranks
 from . import store
-from .answers import Rows, TiesOf, less_popularity
+from .answers import NodeFinder, TiesOf, less_popularity
 from .distances import space_of
 from .record import RunRecord
 from .ties import graph_of, tied_rows
@@ -55,9 +55,9 @@ class Saved(store.Table):
         return {} if self.ties is None else other_ranks(graph_of(self.ids, self.ties))
 
     @cached_property
-    def rows(self) -> Rows:
+    def rows(self) -> NodeFinder:
         """Finds nodes by id or label."""
-        return Rows(self.ids, self.labels)
+        return NodeFinder(self.ids, self.labels)
 
     def distances_from(self, row: int) -> Floats:
         """[n] of the node in a row to all."""

@@ -31,7 +31,7 @@ from ..graph.rows import Number
 from .answers import Labels, label_texts
 from .distances import space_of
 from .record import Json, RunRecord
-from .ties import Ties, as_numbers
+from .ties import TieTexts, as_numbers
 
 if TYPE_CHECKING:
     import pyarrow
@@ -51,21 +51,15 @@ class Table:
     """What ``embedding.parquet`` holds."""
 
     ids: Sequence[Hashable]
-    points: Floats
-    """[n, d]"""
-    delta: Floats
-    """[n]"""
-    manifold: Mapping[str, Json]
-    """As ``Geometry.to_json`` writes it."""
+    points: Floats  # [n, d]
+    delta: Floats  # [n]
+    manifold: Mapping[str, Json]  # as Geometry.to_json writes it
     rank_ends: Ints | None = None
     """[2, n], the lowest and the highest rank over the seeds, where several were trained."""
-    popularity: Floats | None = None
-    """[n], where it was trained."""
+    popularity: Floats | None = None  # [n], where it was trained
     labels: Labels | None = None
-    attributes: Attributes = field(default_factory=dict)
-    """Further columns of the table of nodes."""
-    ties: Ties | None = None
-    """Where they are known."""
+    attributes: Attributes = field(default_factory=dict)  # further columns of the table of nodes
+    ties: TieTexts | None = None  # where they are known
 
 
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
@@ -299,7 +293,7 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
 
 def _read_extras(
     table: pyarrow.Table, about: Mapping[str, Json], ids: Sequence[Hashable]
-) -> tuple[Labels | None, Attributes, Ties | None]:
+) -> tuple[Labels | None, Attributes, TieTexts | None]:
     """Labels, attributes and ties, as far as they were read; ``ValueError`` where one is not what was written."""
     names = _mapping(about, "attributes")
     labels: Labels | None = None
@@ -317,7 +311,7 @@ def _read_extras(
             ties[column] = [str(text) for text in values]
         else:
             attributes[str(names.get(column, column))] = values
-    return labels, attributes, Ties(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None
+    return labels, attributes, TieTexts(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None
 
 
 def _floats(table: pyarrow.Table, name: str) -> Floats:

@@ -69,7 +69,7 @@ def from_samples(
     table = _Table(points.detach().double(), kernel_space(manifold, dissimilarity), popularity)
     ties = graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))]
     lengths = torch.from_numpy(np.sort(table.pairs(ties))).to(points.device)
-    found = _Found(graph, components(graph), rng)
+    found = _Totals(graph, components(graph), rng)
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
     with bar("measuring", count, show=progress) as update:
         for start in range(0, count, size):
@@ -94,7 +94,10 @@ def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold, popular
     """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
-    table, found = _Table(points, kernel_space(manifold, "geodesic"), popularity), _Found(graph, components(graph), rng)
+    table, found = (
+        _Table(points, kernel_space(manifold, "geodesic"), popularity),
+        _Totals(graph, components(graph), rng),
+    )
     for some in np.array_split(drawn, math.ceil(len(drawn) * graph.n_nodes / _AT_ONCE)):
         found.add_delta(some, table.rows(some))
     return found.delta()
@@ -130,7 +133,7 @@ class _Table:
         return found
 
 
-class _Found:
+class _Totals:
     """The sums over the drawn nodes so far."""
 
     def __init__(self, graph: Graph, component: Ints, rng: np.random.Generator) -> None:

@@ -27,8 +27,7 @@ class Encoded(NamedTuple):
     first: Ints
     second: Ints
     weights: Floats | None
-    ids: pa.Array
-    """In the order in which they appear, row by row."""
+    ids: pa.Array  # in the order in which they appear, row by row
 
 
 def encode_ends(parts: Iterable[Part]) -> Encoded:

@@ -33,8 +33,7 @@ class ResampledEngine(ReferenceEngine):
 
     name: str = "sampled"
     samples: int = SAMPLES
-    seeds: Sequence[int] = ()
-    """[B] one for each run."""
+    seeds: Sequence[int] = ()  # [B] one for each run
 
     def objective(
         self,

@@ -22,8 +22,7 @@ class Series(NamedTuple):
     name: str
     color: str
     marker: str
-    values: Sequence[Sequence[Value]]
-    """Row by row, a value for each column."""
+    values: Sequence[Sequence[Value]]  # row by row, a value for each column
 
 
 def geometries(dimension: int) -> list[Geometry]:

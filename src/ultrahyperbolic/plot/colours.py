@@ -27,10 +27,8 @@ class Kinds:
     """A column of categories, one for each node."""
 
     name: str
-    kinds: Sequence[str]
-    """The largest first; nodes of none are of the kind ""."""
-    codes: Ints
-    """[n] positions in ``kinds``."""
+    kinds: Sequence[str]  # the largest first; nodes of none are of the kind ""
+    codes: Ints  # [n] positions in kinds
 
 
 @dataclass(frozen=True)
@@ -38,8 +36,7 @@ class Numbers:
     """A column of numbers."""
 
     name: str
-    values: Floats
-    """[n], NaN where a node has none."""
+    values: Floats  # [n], NaN where a node has none
 
 
 Column = Kinds | Numbers

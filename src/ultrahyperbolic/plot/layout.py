@@ -24,10 +24,8 @@ _WIDER = 1.45  # how much wider than tall the map of several components is
 class Links(NamedTuple):
     """Which nodes are near each other, and how near."""
 
-    ends: Ints
-    """[m, 2] with the smaller position first, each pair once."""
-    weights: Floats
-    """[m] from 0 to 1."""
+    ends: Ints  # [m, 2] with the smaller position first, each pair once
+    weights: Floats  # [m] from 0 to 1
 
 
 Near = tuple[Ints, Floats]
@@ -37,10 +35,8 @@ Near = tuple[Ints, Floats]
 class Map(NamedTuple):
     """Nodes in the plane."""
 
-    places: Floats
-    """[n, 2]"""
-    links: Links
-    """The near pairs that pulled them together."""
+    places: Floats  # [n, 2]
+    links: Links  # the near pairs that pulled them together
 
 
 def map_layout(

@@ -20,12 +20,9 @@ MOST_EDGES = 20_000
 class ShownNodes(NamedTuple):
     """The nodes of a page, by rank."""
 
-    nodes: Ints
-    """[s] their positions in the embedding, the smallest δ first."""
-    top: int
-    """How many of them, the first, have the smallest δ; the others were drawn."""
-    total: int
-    """How many nodes there are."""
+    nodes: Ints  # [s] their positions in the embedding, the smallest δ first
+    top: int  # how many of them, the first, have the smallest δ; the others were drawn
+    total: int  # how many nodes there are
 
     @property
     def whole(self) -> bool:
@@ -36,12 +33,9 @@ class ShownNodes(NamedTuple):
 class ShownEdges(NamedTuple):
     """The edges of a page, the weakest first."""
 
-    ends: Ints
-    """[e, 2] positions in `ShownNodes.nodes`."""
-    weights: Floats
-    """[e]"""
-    between: int
-    """How many edges the shown nodes have among them."""
+    ends: Ints  # [e, 2] positions in `ShownNodes.nodes`
+    weights: Floats  # [e]
+    between: int  # how many edges the shown nodes have among them
     drawn: NDArray[np.bool_]
     """[e] whether the map draws it, as one of the strongest of a node; the others appear with a selected node."""
 

@@ -34,10 +34,8 @@ _SPARE = 3  # chords more than are asked for, as rounding may change the order o
 class NodeData(TypedDict):
     """The shown nodes, column by column."""
 
-    name: list[str]
-    """What people call them: labels, else ids."""
-    id: NotRequired[list[str]]
-    """Where the names are labels."""
+    name: list[str]  # what people call them: labels, else ids
+    id: NotRequired[list[str]]  # where the names are labels
     x: list[float]
     y: list[float]
     rank: list[int]

@@ -24,20 +24,13 @@ _CHUNK = 1 << 20
 class Distances(NamedTuple):
     """Histograms and kinds of the edges and of the other pairs."""
 
-    bins: Floats
-    """[b + 1]; the last bin holds what is farther too."""
-    edges: Ints
-    """[b] how many edges fall into each."""
-    others: Ints
-    """[b] how many pairs without an edge; all pairs where there is no graph."""
-    edge_kinds: Ints
-    """[4] how many edges are of each of ``KINDS``."""
-    other_kinds: Ints
-    """[4]"""
-    all_edges: bool
-    """Whether every edge was looked at; else ``_DRAWN`` were drawn."""
-    all_pairs: bool
-    """Whether every pair was."""
+    bins: Floats  # [b + 1]; the last bin holds what is farther too
+    edges: Ints  # [b] how many edges fall into each
+    others: Ints  # [b] how many pairs without an edge; all pairs where there is no graph
+    edge_kinds: Ints  # [4] how many edges are of each of KINDS
+    other_kinds: Ints  # [4]
+    all_edges: bool  # whether every edge was looked at; else _DRAWN were drawn
+    all_pairs: bool  # whether every pair was
 
     def as_data(self) -> dict[str, list[float]]:
         """For the page."""
