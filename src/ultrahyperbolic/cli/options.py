@@ -55,9 +55,11 @@ class _Reading(NamedTuple):
     def parameter(self, name: str) -> inspect.Parameter:
         flag = name.replace("_", "-")
         both = f"--{flag}/--no-{flag}" if self.kind == bool | None else f"--{flag}"
-        annotation = Annotated[self.kind, option(both, panel=_READING, metavar=self.metavar, help=self.help)]
-        default = False if self.kind is bool else None
-        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        kind, said = self.kind, option(both, panel=_READING, metavar=self.metavar, help=self.help)
+        default = False if kind is bool else None
+        return inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, said]
+        )
 
 
 _Repeated = Literal["sum", "max", "first", "error"]

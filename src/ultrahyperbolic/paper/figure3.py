@@ -8,7 +8,6 @@ from .. import plot
 from ..datasets import karate
 from ..embedding import Embedding
 from ..engines.base import Optimizer
-from ..files import replace_file
 from ..graph import Graph
 from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
 from ..training.config import Settings, TrainingConfig, configured
@@ -85,12 +84,9 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     for key in (key for key in arms if key != "chi_controlled"):  # whose loss is another function
         values = [f"{figures[f'{key}_Q{p}_{q}_final_loss_mean']:.1f}" for p, q in SIGNATURES + SMALL]
         lines.append(f"- {arms[key][0]}: " + ", ".join(values))
-    console.print("\n".join(lines))
-    output.mkdir(parents=True, exist_ok=True)
-    replace_file(output / "figure3.md", "\n".join(lines) + "\n")
     panels = _panels(curves, count)
     names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
-    console.files(output, ("figure3.md", *names))
+    console.finish(lines, output, names, "figure3.md")
     return figures
 
 

@@ -53,8 +53,7 @@ def reproduce_table(
         for job, embedding in zip(batch, embeddings, strict=True):
             results.add(job, embedding)
         names = write(output, results)
-    console.print("\n".join(results.markdown()))
-    console.files(output, names)
+    console.finish(results.markdown(), output, names)
     return results.figures()
 
 
