@@ -178,17 +178,9 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
     if result is None or result.best_iteration < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
         raise typer.Exit(1)
-    record = replace(
-        record,
-        graph=before.graph,
-        training=before.training,
-        select=before.select,
-        command=before.command,
-        call=before.call,
-        reading=before.reading,
-        timing=replace(record.timing, started=before.timing.started),
-    )
-    return embedding.with_record(record), checkpoints
+    kept = {name: getattr(before, name) for name in ("graph", "training", "select", "command", "call", "reading")}
+    timing = replace(record.timing, started=before.timing.started)
+    return embedding.with_record(replace(record, timing=timing, **kept)), checkpoints
 
 
 def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked, *, soon: bool) -> Embedding:

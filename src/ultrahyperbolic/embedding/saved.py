@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..graph.centrality import other_ranks
 from . import store
 from .answers import NodeFinder, TiesOf, less_popularity
@@ -44,9 +44,7 @@ class Saved(store.Table):
     @cached_property
     def rank_columns(self) -> Mapping[str, Ints]:
         """[n] the rank, and its interval where it is known."""
-        rank = np.empty(len(self), dtype=np.int64)
-        rank[np.argsort(self.delta, kind="stable")] = np.arange(1, len(self) + 1)
-        ends = self.rank_ends
+        rank, ends = positions_in(np.argsort(self.delta, kind="stable")) + 1, self.rank_ends
         return {"rank": rank} | ({} if ends is None else {"rank_low": ends[0], "rank_high": ends[1]})
 
     @cached_property

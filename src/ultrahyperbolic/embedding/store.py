@@ -273,9 +273,7 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
     delta: Floats = _floats(table, "delta")
     known = [_in_memory(table.column(name), np.int64) for name in _RANK_ENDS if name in table.column_names]
     rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
-    popularity: Floats | None = None
-    if _POPULARITY in table.column_names:
-        popularity = _floats(table, _POPULARITY)
+    popularity = _floats(table, _POPULARITY) if _POPULARITY in table.column_names else None
     seal = about.pop(SEAL, None)
     if seal is None:
         warn_unsealed(path)

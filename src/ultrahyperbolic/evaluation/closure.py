@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Ints
+from ..arrays import positions_in
 from ..graph import Graph
 from .inputs import are_edges
 
@@ -60,9 +60,7 @@ def _triangles(graph: Graph) -> int:
     them: for each edge u → v, the v → w with u → w are counted.
     """
     n = graph.n_nodes
-    place = np.empty(n, dtype=np.int64)
-    place[np.argsort(graph.degree, kind="stable")] = np.arange(n)
-    ends = np.sort(place[graph.edges], axis=1)
+    ends = np.sort(positions_in(np.argsort(graph.degree, kind="stable"))[graph.edges], axis=1)
     codes = np.sort(ends[:, 0] * n + ends[:, 1])
     tails, heads = codes // n, codes % n
     first = np.searchsorted(tails, np.arange(n + 1))
@@ -71,15 +69,10 @@ def _triangles(graph: Graph) -> int:
     while start < len(codes):
         before = int(work[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(work, before + _AT_ONCE, side="right")))
-        triangles += _closed(codes, n, tails[start:stop], heads[start:stop], heads, first)
+        middles = heads[start:stop]
+        count = first[middles + 1] - first[middles]
+        at = np.repeat(first[middles] - np.cumsum(count) + count, count) + np.arange(count.sum())
+        wanted = np.repeat(tails[start:stop], count) * n + heads[at]
+        triangles += int((codes[np.searchsorted(codes, wanted).clip(max=len(codes) - 1)] == wanted).sum())
         start = stop
     return triangles
-
-
-def _closed(codes: Ints, n: int, tails: Ints, middles: Ints, heads: Ints, first: Ints) -> int:
-    """How many edges middle → head have an edge tail → head; ``codes`` of all edges are sorted."""
-    count = first[middles + 1] - first[middles]
-    at = np.repeat(first[middles] - np.cumsum(count) + count, count) + np.arange(count.sum())
-    wanted = np.repeat(tails, count) * n + heads[at]
-    found = np.searchsorted(codes, wanted)
-    return int((codes[found.clip(max=len(codes) - 1)] == wanted).sum())

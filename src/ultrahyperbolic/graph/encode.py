@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Words
+from ..arrays import Floats, Ints, Words, positions_in
 
 Raw = TypeVar("Raw")
 Room = TypeVar("Room", np.uint8, np.int32)
@@ -56,10 +56,8 @@ def _encode_any(parts: list[Part]) -> Encoded:
     # Of repeated positions numpy keeps the last write, so running backwards keeps the first appearance.
     appearance[codes.T.ravel()[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(appearance)
-    rank = np.empty(len(ids), dtype=np.int64)
-    rank[order] = np.arange(len(ids))
     weights = [some for *_, some in parts if some is not None]
-    first, second = rank[codes]
+    first, second = positions_in(order)[codes]
     return Encoded(first, second, np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Words
+from ..arrays import Floats, Ints, Words, positions_in
 from .ids import NodeIds
 
 _CHUNK = 65536  # ids that are encoded at a time
@@ -92,6 +92,4 @@ def _places(ids: NodeIds) -> Ints:
         order = np.array(sorted(range(len(ids)), key=list(map(encode, ids)).__getitem__), dtype=np.int64)
     else:  # a range
         return np.arange(len(ids))
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return places
+    return positions_in(order)

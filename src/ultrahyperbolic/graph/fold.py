@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import NoReturn
 
 import numpy as np
 
@@ -182,11 +181,9 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
         order = given[np.argsort(keys[given], kind="stable")]
         row = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
         earlier = int(np.flatnonzero(keys == keys[row])[0])
-        _refuse(
-            rows,
-            row,
-            f"this edge was given before ({rows.place(earlier)}) and repeated='error' allows it once: remove one, or "
-            "choose 'sum', 'max' or 'first'",
+        raise GraphError(
+            f"{_name(rows, row)}: this edge was given before ({rows.place(earlier)}) and repeated='error' allows it "
+            "once: remove one, or choose 'sum', 'max' or 'first'"
         )
     wrong: Bools | None = ~np.isfinite(merged.weights)
     reason = "the weights of this edge add up to infinity: divide all weights first"
@@ -198,8 +195,5 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
         )
     if wrong is not None and wrong.any():
         named = 2 * (merged.edges[wrong] @ np.array([len(rows.ids), 1]))
-        _refuse(rows, int(np.isin(_keys(rows, is_directed=False), named).argmax()), reason)
-
-
-def _refuse(rows: EdgeRows, row: int, reason: str) -> NoReturn:
-    raise GraphError(f"{_name(rows, row)}: {reason}")
+        row = int(np.isin(_keys(rows, is_directed=False), named).argmax())
+        raise GraphError(f"{_name(rows, row)}: {reason}")

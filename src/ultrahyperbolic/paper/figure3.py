@@ -10,7 +10,7 @@ from ..embedding import Embedding
 from ..engines.base import Optimizer
 from ..graph import Graph
 from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
-from ..training.config import Settings, TrainingConfig, configured
+from ..training.config import Settings, configured
 from ..training.presets import DIFFERENCES, settings
 from ..training.train import embed_many
 from . import Figures
@@ -90,12 +90,6 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     return figures
 
 
-def _controlled(config: TrainingConfig) -> list[TrainingConfig]:
-    """χ with a schedule of temperatures and of the longest move, in several ways."""
-    warm = [WARM] if config.p and config.q in (0, 1) else []
-    return [configured(way, p=config.p, q=config.q, seed=config.seed, stop=config.stop) for way in [*warm, *WAYS]]
-
-
 def _with_optimizer(recipe: Settings, optimizer: Optimizer) -> Settings:
     found = recipe.copy()
     found["optimizer"] = optimizer
@@ -113,7 +107,9 @@ def _run(graph: Graph, count: int, recipe: Settings | None, title: str, quiet: b
     for p, q in SIGNATURES + SMALL:
         for seed in range(count):
             config = configured(recipe or Settings(), p=p, q=q, seed=seed, stop="ordered")
-            groups.append([config] if recipe else _controlled(config))
+            warm = [WARM] if p and q in (0, 1) else []
+            several = [configured(way, p=p, q=q, seed=seed, stop="ordered") for way in [*warm, *WAYS]]
+            groups.append([config] if recipe else several)
     with progress(title, groups[0][0].iterations, quiet) as callback:
         found = iter(embed_many(graph, [c for group in groups for c in group], measures=False, callbacks=[callback]))
     kept = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..evaluation.clusters import clusters
@@ -45,7 +45,11 @@ Column = Kinds | Numbers
 def columns(embedding: Embedding, graph: Graph | None, rows: Ints) -> list[Column]:
     """What the nodes at ``rows`` can be coloured by, communities first."""
     found: list[Column] = [_by_size(COMMUNITIES, communities(embedding, rows), numbered=True)]
-    found += [_column(name, values[rows]) for name, values in embedding.attributes.items() if name != "cluster"]
+    for name, values in ((name, of[rows]) for name, of in embedding.attributes.items() if name != "cluster"):
+        if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > _FEW):
+            found.append(Numbers(name, values.astype(np.float64)))
+        else:
+            found.append(_by_size(name, values))
     texts = label_texts([embedding.ids[int(row)] for row in rows], labels_of(embedding, graph))
     if any(texts) and not are_names(texts):
         found.append(_by_size("label", np.array(texts, dtype=object)))
@@ -63,18 +67,10 @@ def communities(embedding: Embedding, rows: Ints) -> Ints:
     return clusters(embedding.points[rows], embedding.manifold, popularity=popularity)
 
 
-def _column(name: str, values: NDArray[np.generic]) -> Column:
-    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > _FEW):
-        return Numbers(name, values.astype(np.float64))
-    return _by_size(name, values)
-
-
 def _by_size(name: str, values: NDArray[np.generic] | Ints, *, numbered: bool = False) -> Kinds:
     """Values as kinds, the most frequent first; numbered ones are called 1, 2, …"""
     texts = values if numbered else np.array([str(value) for value in values.tolist()], dtype=object)
     kinds, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    place = np.empty(len(kinds), np.int64)
-    place[order] = np.arange(len(kinds))
     named = [str(k + 1) for k in range(len(kinds))] if numbered else [str(kinds[k]) for k in order]
-    return Kinds(name, named, place[codes])
+    return Kinds(name, named, positions_in(order)[codes])

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import torch
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
 from ..geometry import Manifold
 from ..graph import Graph
@@ -218,10 +218,8 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
     near = None
     if len(rows) == len(embedding) > NEIGHBOURS:
-        place = np.empty(len(rows), np.int64)
-        place[rows] = np.arange(len(rows))
         others, far = embedding.nearest(NEIGHBOURS)
-        near = place[others[rows]], far[rows]
+        near = positions_in(rows)[others[rows]], far[rows]
     if graph is None:
         return map_layout(embedding.points[rows], embedding.manifold, popularity=popularity, near=near)
     strength = graph.strength[rows]

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
 from ..embedding.record import RunRecord
 from ..evaluation import evaluate
@@ -154,8 +154,7 @@ def _near(embedding: Embedding, shown: ShownNodes, called: Sequence[str]) -> dic
     """The nearest of all nodes to each shown one, by position on the page; nodes that it does not show come last."""
     k = min(NEAREST, len(embedding) - 1)
     indices, lengths = _nearest(embedding, shown, k)
-    place = np.full(len(embedding), -1)
-    place[shown.nodes] = np.arange(len(shown.nodes))
+    place = positions_in(shown.nodes, len(embedding))
     others = np.unique(indices[place[indices] < 0])
     place[others] = len(shown.nodes) + np.arange(len(others))
     return {
