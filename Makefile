@@ -78,7 +78,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/board.py goals --graphs lesmis tree_with_cycles power_law
 	$(BIN)/python benchmarks/cost.py scaling
-	$(BIN)/python benchmarks/evaluation.py
+	$(BIN)/python benchmarks/cost.py evaluation
 	$(BIN)/python benchmarks/report.py
 
 # The site, in out/site. A broken link or anchor is an error.

@@ -9,8 +9,6 @@ rounding the inputs, at most u Σ|∂f/∂x_i||x_i| to first order, counts as er
 closed forms and derivatives below are written from the paper (Eqs. 5, 7, 8, 9) and share no code with the package.
 """
 
-from __future__ import annotations
-
 import math
 import random
 import statistics
@@ -130,10 +128,6 @@ def closed_form(space: Space, function: str, a: Number, x: Vector, y: Vector) ->
     return [mp.sign(a - 1) * length**2, length**2]
 
 
-def textbook_cosine(space: Space, x: Vector, y: Vector) -> Number:
-    return inner(space, x, y) / space.beta
-
-
 def chord_cosine(space: Space, x: Vector, y: Vector, f: Number = 1) -> Number:
     """1 - ⟨fy - x, fy - x⟩/2fβ + (f - 1)²/2f: the same on the manifold, for every f; f < 0 measures from -y."""
     chord = combine(f, y, -1, x)
@@ -163,7 +157,7 @@ def chord_form(factor: Callable[[Space, Vector, Vector], Number]) -> Form:
     return Form(lambda space, x, y: chord_cosine(space, x, y, factor(space, x, y)), gradient)
 
 
-TEXTBOOK = Form(textbook_cosine, lambda space, x, y: (y, x))
+TEXTBOOK = Form(lambda space, x, y: inner(space, x, y) / space.beta, lambda space, x, y: (y, x))
 HALF_CHORD = chord_form(lambda space, x, y: mp.one)
 LEVEL_CHORD = chord_form(stretch)
 # They agree on the manifold only. Each is the best conditioned one somewhere, and the smallest sum is the unit. D is
@@ -229,7 +223,7 @@ def sensitivity(space: Space, function: str, form: Form, x: Vector, y: Vector) -
 
 def cosine(space: Space, x: Vector, y: Vector) -> Number:
     """⟨x, y⟩/β of exact points, exactly 1 for null pairs."""
-    a = textbook_cosine(space, x, y)
+    a = inner(space, x, y) / space.beta
     return a if abs(a - 1) > _NULL else mp.one
 
 
@@ -268,10 +262,7 @@ def scaled(vector: Vector, length: Number) -> Vector:
 
 
 def random_point(space: Space, rng: random.Random, scale: float, height: float | None = None) -> Vector:
-    """The pole for scale 0, near it for scale < 1, otherwise any time direction with a normal space part.
-
-    With ``height`` the space part has that length, times √|β|.
-    """
+    """The pole for scale 0, near it for scale < 1, else any time direction; the space part is normal, or ``height``."""
     pole = [mp.one] + [mp.zero] * space.q
     space_part = gaussian(rng, space.p, scale)
     if height is not None:
@@ -338,20 +329,17 @@ def make_target(space: Space, function: str, x: Vector, y: Vector) -> Target:
 
 def regular_cases(space: Space, rng: random.Random, samples: int, norms: Sequence[Number]) -> Iterator[Case]:
     """‖ξ‖₂ from 1e-8 to 10 at the pole, near it, and spread out."""
-    for causal in space.causal_types:
-        for norm in norms:
-            for scale in (0.0, 0.1, 1.0, 3.0) * samples:
-                x = random_point(space, rng, scale)
-                yield make_case(space, REGULAR, causal, x, scaled(random_tangent(space, rng, x, causal), norm))
+    for causal, norm, scale in product(space.causal_types, norms, (0.0, 0.1, 1.0, 3.0) * samples):
+        x = random_point(space, rng, scale)
+        yield make_case(space, REGULAR, causal, x, scaled(random_tangent(space, rng, x, causal), norm))
 
 
 def hard_cases(space: Space, rng: random.Random, samples: int, norms: Sequence[Number]) -> Iterator[Case]:
     """Pairs that lose digits in one closed form or another."""
     for causal in space.causal_types:
-        for norm in norms[::2]:
-            for _ in range(samples):
-                x = random_point(space, rng, 30.0)
-                yield make_case(space, FAR, causal, x, scaled(random_tangent(space, rng, x, causal), norm))
+        for norm, _ in product(norms[::2], range(samples)):
+            x = random_point(space, rng, 30.0)
+            yield make_case(space, FAR, causal, x, scaled(random_tangent(space, rng, x, causal), norm))
         if causal == "time-like":
             for scale in (0.0, 0.1, 1.0, 3.0) * (4 * samples):
                 x = random_point(space, rng, scale)
@@ -384,8 +372,7 @@ def far_out_cases(space: Space, rng: random.Random, samples: int) -> Iterator[Ca
 def isotropic_tangent(space: Space, rng: random.Random, x: Vector, causal: str) -> Vector:
     """A tangent vector whose parts along an orthonormal basis are normal numbers, of the wanted causal type.
 
-    A multiple of x is orthogonal to the rest of the basis: space directions across s, turns of t, and the radius
-    (‖s‖ t/‖t‖, ‖t‖ s/‖s‖)/√|β|, which far out is as long as x.
+    The basis: space directions across s, turns of t, and the radius (‖s‖ t/‖t‖, ‖t‖ s/‖s‖)/√|β|, long far out.
     """
     time, place = x[: space.q + 1], x[space.q + 1 :]
     height, depth = mp.sqrt(dot(time, time)), mp.sqrt(dot(place, place))
@@ -435,10 +422,7 @@ def to_numbers(row: Tensor) -> Vector:
 
 
 def computed(space: Space, x: Tensor, xi: Tensor, y: Tensor) -> dict[str, Tensor]:
-    """What the package returns, [n, 1 or 2 or d] by function, and d by two plain formulas in floating point.
-
-    They are Eq. 8 as it stands, and 2√|β| asinh √w or asin √-w with w = ⟨x-y, x-y⟩/4|β|.
-    """
+    """What the package returns, [n, 1 or 2 or d] by function, and d by Eq. 8 as it stands and by the half chord."""
     manifold = PseudoHyperboloid(space.p, space.q, space.beta)
     distance, dissimilarity = manifold.dist(x, y).double(), manifold.dissimilarity(x, y).double()
     signs, radius = torch.tensor(space.signs, dtype=x.dtype), math.sqrt(-space.beta)
@@ -468,10 +452,7 @@ def error_ratio(values: Vector, target: Target, roundoff: float) -> float:
 
 
 def inputs_exceed_bar(case: Case, function: str, x: Tensor, y: Tensor, roundoff: float) -> bool:
-    """Whether even exact arithmetic on the rounded inputs misses the bar, in every closed form.
-
-    To first order it cannot; but the first order says little about points closer to each other than their rounding.
-    """
+    """Whether even exact arithmetic on the rounded inputs misses the bar, in every closed form."""
     if function == "exp":
         return False
     space, target = case.space, case.targets[function]
@@ -541,10 +522,6 @@ def worst(records: Iterable[Record]) -> float:
     return max((record.ratio for record in records if not record.undecided), default=0.0)
 
 
-def median(records: Iterable[Record]) -> float:
-    return statistics.median(record.ratio for record in records)
-
-
 def ratio_text(ratio: float) -> str:
     return f"{ratio:.1f}" if ratio < 1e3 else f"{ratio:.1e}"
 
@@ -554,7 +531,7 @@ def regular_table(records: Sequence[Record]) -> str:
     rows = []
     for function, causal in product(FUNCTIONS, ("space-like", "null", "time-like")):
         cells = [groups[function, causal, dtype] for dtype in DTYPES]
-        ratios = [f"{ratio_text(worst(cell))} ({median(cell):.2f})" for cell in cells]
+        ratios = [f"{ratio_text(worst(cell))} ({statistics.median(r.ratio for r in cell):.2f})" for cell in cells]
         met = "yes" if all(worst(cell) <= BAR for cell in cells) else "**no**"
         rows.append((NAMES[function], causal, *ratios, str(BAR), met))
     return table(("function", "pairs", *(f"{dtype}: worst (median)" for dtype in DTYPES), "bar", "met"), rows)
@@ -610,7 +587,7 @@ def summary(records: Sequence[Record]) -> Figures:
     for (function, dtype, causal), group in grouped(records, lambda r: (r.function, r.dtype, r.causal)).items():
         regular = [r for r in group if r.suite == REGULAR]
         flat[f"{function}.{dtype}.{causal}.worst"] = worst(regular)
-        flat[f"{function}.{dtype}.{causal}.median"] = median(regular)
+        flat[f"{function}.{dtype}.{causal}.median"] = statistics.median(r.ratio for r in regular)
     for (suite, function, dtype), group in grouped(records, lambda r: (r.suite, r.function, r.dtype)).items():
         flat[f"{suite.replace(' ', '_')}.{function}.{dtype}.worst"] = worst(group)
     for dtype in DTYPES:
@@ -662,9 +639,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made = parser(__doc__)
     made.add_argument("--samples", type=int, default=2, help="cases per cell (default: 2)")
     made.add_argument("--seed", type=int, default=0)
-    made.add_argument(
-        "--docs", type=Path, metavar="DIR", help="write the tables of DIR/accuracy.md, and DIR/accuracy.png"
-    )
+    made.add_argument("--docs", type=Path, metavar="DIR", help="write tables to DIR/accuracy.md, and DIR/accuracy.png")
     options = made.parse_args(arguments)
     if options.samples < 1:
         made.error(f"--samples must be at least 1, got {options.samples}")

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from ultrahyperbolic.arrays import Floats as Floats
+from ultrahyperbolic.arrays import Ints as Ints
 
 if TYPE_CHECKING:
     from ultrahyperbolic.graph import Graph
 
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Value = float | int | str | bool | None
 Figures = dict[str, Any]
 """Flat keys; each value is a number, a text, a truth value or None."""

@@ -6,10 +6,8 @@
 
 ``run`` trains every graph of a half in eight geometries from three seeds: as ``embed(graph, p=, q=)`` does (``new``)
 and by the paper's recipe (``paper``; of NIPS its scripts' own). All trainings of a graph are one batch, and share its
-seconds alike. The file of ``--json`` is written after every graph; what it holds is not trained again unless
-``--again`` says so. ``table`` prints the tables of the docs from such files, and ``bars`` what must hold; it fails if
-something does not. ``--before`` names files that ``run`` of another version wrote, to compare with. ``bars`` takes the
-files of the other parts too:
+seconds alike. What the file of ``--json`` holds is not trained again unless ``--again`` says so. ``table`` prints the
+tables of the docs from such files, and ``bars``, which takes those of the other parts too, what must hold.
 
 ``karate``       how often a bare ``embed`` ranks both leaders of the club first
 ``nips``         NIPS by its signature alone, beside the paper's figures
@@ -19,12 +17,7 @@ files of the other parts too:
 ``goals``        mAP, tie order and ρ of the four goals on four graphs, in Q^{2,2} (``--plot`` draws them)
 ``ranks``        how often ranks from further seeds lie in the intervals that 20 seeds gave
 ``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
-
-``--folder`` is where the tables of real graphs and ``nips_edges.txt`` are. ``board_graphs.py`` says which graphs there
-are, ``graphs.py`` how the generated ones are made.
 """
-
-from __future__ import annotations
 
 import math
 import os
@@ -278,10 +271,7 @@ def goals(asked: Namespace) -> Figures:
 
 
 def intervals(loaded: Loaded, seeds: int, how: How) -> tuple[Ints, Ints]:
-    """The least and the largest rank of each node [n] that ``embed(seeds=)`` gives.
-
-    Of 20 values and one more of the same kind, that one lies between the least and the largest in 19 of 21 cases.
-    """
+    """The least and the largest rank of each node [n] that ``embed(seeds=)`` gives."""
     words: dict[str, Any] = {"seeds": seeds, "iterations": how.iterations, "device": how.place.device}
     result: Any = embed(loaded.graph, threads=how.place.threads, quiet=True, **words).rank_intervals
     return np.asarray(result.low), np.asarray(result.high)
@@ -330,10 +320,7 @@ def depth(asked: Namespace) -> Figures:
 
 
 def central(loaded: Loaded, score: Floats) -> float:
-    """How well a score that is high for central nodes says what is known: ρ with minus depth, from -1 to 1.
-
-    Of the club, whose leaders are known and no depth, the share of the other members that are below a leader.
-    """
+    """How well a score says what is known: ρ with minus depth; of the club, the share of members below its leaders."""
     if loaded.name == "karate":
         others = np.delete(score, leaders())
         return mean(float((others < score[leader]).mean()) for leader in leaders())

@@ -1,7 +1,5 @@
 """The graphs of the board, by name: from a folder, from the package, or made."""
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,10 +22,6 @@ class Loaded(NamedTuple):
     graph: Graph
     depth: Ints | None
     """[n] where it is known; -1 of nodes that the root does not reach."""
-
-
-def nips(folder: Path) -> tuple[Graph, None]:
-    return datasets.nips(found(folder, "nips_edges.txt")), None
 
 
 def cora(folder: Path) -> tuple[Graph, None]:
@@ -59,7 +53,8 @@ def phenotypes(folder: Path) -> tuple[Graph, Ints]:
 
 
 READ: dict[str, Callable[[Path], tuple[Graph, Ints | None]]] = {
-    "nips": nips, "cora": cora, "mammals": mammals, "phenotypes": phenotypes,
+    "nips": lambda folder: (datasets.nips(found(folder, "nips_edges.txt")), None),
+    "cora": cora, "mammals": mammals, "phenotypes": phenotypes,
 }  # fmt: skip
 HALVES: Mapping[Half, Sequence[str]] = {
     "looked": ("karate", "lesmis", "davis", "nips", "airports", "celegans", "football", "netscience"),

@@ -1,7 +1,5 @@
 """Train the graphs of the board and keep ``graph/geometry/which/seed/measure``; tables and bars of what was kept."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence

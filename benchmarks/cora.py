@@ -3,12 +3,10 @@
     python benchmarks/cora.py --seeds 10 --json out/cora.json
 
 The network is two graph convolutions, each followed by tanh (or ``--activation``), and a linear head: features -> M
--> M -> 7 classes, with M flat, hyperbolic, ultrahyperbolic or a sphere of dimension 4. Everything else is the same: the
-public split (140 papers to train, 500 to validate, 1,000 to test), features with rows of sum 1 of which half are
-dropped in training, Adam, the epochs, and the grid of learning rates and weight decays. A run counts with its epoch of
-highest validation accuracy, the first of equals. The setting of a geometry is the one of highest mean validation
-accuracy over the first three seeds; all seeds are then trained with it. ``cora.npz`` comes from the folder that
-``ULTRAHYPERBOLIC_DATA`` names, or its ``graphs``. One thread, float32.
+-> M -> 7 classes, with M flat, hyperbolic, ultrahyperbolic or a sphere of dimension 4; all else is the same. The split
+is the public one (140 papers to train, 500 to validate, 1,000 to test). A run counts with its epoch of highest
+validation accuracy; the setting of a geometry is the one of highest mean over the first three seeds. ``cora.npz`` comes
+from the folder that ``ULTRAHYPERBOLIC_DATA`` names, or its ``graphs``. One thread, float32.
 """
 
 from __future__ import annotations
@@ -116,7 +114,7 @@ def run(task: Task, manifold: uh.Manifold, seed: int, rate: float, decay: float)
     return best
 
 
-class Found(NamedTuple):
+class Chosen(NamedTuple):
     """What validation chose, and its accuracies in per cent by seed."""
 
     lr: float
@@ -125,7 +123,7 @@ class Found(NamedTuple):
     test: list[float]
 
 
-def compared(task: Task, manifold: uh.Manifold, seeds: int) -> Found:
+def compared(task: Task, manifold: uh.Manifold, seeds: int) -> Chosen:
     """All seeds of the setting that validation chooses from the first few."""
     tried = {
         setting: [run(task, manifold, seed, *setting) for seed in range(min(seeds, TUNED))]
@@ -134,7 +132,7 @@ def compared(task: Task, manifold: uh.Manifold, seeds: int) -> Found:
     chosen = max(tried, key=lambda setting: statistics.mean(pair[0] for pair in tried[setting]))
     pairs = [*tried[chosen], *(run(task, manifold, seed, *chosen) for seed in range(TUNED, seeds))]
     validation, test = ([100 * value for value in values] for values in zip(*pairs, strict=True))
-    return Found(*chosen, validation, test)
+    return Chosen(*chosen, validation, test)
 
 
 def main() -> None:

@@ -8,11 +8,10 @@
 ``large``        millions of nodes: made up, trained and ranked
 ``equal_time``   all pairs against samples in the same time, on files of graphs
 ``distributed``  one process against several of one thread each
+``evaluation``   every measure of random points, five edges per node: compiled passes over the pairs beside torch's
 
 Slopes are those of log cost over log size. What is compared computes on the same number of threads.
 """
-
-from __future__ import annotations
 
 import argparse
 import json
@@ -59,11 +58,6 @@ def random_pairs(n: int, m: int) -> RankedPairs:
     edges = random_edges(n, m)
     weights = np.random.default_rng(0).integers(1, 4, len(edges)).astype(np.float64)
     return RankedPairs.of(Graph.from_arrays(edges[:, 0], edges[:, 1], weights, ids=n))
-
-
-def classes_of_a_thousand(n: int, m: int) -> RankedPairs:
-    edges = random_edges(n, m)
-    return RankedPairs(n, edges, np.arange(len(edges)) // 1000 * 1000)
 
 
 NODES = (1_000, 3_000, 10_000, 30_000)
@@ -246,9 +240,11 @@ def sampled(options: Options) -> Figures:
     scopes: tuple[Scope, ...] = ("graph", "node")
     figures: Figures = {"draws": options.draws, "nodes": nodes, "ties": ties, "batch": options.batch}
     figures |= {"others": options.negatives, "device": options.device}
+    edges = random_edges(nodes, ties)
+    many = RankedPairs(nodes, edges, np.arange(len(edges)) // 1000 * 1000)  # classes of a thousand
     for scope in scopes:
         figures |= bias(pairs, scope, options.others, options.draws)
-        figures |= speed(classes_of_a_thousand(nodes, ties), sizes, torch.device(options.device), scope)
+        figures |= speed(many, sizes, torch.device(options.device), scope)
     return figures
 
 
@@ -434,10 +430,8 @@ def large(options: Options) -> Figures:
 
 
 def ties_on_a_ring(n: int, m: int, device: torch.device, seed: int = 0) -> tuple[Ints, Floats]:
-    """About m distinct ties [m, 2] of n nodes, and their strengths [m]: something to learn at every scale.
-
-    The first end is drawn by a power law, the second at a distance along the ring whose logarithm is uniform: the most
-    popular of four there. Near ends are the stronger.
+    """About m distinct ties [m, 2] of n nodes, and their strengths [m]: the first end is drawn by a power law, the
+    second at a distance along the ring whose logarithm is uniform, the most popular of four. Near ends are stronger.
     """
     generator = torch.Generator(device).manual_seed(seed)
 
@@ -475,9 +469,8 @@ def equal_time(options: Options) -> Figures:
         print(f"{name:12} {'seconds':>9} {'iterations':>11} " + " ".join(f"{what:>15}" for what in MEASURES))
         for way in ("exact", "parts", "ties"):
             values = " ".join(f"{figures.get(f'{way}_{what}', float('nan')):15.4f}" for what in MEASURES)
-            print(
-                f"{way:12} {figures[f'{way}_seconds']:9.1f} {figures[f'{way}_iterations']:11.0f} {values}", flush=True
-            )
+            spent = f"{figures[f'{way}_seconds']:9.1f} {figures[f'{way}_iterations']:11.0f}"
+            print(f"{way:12} {spent} {values}", flush=True)
         every |= {f"{name}_{what}": value for what, value in figures.items()}
         save(every, options.json)
     return every
@@ -519,8 +512,7 @@ SHORT = 2
 def distributed(options: Options) -> Figures:
     """``embed --threads 1`` against ``torchrun`` with processes of one thread each: do losses agree, and how long?
 
-    On a busy machine seconds say little. So the processor's time of each process is measured, too, less that of a
-    training of 2 iterations: ``speedup_2_cpu`` is that of one process alone over that of the busiest of two.
+    ``speedup_2_cpu`` is the processor's time of one process alone over that of the busiest of two, without starting.
     """
     options.nodes, options.iterations = options.nodes or 10_000, options.iterations or 200
     with tempfile.TemporaryDirectory() as name:
@@ -551,19 +543,9 @@ def torchrun(
 ) -> tuple[float, list[float], list[float]]:
     """Seconds of a training, its losses, and the processor's seconds of each process."""
     launcher = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    line = [
-        sys.executable,
-        *(launcher if processes > 1 else []),
-        __file__,
-        "embed",
-        str(graph),
-        "-o",
-        str(folder),
-        "--signature",
-        "3,1",
-    ]
-    line += ["--iterations", str(iterations), "--stop", "iterations", "--threads", "1", "--no-report", "--quiet"]
-    line += ["--backend", options.backend, "--device", options.device]
+    line = [sys.executable, *(launcher if processes > 1 else []), __file__, "embed", str(graph), "-o", str(folder)]
+    line += ["--signature", "3,1", "--iterations", str(iterations), "--stop", "iterations"]
+    line += ["--threads", "1", "--no-report", "--quiet", "--backend", options.backend, "--device", options.device]
     if options.backend == "numba":
         line += ["--preset", "paper"]
     cpu = folder.with_suffix(".cpu")
@@ -574,6 +556,36 @@ def torchrun(
     record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
     used = [float((cpu / str(k)).read_text(encoding="ascii")) for k in range(processes)]
     return record["timing"]["seconds"], record["loss"], used
+
+
+def evaluation(options: Options) -> Figures:
+    """Both backends evaluate a smaller graph in turn, the fastest counts; a first graph loads the compiled passes."""
+    from ultrahyperbolic.evaluation import evaluate
+    from ultrahyperbolic.pairs import Backend, usable_threads
+
+    space = PseudoHyperboloid(3, 1)
+
+    def random_graph(nodes: int) -> tuple[Graph, torch.Tensor]:
+        rng = np.random.default_rng(0)
+        i, j = rng.permutation(random_edges(nodes, 10 * nodes))[: 5 * nodes].T
+        return Graph.from_arrays(i, j, rng.integers(1, 50, len(i)).astype(float), ids=nodes), points_of(
+            space, nodes, 1.0
+        )
+
+    def seconds(graph: Graph, points: torch.Tensor, backend: Backend, repeats: int = 1) -> float:
+        return bench.best(lambda: evaluate(graph, points, space, backend=backend), repeats)
+
+    torch.set_num_threads(usable_threads())  # what the compiled passes take
+    load = seconds(*random_graph(50), "numba")
+    smaller, larger = random_graph(options.both), random_graph(options.nodes or 12_000)
+    rounds = [(seconds(*smaller, "numba"), seconds(*smaller, "reference")) for _ in range(options.repeats)]
+    compiled, reference = map(min, zip(*rounds, strict=True))
+    return {
+        "threads": usable_threads(), "reference_threads": torch.get_num_threads(), "load_seconds": load,
+        "both_nodes": options.both, "both_edges": smaller[0].n_edges, "reference_seconds": reference,
+        "compiled_seconds": compiled, "speedup": reference / compiled, "nodes": larger[0].n_nodes,
+        "edges": larger[0].n_edges, "seconds": seconds(*larger, "numba", options.repeats),
+    }  # fmt: skip
 
 
 def embed_command() -> None:
@@ -589,7 +601,7 @@ def embed_command() -> None:
 
 PARTS: dict[str, Callable[[Options], Figures]] = {
     "scaling": scaling, "gpu": gpu, "sampled": sampled, "linear": linear, "large": large, "equal_time": equal_time,
-    "distributed": distributed,
+    "distributed": distributed, "evaluation": evaluation,
 }  # fmt: skip
 # What a part needs in place of the common defaults.
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -606,7 +618,9 @@ def main() -> None:
     made.add_argument("--sizes", type=int, nargs="+", help="of scaling and linear: in nodes")
     made.add_argument("--passes", type=int, default=20, help="of linear: over the ties (default: 20)")
     made.add_argument("--child", type=Path, help=argparse.SUPPRESS)
-    made.add_argument("--nodes", type=int, help="of sampled 300, of large a million, of distributed 10,000")
+    made.add_argument(
+        "--nodes", type=int, help="of sampled 300, large 1,000,000, distributed 10,000, evaluation 12,000"
+    )
     made.add_argument("--ties", type=int, default=10_000_000, help="of large")
     made.add_argument("--others", type=int, nargs="+", help="that a node meets; of large 1,000, of sampled several")
     made.add_argument("--iterations", type=int, help="of large 10, of distributed 200, of equal_time as embed takes")
@@ -616,6 +630,8 @@ def main() -> None:
     made.add_argument("--speed", type=int, nargs=2, default=[100_000, 1_000_000], metavar=("NODES", "TIES"))
     made.add_argument("--batch", type=int, default=1 << 14, help="of sampled: ties that are drawn, for the speed")
     made.add_argument("--negatives", type=int, default=1000, help="of sampled: others that they meet, for the speed")
+    made.add_argument("--both", type=int, default=3_000, help="of evaluation: nodes of the graph for both backends")
+    made.add_argument("--repeats", type=int, default=3, help="of evaluation")
     made.add_argument("--degree", type=int, default=8, help="of distributed: ties of a node")
     made.add_argument("--processes", type=int, nargs="+", default=[2], help="of distributed")
     made.add_argument("--backend", choices=("numba", "sampled"), default="numba", help="of distributed")

@@ -1,15 +1,11 @@
 """Speed of the geometry: the two definite limits against geoopt, and χ against Gram–Schmidt.
 
 Everything is float64, forward only and in one run; competitors take turns round by round, so that a busy machine slows
-both. What is compared must agree before it is timed, otherwise the run fails. One thread by default: a kernel on
-several waits for the slowest of them, and beside other work the operation with more kernels then looks slower than it
-is.
+both. What is compared must agree before it is timed, otherwise the run fails. One thread by default.
 
 The rival of χ is the descent direction of T. Gao, L.-H. Lim and K. Ye, "Semi-Riemannian manifold optimization"
 (arXiv:1812.07643, 2018), which the paper discusses in Section 4.2.
 """
-
-from __future__ import annotations
 
 import platform
 import statistics
@@ -171,7 +167,7 @@ def problem(manifold: PseudoHyperboloid, points: int) -> tuple[Tensor, Tensor, T
 
 
 def time_directions(manifold: PseudoHyperboloid, d: int, sizes: Sizes) -> Figures:
-    """Microseconds a point; each method has as many points as make its temporaries the same size for all d."""
+    """Microseconds a point; the number of points makes the temporaries of a method the same size for all d."""
     points = {"chi": max(1, sizes.chi_elements // d), "gram_schmidt": max(1, sizes.gram_schmidt_elements // d**2)}
     points["surrogate"] = points["chi"]
     x, gradient, _ = problem(manifold, points["chi"])
@@ -186,10 +182,7 @@ def time_directions(manifold: PseudoHyperboloid, d: int, sizes: Sizes) -> Figure
 
 
 def residuals(manifold: PseudoHyperboloid, d: int, points: int) -> Figures:
-    """What rounding does to both directions, and to the bases by where they start and how they are made.
-
-    Worst over the points: how far ζ is from tangent, ⟨Df, ζ⟩ from what it should be, and ‖ζ‖/‖Df‖.
-    """
+    """What rounding does, at worst, to both directions (tangency, descent, length) and to the bases."""
     x, gradient, start = problem(manifold, points)
     df, chi = manifold.egrad2rgrad(x, gradient), manifold.descent_direction(x, gradient)
     zeta, basis = gram_schmidt(manifold, x, gradient, start), orthonormal_basis(manifold, x, start)

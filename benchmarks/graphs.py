@@ -1,7 +1,5 @@
 """Graphs made by numpy from fixed seeds: those of the board, and planted trees."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -65,7 +63,7 @@ def chords(n: int, count: int, rng: np.random.Generator) -> Pairs:
 
 
 def balanced_tree(branching: int, levels: int, extra: int, seed: int, *, weights: bool = False) -> Arrays:
-    """A tree whose inner nodes all have so many children, with chords; a tie weighs twice that of the level below."""
+    """A tree whose inner nodes have ``branching`` children, with chords; a tie weighs twice that of the level below."""
     parents, depth = [0], [0]
     first = 0
     for level in range(1, levels + 1):
@@ -139,7 +137,7 @@ def forest_fire(n: int, spread: float, seed: int) -> Arrays:
 
 
 def hyperbolic_disc(n: int, ties: int, seed: int) -> Arrays:
-    """Points of a disc of the hyperbolic plane, tied where they are nearest: so many ties in all."""
+    """Points of a disc of the hyperbolic plane, tied where they are nearest, ``ties`` in all."""
     rng = np.random.default_rng(seed)
     r, angle = 2.0 * np.log(n) + np.log(rng.random(n)) / 0.75, rng.uniform(0.0, 2.0 * math.pi, n)
     turn = np.cos(angle[:, None] - angle)

@@ -2,13 +2,9 @@
 
     python benchmarks/karate.py --json out/karate.json
 
-Q^{3,1}, float64, one core, D_γ with the step and temperature of the paper's recipe. The plain form keeps one mask
-[edges, pairs] of which pairs each edge is compared with, takes one log-sum-exp over it, differentiates by autograd and
-moves along χ. Both are run in turns, the plain form for fewer iterations, which cost the same each; their first losses
-must agree.
+Q^{3,1}, float64, one core, D_γ with the step and temperature of the paper's recipe. The plain form takes one
+log-sum-exp over a mask [edges, pairs], differentiates by autograd and moves along χ; first losses must agree.
 """
-
-from __future__ import annotations
 
 import math
 
@@ -35,9 +31,7 @@ class Plain:
         place = np.arange(len(everything))
         weaker = (place[None, :] >= m) | (place[None, :] < pairs.weaker[:, None]) | (place[None, :] == place[:m, None])
         self.i, self.j = torch.from_numpy(everything).unbind(1)
-        self.excluded = torch.zeros(weaker.shape, dtype=torch.float64).masked_fill_(
-            torch.from_numpy(~weaker), -torch.inf
-        )
+        self.excluded = torch.from_numpy(np.where(weaker, 0.0, -np.inf))
         self.signs, self.temperature, self.step, self.m = signs, temperature, step, m
 
     def distance(self, points: torch.Tensor) -> torch.Tensor:

@@ -2,14 +2,10 @@
 
     python benchmarks/nips.py --json out/nips.json
 
-Q^{3,1}, τ = 1e-4, D_γ, after 100 iterations from the paper's start. The sampled form is the package's own, plain torch
-and autograd over chunks of edges. Both compute on one thread, or on as many as ``--threads`` says: ``threads`` are
-those of the exact form, ``sampled_threads`` those that torch had during the sampled. ``hot_over_cold`` is the time of
-the exact objective at τ = 1, where every pair counts, over that at τ = 1e-4, where almost none does; both see the same
-points. The file is looked for where ``ultrahyperbolic.datasets.nips`` looks.
+Q^{3,1}, τ = 1e-4, D_γ, after 100 iterations from the paper's start. ``threads`` are those of the exact form,
+``sampled_threads`` those that torch had during the sampled. ``hot_over_cold`` is the time of the exact objective at
+τ = 1, where every pair counts, over that at τ = 1e-4, where almost none does.
 """
-
-from __future__ import annotations
 
 from typing import Any
 

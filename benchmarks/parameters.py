@@ -2,12 +2,9 @@
 
     python benchmarks/parameters.py --json out/parameters.json
 
-The same points and gradients in float64, five coordinates, one thread unless told otherwise. Every optimiser takes a
-step in turn, several rounds of it; of each the least CPU time counts, which other programs disturb least. The many
-small parameters, of ten points each, are moved together, as our optimisers do, one after the other, and by geoopt.
+The same points and gradients in float64, five coordinates. Every optimiser takes a step in turn; the least CPU time
+counts. The many small parameters, of ten points each, are moved together, one after the other, and by geoopt.
 """
-
-from __future__ import annotations
 
 import time
 from functools import partial

@@ -2,14 +2,10 @@
 
     python benchmarks/place.py --json out/place.json
 
-For each graph and repetition a share of the nodes is drawn. *taken out* removes them from an embedding of the whole
-graph; *never seen* embeds the graph without them. Both times ``Embedding.transform`` places them among the others,
-which stay where they are. Recall@5 of a node is the share of the five nearest nodes that are neighbours, of as many as
-there can be; what it had is that of the embedding of the whole graph. Only nodes with a tie to one that stays are
-drawn. Graphs other than the data sets come from the folder that ``ULTRAHYPERBOLIC_DATA`` names.
+A share of the nodes is drawn, of those with a tie to one that stays. *taken out* removes them from an embedding of the
+whole graph; *never seen* embeds the graph without them. Both times ``Embedding.transform`` places them among the
+others. Recall@5 of a node is the share of the five nearest nodes that are neighbours, of the most that can be.
 """
-
-from __future__ import annotations
 
 import time
 from dataclasses import replace

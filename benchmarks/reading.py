@@ -3,14 +3,10 @@
     python benchmarks/reading.py --edges 10000000 --json out/reading.json
 
 The file is a TSV with text ids, ten edges a node, heavy-tailed degrees and whole weights, its rows in random order.
-pandas parses the table and stops there; ``read_graph`` also numbers the ids and sorts and merges the edges. Every
-measurement runs in a process of its own; the readers take turns, and the fastest of the repetitions counts. Each reads
-a smaller file first (``warm_up``): by then its libraries are loaded, and the loops of ``read_graph`` compiled. Ratios
-compare like with like: on all cores, or, as ``serial``, both on one, to which their processes are bound where the
-system can. ``low_memory=False`` makes pandas 3.1 and later read with one thread, as earlier versions always do.
+pandas parses the table and stops there; ``read_graph`` also numbers the ids and sorts and merges the edges. Each runs
+in a process of its own, in turns, after a smaller file (``warm_up``), and the fastest counts. Ratios compare both on
+all cores, or, as ``serial``, both bound to one (``low_memory=False`` makes pandas read with one thread).
 """
-
-from __future__ import annotations
 
 import json
 import subprocess

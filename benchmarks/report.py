@@ -3,16 +3,10 @@
     python benchmarks/report.py --json out/report.json
     python benchmarks/report.py --pictures docs --folder FOLDER
 
-The first command measures the karate club, les Misérables, the NIPS co-authors where their file is available, and a
-generated graph with random points. It opens each report from disk in headless Chromium several times and takes medians:
-until the load event, the first picture (a sketch of the map, with the words and the ranking), the map by plotly, and
-everything. WebGL runs in software there, so the 3-D view, which comes last, takes longer than with a GPU.
-
-The second command writes the pictures of docs/report.md: reports in two widths, light and dark, and maps drawn by
-matplotlib. It keeps the embeddings in out/report and uses them again.
+The first command opens each report in headless Chromium several times and takes medians: until the load event, the
+first picture (a sketch of the map, with the words and the ranking), the map by plotly, and everything. WebGL runs in
+software there. The second writes the pictures of docs/report.md, and keeps the embeddings in out/report.
 """
-
-from __future__ import annotations
 
 import io
 import shutil

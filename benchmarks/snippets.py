@@ -6,8 +6,6 @@ The pages are README.md and all below docs, or those you name. The commands of a
 folder with the files that the page shows: a text block is a file if a line with its name comes before it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shlex

@@ -2,15 +2,10 @@
 
     python benchmarks/start.py --json out/start.json
 
-Each is a process of its own, imports and compilation included. The second ``embed`` finds what the first compiled on
-disk. Queries are compared with ``python -c "import pyarrow.parquet"``, measured in turn with them: the median of
-several runs, after one that is not counted.
-
-``--tasks docs/ten-tasks.md`` times the commands of that page instead, in their order in one folder with the files that
-the page shows, each with nothing compiled and then again, and writes the table into the page.
+Each is a process of its own, imports and compilation included. Queries are compared with ``python -c "import
+pyarrow.parquet"``, in turn: the median of several runs, after one that is not counted. ``--tasks docs/ten-tasks.md``
+times the commands of that page instead, each with nothing compiled and then again, and writes the table into the page.
 """
-
-from __future__ import annotations
 
 import os
 import re

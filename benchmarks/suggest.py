@@ -3,14 +3,10 @@
     python benchmarks/suggest.py --json out/suggest.json
 
 For each graph and repetition a tenth of the ties is hidden and the rest embedded. AUC is the chance that a hidden tie
-is nearer than a pair without one, over all such pairs, beside that of Adamic and Adar's index, of preferential
-attachment, and of the embedding with popularity (``goal="neighbours"``). Scores are learnt as for the whole graph, by
-hiding other tenths of its ties, and compared with what was hidden here: *promised* is the mean score of all pairs
-within a range of scores, *kept* the share of them that are hidden ties. Graphs other than the data sets come from the
-folder that ``ULTRAHYPERBOLIC_DATA`` names.
+is nearer than a pair without one, beside that of Adamic and Adar's index, of preferential attachment, and of the
+embedding with popularity (``goal="neighbours"``). *promised* is the mean score of all pairs within a range of scores,
+*kept* the share of them that are hidden ties. ``ULTRAHYPERBOLIC_DATA`` names the folder of other graphs.
 """
-
-from __future__ import annotations
 
 import math
 import sys

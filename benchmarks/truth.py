@@ -4,13 +4,10 @@
   python benchmarks/truth.py outside     ρ with a truth from elsewhere, beside seven centralities of the graph alone
   python benchmarks/truth.py board       the measures and the agreement between seeds on the graphs of the board
 
-A run is one of three seeds on one of three orders of rows. Nodes that the graph cannot tell apart (by their hops and
-those of their neighbours) count once. ``outside`` has planted trees, and of the folder the directed graphs without
-their directions; an interval is over bootstraps of the nodes, `start` is the value before training, `control` that
-with the truth shuffled among nodes of like degree.
+A run is one of three seeds on one of three orders of rows. Nodes that the graph cannot tell apart count once.
+``outside`` has planted trees and directed graphs; an interval is over bootstraps of the nodes, `start` is the value
+before training, `control` that with the truth shuffled among nodes of like degree.
 """
-
-from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
@@ -38,7 +35,6 @@ SEEDS = ORDERS = 3
 def caterpillar(spine: int, legs: int) -> nx.Graph:
     """A path whose nodes have leaves."""
     made = nx.path_graph(spine)
-    nx.add_path(made, range(spine))
     made.add_edges_from((k, spine + legs * k + leg) for k in range(spine) for leg in range(legs))
     return made
 
@@ -92,16 +88,11 @@ def kinds_of(graph: Graph, hops: Floats) -> list[list[int]]:
         kind = found  # type: ignore[assignment]
 
 
-def one_of_each(kinds: Sequence[Sequence[int]], draws: int = 20) -> Iterator[list[int]]:
-    """Some draws of one node of each kind."""
-    rng = np.random.default_rng(0)
-    for _ in range(draws):
-        yield [kind[int(rng.integers(len(kind)))] for kind in kinds]
-
-
 def rho(a: Floats, b: Floats, kinds: Sequence[Sequence[int]]) -> float:
-    """Spearman's ρ over nodes that can be told apart."""
-    return bench.mean(float(spearmanr(a[some], b[some]).statistic) for some in one_of_each(kinds))
+    """Spearman's ρ over nodes that can be told apart: the mean over 20 draws of one node of each kind."""
+    rng = np.random.default_rng(0)
+    draws = ([kind[int(rng.integers(len(kind)))] for kind in kinds] for _ in range(20))
+    return bench.mean(float(spearmanr(a[some], b[some]).statistic) for some in draws)
 
 
 def textbook() -> Figures:
@@ -115,11 +106,7 @@ def textbook() -> Figures:
         figures[f"{name}:centre_first"] = bench.mean(float(far[row.argmin()] == far.min()) for row in delta)
         figures[f"{name}:rho_closeness"] = min(rho(row, far, kinds) for row in delta)
         figures[f"{name}:stability"] = min(rho(a, b, kinds) for a, b in itertools.combinations(delta, 2))
-        print(
-            name,
-            *(f"{key.split(':')[1]} {figures[key]:.3f}" for key in figures if key.startswith(f"{name}:")),
-            flush=True,
-        )
+        print(*(f"{key} {value:.3f}" for key, value in figures.items() if key.startswith(f"{name}:")), flush=True)
     for key in ("centre_first", "rho_closeness", "stability"):
         figures[f"mean:{key}"] = bench.mean(figures[f"{name}:{key}"] for name in TEXTBOOK)
     return figures
@@ -215,14 +202,9 @@ def main() -> None:
     made.add_argument("part", nargs="?", choices=("textbook", "outside", "board"), help="default: all")
     bench.add_folder(made)
     options = made.parse_args()
-    figures: Figures = {}
-    if options.part in (None, "textbook"):
-        figures |= textbook()
-    if options.part in (None, "outside"):
-        figures |= outside(options.folder)
-    if options.part in (None, "board"):
-        figures |= board(options.folder)
-    bench.finish(figures, options.json)
+    parts = {"textbook": textbook, "outside": partial(outside, options.folder), "board": partial(board, options.folder)}
+    wanted = [part for name, part in parts.items() if options.part in (None, name)]
+    bench.finish({key: value for part in wanted for key, value in part().items()}, options.json)
 
 
 if __name__ == "__main__":

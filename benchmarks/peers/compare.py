@@ -8,14 +8,10 @@
     python benchmarks/peers/compare.py bars out/peers.json
 
 ``run`` trains each peer in its own environment, from three seeds, on the whole graph and without a tenth of its ties,
-and adds to the file of ``--json`` what that does not hold yet. ``baselines`` has what needs no embedding. ``closure``
-ranks hypernyms in 5 dimensions, by the published protocol and by ours. WordNet's nouns need a GPU: ``closure --graphs
-nouns --peers neighbours --seeds 1 --option signature=3,2 --option device=cuda``. ``table`` writes the tables between
-the marks of a page, or prints them, and ``bars`` says what is held and fails where something is not. CPU seconds are of
-the training alone; ``process_cpu`` counts imports and compilation, too.
+and adds to the file of ``--json`` what that does not hold yet. ``closure`` ranks hypernyms in 5 dimensions, by the
+published protocol and by ours. WordNet's nouns need a GPU: ``closure --graphs nouns --peers neighbours --seeds 1
+--option signature=3,2 --option device=cuda``. CPU seconds are of the training alone, ``process_cpu`` of all.
 """
-
-from __future__ import annotations
 
 import os
 import subprocess
@@ -147,10 +143,7 @@ def one(peer: Peer, loaded: Loaded, seed: int, asked: Namespace) -> Figures:
 
 
 def each(asked: Namespace, graph: str, last: Callable[[int], str], work: Callable[[str, int], Figures]) -> None:
-    """Do the work for the peers and seeds whose ``last`` figure the file does not hold yet; add it to the file.
-
-    The file is read again and written after each, so that runs add up.
-    """
+    """Do the work for the peers and seeds whose ``last`` figure the file does not hold yet; add it to the file."""
     for name in asked.peers:
         for seed in range(asked.seeds if ALL[name].seeded else 1):
             stem = f"{name}.{graph}.seed{seed}"
@@ -279,8 +272,7 @@ def table(asked: Namespace) -> Figures:
 def bars_part(asked: Namespace) -> Figures:
     from peer_tables import bars
 
-    figures = bars(load(asked.files))
-    save(figures, asked.json)
+    save(figures := bars(load(asked.files)), asked.json)
     return figures
 
 

@@ -1,7 +1,5 @@
 """One measuring code for all: the package's own measures, of any points with any dissimilarity."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -150,8 +148,7 @@ def ranked(
 ) -> Ranked:
     """Of pairs (asking, asked) [k]: the mean rank of an asked node, and mAP over the asking ones.
 
-    A rank counts the nodes that are no farther and were not asked for. With hypernyms asked for this is the published
-    protocol, hyponyms counting as wrong. Nodes that ask nothing do not count. Computed where the points [n, d] are.
+    A rank counts the nodes that are no farther and were not asked for, hyponyms included: the published protocol.
     """
     order = np.lexsort((asked, asking))
     asking, asked = asking[order], asked[order]

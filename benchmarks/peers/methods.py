@@ -5,8 +5,6 @@ A graph comes in as a file of numpy: ``edges`` [m, 2], ``n`` and ``weights`` [m]
 and of the whole process, and its peak memory. A method imports what it needs itself: this file needs numpy alone.
 """
 
-from __future__ import annotations
-
 import argparse
 import re
 import resource
@@ -55,10 +53,7 @@ class Given:
 
 @dataclass(frozen=True)
 class Placed:
-    """What a method gives back: coordinates [n, d], NaN of a node that it cannot place, which is then far from all.
-
-    Popularity [n] is taken from the dissimilarities of each node, where there is any.
-    """
+    """What a method gives back: coordinates [n, d], NaN of a node that it cannot place, and popularity [n]."""
 
     coordinates: Floats
     dissimilarity: str
@@ -67,10 +62,7 @@ class Placed:
 
 
 def wembed(given: Given) -> Placed:
-    """WEmbed: the last number of a node is its weight, which divides distances. It does not know tie weights.
-
-    All options but the index are its own.
-    """
+    """WEmbed: the last number of a node is its weight, which divides distances. It does not know tie weights."""
     import wembed as library
 
     library.setSeed(given.seed)
@@ -134,10 +126,7 @@ TEMPERATURES = {"lorentz": (0.2, 0.1), "sphere": (0.04, 0.001)}
 
 
 def geoopt(given: Given) -> Placed:
-    """Its Lorentz model or sphere with our ranking loss (Eq. 17) over all pairs, by its Riemannian Adam.
-
-    The step and τ fall geometrically.
-    """
+    """Its Lorentz model or sphere with our ranking loss (Eq. 17), by its Riemannian Adam; step and τ fall."""
     import geoopt as library
     import torch
 
@@ -167,11 +156,7 @@ def geoopt(given: Given) -> Placed:
 
 
 def ours(given: Given) -> Placed:
-    """``embed(graph, dim=, goal=)``, the choice of a geometry included.
-
-    Options: ``goal``, ``signature`` (p,q) instead of a choice, ``iterations``, ``scope``, ``device``,
-    ``popularity`` (yes or no).
-    """
+    """``embed(graph, dim=, goal=)``, the choice of a geometry included unless ``signature`` (p,q) is given."""
     import ultrahyperbolic as uh
 
     graph = uh.Graph.from_arrays(given.edges[:, 0], given.edges[:, 1], given.weights, ids=given.n)
@@ -197,10 +182,6 @@ def ring(given: Given) -> Given:
     """A small graph in place of what is given, for a moment: what it takes to import and to compile."""
     edges, options = np.array([(k, (k + 1) % 30) for k in range(30)]), {"iterations": "2", "epochs": "1"}
     return replace(given, edges=edges, n=30, weights=np.ones(30), options=given.options | options)
-
-
-def short(given: Given) -> Given:
-    return replace(given, options=given.options | {"iterations": "20"})
 
 
 METHODS = {m.__name__: m for m in (wembed, gensim, node2vec, umap, spectral, geoopt, ours)}
@@ -235,7 +216,8 @@ def main() -> None:
         edges, weights = data["edges"].astype(np.int64), data["weights"].astype(np.float64)
         given = Given(edges, int(data["n"]), weights, asked.dim, asked.seed, options)
     warnings.simplefilter("ignore")  # of several components, and that a seed means one thread
-    train(short(given) if train is ours else ring(given))  # untimed: what it imports and compiles
+    short = replace(given, options=given.options | {"iterations": "20"})
+    train(short if train is ours else ring(given))  # untimed: what it imports and compiles
     clock, began = time.perf_counter(), cpu_seconds()
     placed = train(given)
     seconds, ended = time.perf_counter() - clock, cpu_seconds()

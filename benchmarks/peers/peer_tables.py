@@ -1,7 +1,5 @@
 """The tables of the comparison, and what it must show, from the figures of ``compare.py``."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

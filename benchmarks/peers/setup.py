@@ -3,8 +3,6 @@
 python benchmarks/peers/setup.py [NAME ...] [--again]
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

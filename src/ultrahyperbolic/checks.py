@@ -1,7 +1,5 @@
 """Checks of arguments. Each error names the argument, the rule it breaks and its value."""
 
-from __future__ import annotations
-
 import math
 import operator
 from collections.abc import Collection

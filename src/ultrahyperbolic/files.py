@@ -4,8 +4,6 @@ Content is sealed by a sha256 that travels with it: that of a record is its last
 description. Whoever reads compares, so that a byte that changed on the disk is found.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -14,7 +12,7 @@ import secrets
 import shutil
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -228,6 +226,15 @@ def id_as_json(node: object) -> object:
     if isinstance(node, str | int | float) or node is None:
         return node
     raise TypeError(f"ids must be text, numbers or tuples of them to be saved, got {type(node).__name__}: {node!r}")
+
+
+def id_from_json(value: object) -> Hashable:
+    """The reverse: lists are tuples."""
+    if isinstance(value, list):
+        return tuple(map(id_from_json, value))
+    if isinstance(value, Hashable):
+        return value
+    raise ValueError(f"no id: {value!r}")
 
 
 def sealed_json(record: Mapping[str, object]) -> bytes:

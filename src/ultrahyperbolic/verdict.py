@@ -1,7 +1,5 @@
 """What the measures let one say, and what they do not: the words for people follow these rules."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 # Below this ρ, strength explains less than a tenth of the order of the ranks.

@@ -7,16 +7,15 @@ from pathlib import Path
 
 import pytest
 
-SCRIPT = Path(__file__).parents[2] / "benchmarks" / "evaluation.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "cost.py"
 
 
 @pytest.mark.slow
 def test_the_figures_are_printed_and_written(tmp_path: Path) -> None:
     path = tmp_path / "out" / "evaluation.json"
     sizes = ["--nodes", "80", "--both", "60", "--repeats", "1"]
-    run = subprocess.run(
-        [sys.executable, str(SCRIPT), *sizes, "--json", str(path)], capture_output=True, text=True, check=False
-    )
+    command = [sys.executable, str(SCRIPT), "evaluation", *sizes, "--json", str(path)]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
     figures: dict[str, float] = json.loads(path.read_text())
     assert figures["nodes"] == 80

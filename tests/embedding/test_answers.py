@@ -10,7 +10,7 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.saved import Saved
-from ultrahyperbolic.embedding.ties import Ties, graph_of
+from ultrahyperbolic.embedding.ties import TieTexts, graph_of
 
 LABELS = {"v": "Valjean", "j": "Javert", "c": "Cosette", "m": "Cosette"}
 COLUMNS = {"age": [46, 52, 8, 20], "height": [1.8, np.nan, 1.1, 1.6], "city": ["Digne", "Paris", "", "Paris"]}
@@ -151,6 +151,6 @@ def test_other_forms_have_what_is_known_of_nodes(cast):
 
 
 def test_ties_whose_weights_were_not_kept_all_weigh_1():
-    found = graph_of("abc", Ties(["1 2", "0", "0"], None))
+    found = graph_of("abc", TieTexts(["1 2", "0", "0"], None))
     assert found.edges.tolist() == [[0, 1], [0, 2]]
     assert found.weights.tolist() == [1.0, 1.0]

@@ -7,12 +7,12 @@ import pytest
 import torch
 
 from ultrahyperbolic import Euclidean
-from ultrahyperbolic.embedding.distances import Space
+from ultrahyperbolic.embedding.distances import PointSpace
 from ultrahyperbolic.geometry import Geometry
 
 
 def space_of(manifold):
-    return Space.from_json(Geometry.of_manifold(manifold).to_json())
+    return PointSpace.from_json(Geometry.of_manifold(manifold).to_json())
 
 
 def points_of(manifold, spread):
@@ -61,4 +61,4 @@ def test_points_that_are_off_are_seen(manifold):
 )  # fmt: skip
 def test_what_is_no_space_is_refused(described):
     with pytest.raises(ValueError, match=r"manifold|dim must|beta must"):
-        Space.from_json(described)
+        PointSpace.from_json(described)

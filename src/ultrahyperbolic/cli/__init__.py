@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 __all__ = ["app", "main"]
 
-# Garbage is looked for after so many objects more.
+# New objects after which garbage is looked for.
 _ALLOCATIONS = 1_000_000
 
 
@@ -22,9 +22,12 @@ def main() -> None:
 
         # What is imported stays to the end: looking for garbage in it, again and again, took longer than a training.
         gc.set_threshold(_ALLOCATIONS)
-        if _helps():
-            import sys
+        import sys
 
+        from .torchrun import is_first
+
+        # This process computes for another, which torchrun has started as the first to run ``embed``.
+        if sys.argv[1:2] == ["embed"] and not is_first():
             from ..engines.communicator import help_first
 
             sys.exit(help_first())
@@ -34,15 +37,6 @@ def main() -> None:
             run()
         finally:
             gc.freeze()
-
-
-def _helps() -> bool:
-    """Whether this process computes for another, which torchrun has started as the first to run ``embed``."""
-    import sys
-
-    from .torchrun import is_first
-
-    return sys.argv[1:2] == ["embed"] and not is_first()
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,5 @@
 """The application: its name, its version, and how it fails."""
 
-from __future__ import annotations
-
 import functools
 import os
 import sys
@@ -56,7 +54,10 @@ class _OneLineErrors(TyperGroup):
             result = run()
             sys.stdout.flush()
         except typer.TyperException as error:
-            print(f"error: {_one_line(error)}", file=sys.stderr)
+            text = " ".join(error.format_message().split())
+            context = getattr(error, "ctx", None)  # of errors in how the command was called
+            more = "" if context is None else f" (see {context.command_path} --help)"
+            print(f"error: {text.rstrip('.') if more else text}{more}", file=sys.stderr)
             sys.exit(error.exit_code)
         except BrokenPipeError:
             # Whoever read our output has gone; what is still in the buffer must not be tried again at exit.
@@ -69,12 +70,6 @@ class _OneLineErrors(TyperGroup):
             print(f"error: cannot write the output: {error.strerror or error}", file=sys.stderr)
             sys.exit(2)
         sys.exit(result if isinstance(result, int) else 0)
-
-
-def _one_line(error: typer.TyperException) -> str:
-    text = " ".join(error.format_message().split())
-    context = getattr(error, "ctx", None)  # of errors in how the command was called
-    return text if context is None else f"{text.rstrip('.')} (see {context.command_path} --help)"
 
 
 app = typer.Typer(

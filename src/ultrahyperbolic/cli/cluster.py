@@ -9,9 +9,8 @@ import typer
 
 from . import options as opt
 from .errors import reason, refusing
-from .output import json_id, note, print_json, print_table, shown
+from .output import json_id, note, print_json, print_table, shown, write_csv
 from .sources import graph_of, open_embedding
-from .suggest import write_csv
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,12 +18,6 @@ if TYPE_CHECKING:
 
     from ..embedding import Embedding
 
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic cluster club
-  ultrahyperbolic cluster club --csv communities.csv
-  ultrahyperbolic cluster club --json"""
 # Members of a community that are shown.
 _SHOWN = 5
 
@@ -43,13 +36,17 @@ def cluster(
 ) -> None:
     """Find communities: groups of nodes that lie close together.
 
-    You need not say how many. The nearest pairs of nodes are linked, as many
-    as the graph has ties, and the groups with the highest modularity are
+    You need not say how many. The nearest pairs of nodes are linked, one
+    for each tie of the graph, and the groups with the highest modularity are
     found by Louvain's method. The column cluster of embedding.parquet keeps
     the result, 0 for the largest group; the report uses it for colours.
+
+    Examples:
+      ultrahyperbolic cluster club
+      ultrahyperbolic cluster club --csv communities.csv
+      ultrahyperbolic cluster club --json
     """
     import numpy as np
-    import pandas as pd
 
     from ..progress import bar
 
@@ -58,7 +55,7 @@ def cluster(
         groups = embedding.cluster()
     if keep:
         _keep(embedding, folder, groups, graph, reading, quiet=as_json)
-    write_csv(csv_file, pd.DataFrame({"node": list(map(str, embedding.ids)), "cluster": groups}))
+    write_csv(csv_file, {"node": list(map(str, embedding.ids)), "cluster": groups})
     sizes = np.bincount(groups)
     if as_json:
         nodes = [{"node": json_id(node), "cluster": int(g)} for node, g in zip(embedding.ids, groups, strict=True)]

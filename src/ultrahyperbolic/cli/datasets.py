@@ -1,16 +1,7 @@
 """``datasets``: the graphs that can be named."""
 
-from __future__ import annotations
-
 from . import options as opt
 from .output import print_json, print_table
-
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic datasets
-  ultrahyperbolic datasets --json
-  ultrahyperbolic embed lesmis"""
 
 
 def datasets(as_json: opt.Json = False) -> None:
@@ -18,6 +9,11 @@ def datasets(as_json: opt.Json = False) -> None:
 
     Their weights, where they have any, are tie strengths, as everywhere
     (docs/graphs.md). What is not here says what it needs.
+
+    Examples:
+      ultrahyperbolic datasets
+      ultrahyperbolic datasets --json
+      ultrahyperbolic embed lesmis
     """
     from ..datasets import available, names
 

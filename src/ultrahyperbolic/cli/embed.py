@@ -1,12 +1,10 @@
 """``embed``: from a graph to a folder with its embedding."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -22,26 +20,11 @@ from .sources import as_given, find_graph, graph_name, open_embedding, where_fro
 from .together import left_behind, together
 from .training import Keeping, Task, begin, claim, train_and_keep
 
-if TYPE_CHECKING:
-    from ..engines.base import Machine
-    from ..graph import Graph
-
 _TRAINING, _RESULT = "Training", "Result"
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic embed karate
-  ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
-  ultrahyperbolic embed ties.csv --weight calls --iterations 5000
-  ultrahyperbolic embed roads.csv --weight km --weights-are-distances
-  ultrahyperbolic embed karate --preset paper --signature 2,2 -o out/paper
-  ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json
-  ultrahyperbolic embed new_ties.tsv --continue-from club -o club2
-  ultrahyperbolic embed --resume club"""
-
-
-def _option(panel: str, *names: str, **settings: Any) -> Any:
-    return typer.Option(*names, rich_help_panel=panel, show_default=False, **settings)
+_CONTINUE = (
+    "Start from an earlier embedding of this graph: old nodes start where they were, new ones near their ties. The "
+    "geometry comes from FOLDER."
+)
 
 
 @together
@@ -51,42 +34,41 @@ def embed(
     context: typer.Context,
     graph: opt.OptionalGraphArgument = None,
     deterministic: Annotated[
-        bool, _option(_TRAINING, "--deterministic", help="Same seed, same bits, or a line that says why not.")
+        bool, opt.option("--deterministic", panel=_TRAINING, help="Same seed, same bits, or a line that says why not.")
     ] = False,
-    output: Annotated[
-        Path | None,
-        _option(_RESULT, "-o", "--output", metavar="FOLDER", help="Where to write; out/NAME OF THE GRAPH if not said."),
-    ] = None,
-    overwrite: Annotated[bool, _option(_RESULT, "--overwrite", help="Replace the embedding that is there.")] = False,
+    output: Annotated[Path | None, opt.output("out/NAME OF THE GRAPH", _RESULT)] = None,
+    overwrite: Annotated[
+        bool, opt.option("--overwrite", panel=_RESULT, help="Replace the embedding that is there.")
+    ] = False,
     continue_from: Annotated[
-        Path | None,
-        _option(
-            _TRAINING,
-            "--continue-from",
-            metavar="FOLDER",
-            help="Start from an earlier embedding of this graph: old nodes start where they were, new ones near their "
-            "ties. The geometry comes from FOLDER.",
-        ),
+        Path | None, opt.option("--continue-from", panel=_TRAINING, metavar="FOLDER", help=_CONTINUE)
     ] = None,
     resume: Annotated[
         Path | None,
-        _option(_RESULT, "--resume", metavar="FOLDER", help="Go on with the training of a folder; needs nothing else."),
+        opt.option(
+            "--resume", panel=_RESULT, metavar="FOLDER", help="Go on with the training of a folder; needs nothing else."
+        ),
     ] = None,
     checkpoint_every: Annotated[
         float | None,
-        _option(_RESULT, "--checkpoint-every", metavar="SECONDS", help="How often to write one; 10 if not said."),
+        opt.option("--checkpoint-every", panel=_RESULT, metavar="SECONDS", help="How often to write one; default: 10."),
     ] = None,
     tensorboard: Annotated[
         Path | None,
-        _option(
-            _RESULT, "--tensorboard", metavar="FOLDER", help="Write the training there for TensorBoard, as it goes."
+        opt.option(
+            "--tensorboard",
+            panel=_RESULT,
+            metavar="FOLDER",
+            help="Write the training there for TensorBoard, as it goes.",
         ),
     ] = None,
     with_report: Annotated[
         bool,
-        _option(_RESULT, "--report/--no-report", help="Whether to write report.html, to look at; yes if not said."),
+        opt.option(
+            "--report/--no-report", panel=_RESULT, help="Whether to write report.html, to look at; default: yes."
+        ),
     ] = True,
-    quiet: Annotated[bool, _option(_RESULT, "--quiet", help="Print nothing but errors (and --json).")] = False,
+    quiet: Annotated[bool, opt.option("--quiet", panel=_RESULT, help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
     asked: Options,
@@ -102,6 +84,16 @@ def embed(
     run.json (settings, seed, versions, loss, measures) and report.html,
     to look at in a browser. Ctrl-C and --time-limit keep the best points
     so far, and a checkpoint from which --resume goes on.
+
+    Examples:
+      ultrahyperbolic embed karate
+      ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
+      ultrahyperbolic embed ties.csv --weight calls --iterations 5000
+      ultrahyperbolic embed roads.csv --weight km --weights-are-distances
+      ultrahyperbolic embed karate --preset paper --signature 2,2 -o out/paper
+      ultrahyperbolic embed roads.tsv --unweighted --time-limit 60 --json
+      ultrahyperbolic embed new_ties.tsv --continue-from club -o club2
+      ultrahyperbolic embed --resume club
     """
     keeping = Keeping(checkpoint_every, tensorboard, with_report, quiet, as_json)
     keeping.check()
@@ -136,11 +128,15 @@ def embed(
     data = find_graph(graph, reading, quiet=quiet)
     with refusing(GraphError):
         data.require_trainable()
-    _check_ids(data)
+    for node in data.ids:  # what could not be written after the training
+        if not isinstance(node, str | int | float):
+            kind = type(node).__name__
+            raise Refused(f"{data.source}: id {node!r} is of type {kind}: make the ids text or numbers")
     with refusing(ValueError, TypeError):
         execution = Execution(plan, data, quiet=quiet)
-    if deterministic:
-        _check_deterministic(execution.machine)
+    device = execution.machine.torch_device
+    if deterministic and execution.machine.backend in ("reference", "sampled") and device.type != "cpu":
+        raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
     if isinstance(plan.where, Choice):
         claim(context, folder, overwrite=overwrite)
         with (
@@ -177,17 +173,3 @@ def _resume(
         print_json(summary.as_json(open_embedding(folder), folder))
     elif not keeping.quiet:
         print(f"{folder} is finished: {task}")
-
-
-def _check_deterministic(machine: Machine) -> None:
-    device = machine.torch_device
-    if machine.backend in ("reference", "sampled") and device.type != "cpu":
-        raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")
-
-
-def _check_ids(graph: Graph) -> None:
-    """Refuse now what could not be written after the training."""
-    for node in graph.ids:
-        if not isinstance(node, str | int | float):
-            kind = type(node).__name__
-            raise Refused(f"{graph.source}: id {node!r} is of type {kind}: make the ids text or numbers")

@@ -1,7 +1,5 @@
 """Bad input: one line and exit code 2. Everything else is a bug, and shows itself."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager

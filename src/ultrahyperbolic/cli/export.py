@@ -1,7 +1,5 @@
 """``export``: an embedding in the files of other viewers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -12,13 +10,6 @@ from .errors import Refused, refusing
 from .output import note, print_json
 from .sources import graph_of, open_embedding
 
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic export club --format atlas
-  ultrahyperbolic export club --format gexf -o club.gexf
-  ultrahyperbolic export club --format graphml --graph ties.tsv
-  ultrahyperbolic export club --format projector -o projector"""
 # Where to write in the folder of the embedding, if nothing else is said.
 _NAMES = {"atlas": "atlas.parquet", "projector": "projector", "graphml": "graph.graphml", "gexf": "graph.gexf"}
 
@@ -26,14 +17,10 @@ _NAMES = {"atlas": "atlas.parquet", "projector": "projector", "graphml": "graph.
 @opt.reads_graph
 def export(
     folder: opt.Folder,
-    form: Annotated[
-        Literal["atlas", "projector", "graphml", "gexf"],
-        typer.Option("--format", show_default=False, help="What to write."),
-    ],
+    form: Annotated[Literal["atlas", "projector", "graphml", "gexf"], opt.option("--format", help="What to write.")],
     graph: opt.EmbeddedGraph = None,
     output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="PATH", show_default=False, help="Where to write; else into FOLDER."),
+        Path | None, opt.option("-o", "--output", metavar="PATH", help="Where to write; else into FOLDER.")
     ] = None,
     neighbors: Annotated[
         int, typer.Option("-k", "--neighbors", min=1, help="How many nearest nodes of each, for atlas.")
@@ -49,6 +36,12 @@ def export(
     files for TensorBoard. graphml, gexf: the graph with positions, rank and
     delta, for Gephi, Cytoscape and others. The graph gives edges, labels
     and strengths. docs/exports.md says what is in the files.
+
+    Examples:
+      ultrahyperbolic export club --format atlas
+      ultrahyperbolic export club --format gexf -o club.gexf
+      ultrahyperbolic export club --format graphml --graph ties.tsv
+      ultrahyperbolic export club --format projector -o projector
     """
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)

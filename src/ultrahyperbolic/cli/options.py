@@ -1,19 +1,27 @@
 """What several commands can be told, and how its text is read."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypedDict, cast
+from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast, get_type_hints
 
 import typer
 
 from ..options import OPTIONS, Declared
 from .errors import Refused, refusing
+
+
+def option(*names: str, panel: str | None = None, **settings: Any) -> Any:
+    """An option whose help says what its default is."""
+    return typer.Option(*names, rich_help_panel=panel, show_default=False, **settings)
+
+
+def output(default: str, panel: str | None = None) -> Any:
+    """The option of the folder to write to."""
+    return option("-o", "--output", panel=panel, metavar="FOLDER", help=f"Where to write; default: {default}.")
+
 
 _graph = typer.Argument(
     metavar="GRAPH",
@@ -27,126 +35,89 @@ OptionalGraphArgument = Annotated[str | None, _graph]
 Folder = Annotated[
     Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that [bold]embed[/bold] wrote.")
 ]
-EmbeddedGraph = Annotated[
-    str | None,
-    typer.Option(
-        "--graph",
-        metavar="GRAPH",
-        show_default=False,
-        help="The graph that was embedded, file or data set; by default looked for where embed read it.",
-    ),
-]
+_embedded = "The graph that was embedded, file or data set; by default looked for where embed read it."
+EmbeddedGraph = Annotated[str | None, option("--graph", metavar="GRAPH", help=_embedded)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
-Csv = Annotated[
-    Path | None,
-    typer.Option(
-        "--csv", metavar="FILE", show_default=False, help="Also write the table as CSV that a spreadsheet may open."
-    ),
-]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")]
+_csv = "Also write the table as CSV that a spreadsheet may open."
+Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
 
 _READING = "Reading a file (else found from its content; docs/graphs.md)"
 
 
-def _reading(*names: str, metavar: str | None = None, help: str) -> object:
-    return typer.Option(*names, metavar=metavar, help=help, rich_help_panel=_READING, show_default=False)
+class _Reading(NamedTuple):
+    """What the command says of an option of reading, and how it takes it."""
+
+    help: str
+    metavar: str | None = None
+    kind: Any = str | None
+
+    def parameter(self, name: str) -> inspect.Parameter:
+        flag = name.replace("_", "-")
+        both = f"--{flag}/--no-{flag}" if self.kind == bool | None else f"--{flag}"
+        kind, said = self.kind, option(both, panel=_READING, metavar=self.metavar, help=self.help)
+        default = False if kind is bool else None
+        return inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, said]
+        )
 
 
-Delimiter = Annotated[
-    str | None, _reading("--delimiter", metavar="CHAR", help="Between columns: one character, tab or whitespace.")
-]
-Header = Annotated[bool | None, _reading("--header/--no-header", help="Whether the first row names the columns.")]
-Source = Annotated[str | None, _reading("--source", metavar="COLUMN", help="One end: a name, or a position from 0.")]
-Target = Annotated[str | None, _reading("--target", metavar="COLUMN", help="The other end.")]
-Weight = Annotated[
-    str | None,
-    _reading("--weight", metavar="COLUMN", help="Tie strength: the larger, the closer. In GraphML an attribute."),
-]
-Unweighted = Annotated[bool, _reading("--unweighted", help="Every weight is 1, whatever the third column holds.")]
-Comments = Annotated[
-    str | None, _reading("--comments", metavar="CHARS", help="Lines that begin with one are skipped (#%).")
-]
-Encoding = Annotated[
-    str | None, _reading("--encoding", metavar="NAME", help="Of text that is not UTF-8: latin-1, cp1252, utf-16, ...")
-]
-Nodes = Annotated[
-    Path | None, _reading("--nodes", metavar="FILE", help="All nodes in the order wanted; labels in a second column.")
-]
-Repeated = Annotated[
-    Literal["sum", "max", "first", "error"] | None,
-    _reading("--repeated", help="What rows that give an edge again become; default: sum."),
-]
-Asymmetric = Annotated[
-    Literal["sum", "error"] | None,
-    _reading("--asymmetric", help="What a matrix whose directions differ becomes: C + Cᵀ (sum), or refused."),
-]
-
-Distances = Annotated[
-    bool, _reading("--weights-are-distances", help="The smaller, the closer: each tie gets the strength 1/d.")
-]
+_Repeated = Literal["sum", "max", "first", "error"]
+_Asymmetric = Literal["sum", "error"]
+_UNWEIGHTED = _Reading("Every weight is 1, whatever the third column holds.", kind=bool)
 
 
 class Reading(TypedDict, total=False):
     """The options of ``read_graph`` that were given."""
 
-    delimiter: str
-    header: bool
-    source: str | int
-    target: str | int
-    weight: str | int | Literal[False]
-    comments: str
-    encoding: str
-    nodes: Path
-    repeated: Literal["sum", "max", "first", "error"]
-    asymmetric: Literal["sum", "error"]
-    weights_are_distances: bool
+    delimiter: Annotated[str, _Reading("Between columns: one character, tab or whitespace.", "CHAR")]
+    header: Annotated[bool, _Reading("Whether the first row names the columns.", kind=bool | None)]
+    source: Annotated[str | int, _Reading("One end: a name, or a position from 0.", "COLUMN")]
+    target: Annotated[str | int, _Reading("The other end.", "COLUMN")]
+    weight: Annotated[
+        str | int | Literal[False],
+        _Reading("Tie strength: the larger, the closer. In GraphML an attribute.", "COLUMN"),
+    ]
+    comments: Annotated[str, _Reading("Lines that begin with one are skipped (#%).", "CHARS")]
+    encoding: Annotated[str, _Reading("Of text that is not UTF-8: latin-1, cp1252, utf-16, ...", "NAME")]
+    nodes: Annotated[
+        Path, _Reading("All nodes in the order wanted; labels in a second column.", "FILE", kind=Path | None)
+    ]
+    repeated: Annotated[
+        _Repeated, _Reading("What rows that give an edge again become; default: sum.", kind=_Repeated | None)
+    ]
+    asymmetric: Annotated[
+        _Asymmetric,
+        _Reading("What a matrix whose directions differ becomes: C + Cᵀ (sum), or refused.", kind=_Asymmetric | None),
+    ]
+    weights_are_distances: Annotated[
+        bool, _Reading("The smaller, the closer: each tie gets the strength 1/d.", kind=bool)
+    ]
 
 
-@dataclass(frozen=True)
-class _ReadingOptions:
-    """What a command can be told of reading a file."""
-
-    delimiter: Delimiter = None
-    header: Header = None
-    source: Source = None
-    target: Target = None
-    weight: Weight = None
-    unweighted: Unweighted = False
-    comments: Comments = None
-    encoding: Encoding = None
-    nodes: Nodes = None
-    repeated: Repeated = None
-    asymmetric: Asymmetric = None
-    weights_are_distances: Distances = False
-
-    def given(self) -> Reading:
-        """What was said, as ``read_graph`` takes it."""
-        if self.unweighted and self.weights_are_distances:
-            raise Refused(
-                "--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them"
-            )
-        if self.unweighted and self.weight is not None:
-            raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
-        options = {
-            "delimiter": {"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter),
-            "header": self.header,
-            "source": _column(self.source),
-            "target": _column(self.target),
-            "weight": False if self.unweighted else _column(self.weight),
-            "comments": self.comments,
-            "encoding": self.encoding,
-            "nodes": self.nodes,
-            "repeated": self.repeated,
-            "asymmetric": self.asymmetric,
-            "weights_are_distances": self.weights_are_distances or None,
-        }
-        return cast("Reading", {name: value for name, value in options.items() if value is not None})
+def _as_given(given: dict[str, Any]) -> Reading:
+    """The options that were given, as ``read_graph`` takes them."""
+    unweighted = given.pop("unweighted")
+    if unweighted and given["weights_are_distances"]:
+        raise Refused("--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them")
+    if unweighted and given["weight"] is not None:
+        raise Refused("--weight names a column and --unweighted leaves it out: give one of them")
+    for name in ("source", "target", "weight"):
+        if re.fullmatch("[0-9]+", given[name] or ""):
+            given[name] = int(given[name])
+    given["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(given["delimiter"], given["delimiter"])
+    if unweighted:
+        given["weight"] = False
+    given["weights_are_distances"] = given["weights_are_distances"] or None
+    return cast("Reading", {name: value for name, value in given.items() if value is not None})
 
 
 def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of reading a file; those that are given become its parameter ``reading``."""
-    options = inspect.signature(_ReadingOptions, eval_str=True).parameters
-    read: Callable[..., _ReadingOptions] = _ReadingOptions
-    return _with_parameters(command, "reading", list(options.values()), lambda given: read(**given).given())
+    hints = get_type_hints(Reading, include_extras=True)
+    parameters = [hint.__metadata__[0].parameter(name) for name, hint in hints.items()]
+    parameters.insert(list(hints).index("weight") + 1, _UNWEIGHTED.parameter("unweighted"))
+    return _with_parameters(command, "reading", parameters, _as_given)
 
 
 def trains(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -166,22 +137,21 @@ def trains(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 def _annotated(declared: Declared) -> Any:
     """An option as typer takes it."""
-    option, name = declared.option, declared.name.replace("_", "-")
+    said, name = declared.option, declared.name.replace("_", "-")
     kinds = [kind for kind in (bool, int, float, str) if kind in declared.members]
     kind: Any = Literal[declared.choices] if declared.choices else str if _ends(declared) else kinds[0]
-    if declared.option.default is None:
+    if said.default is None:
         kind = kind | None
     both = kind == bool | None
-    text = re.sub("`(.*?)`", lambda match: f"--{match[1].replace('_', '-')}", option.help)
+    text = re.sub("`(.*?)`", lambda match: f"--{match[1].replace('_', '-')}", said.help)
     return Annotated[
         kind,
-        typer.Option(
+        option(
             f"--{name}/--no-{name}" if both else f"--{name}",
-            metavar=option.metavar,
-            min=option.least,
-            help=text if option.default in (None, False) else f"{text} Default: {option.default}.",
-            rich_help_panel=option.panel,
-            show_default=False,
+            panel=said.panel,
+            metavar=said.metavar,
+            min=said.least,
+            help=text if said.default in (None, False) else f"{text} Default: {said.default}.",
         ),
     ]
 
@@ -210,10 +180,6 @@ def _with_parameters(
     with_parameters.__signature__ = inspect.Signature(together)  # type: ignore[attr-defined]
     with_parameters.__annotations__ = {each.name: each.annotation for each in together}
     return with_parameters
-
-
-def _column(text: str | None) -> str | int | None:
-    return int(text) if text is not None and re.fullmatch("[0-9]+", text) else text
 
 
 def device_kind(device: str) -> str:

@@ -7,12 +7,17 @@ import logging
 import math
 import sys
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import typer
 
+from .errors import refusing
+
 if TYPE_CHECKING:
-    import pandas
+    from ..embedding.answers import Columns
+
+_RIGHT = ("rank", "delta", "strength", "by degree", "by strength", "by PageRank", "distance", "weight", "score")
 
 
 def print_json(data: Mapping[str, object]) -> None:
@@ -33,9 +38,35 @@ def json_id(node: Hashable) -> object:
     return json.dumps(node) if isinstance(node, float) and math.isinf(node) else node
 
 
-def json_rows(table: pandas.DataFrame) -> list[dict[str, object]]:
-    """The rows of a data frame with a column of nodes."""
-    return [row | {"node": json_id(row["node"])} for row in table.to_dict("records")]
+def json_rows(table: Columns) -> list[dict[str, object]]:
+    """The rows of a table with a column of nodes."""
+    from ..embedding.answers import rows_of
+
+    return [row | {"node": json_id(row["node"])} for row in rows_of(table)]
+
+
+def write_csv(path: Path | None, table: Columns) -> None:
+    """Write a table as CSV, where a file is named for it."""
+    if path is None:
+        return
+    from ..embedding.answers import rows_of
+    from ..export.tables import write_table
+
+    with refusing(OSError, about="cannot write the table: "):
+        write_table(path, list(table), (tuple(row.values()) for row in rows_of(table)))
+
+
+def print_columns(columns: Mapping[str, Sequence[str]]) -> None:
+    """Columns by their headers; those of numbers to the right."""
+    print_table(tuple(columns), zip(*columns.values(), strict=True), right=_RIGHT)
+
+
+def names(table: Columns) -> dict[str, list[str]]:
+    """The nodes of a table, and their labels, as a terminal may see them."""
+    found = {"node": [shown(node) for node in cast("Sequence[Hashable]", table["node"])]}
+    if "label" in table:
+        found["label"] = [shown(str(label)) if label else "" for label in table["label"]]
+    return found
 
 
 def print_table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()) -> None:
@@ -88,7 +119,7 @@ def shown(node: Hashable) -> str:
 
 
 def number(value: float) -> str:
-    """A number with as many digits as people compare.
+    """A number with the digits that people compare.
 
     >>> number(0.5), number(1234.5678)
     ('0.5000', '1235')

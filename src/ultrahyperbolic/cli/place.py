@@ -19,11 +19,6 @@ if TYPE_CHECKING:
 
     from ..embedding import Embedding
 
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic place club new_ties.tsv -o newcomers
-  ultrahyperbolic place club new_ties.csv --weight calls --graph ties.csv"""
 # Old nodes that are shown for each new one, and new ones that are shown at most.
 _NEAREST, _MOST = 3, 20
 
@@ -35,16 +30,7 @@ def place(
     new_ties: Annotated[
         str, typer.Argument(metavar="NEW_TIES", show_default=False, help="A file with the ties of the new nodes.")
     ],
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            show_default=False,
-            help="Where to write; default: out/NAME OF THE FILE.",
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output("out/NAME OF THE FILE")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the embedding that is there.")] = False,
     seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same points.")] = 0,
     graph: opt.EmbeddedGraph = None,
@@ -59,6 +45,10 @@ def place(
     are new. Old nodes stay where they are. The output folder holds both, and
     its column new says which nodes are. To train on the whole graph:
     embed --continue-from.
+
+    Examples:
+      ultrahyperbolic place club new_ties.tsv -o newcomers
+      ultrahyperbolic place club new_ties.csv --weight calls --graph ties.csv
     """
     from ..embedding.store import prepare_folder
     from ..training.place import with_placed

@@ -1,7 +1,5 @@
 """``prepare``: a graph read once, and kept so that the next command has it at once."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 
@@ -13,29 +11,13 @@ from .errors import Refused, refusing
 from .output import print_json
 from .sources import find_graph, graph_name
 
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic prepare ties.parquet -o ties.graph
-  ultrahyperbolic prepare calls.csv --weight minutes --nodes people.csv
-  ultrahyperbolic embed ties.graph"""
-
 
 @opt.reads_graph
 def prepare(
     graph: opt.GraphArgument,
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FOLDER",
-            show_default=False,
-            help="Where to write; default: NAME OF THE GRAPH.graph.",
-        ),
-    ] = None,
+    output: Annotated[Path | None, opt.output("NAME OF THE GRAPH.graph")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the prepared graph that is there.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")] = False,
+    quiet: opt.Quiet = False,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
@@ -45,6 +27,11 @@ def prepare(
     FOLDER holds the graph as arrays that are mapped into memory. Give it
     instead of the file: embed FOLDER. The options that say how a file is
     read belong to this command; the prepared graph takes none of them.
+
+    Examples:
+      ultrahyperbolic prepare ties.parquet -o ties.graph
+      ultrahyperbolic prepare calls.csv --weight minutes --nodes people.csv
+      ultrahyperbolic embed ties.graph
     """
     from ..graph import GraphError
     from ..graph.prepared import is_prepared

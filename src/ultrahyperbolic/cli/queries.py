@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -12,31 +12,32 @@ import typer
 
 from ..progress import bar
 from . import options as opt
-from .errors import Refused, reason, refusing, suggestion
-from .output import json_id, note, number, percent, print_json, print_table, shown
+from .errors import Refused, reason, suggestion
+from .output import (
+    json_id,
+    json_rows,
+    names,
+    note,
+    number,
+    percent,
+    print_columns,
+    print_json,
+    print_table,
+    shown,
+    write_csv,
+)
 from .sources import aligned, check_unread, find_again, find_graph, open_embedding, open_saved
-from .summary import ranks_in_words
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
-    from ..embedding.answers import Columns
-    from ..embedding.saved import Saved
+    from ..embedding.answers import Columns, NodeFinder
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
 
 
-# Columns of numbers.
-_RIGHT = ("rank", "delta", "by degree", "by strength", "by PageRank", "distance", "weight")
-
-RANK_EXAMPLES = """
-Examples:
-
-  ultrahyperbolic rank club
-  ultrahyperbolic rank club --top 5
-  ultrahyperbolic rank club --all --csv ranking.csv
-  ultrahyperbolic rank club --all --json"""
+_MEASURED_BY = "The graph to measure by, a file or data set; default: the graph that was embedded."
 
 
 def rank(
@@ -53,33 +54,32 @@ def rank(
     near to all others come first (docs/graphs.md). Beside it stand the ranks
     by degree, strength and PageRank. If you trained with several seeds, each
     rank comes with its interval over the seeds.
+
+    Examples:
+      ultrahyperbolic rank club
+      ultrahyperbolic rank club --top 5
+      ultrahyperbolic rank club --all --csv ranking.csv
+      ultrahyperbolic rank club --all --json
     """
-    from ..embedding.answers import OTHER_RANKS, ranking
+    from ..embedding.answers import OTHER_RANKS, ranking, ranks_in_words
     from ..verdict import no_hierarchy
 
     saved = open_saved(folder, ties=True)
     record = saved.record
     table = ranking(saved, None if everything else top)
-    _write_csv(csv_file, table)
+    write_csv(csv_file, table)
     if as_json:
         ranks = {} if record.ranks is None else {"ranks": record.ranks.to_json()}
-        print_json({"folder": str(folder), "nodes": len(saved), **ranks, "ranking": _json_rows(table)})
+        print_json({"folder": str(folder), "nodes": len(saved), **ranks, "ranking": json_rows(table)})
         return
     if (words := no_hierarchy(record.measures)) is not None:
         note(words)
-    names, own = _names(table), {"node", "label", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values()}
-    columns = {"rank": ranks_in_words(table), **names, "delta": list(map(number, _floats(table["delta"])))}
+    own = {"node", "label", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values()}
+    columns = {"rank": ranks_in_words(table), **names(table), "delta": list(map(number, _floats(table["delta"])))}
     columns |= {f"by {what}": list(map(str, table[name])) for what, name in OTHER_RANKS.items() if name in table}
-    _print_columns(columns | _others(table, own))
+    print_columns(columns | _others(table, own))
     if record.ranks is not None:
         print(f"in brackets: {record.ranks.text}")
-
-
-NEIGHBORS_EXAMPLES = """
-Examples:
-
-  ultrahyperbolic neighbors club 34
-  ultrahyperbolic neighbors club "Jean Valjean" -k 3 --json"""
 
 
 def neighbors(
@@ -95,33 +95,29 @@ def neighbors(
     strengths, not distances (docs/graphs.md). The column weight is that of
     their tie, and empty where they have none. A distance is less the
     popularity of both nodes, and can be negative.
+
+    Examples:
+      ultrahyperbolic neighbors club 34
+      ultrahyperbolic neighbors club "Jean Valjean" -k 3 --json
     """
     from ..embedding.answers import nearest
 
     saved = open_saved(folder, ties=True)
-    row = _row(saved, node, folder)
+    row = find_row(saved.rows, node, folder)
     table = nearest(saved, row, k)
-    _write_csv(csv_file, table)
+    write_csv(csv_file, table)
     if as_json:
         found = saved.ids[row]
         label = {"label": saved.labels[found]} if saved.labels and found in saved.labels else {}
         about = {"folder": str(folder), "node": json_id(found), **label}
-        print_json({**about, "neighbors": _json_rows(table)})
+        print_json({**about, "neighbors": json_rows(table)})
         return
-    columns = dict(_names(table))
+    columns = names(table)
     columns["distance"] = list(map(number, _floats(table["distance"])))
     if "connected" in table:
         weights = zip(_floats(table["weight"]), table["connected"], strict=True)
         columns["weight"] = [f"{weight:.6g}" if tied else "" for weight, tied in weights]
-    _print_columns(columns | _others(table, {"node", "label", "distance", "weight", "connected"}))
-
-
-def _names(table: Columns) -> dict[str, list[str]]:
-    """The nodes of a table, and their labels, as a terminal may see them."""
-    found = {"node": [shown(node) for node in cast("Sequence[Hashable]", table["node"])]}
-    if "label" in table:
-        found["label"] = [shown(str(label)) if label else "" for label in table["label"]]
-    return found
+    print_columns(columns | _others(table, {"node", "label", "distance", "weight", "connected"}))
 
 
 def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
@@ -135,33 +131,12 @@ def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
     return found
 
 
-def _print_columns(columns: Mapping[str, list[str]]) -> None:
-    print_table(tuple(columns), zip(*columns.values(), strict=True), right=_RIGHT)
-
-
 def _floats(values: Iterable[object]) -> list[float]:
     return [float(cast("float", value)) for value in values]
 
 
-def _json_rows(table: Columns) -> list[dict[str, object]]:
-    from ..embedding.answers import rows_of
-
-    return [row | {"node": json_id(row["node"])} for row in rows_of(table)]
-
-
-def _write_csv(path: Path | None, table: Columns) -> None:
-    if path is None:
-        return
-    from ..embedding.answers import rows_of
-    from ..export.tables import write_table
-
-    with refusing(OSError, about="cannot write the table: "):
-        write_table(path, list(table), (tuple(row.values()) for row in rows_of(table)))
-
-
-def _row(saved: Saved, text: str, folder: Path) -> int:
+def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
     """The row that a text names: by id, by an id that is a number or a tuple, as JSON writes it, or by label."""
-    rows = saved.rows
     if rows.has_id(text):
         return rows(text)
     try:
@@ -176,32 +151,15 @@ def _row(saved: Saved, text: str, folder: Path) -> int:
     except KeyError as error:
         if rows.labelled(text):
             raise Refused(f"{folder}: {reason(error)}") from None
-    names = [*map(shown, saved.ids), *map(str, (saved.labels or {}).values())]
-    near = suggestion(text, names) if len(names) <= 100_000 else ""
+    near = suggestion(text, map(shown, rows.names)) if len(rows.names) <= 100_000 else ""
     raise Refused(f"no node {text!r} in {folder}{near}")
-
-
-EVALUATE_EXAMPLES = """
-Examples:
-
-  ultrahyperbolic evaluate club
-  ultrahyperbolic evaluate club --graph other_ties.tsv
-  ultrahyperbolic evaluate out/karate --graph karate --json"""
 
 
 @opt.reads_graph
 def evaluate(
     context: typer.Context,
     folder: opt.Folder,
-    graph: Annotated[
-        str | None,
-        typer.Option(
-            "--graph",
-            metavar="GRAPH",
-            show_default=False,
-            help="The graph to measure by, a file or data set; default: the graph that was embedded.",
-        ),
-    ] = None,
+    graph: Annotated[str | None, opt.option("--graph", metavar="GRAPH", help=_MEASURED_BY)] = None,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
@@ -213,6 +171,11 @@ def evaluate(
     it: weights are tie strengths unless you give --weights-are-distances.
     All its nodes must be in the embedding. docs/measures.md explains the
     measures.
+
+    Examples:
+      ultrahyperbolic evaluate club
+      ultrahyperbolic evaluate club --graph other_ties.tsv
+      ultrahyperbolic evaluate out/karate --graph karate --json
     """
     context.with_resource(bar(f"evaluating {folder}", show=not as_json))
     embedding = open_embedding(folder)

@@ -1,17 +1,9 @@
 """``report``: the HTML report."""
 
-from __future__ import annotations
-
 from . import options as opt
 from .errors import refusing
 from .output import note, print_json
 from .sources import graph_of, open_embedding
-
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic report club
-  ultrahyperbolic report club --graph ties.tsv"""
 
 
 @opt.reads_graph
@@ -28,6 +20,10 @@ def report(
     well it fits, the points in space, the distances, and how to reproduce
     the run. A graph given by --graph is read as embed reads it: a weight is
     the strength of a tie (docs/graphs.md).
+
+    Examples:
+      ultrahyperbolic report club
+      ultrahyperbolic report club --graph ties.tsv
     """
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)

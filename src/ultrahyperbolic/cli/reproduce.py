@@ -1,7 +1,5 @@
 """``reproduce``: the figures of the paper, each by its name."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -10,22 +8,16 @@ from typing import Annotated, Any, Literal
 import typer
 
 from .errors import Refused, refusing, suggestion
-from .options import device_kind
+from .options import device_kind, option
+from .options import output as out
 from .output import print_json, print_table
 from .signals import leaving
 
 _STDOUT = Path("-")
 
 
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic reproduce
-  ultrahyperbolic reproduce table1 --seeds 20 -o out/table1
-  ultrahyperbolic reproduce table2 --device cuda --seeds 5
-  ultrahyperbolic reproduce figure1 -o out/figure1
-  ultrahyperbolic reproduce timing --json timing.json"""
 _TRAINING = "Training (table2 and table3)"
+_LOSS = "exact, or 42,000 non-edges an edge drawn anew each iteration. Default: exact."
 
 
 def reproduce(
@@ -33,59 +25,36 @@ def reproduce(
         str | None,
         typer.Argument(metavar="[TARGET]", show_default=False, help="What to reproduce; without it, all are named."),
     ] = None,
-    seeds: Annotated[
-        int | None, typer.Option("--seeds", min=1, show_default=False, help="How many seeds; else as the target says.")
-    ] = None,
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FOLDER", show_default=False, help="Where to write; else out/TARGET."),
-    ] = None,
-    loss: Annotated[
-        Literal["exact", "sampled"] | None,
-        typer.Option(
-            "--loss",
-            rich_help_panel=_TRAINING,
-            show_default=False,
-            help="exact, or 42,000 non-edges an edge drawn anew each iteration; exact if not said.",
-        ),
-    ] = None,
+    seeds: Annotated[int | None, option("--seeds", min=1, help="How many seeds; else as the target says.")] = None,
+    output: Annotated[Path | None, out("out/TARGET")] = None,
+    loss: Annotated[Literal["exact", "sampled"] | None, option("--loss", panel=_TRAINING, help=_LOSS)] = None,
     iterations: Annotated[
-        int | None,
-        typer.Option(
-            "--iterations", min=1, rich_help_panel=_TRAINING, show_default=False, help="The paper's if not said."
-        ),
+        int | None, option("--iterations", panel=_TRAINING, min=1, help="Default: the paper's.")
     ] = None,
     device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            rich_help_panel=_TRAINING,
-            show_default=False,
-            help="cpu or cuda; cuda if there is one.",
-        ),
+        str | None, option("--device", panel=_TRAINING, help="cpu or cuda; cuda if there is one.")
     ] = None,
     threads: Annotated[
         int | None,
-        typer.Option(
-            "--threads",
-            min=1,
-            rich_help_panel=_TRAINING,
-            show_default=False,
-            help="CPU threads; all if not said, one for the sampled loss.",
-        ),
+        option("--threads", panel=_TRAINING, min=1, help="CPU threads. Default: all; one for the sampled loss."),
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     json_file: Annotated[
         Path | None,
-        typer.Option(
-            "--json", metavar="FILE", show_default=False, help="Write the figures as one flat JSON object; - is stdout."
-        ),
+        option("--json", metavar="FILE", help="Write the figures as one flat JSON object; - is stdout."),
     ] = None,
 ) -> None:
     """Print the paper's tables and figures again, with their spread.
 
     The weights of the graphs are tie strengths, as everywhere
     (docs/graphs.md).
+
+    Examples:
+      ultrahyperbolic reproduce
+      ultrahyperbolic reproduce table1 --seeds 20 -o out/table1
+      ultrahyperbolic reproduce table2 --device cuda --seeds 5
+      ultrahyperbolic reproduce figure1 -o out/figure1
+      ultrahyperbolic reproduce timing --json timing.json
     """
     from ..paper import TARGETS
 

@@ -30,10 +30,9 @@ def reopen(
     quiet: bool,
     again: bool = False,
 ) -> Task | str:
-    """The training of a folder, or why it ended where it is finished.
+    """The training of a folder, or why it ended where it is finished; ``again`` where the same command runs again.
 
-    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together. ``again`` is
-    the same command another time, which says all that it said before.
+    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together.
     """
     from ..embedding.record import RunRecord
     from ..embedding.store import RECORD
@@ -42,8 +41,11 @@ def reopen(
     from ..training.checkpoint import CHECKPOINT, differences, read_checkpoint
     from ..training.execution import Execution
 
-    if not again:
-        _refuse_others(context)
+    for parameter in () if again else context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name not in _WITH_RESUME and source is not None and source.name == "COMMANDLINE":
+            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "GRAPH"
+            raise Refused(f"--resume takes everything from the folder: leave {name} out")
     if not folder.is_dir():
         raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
     hold(context, folder)
@@ -92,14 +94,6 @@ def _time_limit(
     if before is not None and spent >= before:
         raise Refused(f"{folder} has reached its time limit of {before:g} s: add --time-limit SECONDS to continue")
     return before
-
-
-def _refuse_others(context: typer.Context) -> None:
-    for parameter in context.command.params:
-        source = context.get_parameter_source(str(parameter.name))
-        if parameter.name not in _WITH_RESUME and source is not None and source.name == "COMMANDLINE":
-            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "GRAPH"
-            raise Refused(f"--resume takes everything from the folder: leave {name} out")
 
 
 def _refuse_differences(folder: Path, what: str, then: RunRecord, now: RunRecord) -> None:

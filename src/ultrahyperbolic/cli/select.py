@@ -19,13 +19,7 @@ from .sources import find_graph
 if TYPE_CHECKING:
     from ..training.selection import Row, Selection
 
-EXAMPLES = """
-Examples:
-
-  ultrahyperbolic select karate --dim 4
-  ultrahyperbolic select ties.tsv --goal neighbours --seeds 5
-  ultrahyperbolic select ties.tsv --dim 2,4,6 --by links -o out/select
-  ultrahyperbolic select roads.tsv --unweighted --device cuda --json"""
+_ITERATIONS = "Of the training to choose for; the comparisons take a twelfth and a sixth. By default as embed."
 
 
 @opt.reads_graph
@@ -37,29 +31,16 @@ def select(
         str, typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6.")
     ] = "4",
     seeds: Annotated[
-        int | None,
-        typer.Option("--seeds", min=1, show_default=False, help="How many starts: 1 by default, 5 with --by links."),
+        int | None, opt.option("--seeds", min=1, help="How many starts: 1 by default, 5 with --by links.")
     ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option(
-            "--iterations",
-            min=1,
-            show_default=False,
-            help="Of the training to choose for; the comparisons take a twelfth and a sixth. By default as embed.",
-        ),
-    ] = None,
+    iterations: Annotated[int | None, opt.option("--iterations", min=1, help=_ITERATIONS)] = None,
     held_out: Annotated[
-        float | None,
-        typer.Option("--held-out", show_default=False, help="Share of the ties held out by --by links: 0.1."),
+        float | None, opt.option("--held-out", help="Share of the ties held out by --by links: 0.1.")
     ] = None,
     output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--output", metavar="FOLDER", show_default=False, help="Write select.json and select.png here."
-        ),
+        Path | None, opt.option("-o", "--output", metavar="FOLDER", help="Write select.json and select.png here.")
     ] = None,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")] = False,
+    quiet: opt.Quiet = False,
     as_json: opt.Json = False,
     *,
     asked: Compared,
@@ -71,6 +52,12 @@ def select(
     long. The one that does best what the goal asks of the graph wins; embed
     --dim makes the same choice. With --by links, ties that were held out
     decide. The graph's own hints are shown beside.
+
+    Examples:
+      ultrahyperbolic select karate --dim 4
+      ultrahyperbolic select ties.tsv --goal neighbours --seeds 5
+      ultrahyperbolic select ties.tsv --dim 2,4,6 --by links -o out/select
+      ultrahyperbolic select roads.tsv --unweighted --device cuda --json
     """
     from ..graph import GraphError
 
@@ -134,7 +121,7 @@ def _print(found: Selection) -> None:
     if found.seeds > 1:
         print(f"means over {found.seeds} seeds; difference to the winner, mean ± standard error over the seeds")
     if not all(row.kept for row in found.rows):
-        print("what was dropped early is compared with the winner after as many iterations")
+        print("what was dropped early is compared with the winner after the same number of iterations")
     hints = found.prior
     print(
         f"the graph alone: Gromov's δ {hints['gromov_delta']:g} of a diameter of {hints['diameter']:g} hops "

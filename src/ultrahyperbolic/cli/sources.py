@@ -73,16 +73,15 @@ def as_given(options: Reading) -> dict[str, Json]:
     }
 
 
-class Found(NamedTuple):
+class FoundGraph(NamedTuple):
     """What `find_again` returns."""
 
     graph: Graph | None
     """The graph that was embedded; else what is in its place now, where that can be read."""
-    why: str
-    """Why it is not the graph that was embedded; empty where it is."""
+    why: str  # why it is not the graph that was embedded; empty where it is
 
 
-def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> Found:
+def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> FoundGraph:
     """The graph of the record of an embedding's folder, read as it was then.
 
     A file is looked for by the path that was given, from the working directory; where it was then; and by the path
@@ -93,7 +92,7 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
 
     about = record.graph
     if about is None or about.source is None:
-        return Found(None, "run.json does not say where it came from")
+        return FoundGraph(None, "run.json does not say where it came from")
     source, file, given = about.source, about.file, record.reading or {}
     recorded = {**given, **(about.reading or {})}
     if "nodes" in recorded:
@@ -110,13 +109,13 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
         try:
             graph = replace(read(), source=source)
         except (typer.TyperException, TypeError, ValueError) as error:
-            found = Found(None, reason(error))
+            found = FoundGraph(None, reason(error))
         else:
             if graph.fingerprint == about.fingerprint:
-                return Found(graph, "")
-            found = Found(graph, f"{source} has changed since")
+                return FoundGraph(graph, "")
+            found = FoundGraph(graph, f"{source} has changed since")
         first = first or found
-    return first or Found(None, f"{source} is not here")
+    return first or FoundGraph(None, f"{source} is not here")
 
 
 def _files(given: str, then: object, folder: Path) -> list[Path]:
@@ -134,13 +133,13 @@ def _files(given: str, then: object, folder: Path) -> list[Path]:
     return list(found.values())
 
 
-def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool) -> Found:
+def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool) -> FoundGraph:
     """The graph of ``--graph``, else the one that was embedded, with the nodes of the embedding in their order."""
     if name is not None:
-        return Found(aligned(find_graph(name, options, quiet=quiet), embedding, folder), "")
+        return FoundGraph(aligned(find_graph(name, options, quiet=quiet), embedding, folder), "")
     check_unread(options)
     found = find_again(embedding.record, folder, quiet=True)
-    return found if found.graph is None or found.why else Found(aligned(found.graph, embedding, folder), "")
+    return found if found.graph is None or found.why else FoundGraph(aligned(found.graph, embedding, folder), "")
 
 
 def check_unread(options: Reading) -> None:

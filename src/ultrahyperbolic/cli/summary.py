@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..progress import waited
-from .output import json_rows, number, percent, print_table, shown
+from .output import json_rows, names, number, percent, print_columns
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..embedding import Embedding
     from ..graph import Graph
     from ..loop import Ending
@@ -23,6 +20,8 @@ _TOP = 10
 
 def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
     """What a script wants to know; ``seconds`` is the training alone, ``waited`` all since the command was started."""
+    from ..embedding.answers import ranking
+
     run = embedding.run
     timing = run.get("timing")
     return {
@@ -35,13 +34,13 @@ def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
         "waited": waited(),
         "measures": run.get("measures"),
         "ranks": run.get("ranks"),
-        "top": json_rows(embedding.hierarchy().head(_TOP)),
+        "top": json_rows(ranking(embedding, _TOP)),
     }
 
 
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     """The graph, the training, the measures and the nodes with the smallest delta."""
-    from ..embedding.answers import label_texts
+    from ..embedding.answers import ranking, ranks_in_words
     from ..geometry.named import described
     from ..graph.fold import policy_words
     from ..verdict import reservations, shows_hierarchy
@@ -75,19 +74,16 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     for line in reservations(record.measures):
         print(f"  note: {line}")
     print(f"\n{'the top of the hierarchy' if shows_hierarchy(record.measures) else 'nodes by delta'}:")
-    top = embedding.rank.argsort()[:_TOP]
-    ranks = ranks_in_words({name: column[top] for name, column in embedding.rank_columns.items()})
-    ids = [embedding.ids[int(row)] for row in top]
-    columns = {"rank": ranks, "node": [shown(node) for node in ids]}
-    if embedding.labels:
-        columns["label"] = [shown(text) if text else "" for text in label_texts(ids, embedding.labels)]
+    top = embedding.rank.argsort(kind="stable")[:_TOP]
+    table = ranking(embedding, _TOP)
+    columns = {"rank": ranks_in_words(table), **names(table)}
     columns["delta"] = [number(delta) for delta in embedding.delta[top]]
     columns["strength"] = [f"{strength:g}" for strength in graph.strength[top]]
-    print_table(tuple(columns), zip(*columns.values(), strict=True), right=("rank", "delta", "strength"))
+    print_columns(columns)
     if record.ranks is not None:
         print(f"in brackets: {record.ranks.text}")
-    table, kept, *report = files(folder)
-    print(f"\nfiles: {table}, {kept}")
+    points, kept, *report = files(folder)
+    print(f"\nfiles: {points}, {kept}")
     for page in report:
         print(f"report, to open in a browser: {page}")
 
@@ -105,15 +101,6 @@ def resuming(folder: Path, ending: Ending) -> str:
 
     more = " --time-limit SECONDS" if ending.why is Stopped.TIME_LIMIT else ""
     return f"embed --resume {shlex.quote(str(folder))}{more}"
-
-
-def ranks_in_words(table: Mapping[str, Sequence[object] | NDArray[np.generic]]) -> list[str]:
-    """The ranks of a ranking, each with its interval over the seeds where that is known."""
-    ranks = [str(rank) for rank in table["rank"]]
-    if "rank_low" not in table:
-        return ranks
-    intervals = zip(table["rank_low"], table["rank_high"], strict=True)
-    return [f"{rank} ({low}–{high})" for rank, (low, high) in zip(ranks, intervals, strict=True)]
 
 
 def in_words(measures: Mapping[str, float]) -> list[str]:

@@ -1,7 +1,5 @@
 """A command on several processes, which ``torchrun`` starts: the first runs it, the others compute for it."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

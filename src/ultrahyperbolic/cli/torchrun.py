@@ -1,7 +1,5 @@
 """What ``torchrun`` tells a process of itself; nothing heavy is imported to find that out."""
 
-from __future__ import annotations
-
 import os
 
 

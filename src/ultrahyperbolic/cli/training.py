@@ -32,8 +32,7 @@ class Task:
 
     folder: Path
     execution: Execution
-    record: RunRecord
-    """What ``run.json`` says before the first iteration."""
+    record: RunRecord  # what run.json says before the first iteration
     checkpoint: Checkpoint[BatchState] | None = None
 
 
@@ -41,8 +40,7 @@ class Task:
 class Keeping:
     """What becomes of a training beside its points."""
 
-    checkpoint_every: float | None = None
-    """Seconds."""
+    checkpoint_every: float | None = None  # seconds
     tensorboard: Path | None = None
     with_report: bool = True
     quiet: bool = False
@@ -87,10 +85,7 @@ def claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
 
 
 def begin(task: Task) -> None:
-    """Write what is known before the first iteration.
-
-    An embedding that is to be overwritten stays whole until the new one is: a folder never mixes two trainings.
-    """
+    """Write what is known before the first iteration; what is overwritten stays until the new one is whole."""
     from ..embedding.store import TABLE, write_record
     from ..files import check_writable
     from ..training.checkpoint import CHECKPOINT
@@ -135,10 +130,7 @@ def train_and_keep(task: Task, keeping: Keeping) -> None:
 
 
 class _Asked:
-    """Whether Ctrl-C or a polite kill came: noted once, for the training and the writing to see; the second time left.
-
-    Before there is anything to keep, the first time.
-    """
+    """Whether Ctrl-C or a polite kill came: the first time is noted, the second, or one before all results, leaves."""
 
     def __init__(self, task: Task) -> None:
         self.folder, self.code, self.something = task.folder, 0, task.checkpoint is not None
@@ -186,17 +178,9 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
     if result is None or result.best_iteration < 0:
         print("error: the training diverged from the start: no embedding is saved", file=sys.stderr)
         raise typer.Exit(1)
-    record = replace(
-        record,
-        graph=before.graph,
-        training=before.training,
-        select=before.select,
-        command=before.command,
-        call=before.call,
-        reading=before.reading,
-        timing=replace(record.timing, started=before.timing.started),
-    )
-    return embedding.with_record(record), checkpoints
+    kept = {name: getattr(before, name) for name in ("graph", "training", "select", "command", "call", "reading")}
+    timing = replace(record.timing, started=before.timing.started)
+    return embedding.with_record(replace(record, timing=timing, **kept)), checkpoints
 
 
 def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked, *, soon: bool) -> Embedding:

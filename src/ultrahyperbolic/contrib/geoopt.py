@@ -1,7 +1,5 @@
 """Our manifolds for geoopt's optimisers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Unpack
 

@@ -1,17 +1,35 @@
 """Known graphs, by name or by function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 from ..graph import Graph, GraphError
 from . import coauthors, nouns
 from .coauthors import nips
-from .networkx_graphs import davis, lesmis
 from .nouns import wordnet
 from .zachary import karate, karate_matrix
 
 __all__ = ["available", "davis", "karate", "karate_matrix", "lesmis", "load", "names", "nips", "wordnet"]
+
+
+def lesmis() -> Graph:
+    """Les Misérables: 77 characters, 254 ties, the weight being the chapters in which both appear (Knuth 1993)."""
+    import networkx
+
+    return Graph.from_networkx(networkx.les_miserables_graph(), name="lesmis")
+
+
+def davis() -> Graph:
+    """Davis's Southern women: 18 women and the 14 events they attended, 89 ties (Davis, Gardner and Gardner 1941).
+
+    The column ``kind`` of its nodes says which is which.
+    """
+    import networkx
+
+    original = networkx.davis_southern_women_graph()
+    graph = Graph.from_networkx(original, name="davis")
+    kinds = ["event" if original.nodes[node]["bipartite"] else "woman" for node in graph.ids]
+    return graph.with_nodes(graph.ids, attributes={"kind": kinds})
+
 
 _KNOWN: dict[str, tuple[str, Callable[[], Graph]]] = {
     "karate": ("Zachary's karate club: 34 members, 78 friendships, weighted", karate),

@@ -1,7 +1,5 @@
 """The co-authors of NIPS 1988 to 2003, which the paper's Tables 2 and 3 are about."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import urllib.request

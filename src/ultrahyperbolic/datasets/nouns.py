@@ -1,7 +1,5 @@
 """WordNet's nouns: the hierarchy of hypernyms on which hyperbolic embeddings are compared."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Zachary's karate club."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -68,8 +68,7 @@ def less_popularity(distances: Floats, popularity: Floats | None, row: int) -> F
 class TiesOf(NamedTuple):
     """The ties of a node."""
 
-    nodes: Ints
-    """The rows of the others."""
+    nodes: Ints  # the rows of the others
     weights: Floats
 
 
@@ -80,6 +79,14 @@ def ranking(embedding: Asked, top: int | None = None) -> Columns:
     found = _names(embedding, order) | {"delta": embedding.delta[order]}
     found |= {name: column[order] for name, column in columns.items()}
     return _with_attributes(found, embedding, order)
+
+
+def ranks_in_words(table: Columns) -> list[str]:
+    """The ranks of a ranking, each with its interval over the seeds where that is known."""
+    if "rank_low" not in table:
+        return list(map(str, table["rank"]))
+    found = zip(table["rank"], table["rank_low"], table["rank_high"], strict=True)
+    return [f"{rank} ({low}–{high})" for rank, low, high in found]
 
 
 def nearest(embedding: Asked, row: int, k: int) -> Columns:
@@ -121,7 +128,7 @@ def _with_attributes(found: Columns, embedding: Asked, order: Ints) -> Columns:
     return found | {names[name]: values[order] for name, values in embedding.attributes.items()}
 
 
-class Rows:
+class NodeFinder:
     """Finds the row of a node by its id, or by its label where one node alone has that label."""
 
     def __init__(self, ids: Iterable[Hashable], labels: Labels | None) -> None:
@@ -156,6 +163,11 @@ class Rows:
             return node in self._rows
         except TypeError:
             return False
+
+    @property
+    def names(self) -> list[Hashable]:
+        """All ids, and all labels as text."""
+        return [*self._rows, *map(str, (self._labels or {}).values())]
 
     def labelled(self, text: str) -> bool:
         """Whether it is the label of a node, or of several."""

@@ -18,17 +18,15 @@ _FAR = 4.0
 _TOLERANCE = 1e-8
 
 
-class Space(NamedTuple):
+class PointSpace(NamedTuple):
     """Q^{p,q}_β or R^d, as far as distances need it; `space_of` finds it, or a product."""
 
-    time: int
-    """q + 1; 0 of flat space."""
+    time: int  # q + 1; 0 of flat space
     ambient_dim: int
-    scale: float = 1.0
-    """|β|; 1 of flat space."""
+    scale: float = 1.0  # |β|; 1 of flat space
 
     @classmethod
-    def from_json(cls, data: object) -> Space:
+    def from_json(cls, data: object) -> PointSpace:
         """The space that ``embedding.parquet`` names; ``ValueError`` where it names none."""
         if not isinstance(data, Mapping):
             raise ValueError(f"no manifold: {data}")
@@ -98,10 +96,10 @@ class Space(NamedTuple):
         return w
 
 
-class Spaces(NamedTuple):
+class ProductSpace(NamedTuple):
     """A product: spaces side by side."""
 
-    spaces: Sequence[Space]
+    spaces: Sequence[PointSpace]
     weights: Sequence[float]
 
     @property
@@ -126,16 +124,16 @@ class Spaces(NamedTuple):
         return root
 
 
-def space_of(data: object) -> Space | Spaces:
+def space_of(data: object) -> PointSpace | ProductSpace:
     """The space or the product that ``embedding.parquet`` names; ``ValueError`` where it names none."""
     if not isinstance(data, Mapping) or data.get("kind") != "product":
-        return Space.from_json(data)
+        return PointSpace.from_json(data)
     factors, weights = data.get("factors"), data.get("weights")
     if not isinstance(factors, Sequence) or not isinstance(weights, Sequence) or len(factors) != len(weights):
         raise ValueError("a product has a weight for each factor")
     if not factors or not all(isinstance(w, int | float) and 0 < w < math.inf for w in weights):
         raise ValueError(f"the weights of a product must be positive, got {weights!r}")
-    return Spaces([Space.from_json(factor) for factor in factors], [float(weight) for weight in weights])
+    return ProductSpace([PointSpace.from_json(factor) for factor in factors], [float(weight) for weight in weights])
 
 
 def _hyperbolic_angle(w: Floats) -> Floats:

@@ -25,10 +25,10 @@ from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
 from ..pairs import Nearest, nearest
 from . import answers, forms, store
-from .answers import Columns, Labels, Rows, TiesOf, less_popularity
-from .distances import Space
+from .answers import Columns, Labels, NodeFinder, TiesOf, less_popularity
+from .distances import PointSpace
 from .record import RankRecord, RunRecord
-from .ties import Ties, graph_of, ties_of
+from .ties import TieTexts, graph_of, ties_of
 
 if TYPE_CHECKING:
     import networkx
@@ -63,8 +63,8 @@ class Embedding:
     attributes: Attributes = field(default_factory=dict)
     """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
     _nearest: ClassVar[Nearest | None] = None
-    """The nearest nodes of every node, as many as were computed before."""
-    _saved_ties: ClassVar[Ties | None] = None
+    """The nearest nodes of every node, where they were computed before."""
+    _saved_ties: ClassVar[TieTexts | None] = None
     """The ties, as the folder has them, for an embedding that was loaded."""
 
     def __post_init__(self) -> None:
@@ -94,7 +94,7 @@ class Embedding:
         return iter(self.ids)
 
     def __contains__(self, node: object) -> bool:
-        return self._rows.knows(node)
+        return self.rows.knows(node)
 
     def __getitem__(self, node: Hashable | Iterable[Hashable]) -> Floats:
         rows = self.index(node) if isinstance(node, Hashable) else [self.index(each) for each in node]
@@ -193,13 +193,11 @@ class Embedding:
 
     def distances_from(self, row: int) -> Floats:
         """Distances [n] of the node in a row to all."""
-        return less_popularity(self._between(self.points[row], self.points), self.popularity, row)
-
-    def _between(self, x: Floats, points: Floats) -> Floats:
         if self.geometry is not None:
-            return Space.from_json(self.geometry.to_json()).distances(x, points)
-        found: Floats = self.manifold.dissimilarity(torch.tensor(x), torch.tensor(points)).numpy()
-        return found
+            found = PointSpace.from_json(self.geometry.to_json()).distances(self.points[row], self.points)
+        else:
+            found = self.manifold.dissimilarity(self._tensor[row], self._tensor).numpy()
+        return less_popularity(found, self.popularity, row)
 
     def neighbors(self, node: Hashable | Iterable[Hashable], k: int = 10) -> pandas.DataFrame:
         """The k nodes nearest to a node: node, label, distance, weight, connected, and the attributes.
@@ -281,11 +279,12 @@ class Embedding:
 
     def index(self, node: Hashable) -> int:
         """The row of a node, by its id, or by its label where only one node has it; ``KeyError`` otherwise."""
-        return self._rows(node)
+        return self.rows(node)
 
     @cached_property
-    def _rows(self) -> Rows:
-        return Rows(self.ids, self.labels)
+    def rows(self) -> NodeFinder:
+        """Finds the rows of nodes by id or label."""
+        return NodeFinder(self.ids, self.labels)
 
     @cached_property
     def _tensor(self) -> Tensor:
@@ -368,7 +367,7 @@ class Embedding:
         )  # fmt: skip
 
     @cached_property
-    def _ties(self) -> Ties | None:
+    def _ties(self) -> TieTexts | None:
         return self._saved_ties if self.graph is None else ties_of(self.graph)
 
     @classmethod

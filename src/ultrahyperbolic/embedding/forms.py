@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -12,16 +12,12 @@ from numpy.typing import NDArray
 from .. import evaluation
 from ..graph import GraphError, as_graph
 from ..graph.attributes import free_names
-from .answers import Asked, Columns, label_texts
+from .answers import Columns, label_texts
 from .placed import Placed
 
 if TYPE_CHECKING:
     import networkx
     import pandas
-
-
-class _Whole(Placed, Asked, Protocol):
-    """An embedding with all that its tables show."""
 
 
 def frame(columns: Columns) -> pandas.DataFrame:
@@ -51,7 +47,7 @@ def _id_column(ids: Sequence[object] | NDArray[np.generic]) -> Sequence[object] 
     return column
 
 
-def to_pandas(embedding: _Whole) -> pandas.DataFrame:
+def to_pandas(embedding: Placed) -> pandas.DataFrame:
     """One row per node, in the order of the graph."""
     columns: Columns = {"node": list(embedding.ids)}
     if embedding.labels:
@@ -64,7 +60,7 @@ def to_pandas(embedding: _Whole) -> pandas.DataFrame:
     return frame(columns | {names[name]: values for name, values in embedding.attributes.items()})
 
 
-def to_networkx(embedding: _Whole) -> networkx.Graph:
+def to_networkx(embedding: Placed) -> networkx.Graph:
     """The graph, or its nodes alone, with what is known of each node."""
     import networkx as nx
 

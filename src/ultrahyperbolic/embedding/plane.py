@@ -1,7 +1,5 @@
 """Where nodes are drawn: a plane for an embedding of any signature."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 
@@ -16,8 +14,7 @@ def plane(embedding: Placed, *, landmarks: int = LANDMARKS) -> Floats:
     """Positions [n, 2] whose squared distances are like the dissimilarities: classical scaling with landmarks.
 
     It needs nothing but the dissimilarities, D_γ or on flat space the squared distance, and so suits any signature.
-    The same embedding has the same plane. Above ``landmarks`` nodes, so many are chosen, and the others are placed by
-    their dissimilarities to them.
+    Above ``landmarks`` nodes, that number are chosen, and the others are placed by their dissimilarities to them.
     """
     n = len(embedding)
     chosen = np.arange(n)

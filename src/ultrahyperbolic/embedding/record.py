@@ -6,16 +6,36 @@ What is read from a disk may hold anything: what does not have the type it shoul
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields, replace
+from typing import Any, Self, TypeVar
 
 from ..loop import Ending
 
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class GraphRecord:
+class _Record:
+    """Fields that become plain data, and back by their types."""
+
+    def to_json(self) -> dict[str, Json]:
+        """Plain data."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Json]) -> Self | None:
+        """The reverse; what has another type than it should is left out. None where something is missing."""
+        make: Callable[..., Self] = cls
+        found = {f.name: _READERS[str(f.type)](data.get(f.name)) for f in fields(cls)}
+        known = {name: value for name, value in found.items() if value is not None}
+        needed = {f.name for f in fields(cls) if f.default is MISSING and f.default_factory is MISSING}
+        return make(**known) if needed <= known.keys() else None
+
+
+@dataclass(frozen=True)
+class GraphRecord(_Record):
     """Which graph was embedded."""
 
     source: str | None = None
@@ -36,72 +56,23 @@ class GraphRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Plain data."""
-        found: dict[str, Json] = {
-            "source": self.source,
-            "fingerprint": self.fingerprint,
-            "nodes": self.nodes,
-            "edges": self.edges,
-            "capacities": self.capacities,
-            "policies": dict(self.policies),
-            "columns": None if self.columns is None else dict(self.columns),
-        }
-        if self.reading is not None:
-            found |= {"file": self.file, "data_set": self.data_set, "reading": dict(self.reading)}
-        return found
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Json]) -> GraphRecord:
-        """The reverse."""
-        policies = _mapping(data.get("policies")) or {}
-        return cls(
-            _text(data.get("source")),
-            _text(data.get("fingerprint")),
-            _integer(data.get("nodes")),
-            _integer(data.get("edges")),
-            _integer(data.get("capacities")),
-            {name: count for name, value in policies.items() if (count := _integer(value)) is not None},
-            _mapping(data.get("columns")),
-            _text(data.get("file")),
-            _text(data.get("data_set")),
-            _mapping(data.get("reading")),
-        )
+        left_out = ("file", "data_set", "reading") if self.reading is None else ()
+        return {name: value for name, value in super().to_json().items() if name not in left_out}
 
 
 @dataclass(frozen=True)
-class Training:
+class Training(_Record):
     """What the command trains, and where: enough to go on with it."""
 
-    configs: Sequence[Mapping[str, Json]]
-    backend: str
-    device: str
+    configs: Sequence[Mapping[str, Json]] = ()
+    backend: str = "auto"
+    device: str = "cpu"
     precision: str | None = None
     time_limit: float | None = None
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain data."""
-        return {
-            "configs": [dict(config) for config in self.configs],
-            "backend": self.backend,
-            "device": self.device,
-            "precision": self.precision,
-            "time_limit": self.time_limit,
-        }
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Json]) -> Training:
-        """The reverse."""
-        configs = [config for config in _list(data.get("configs")) if isinstance(config, Mapping)]
-        return cls(
-            configs,
-            _text(data.get("backend")) or "auto",
-            _text(data.get("device")) or "cpu",
-            _text(data.get("precision")),
-            _number(data.get("time_limit")),
-        )
-
 
 @dataclass(frozen=True)
-class Result:
+class Result(_Record):
     """What a training came to."""
 
     iterations: int
@@ -117,31 +88,26 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Timing:
+class Timing(_Record):
     """When, how long and with what."""
 
-    started: float | None = None
-    """Seconds since 1970."""
+    started: float | None = None  # seconds since 1970
     seconds: float | None = None
-    runs: int | None = None
-    """How many were trained at once."""
+    runs: int | None = None  # how many were trained at once
     backend: str | None = None
 
     def to_json(self) -> dict[str, Json]:
         """Plain data, without what is not known yet."""
-        found = {f.name: getattr(self, f.name) for f in fields(self)}
-        return {name: value for name, value in found.items() if value is not None}
+        return {name: value for name, value in super().to_json().items() if value is not None}
 
 
 @dataclass(frozen=True)
-class RankRecord:
+class RankRecord(_Record):
     """From which trainings the intervals of the ranks are."""
 
-    seeds: int
-    """How many, which differ by their seed alone."""
+    seeds: int  # how many, which differ by their seed alone
     first_seed: int
-    coverage: float
-    """The chance, at least, that a further training ranks a node within its interval."""
+    coverage: float  # the chance, at least, that a further training ranks a node within its interval
 
     @property
     def text(self) -> str:
@@ -151,20 +117,9 @@ class RankRecord:
             f"a further training falls into it with a probability of {100 * self.coverage:.0f} %"
         )
 
-    def to_json(self) -> dict[str, Json]:
-        """Plain data."""
-        return {"seeds": self.seeds, "first_seed": self.first_seed, "coverage": self.coverage}
-
-    @classmethod
-    def from_json(cls, data: Mapping[str, Json]) -> RankRecord | None:
-        """The reverse; None where something is missing."""
-        seeds, first = _integer(data.get("seeds")), _integer(data.get("first_seed"))
-        coverage = _number(data.get("coverage"))
-        return None if seeds is None or first is None or coverage is None else cls(seeds, first, coverage)
-
 
 @dataclass(frozen=True)
-class RunRecord:
+class RunRecord(_Record):
     """Everything that ``run.json`` says."""
 
     config: Mapping[str, Json] | None = None
@@ -190,12 +145,12 @@ class RunRecord:
     """How the geometry was chosen, where it was."""
     suggest: Mapping[str, Json] | None = None
     """What was learnt from held-out ties of the chance that near nodes should be tied, where it was."""
+    reading: Mapping[str, Json] | None = None
+    """The options of reading the graph, as they were given."""
     command: str | None = None
     """What was typed."""
     call: str | None = None
     """The call in Python that does the training again."""
-    reading: Mapping[str, Json] | None = None
-    """The options of reading the graph, as they were given."""
     other: Mapping[str, Json] = field(default_factory=dict)
     """What a later version may have written."""
 
@@ -206,100 +161,42 @@ class RunRecord:
 
     def to_json(self) -> dict[str, Json]:
         """Plain data; nothing for an embedding of which nothing is known."""
-        found: dict[str, Json] = dict(self.other)
-        if self.config is not None:
-            found["config"] = dict(self.config)
-        if self.seed is not None:
-            found["seed"] = self.seed
-        if self.versions:
-            found["versions"] = dict(self.versions)
-        if self.graph is not None:
-            found["graph"] = self.graph.to_json()
-        if self.training is not None:
-            found["training"] = self.training.to_json()
-        if self.config is not None or self.loss:
-            found |= {"loss": list(self.loss), "loss_every": self.loss_every}
-        if self.config is not None or self.stopped is not None:
-            found["stopped"] = None if self.stopped is None else self.stopped.text
-        if self.result is not None:
-            found |= {f.name: getattr(self.result, f.name) for f in fields(self.result)}
-        if self.config is not None or self.measures:
-            found["measures"] = dict(self.measures)
-        if timing := self.timing.to_json():
-            found["timing"] = timing
-        if self.tries:
-            found["tries"] = [dict(each) for each in self.tries]
-        if self.ranks is not None:
-            found["ranks"] = self.ranks.to_json()
-        for name in ("select", "suggest", "reading"):
-            value: Mapping[str, Json] | None = getattr(self, name)
-            if value is not None:
-                found[name] = dict(value)
-        for name in ("command", "call"):
-            text: str | None = getattr(self, name)
-            if text is not None:
-                found[name] = text
+        known = {**super().to_json(), "loss_every": self.loss_every if self.loss or self.config is not None else None}
+        always = () if self.config is None else ("loss", "stopped", "measures")
+        found: dict[str, Json] = {**self.other}
+        for name, value in known.items():
+            if name == "result" and isinstance(value, Mapping):
+                found |= value
+            elif name != "other" and (name in always or value not in (None, [], {})):
+                found[name] = value
         return found
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> RunRecord:
         """The reverse; what has another type than it should is left out."""
-        graph, training, timing, ranks = (_mapping(data.get(name)) for name in ("graph", "training", "timing", "ranks"))
-        versions, measures = (_mapping(data.get(name)) or {} for name in ("versions", "measures"))
-        stopped = _text(data.get("stopped"))
-        iterations = _integer(data.get("iterations"))
-        timed = timing or {}
-        return cls(
-            config=_mapping(data.get("config")),
-            seed=_integer(data.get("seed")),
-            versions={name: version for name, version in versions.items() if isinstance(version, str)},
-            graph=None if graph is None else GraphRecord.from_json(graph),
-            training=None if training is None else Training.from_json(training),
-            loss=tuple(_number(loss) for loss in _list(data.get("loss"))),
-            loss_every=_integer(data.get("loss_every")) or 1,
-            stopped=None if stopped is None else Ending.of_text(stopped),
-            result=None if iterations is None else _result(data, iterations),
-            measures={name: number for name, value in measures.items() if (number := _number(value)) is not None},
-            timing=Timing(
-                _number(timed.get("started")),
-                _number(timed.get("seconds")),
-                _integer(timed.get("runs")),
-                _text(timed.get("backend")),
-            ),
-            tries=tuple(each for each in _list(data.get("tries")) if isinstance(each, Mapping)),
-            ranks=None if ranks is None else RankRecord.from_json(ranks),
-            select=_mapping(data.get("select")),
-            suggest=_mapping(data.get("suggest")),
-            command=_text(data.get("command")),
-            call=_text(data.get("call")),
-            reading=_mapping(data.get("reading")),
-            other={name: value for name, value in data.items() if name not in _KNOWN},
-        )
+        other = {name: value for name, value in data.items() if name not in _KNOWN}
+        found = super().from_json({**data, "result": data, "other": other}) or cls()
+        return replace(found, loss_every=found.loss_every or 1)
 
 
 _KNOWN = {f.name for kind in (RunRecord, Result) for f in fields(kind)} - {"result", "other"}
 
 
-def _result(data: Mapping[str, Json], iterations: int) -> Result:
-    best, ordered = _integer(data.get("best_iteration")), _integer(data.get("ordered_at"))
-    return Result(
-        iterations,
-        _number(data.get("best_loss")),
-        -1 if best is None else best,
-        ordered,
-        _integer(data.get("steps_back")) or 0,
-        _integer(data.get("nonfinite")) or 0,
-        _number(data.get("start_loss")),
-        _number(data.get("final_loss")),
-    )
+def _plain(value: Any) -> Json:
+    if isinstance(value, _Record):
+        return value.to_json()
+    if isinstance(value, Ending):
+        return value.text
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(each) for each in value]
+    plain: Json = value
+    return plain
 
 
 def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
-
-
-def _list(value: Json) -> list[Json]:
-    return value if isinstance(value, list) else []
 
 
 def _mapping(value: Json) -> Mapping[str, Json] | None:
@@ -313,3 +210,35 @@ def _number(value: Json) -> float | None:
 
 def _integer(value: Json) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _each(read: Callable[[Json], T | None]) -> Callable[[Json], dict[str, T]]:
+    """Reads a mapping, without the values that are of another type."""
+    return lambda data: {k: found for k, v in (_mapping(data) or {}).items() if (found := read(v)) is not None}
+
+
+def _inner(kind: type[_Record]) -> Callable[[Json], _Record | None]:
+    return lambda data: kind.from_json(data) if isinstance(data, Mapping) else None
+
+
+# By the type of a field, what makes its value of plain data; None where it cannot.
+_READERS: dict[str, Callable[[Json], Any]] = {
+    "str": _text,
+    "str | None": _text,
+    "int": _integer,
+    "int | None": _integer,
+    "float": _number,
+    "float | None": _number,
+    "Mapping[str, Json]": _mapping,
+    "Mapping[str, Json] | None": _mapping,
+    "Mapping[str, str]": _each(_text),
+    "Mapping[str, int]": _each(_integer),
+    "Mapping[str, float]": _each(_number),
+    "Sequence[float | None]": lambda data: tuple(map(_number, data)) if isinstance(data, list) else None,
+    "Sequence[Mapping[str, Json]]": lambda data: (
+        [each for each in data if isinstance(each, Mapping)] or None if isinstance(data, list) else None
+    ),
+    "Ending | None": lambda text: Ending.of_text(text) if isinstance(text, str) else None,
+    "Timing": _inner(Timing),
+    **{f"{kind.__name__} | None": _inner(kind) for kind in (GraphRecord, Training, Result, RankRecord)},
+}

@@ -7,22 +7,31 @@ import os
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..files import SEAL, digest_of, read_sealed_json, replace_files, sealed_json, texts_as_arrays, warn_unsealed
+from ..files import (
+    SEAL,
+    digest_of,
+    id_as_json,
+    id_from_json,
+    read_sealed_json,
+    replace_files,
+    sealed_json,
+    texts_as_arrays,
+    warn_unsealed,
+)  # fmt: skip
 from ..graph.attributes import Attributes, free_names
 from ..graph.rows import Number
 from .answers import Labels, label_texts
 from .distances import space_of
-from .ids import as_texts, from_texts, kind_of
 from .record import Json, RunRecord
-from .ties import Ties, as_numbers
+from .ties import TieTexts, as_numbers
 
 if TYPE_CHECKING:
     import pyarrow
@@ -37,25 +46,20 @@ _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # wh
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
 
 
-class Table(NamedTuple):
+@dataclass(frozen=True)
+class Table:
     """What ``embedding.parquet`` holds."""
 
     ids: Sequence[Hashable]
-    points: Floats
-    """[n, d]"""
-    delta: Floats
-    """[n]"""
-    manifold: Mapping[str, Json]
-    """As ``Geometry.to_json`` writes it."""
+    points: Floats  # [n, d]
+    delta: Floats  # [n]
+    manifold: Mapping[str, Json]  # as Geometry.to_json writes it
     rank_ends: Ints | None = None
     """[2, n], the lowest and the highest rank over the seeds, where several were trained."""
-    popularity: Floats | None = None
-    """[n], where it was trained."""
+    popularity: Floats | None = None  # [n], where it was trained
     labels: Labels | None = None
-    attributes: Attributes = MappingProxyType({})
-    """Further columns of the table of nodes."""
-    ties: Ties | None = None
-    """Where they are known."""
+    attributes: Attributes = field(default_factory=dict)  # further columns of the table of nodes
+    ties: TieTexts | None = None  # where they are known
 
 
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
@@ -71,7 +75,9 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
     if table.popularity is not None:
         numbers[_POPULARITY] = table.popularity
     columns = {"node": _texts(texts)} | {name: as_numbers(of) for name, of in numbers.items()}
-    columns |= {name: _array(of) for name, of in _extras(table).items()}
+    for name, of in _extras(table).items():
+        is_numeric = isinstance(of, np.ndarray) and of.dtype != object
+        columns[name] = as_numbers(np.asarray(of)) if is_numeric else _texts([str(value) for value in of])
     content = pa.table(columns)
     content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
@@ -80,12 +86,6 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
 
 
 # Columns are made of what lies in memory: from arrays and lists pyarrow would import pandas, to ask if they are series.
-
-
-def _array(values: Sequence[str] | NDArray[np.generic]) -> pyarrow.Array:
-    if isinstance(values, np.ndarray) and values.dtype != object:
-        return as_numbers(values)
-    return _texts([str(value) for value in values])
 
 
 def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
@@ -136,10 +136,7 @@ def write_record(folder: Path, record: RunRecord) -> None:
 
 
 def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> tuple[Table, RunRecord]:
-    """What `save` wrote; ``ValueError`` where a file is not that, or ``check`` finds something wrong.
-
-    Without ``ties`` those are not read, which saves time.
-    """
+    """What `save` wrote, ``ties`` if wanted; ``ValueError`` where a file is not that, or ``check`` finds it wrong."""
     if not (folder / TABLE).exists():
         raise FileNotFoundError(f"{folder} holds no embedding: there is no {TABLE} in it")
     while True:
@@ -150,18 +147,13 @@ def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> 
         except _NO_EMBEDDING as error:
             if seen != _stamps(folder):  # another was saved while it was read
                 continue
-            raise _no_embedding(folder, error) from None
+            reason = str(error).removeprefix(f"{folder / TABLE}: ")
+            raise ValueError(f"{folder / TABLE} is not an embedding of this package: {reason}") from None
         found = _record_of(folder, seal)
         if found is not None:
             return table, RunRecord.from_json(found[1])
         if seen == _stamps(folder):
             raise ValueError(f"{folder / RECORD} belongs to other points than {TABLE}: save them again, or remove it")
-
-
-def _no_embedding(folder: Path, error: Exception) -> ValueError:
-    """What is said of a table that holds none."""
-    reason = str(error).removeprefix(f"{folder / TABLE}: ")
-    return ValueError(f"{folder / TABLE} is not an embedding of this package: {reason}")
 
 
 def prepare_folder(folder: str | os.PathLike[str], *, overwrite: bool) -> Path:
@@ -192,8 +184,9 @@ def _write_json(folder: Path, record: Mapping[str, Json]) -> None:
 
 def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
     """The ids as text, and what the metadata of the table says, with its seal."""
-    texts = as_texts(table.ids)
-    about: dict[str, Json] = {"manifold": dict(table.manifold), "ids": kind_of(table.ids)}
+    is_text = all(isinstance(node, str) for node in table.ids)
+    texts = [str(node) if is_text else json.dumps(id_as_json(node)) for node in table.ids]
+    about: dict[str, Json] = {"manifold": dict(table.manifold), "ids": "text" if is_text else "json"}
     if table.attributes:
         columns = attribute_columns(table.attributes, table.points.shape[1])
         about["attributes"] = {column: name for name, column in columns.items()}
@@ -280,9 +273,7 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
     delta: Floats = _floats(table, "delta")
     known = [_in_memory(table.column(name), np.int64) for name in _RANK_ENDS if name in table.column_names]
     rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
-    popularity: Floats | None = None
-    if _POPULARITY in table.column_names:
-        popularity = _floats(table, _POPULARITY)
+    popularity = _floats(table, _POPULARITY) if _POPULARITY in table.column_names else None
     seal = about.pop(SEAL, None)
     if seal is None:
         warn_unsealed(path)
@@ -290,7 +281,9 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
         raise ValueError("its content is not what was written: its sha256 differs")
     if not np.isfinite(delta).all() or (popularity is None and (delta < 0).any()):
         raise ValueError("delta, a sum of distances, must be finite and, without popularity, not negative")
-    ids = from_texts(texts, about["ids"])
+    ids: list[Hashable] = [id_from_json(json.loads(text)) if about["ids"] == "json" else text for text in texts]
+    if len(set(ids)) < len(ids):
+        raise ValueError("two nodes have one id")
     manifold = _mapping(about, "manifold")
     found = Table(ids, points, delta, manifold, rank_ends, popularity, *_read_extras(table, about, ids))
     return found, seal if isinstance(seal, str) else None
@@ -298,7 +291,7 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
 
 def _read_extras(
     table: pyarrow.Table, about: Mapping[str, Json], ids: Sequence[Hashable]
-) -> tuple[Labels | None, Attributes, Ties | None]:
+) -> tuple[Labels | None, Attributes, TieTexts | None]:
     """Labels, attributes and ties, as far as they were read; ``ValueError`` where one is not what was written."""
     names = _mapping(about, "attributes")
     labels: Labels | None = None
@@ -316,7 +309,7 @@ def _read_extras(
             ties[column] = [str(text) for text in values]
         else:
             attributes[str(names.get(column, column))] = values
-    return labels, attributes, Ties(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None
+    return labels, attributes, TieTexts(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None
 
 
 def _floats(table: pyarrow.Table, name: str) -> Floats:

@@ -17,25 +17,24 @@ if TYPE_CHECKING:
 _MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
 
 
-class Ties(NamedTuple):
+class TieTexts(NamedTuple):
     """Which nodes are tied, as text that whatever reads Parquet can take apart."""
 
-    rows: Sequence[str]
-    """[n] the rows of the nodes that each node is tied to, ascending."""
+    rows: Sequence[str]  # [n] the rows of the nodes that each node is tied to, ascending
     weights: Sequence[str] | None
     """[n] the weights of those ties, in the same order; None in a folder that does not hold them."""
 
 
-def ties_of(graph: Graph) -> Ties | None:
+def ties_of(graph: Graph) -> TieTexts | None:
     """The ties of each node as text; None of a graph that has too many.
 
     >>> ties_of(Graph.from_edges([("ann", "bob", 2), ("ann", "cid", 0.5)]))
-    Ties(rows=['1 2', '0', '0'], weights=['2 0.5', '2', '0.5'])
+    TieTexts(rows=['1 2', '0', '0'], weights=['2 0.5', '2', '0.5'])
     """
     if graph.n_edges > _MOST_TIES:
         return None
     offsets, rows = graph.neighbor_lists
-    return Ties(_joined(offsets, rows), _joined(offsets, graph.neighbor_weights))
+    return TieTexts(_joined(offsets, rows), _joined(offsets, graph.neighbor_weights))
 
 
 def _joined(offsets: Ints, values: NDArray[np.generic]) -> list[str]:
@@ -55,7 +54,7 @@ def tied_rows(text: str) -> Ints:
     return np.array(text.split(), dtype=np.int64)
 
 
-def graph_of(ids: Sequence[Hashable], ties: Ties) -> Graph:
+def graph_of(ids: Sequence[Hashable], ties: TieTexts) -> Graph:
     """The graph with these ties; where their weights were not kept, all are 1."""
     first = np.repeat(np.arange(len(ids)), [len(text.split()) for text in ties.rows])
     second = tied_rows(" ".join(ties.rows))

@@ -1,7 +1,5 @@
 """Cheap centralities, computed from the graph alone, to compare a hierarchy with."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 

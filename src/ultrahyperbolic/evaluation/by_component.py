@@ -1,7 +1,5 @@
 """δ where a graph has several components."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Unpack

@@ -1,13 +1,11 @@
 """Triadic closure: how far a graph is from a tree, seen from each node with two of its neighbours."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Ints
+from ..arrays import positions_in
 from ..graph import Graph
 from .inputs import are_edges
 
@@ -58,15 +56,11 @@ def sampled_closure(graph: Graph, *, wedges: int = 1_000_000, seed: int = 0) -> 
 
 
 def _triangles(graph: Graph) -> int:
-    """The number of triangles; each is found once, at its two nodes of the smallest degrees.
-
-    Edges lead from the smaller degree to the larger, of equal ones to the later node, so that no node has more than
-    √2m of them: for each edge u → v, the v → w with u → w are counted.
+    """The number of triangles. Edges lead from the smaller degree to the larger, so that no node has more than √2m of
+    them: for each edge u → v, the v → w with u → w are counted.
     """
     n = graph.n_nodes
-    place = np.empty(n, dtype=np.int64)
-    place[np.argsort(graph.degree, kind="stable")] = np.arange(n)
-    ends = np.sort(place[graph.edges], axis=1)
+    ends = np.sort(positions_in(np.argsort(graph.degree, kind="stable"))[graph.edges], axis=1)
     codes = np.sort(ends[:, 0] * n + ends[:, 1])
     tails, heads = codes // n, codes % n
     first = np.searchsorted(tails, np.arange(n + 1))
@@ -75,15 +69,10 @@ def _triangles(graph: Graph) -> int:
     while start < len(codes):
         before = int(work[start - 1]) if start else 0
         stop = max(start + 1, int(np.searchsorted(work, before + _AT_ONCE, side="right")))
-        triangles += _closed(codes, n, tails[start:stop], heads[start:stop], heads, first)
+        middles = heads[start:stop]
+        count = first[middles + 1] - first[middles]
+        at = np.repeat(first[middles] - np.cumsum(count) + count, count) + np.arange(count.sum())
+        wanted = np.repeat(tails[start:stop], count) * n + heads[at]
+        triangles += int((codes[np.searchsorted(codes, wanted).clip(max=len(codes) - 1)] == wanted).sum())
         start = stop
     return triangles
-
-
-def _closed(codes: Ints, n: int, tails: Ints, middles: Ints, heads: Ints, first: Ints) -> int:
-    """How many edges middle → head have an edge tail → head; ``codes`` of all edges are sorted."""
-    count = first[middles + 1] - first[middles]
-    at = np.repeat(first[middles] - np.cumsum(count) + count, count) + np.arange(count.sum())
-    wanted = np.repeat(tails, count) * n + heads[at]
-    found = np.searchsorted(codes, wanted)
-    return int((codes[found.clip(max=len(codes) - 1)] == wanted).sum())

@@ -1,7 +1,5 @@
 """Communities among the points: groups of nodes that are near each other by D_γ."""
 
-from __future__ import annotations
-
 import math
 from typing import Unpack
 
@@ -9,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..checks import check_count
 from ..geometry import Geometry, Manifold
 from ..pairs import PassOptions, nearest
@@ -100,7 +98,4 @@ def _communities(n: int, first: Ints, second: Ints) -> Ints:
 def _by_size(group: Ints) -> Ints:
     """Groups renumbered by size, the largest first; equal ones in the order of their first nodes."""
     _, first, index, counts = np.unique(group, return_index=True, return_inverse=True, return_counts=True)
-    number = np.empty(len(first), dtype=np.int64)
-    number[np.lexsort((first, -counts))] = np.arange(len(first))
-    found: Ints = number[index]
-    return found
+    return positions_in(np.lexsort((first, -counts)))[index]

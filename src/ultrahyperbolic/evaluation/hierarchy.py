@@ -1,7 +1,5 @@
 """How well the ranking of the points by their distances agrees with the strengths of the nodes."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Unpack
@@ -11,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..checks import as_integer
 from ..geometry import Manifold
 from ..graph import Graph
@@ -51,9 +49,7 @@ def ranks_of(delta: Floats) -> Ints:
     >>> ranks_of(np.array([5.0, 1.0, 3.0, 1.0])).tolist()
     [4, 1, 3, 2]
     """
-    ranks = np.empty(len(delta), dtype=np.int64)
-    ranks[np.argsort(delta, kind="stable")] = np.arange(1, len(delta) + 1)
-    return ranks
+    return positions_in(np.argsort(delta, kind="stable")) + 1
 
 
 def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:

@@ -1,7 +1,5 @@
 """What the measures take: points that belong to a graph, scores of its nodes, its edges as a tensor."""
 
-from __future__ import annotations
-
 import numpy as np
 import torch
 from numpy.typing import ArrayLike

@@ -1,7 +1,5 @@
 """Link prediction: how well distances separate held-out edges from pairs without an edge."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from typing import Literal, NamedTuple, Unpack

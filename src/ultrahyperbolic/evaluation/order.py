@@ -1,7 +1,5 @@
 """How often the distances violate the order of strengths: a stronger pair should be closer."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple, Unpack
 
@@ -77,8 +75,7 @@ def _violated_among_edges(classes: Ints, distances: NDArray[np.floating]) -> int
 def _ascents(values: Ints) -> int:
     """How many positions i < j have values[i] < values[j], for integers [m] from 0 on.
 
-    Two values are ordered by the highest bit in which they differ. Bit by bit from the top, values with the same
-    higher bits stand together, in their first order; among them, each 1 is counted with the 0s before it.
+    Bit by bit from the top, values with the same higher bits stand together, and each 1 counts the 0s before it.
     """
     total = 0
     for bit in reversed(range(int(values.max(initial=0)).bit_length())):

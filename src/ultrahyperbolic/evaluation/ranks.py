@@ -1,7 +1,5 @@
 """How certain ranks are: intervals and agreement of trainings with different seeds."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """How well the nearest points of a node are its neighbours in the graph."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple, Unpack
 
@@ -26,10 +24,7 @@ class Reconstruction(NamedTuple):
 
 
 def recall_at_1(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
-    """The share of nodes whose nearest node is a neighbour, as in the paper's supplement; see `precision_at_k`.
-
-    points are [n, d]; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
-    """
+    """The share of nodes whose nearest node is a neighbour, as in the paper's supplement: `precision_at_k` for 1."""
     return precision_at_k(graph, points, manifold, 1, **options)
 
 

@@ -4,8 +4,6 @@ Time and memory are linear in nodes and ties. Neighbours and orders are means ov
 its mean distance to these, times the number of other nodes.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -71,7 +69,7 @@ def from_samples(
     table = _Table(points.detach().double(), kernel_space(manifold, dissimilarity), popularity)
     ties = graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))]
     lengths = torch.from_numpy(np.sort(table.pairs(ties))).to(points.device)
-    found = _Found(graph, components(graph), rng)
+    found = _Totals(graph, components(graph), rng)
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
     with bar("measuring", count, show=progress) as update:
         for start in range(0, count, size):
@@ -96,7 +94,10 @@ def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold, popular
     """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
-    table, found = _Table(points, kernel_space(manifold, "geodesic"), popularity), _Found(graph, components(graph), rng)
+    table, found = (
+        _Table(points, kernel_space(manifold, "geodesic"), popularity),
+        _Totals(graph, components(graph), rng),
+    )
     for some in np.array_split(drawn, math.ceil(len(drawn) * graph.n_nodes / _AT_ONCE)):
         found.add_delta(some, table.rows(some))
     return found.delta()
@@ -132,7 +133,7 @@ class _Table:
         return found
 
 
-class _Found:
+class _Totals:
     """The sums over the drawn nodes so far."""
 
     def __init__(self, graph: Graph, component: Ints, rng: np.random.Generator) -> None:
@@ -154,10 +155,7 @@ class _Found:
             self.farthest = max(self.farthest, float(values[row].max(initial=-math.inf, where=mine)))
 
     def add_node(self, node: int, distances: Tensor, lengths: Tensor) -> None:
-        """How the neighbours of a drawn node stand among all, and how its other pairs stand among ties.
-
-        ``distances`` [n] are changed.
-        """
+        """How the neighbours of a drawn node stand among all, and its other pairs among ties; ``distances`` change."""
         offsets, heads = self.graph.neighbor_lists
         mine = slice(offsets[node], offsets[node + 1])
         neighbors = torch.from_numpy(heads[mine].copy()).to(distances.device)

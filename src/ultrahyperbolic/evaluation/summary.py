@@ -1,7 +1,5 @@
 """All measures of an embedding, and the baselines."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import NamedTuple, Unpack

@@ -1,7 +1,5 @@
 """Tables in CSV, safe to open in a spreadsheet: formulas are escaped."""
 
-from __future__ import annotations
-
 import csv
 import io
 import re

@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..checks import check_count
-from ..embedding.placed import Placed
+from ..embedding import Embedding
 from ..embedding.plane import plane
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
@@ -45,7 +45,7 @@ class Exported(NamedTuple):
 
 
 def export(
-    embedding: Placed,
+    embedding: Embedding,
     path: str | os.PathLike[str],
     format: Format,
     *,
@@ -132,7 +132,14 @@ def _labels(graph: Graph | None) -> list[str] | None:
     return ["" if graph.labels.get(node) is None else str(graph.labels[node]) for node in graph.ids]
 
 
-def _scaled_plane(embedding: Placed) -> Floats:
+def _known(embedding: Embedding, graph: Graph | None) -> dict[str, NDArray[Any]]:
+    """The numbers [n] of the nodes by name: rank, delta, popularity and strength, as far as they are known."""
+    found = {"rank": embedding.rank, "delta": embedding.delta, "popularity": embedding.popularity}
+    found["strength"] = None if graph is None else graph.strength
+    return {name: values for name, values in found.items() if values is not None}
+
+
+def _scaled_plane(embedding: Embedding) -> Floats:
     """The plane, centred and as large as viewers of graphs expect."""
     places = plane(embedding)
     places = places - (places.max(0) + places.min(0)) / 2.0
@@ -143,7 +150,7 @@ def _scaled_plane(embedding: Placed) -> Floats:
 # --- Embedding Atlas -------------------------------------------------------------------------------------------------
 
 
-def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
+def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
     """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas documents it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -165,12 +172,7 @@ def _write_atlas(embedding: Placed, path: Path, graph: Graph | None, k: int, ove
         ],
         names=["ids", "distances"],
     )
-    columns |= {"delta": embedding.delta, "rank": embedding.rank}
-    if embedding.popularity is not None:
-        columns["popularity"] = embedding.popularity
-    if graph is not None:
-        columns["strength"] = graph.strength
-    table = pa.table(columns)
+    table = pa.table(columns | {"delta": embedding.delta} | _known(embedding, graph))
     replace_files(path.parent, {path.name: lambda file: pq.write_table(table, file)})
     return Exported([path], [])
 
@@ -188,7 +190,7 @@ def _text_column(texts: list[str]) -> pyarrow.StringArray:
 # --- TensorBoard's projector -----------------------------------------------------------------------------------------
 
 
-def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
+def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
     """Coordinates and what is known of the nodes, one line per node, and the configuration that names the two files."""
     if folder.exists() and not folder.is_dir():
         raise FileExistsError(f"{folder} is a file; name a folder for the projector")
@@ -201,12 +203,7 @@ def _write_projector(embedding: Placed, folder: Path, graph: Graph | None, overw
         columns["label"] = labels
     changed = sum(_NOT_TSV.search(text) is not None for texts in columns.values() for text in texts)
     columns = {name: [_NOT_TSV.sub(" ", text) for text in texts] for name, texts in columns.items()}
-    columns["rank"] = [str(rank) for rank in embedding.rank.tolist()]
-    columns["delta"] = [repr(delta) for delta in embedding.delta.tolist()]
-    if embedding.popularity is not None:
-        columns["popularity"] = [repr(offset) for offset in embedding.popularity.tolist()]
-    if graph is not None:
-        columns["strength"] = [repr(strength) for strength in graph.strength.tolist()]
+    columns |= {name: list(map(repr, values.tolist())) for name, values in _known(embedding, graph).items()}
     shape = f"tensor_shape: {len(embedding)}\n  tensor_shape: {embedding.points.shape[1]}"
     about = [
         "embeddings {", '  tensor_name: "points"', f"  {shape}", f'  tensor_path: "{vectors}"',
@@ -248,17 +245,10 @@ def _content(text: str) -> str:
     return escape(text, {"\r": "&#13;"})
 
 
-def _numbers(embedding: Placed) -> dict[str, tuple[str, list[float]]]:
+def _numbers(embedding: Embedding) -> dict[str, tuple[str, list[float]]]:
     """The attributes of nodes: a type and a value for each."""
-    found: dict[str, tuple[str, list[float]]] = {
-        "rank": ("long", embedding.rank.tolist()),
-        "delta": ("double", embedding.delta.tolist()),
-    }
-    if embedding.popularity is not None:
-        found["popularity"] = ("double", embedding.popularity.tolist())
-    for k, column in enumerate(embedding.points.T):
-        found[f"x{k}"] = ("double", column.tolist())
-    return found
+    known = _known(embedding, None) | {f"x{k}": column for k, column in enumerate(embedding.points.T)}
+    return {name: ("long" if name == "rank" else "double", values.tolist()) for name, values in known.items()}
 
 
 def _checked_labels(graph: Graph) -> list[str] | None:
@@ -268,7 +258,7 @@ def _checked_labels(graph: Graph) -> list[str] | None:
     return labels
 
 
-def _graphml(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
+def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
     numbers = _numbers(embedding)
     for axis, column in zip("xy", _scaled_plane(embedding).T, strict=True):
         numbers[axis] = ("double", column.tolist())
@@ -292,7 +282,7 @@ def _graphml(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
     yield "</graphml>"
 
 
-def _gexf(embedding: Placed, graph: Graph, ids: list[str]) -> Iterator[str]:
+def _gexf(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
     numbers, places = _numbers(embedding), _scaled_plane(embedding).tolist()
     labels = _checked_labels(graph)
     yield '<?xml version="1.0" encoding="UTF-8"?>'

@@ -1,7 +1,5 @@
 """Rows from tables of Arrow, read from a file or given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import pyarrow as pa

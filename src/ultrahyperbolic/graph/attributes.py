@@ -1,12 +1,11 @@
 """Columns of a table of nodes beside the label: one value per node, text or numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..arrays import positions_in
 from .cells import is_number
 from .errors import GraphError
 
@@ -45,9 +44,7 @@ def _of_objects(values: Sequence[object]) -> NDArray[np.generic]:
     numeric = bool(present) and all(isinstance(v, int | float | np.number) for v in present)
     if numeric:
         return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
-    found = np.empty(len(values), dtype=object)
-    found[:] = ["" if v is None or v != v else str(v) for v in values]
-    return found
+    return np.array(["" if v is None or v != v else str(v) for v in values], dtype=object)
 
 
 def from_texts(values: Sequence[str | None]) -> NDArray[np.generic]:
@@ -65,9 +62,7 @@ def from_texts(values: Sequence[str | None]) -> NDArray[np.generic]:
             if whole:
                 return np.array([int(text) for text in texts], dtype=np.int64)
             return np.array([float(text) if text else np.nan for text in texts], dtype=np.float64)
-    found = np.empty(len(texts), dtype=object)
-    found[:] = texts
-    return found
+    return np.array(texts, dtype=object)
 
 
 def plain_columns(rows: Sequence[Mapping[object, object]], without: str | None) -> dict[str, NDArray[np.object_]]:
@@ -85,8 +80,7 @@ def plain_columns(rows: Sequence[Mapping[object, object]], without: str | None) 
 
 def taken(attributes: Attributes, places: NDArray[np.int64], n_nodes: int) -> dict[str, NDArray[np.generic]]:
     """The columns of nodes that go to other places, among ``n_nodes``; of new nodes nothing is known: NaN, or ""."""
-    rows = np.full(n_nodes, -1, dtype=np.int64)
-    rows[places] = np.arange(len(places))
+    rows = positions_in(places, n_nodes)
     missing = rows < 0
     found = {}
     for name, values in attributes.items():

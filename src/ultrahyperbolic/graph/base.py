@@ -1,7 +1,5 @@
 """Ids, edges and weights: what readers make of a file, folders keep and notebooks show."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -66,10 +64,7 @@ class BaseGraph:
         columns: Columns | None = None,
         name: str | None = None,
     ) -> Self:
-        """A graph from rows as a reader gathers them; every constructor ends here.
-
-        ``weight_name`` is what the weights are called, where ``columns`` do not say it.
-        """
+        """A graph from rows as a reader gathers them; ``weight_name`` is what weights without a table are called."""
         if rules.weights_are_distances:
             rows = invert_distances(rows, name or "the graph")
         elif rows.weights is not None:

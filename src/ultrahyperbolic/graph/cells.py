@@ -1,7 +1,5 @@
 """What the cells of a table of text are: numbers or words, the names of a header or the first row of values."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
@@ -37,10 +35,7 @@ def distinct_values(table: Table, column: int) -> list[str]:
 
 
 def decimal_point(table: Table, column: int) -> str:
-    """What stands before the decimals of a column: a comma where it makes more of the cells numbers than a dot does.
-
-    Not where each comma may stand before thousands: 1,234 is 1.234 in one country and 1234 in another.
-    """
+    """What stands before the decimals of a column: a comma where it makes more cells numbers, unless of thousands."""
     cells = _cells(table, column)
     with_comma = [cell for cell in cells if "," in cell and is_number(cell, ",")]
     with_dot = sum("." in cell and is_number(cell) for cell in cells)

@@ -1,11 +1,6 @@
 """Centralities that the graph alone has: what a ranking by distances is shown beside."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from .graph import Graph
@@ -18,14 +13,8 @@ def other_ranks(graph: Graph) -> dict[str, Ints]:
     {'degree_rank': [2, 1, 2], 'strength_rank': [2, 1, 3], 'pagerank_rank': [2, 1, 3]}
     """
     scores = {"degree": graph.degree, "strength": graph.strength, "pagerank": pagerank(graph)}
-    return {f"{name}_rank": _ranks(score) for name, score in scores.items()}
-
-
-def _ranks(scores: NDArray[Any]) -> Ints:
-    """1 and how many are higher, of each."""
-    ascending = np.sort(scores)
-    found: Ints = 1 + len(scores) - np.searchsorted(ascending, scores, side="right")
-    return found
+    higher = {name: len(score) - np.searchsorted(np.sort(score), score, side="right") for name, score in scores.items()}
+    return {f"{name}_rank": 1 + count for name, count in higher.items()}
 
 
 def pagerank(graph: Graph, *, damping: float = 0.85, tolerance: float = 1e-12) -> Floats:

@@ -1,7 +1,5 @@
 """Which columns of a table are the two ends of an edge, and which its weight."""
 
-from __future__ import annotations
-
 import re
 import warnings
 from collections.abc import Callable, Sequence
@@ -87,10 +85,8 @@ def choose_columns(
 ) -> tuple[int, int, int | None]:
     """Positions of source, target and weight: as told, else by a known name, else by what the columns hold.
 
-    The ends are then those of `find_ends`. The weight is the third column where it holds numbers; where the ends
-    are found elsewhere, the column that follows the first of them, past the other, also if they are told as well.
-    ``names`` is ``None`` for a table without a header, and ``values`` gives the distinct values of a column in the
-    first rows.
+    The weight is the third column where it holds numbers, or after ends found elsewhere the column that follows them.
+    ``names`` is ``None`` without a header, and ``values`` gives the distinct values of a column in the first rows.
     """
     source, target, weight = wanted
     if width < 2:

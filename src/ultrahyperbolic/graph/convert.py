@@ -1,18 +1,15 @@
 """A graph from anything that can become one."""
 
-from __future__ import annotations
-
 import os
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 from .errors import GraphError
 from .graph import Graph
 from .readers import read_graph
 
 _ADAPTERS: dict[str, Callable[..., Graph]] = {
+    "numpy": Graph.from_numpy,
     "networkx": Graph.from_networkx,
     "scipy": Graph.from_scipy,
     "pandas": Graph.from_pandas,
@@ -35,29 +32,20 @@ def as_graph(data: object, **options: object) -> Graph:
         if options:
             raise GraphError(f"a Graph takes no options, got {', '.join(options)}")
         return data
-    make = _constructor(data)
+    if isinstance(data, (str, os.PathLike)):
+        return read_graph(data, **cast("Any", options))
+    if isinstance(data, (list, tuple, Iterator)):
+        weight = options.pop("weight", None)
+        if weight is not None and weight is not False:
+            raise GraphError(
+                f"a list of edges has no columns: its weights are the third of each triple, got {weight!r}"
+            )
+        return Graph.from_edges([edge[:2] for edge in data] if weight is False else data, **cast("Any", options))
+    libraries = (kind.__module__.partition(".")[0] for kind in type(data).__mro__)
+    make = next((_ADAPTERS[library] for library in libraries if library in _ADAPTERS), None)
     if make is None:
         raise GraphError(
             f"cannot make a graph of {type(data).__name__}: give a file, a networkx, igraph or PyG graph, a matrix, "
             "a table with one row per edge, or a list of pairs or triples"
         )
     return make(data, **options)
-
-
-def _from_list(edges: Iterable[Sequence[Hashable]], *, weight: object = None, **options: Any) -> Graph:
-    """From pairs or triples; ``weight=False`` ignores the third of a triple."""
-    if weight is not None and weight is not False:
-        raise GraphError(f"a list of edges has no columns: its weights are the third of each triple, got {weight!r}")
-    return Graph.from_edges([edge[:2] for edge in edges] if weight is False else edges, **options)
-
-
-def _constructor(data: object) -> Callable[..., Graph] | None:
-    """What makes a graph of such an object."""
-    if isinstance(data, (str, os.PathLike)):
-        return read_graph
-    if isinstance(data, np.ndarray):
-        return Graph.from_numpy
-    if isinstance(data, (list, tuple, Iterator)):
-        return _from_list
-    libraries = (kind.__module__.partition(".")[0] for kind in type(data).__mro__)
-    return next((_ADAPTERS[library] for library in libraries if library in _ADAPTERS), None)

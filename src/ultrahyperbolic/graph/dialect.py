@@ -120,8 +120,10 @@ def sniff(
     first_row = [cell.strip() for cell in table[0]]
     is_open = False
     if header is None:
+        first, *rest = (fold_name(cell) for cell in table[0])
+        names_nodes = first in _NODE_NAMES or any(name in LABEL_NAMES for name in rest)
         is_named = bool(names) and all(name in first_row for name in names)
-        header = is_named or has_header(table) or (nodes and _names_nodes(table[0]))
+        header = is_named or has_header(table) or (nodes and names_nodes)
         is_open = not header and not nodes and may_be_header(table)
     body = table[1:] if header else table
     if not body:
@@ -141,12 +143,6 @@ def sniff(
         line, names = next(records(dialect))
         raise GraphError(f"{path}, line {line}: the header has {len(names)} columns, the rows have {dialect.width}")
     return dialect
-
-
-def _names_nodes(row: Sequence[str]) -> bool:
-    """Whether the first row of a list of nodes is its header, by the names in it."""
-    first, *rest = (fold_name(cell) for cell in row)
-    return first in _NODE_NAMES or any(name in LABEL_NAMES for name in rest)
 
 
 def _sample_lines(sample: bytes, whole: bool, path: str, comments: str) -> list[str]:

@@ -1,7 +1,5 @@
 """From ids to positions: integers in the order in which the ids first appear."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints, Words
+from ..arrays import Floats, Ints, Words, positions_in
 
 Raw = TypeVar("Raw")
 Room = TypeVar("Room", np.uint8, np.int32)
@@ -29,8 +27,7 @@ class Encoded(NamedTuple):
     first: Ints
     second: Ints
     weights: Floats | None
-    ids: pa.Array
-    """In the order in which they appear, row by row."""
+    ids: pa.Array  # in the order in which they appear, row by row
 
 
 def encode_ends(parts: Iterable[Part]) -> Encoded:
@@ -42,8 +39,8 @@ def encode_ends(parts: Iterable[Part]) -> Encoded:
         held.append(part)
         count += len(part[0])
         if count > _MANY and (pa.types.is_string(part[0].type) or pa.types.is_int64(part[0].type)):
-            number = _number_texts if pa.types.is_string(part[0].type) else _number_integers
-            return number(chain(held, parts))
+            every = chain(held, parts)
+            return number_blocks(every, _texts_of) if pa.types.is_string(part[0].type) else _number_integers(every)
     if not count:
         return Encoded(np.empty(0, np.int64), np.empty(0, np.int64), None, pa.array([], pa.string()))
     return _encode_any(held)
@@ -59,10 +56,8 @@ def _encode_any(parts: list[Part]) -> Encoded:
     # Of repeated positions numpy keeps the last write, so running backwards keeps the first appearance.
     appearance[codes.T.ravel()[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(appearance)
-    rank = np.empty(len(ids), dtype=np.int64)
-    rank[order] = np.arange(len(ids))
     weights = [some for *_, some in parts if some is not None]
-    first, second = rank[codes]
+    first, second = positions_in(order)[codes]
     return Encoded(first, second, np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
 
 
@@ -82,20 +77,12 @@ class Block(NamedTuple):
     weights: Floats | None
 
 
-def _number_texts(parts: Iterable[Part]) -> Encoded:
-    """Positions of ids that are text."""
-
-    def load(part: Part) -> Block:
-        return Block(texts_of_arrow(part[0]), texts_of_arrow(part[1]), part[2])
-
-    return number_blocks(parts, load)
+def _texts_of(part: Part) -> Block:
+    return Block(texts_of_arrow(part[0]), texts_of_arrow(part[1]), part[2])
 
 
 def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encoded:
-    """The same for rows that ``load`` makes of something else.
-
-    Blocks are loaded on all cores and numbered one after the other, while more are read.
-    """
+    """Positions of ids that are text: blocks are loaded on all cores, and numbered in order while more are read."""
     from . import compiled
 
     ids = _Numbered()

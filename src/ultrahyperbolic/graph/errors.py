@@ -1,7 +1,5 @@
 """Errors for bad input, damaged files and missing libraries."""
 
-from __future__ import annotations
-
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager

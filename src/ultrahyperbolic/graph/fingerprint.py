@@ -1,13 +1,11 @@
 """A graph's fingerprint and an order of its nodes: the same in every process, and in any order of its ties."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Hashable
 
 import numpy as np
 
-from ..arrays import Floats, Ints, Words
+from ..arrays import Floats, Ints, Words, positions_in
 from .ids import NodeIds
 
 _CHUNK = 65536  # ids that are encoded at a time
@@ -94,6 +92,4 @@ def _places(ids: NodeIds) -> Ints:
         order = np.array(sorted(range(len(ids)), key=list(map(encode, ids)).__getitem__), dtype=np.int64)
     else:  # a range
         return np.arange(len(ids))
-    places = np.empty_like(order)
-    places[order] = np.arange(len(order))
-    return places
+    return positions_in(order)

@@ -1,11 +1,8 @@
 """From rows to edges: what repeated rows, reversed rows, self-loops and asymmetric matrices become."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.util import find_spec
-from typing import NoReturn
 
 import numpy as np
 
@@ -43,10 +40,7 @@ def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | 
 
 
 def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
-    """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied.
-
-    ``rules.weights_are_distances`` is not looked at: `invert_distances` comes before.
-    """
+    """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied."""
     repeated, asymmetric, _ = rules
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
@@ -187,11 +181,9 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
         order = given[np.argsort(keys[given], kind="stable")]
         row = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
         earlier = int(np.flatnonzero(keys == keys[row])[0])
-        _refuse(
-            rows,
-            row,
-            f"this edge was given before ({rows.place(earlier)}) and repeated='error' allows it once: remove one, or "
-            "choose 'sum', 'max' or 'first'",
+        raise GraphError(
+            f"{_name(rows, row)}: this edge was given before ({rows.place(earlier)}) and repeated='error' allows it "
+            "once: remove one, or choose 'sum', 'max' or 'first'"
         )
     wrong: Bools | None = ~np.isfinite(merged.weights)
     reason = "the weights of this edge add up to infinity: divide all weights first"
@@ -203,8 +195,5 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
         )
     if wrong is not None and wrong.any():
         named = 2 * (merged.edges[wrong] @ np.array([len(rows.ids), 1]))
-        _refuse(rows, int(np.isin(_keys(rows, is_directed=False), named).argmax()), reason)
-
-
-def _refuse(rows: EdgeRows, row: int, reason: str) -> NoReturn:
-    raise GraphError(f"{_name(rows, row)}: {reason}")
+        row = int(np.isin(_keys(rows, is_directed=False), named).argmax())
+        raise GraphError(f"{_name(rows, row)}: {reason}")

@@ -1,7 +1,5 @@
 """Files of every format, each read to a graph by its own function."""
 
-from __future__ import annotations
-
 import os
 import re
 import stat

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints, positions_in
 from .adapters import Adapters
 from .errors import GraphError, need
 from .fingerprint import node_order
@@ -78,21 +78,9 @@ class Graph(Adapters, StoredGraph):
     ) -> Self:
         """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first appear.
 
-        Parameters
-        ----------
-        edges
-            Pairs (id, id), with ``weights`` apart or none at all; or triples (id, id, weight).
-        weights
-            One number per edge.
-        nodes
-            All nodes, in the order wanted, or a mapping from id to label: see `with_nodes`.
-        repeated
-            What repeated and reversed rows become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``. A list that
-            gives every edge both ways with equal weight holds each edge once.
-        weights_are_distances
-            Whether the weights are distances d, the smaller the closer: each tie gets the strength 1/d.
-        name
-            What messages call the graph.
+        ``weights`` has one number per edge, where ``edges`` are pairs. ``nodes`` are all nodes in the order wanted, or
+        a mapping from id to label: see `with_nodes`. ``repeated`` and ``weights_are_distances`` are those of
+        `read_graph`, and ``name`` is what messages call the graph.
         """
         edges = edges.tolist() if isinstance(edges, np.ndarray) else list(edges)
         sizes = {len(edge) if isinstance(edge, (tuple, list)) else 0 for edge in edges}
@@ -156,9 +144,7 @@ class Graph(Adapters, StoredGraph):
 
     def reordered(self, order: Ints) -> Self:
         """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left behind."""
-        places = np.empty_like(order)
-        places[order] = np.arange(len(order))
-        edges = np.sort(places[self.edges], axis=1)
+        edges = np.sort(positions_in(order)[self.edges], axis=1)
         sorted_edges = np.argsort(edges[:, 0] * self.n_nodes + edges[:, 1])
         return type(self)(NodeIds(range(self.n_nodes)), edges[sorted_edges], self.weights[sorted_edges])
 

@@ -1,7 +1,5 @@
 """GraphML, read as a stream."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """How many edges apart nodes are: one breadth-first search, from 64 nodes at once."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How large the parts of a file may be, so that a small file cannot fill the memory."""
 
-from __future__ import annotations
-
 LINE = 4 << 20  # bytes of a line of text
 COLUMNS = 10_000
 ID = 64 << 10  # bytes of an id

@@ -3,8 +3,6 @@
 They are read as any table of text is. scipy's reader goes past the end of a damaged file, and ends the process.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, replace
 

@@ -1,7 +1,5 @@
 """Many rows, sorted and merged by compiled loops on all cores."""
 
-from __future__ import annotations
-
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,10 +13,7 @@ _BUCKET_BITS = 13  # the rows of a bucket, about 2 to this, stay in the cache wh
 
 @dataclass(frozen=True)
 class Merged:
-    """Edges [m, 2] with i < j, sorted, and what was found on the way to them.
-
-    The weight of a pair given both ways is that of its two directions together.
-    """
+    """Edges [m, 2] with i < j, sorted, and what was found on the way; a weight is that of both directions together."""
 
     edges: Ints
     weights: Floats

@@ -27,8 +27,7 @@ Nodes = Path | Iterable[Hashable] | Mapping[Hashable, object]
 class NodeList(NamedTuple):
     """What ``Graph.with_nodes`` takes."""
 
-    nodes: Iterable[Hashable] | Mapping[Hashable, object]
-    """Ids, or a mapping from id to label."""
+    nodes: Iterable[Hashable] | Mapping[Hashable, object]  # ids, or a mapping from id to label
     attributes: Mapping[str, ArrayLike] | None = None
     """Further columns, one value per node; None where there is no table."""
 

@@ -1,7 +1,6 @@
 """The HTML table that a notebook shows for a graph."""
 
-from __future__ import annotations
-
+from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
 import numpy as np
@@ -25,24 +24,34 @@ def summary(graph: BaseGraph) -> str:
     if graph.attributes:
         rows.append(("columns of nodes", ", ".join(graph.attributes)))
     rows += [(policy_words(policy), f"{count:,}") for policy, count in graph.policies.items()]
-    parts = ["<table><caption>Graph</caption><tbody>"]
-    for name, value in rows:
-        parts.append(f'<tr><th style="text-align:left">{_text(name)}</th><td>{_text(value)}</td></tr>')
-    parts.append("</tbody></table>")
-    if len(graph.edges):
-        parts.append("<table><caption>Strongest nodes</caption><thead><tr>")
-        parts.append('<th style="text-align:left">node</th><th>strength</th><th>ties</th></tr></thead><tbody>')
-        labels = graph.labels or {}
-        for row in np.argsort(-graph.strength, kind="stable")[:_TOP].tolist():
-            node = graph.ids[row]
-            label = labels.get(node)
-            cells = f"<td>{graph.strength[row]:g}</td><td>{graph.degree[row]}</td>"
-            parts.append(f'<tr><td style="text-align:left">{_text(node if label is None else label)}</td>{cells}</tr>')
-        parts.append("</tbody></table>")
-    return "<div>" + "".join(parts) + "</div>"
+    facts = html_table("Graph", [(text(name), text(value)) for name, value in rows])
+    if not len(graph.edges):
+        return f"<div>{facts}</div>"
+    labels, top = graph.labels or {}, np.argsort(-graph.strength, kind="stable")[:_TOP].tolist()
+    names = [node if (label := labels.get(node)) is None else label for node in (graph.ids[row] for row in top)]
+    strongest = [
+        (text(name), f"{graph.strength[row]:g}", str(graph.degree[row])) for name, row in zip(names, top, strict=True)
+    ]
+    return f"<div>{facts}{html_table('Strongest nodes', strongest, ('node', 'strength', 'ties'))}</div>"
 
 
-def _text(value: object) -> str:
+def html_table(
+    caption: str, rows: Iterable[Sequence[str]], heads: Sequence[str] = (), left: Collection[int] = (0,)
+) -> str:
+    """A table of cells that are markup already, those of the columns ``left`` to the left."""
+
+    def line(cells: Sequence[str], first: str, others: str) -> str:
+        tags = (first, *[others] * (len(cells) - 1))
+        sides = (' style="text-align:left"' if k in left else "" for k in range(len(cells)))
+        parts = zip(tags, sides, cells, strict=True)
+        return f"<tr>{''.join(f'<{tag}{side}>{cell}</{tag}>' for tag, side, cell in parts)}</tr>"
+
+    head = f"<thead>{line(heads, 'th', 'th')}</thead>" if heads else ""
+    body = "".join(line(row, "td" if heads else "th", "td") for row in rows)
+    return f"<table><caption>{caption}</caption>{head}<tbody>{body}</tbody></table>"
+
+
+def text(value: object) -> str:
     """Text with markup escaped, cut where it is long."""
-    text = str(value)
-    return escape(text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…")
+    shown = str(value)
+    return escape(shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…")

@@ -4,8 +4,6 @@ What a file says of itself in its footer may be wrong, but the header of a page 
 the headers of all pages that will be read are added up first.
 """
 
-from __future__ import annotations
-
 import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence

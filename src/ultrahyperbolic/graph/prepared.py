@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..files import Write, id_as_json, read_sealed_json, replace_files, sealed_json
+from ..files import Write, id_as_json, id_from_json, read_sealed_json, replace_files, sealed_json
 from .attributes import Attributes
 from .base import BaseGraph
 from .columns import Columns
@@ -168,8 +168,7 @@ def _id_column(ids: NodeIds) -> tuple[str, pyarrow.Array]:
 
 
 def _write_table(file: IO[bytes], table: pyarrow.Table) -> None:
-    ipc = need("pyarrow.ipc", "saving a graph")
-    with ipc.new_file(file, table.schema) as writer:
+    with need("pyarrow.ipc", "saving a graph").new_file(file, table.schema) as writer:
         writer.write_table(table.combine_chunks())
 
 
@@ -179,14 +178,10 @@ def _read_nodes(path: Path, kind: str) -> tuple[NodeIds, dict[Hashable, object] 
         table = ipc.open_file(file).read_all()
     column = table.column("id")
     whole = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-    ids = NodeIds([_hashable(json.loads(text)) for text in whole.to_pylist()] if kind == "json" else whole)
+    ids = NodeIds([id_from_json(json.loads(text)) for text in whole.to_pylist()] if kind == "json" else whole)
     labels: dict[Hashable, object] | None = None
     if "label" in table.column_names:
         pairs = zip(ids, table.column("label").to_pylist(), strict=True)
         labels = {node: label for node, label in pairs if label is not None}
     attributes = {name[1:]: table.column(name).to_numpy() for name in table.column_names if name[0] == "="}
     return ids, labels, attributes
-
-
-def _hashable(value: Hashable | list[Hashable]) -> Hashable:
-    return tuple(map(_hashable, value)) if isinstance(value, list) else value

@@ -36,14 +36,13 @@ def read_graph(
 ) -> Graph:
     """A graph from a file: an edge list in text (CSV, TSV, whitespace), Parquet, GraphML or Matrix Market.
 
-    GML, GEXF and JSON node-link files are read where networkx is installed. The format is told by the content, and text
-    may be compressed by gzip or zstd. A folder that `Graph.save` wrote is a graph, too. Ids read from text stay text
-    (``007`` stays ``007``), without the blanks around them; Parquet keeps the types of its columns. Nodes come in the
-    order in which they first appear.
+    GML, GEXF and JSON node-link files are read by networkx. The format is told by the content, and text may be
+    compressed by gzip or zstd. A folder that `Graph.save` wrote is a graph, too. Ids read from text stay text (``007``
+    stays ``007``), without the blanks around them; Parquet keeps the types of its columns. Nodes come in the order in
+    which they first appear.
 
     **A weight is the strength of a tie**: the larger, the closer. Where the weights of a file are distances or costs,
-    pass ``weights_are_distances=True``, which takes 1/d. A weight whose name speaks of a distance, a length, a cost or
-    a time is warned of.
+    pass ``weights_are_distances=True``. A weight whose name speaks of a distance, a cost or a time is warned of.
 
     Parameters
     ----------
@@ -52,47 +51,35 @@ def read_graph(
     delimiter
         Of text: one character, or ``"whitespace"`` for runs of spaces and tabs. Default: detected.
     header
-        Of text: whether the first row names the columns. Default: detected. A row of words that only the whole
-        file shows to be a header, as its ends occur in no other row, is warned of.
+        Of text: whether the first row names the columns. Default: detected, with a warning where it is not plain.
     source, target
-        The columns of the two ends, by name or by position from 0. Default: columns of known names
-        (source and target, src and dst, from and to, ...), else the first two; but where one of these holds numbers or
-        dates, such as a year, the two columns of names that share the most values, if they share more.
+        The columns of the two ends, by name or by position from 0. Default: columns of known names (source and target,
+        src and dst, from and to, ...), else the first two; but where one of these holds numbers or dates, such as a
+        year, the two columns of names that share the most values, if they share more.
     weight
-        The column of weights (in GraphML, GML, GEXF and JSON the attribute of edges). Default: a column named
-        weight, else the third if it holds numbers; after ends that were found elsewhere, the one that follows the first
-        of them, past the other. ``False``: every weight is 1.
+        The column of weights (in GraphML, GML, GEXF and JSON the attribute of edges). Default: a column named weight,
+        else the one after the ends, if it holds numbers. ``False``: every weight is 1.
     comments
         Of text: lines that begin with one of these characters are skipped. ``""`` where ids begin with them.
     encoding
-        Of text and GML, and of a text file of ``nodes``: how it is encoded, such as ``"latin-1"``, ``"cp1252"`` or
-        ``"utf-16"``. Default: UTF-8.
+        Of text and GML, and of a text file of ``nodes``: such as ``"latin-1"`` or ``"utf-16"``. Default: UTF-8.
     nodes
         All nodes in the order wanted: a file or a table with ids in its first column, a mapping from id to label, or a
         list of ids. The label is in the column named label, name or title, else in the second. All other columns are
         kept as ``Graph.attributes``. Nodes without an edge keep their row and are counted as isolated.
     repeated
-        What rows that give one edge again become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``; rows that give it
-        reversed, too. A list that gives *every* edge both ways with equal weight holds each edge once.
+        What rows that give one edge again, or reversed, become: ``"sum"``, ``"max"``, ``"first"`` or ``"error"``. A
+        list that gives *every* edge both ways with equal weight holds each edge once.
     asymmetric
         What a matrix or a directed graph whose directions differ becomes: ``"sum"``, S = C + Cᵀ as in the paper, or
         ``"error"``. A symmetric one is taken as it is.
     weights_are_distances
-        Whether the weights are distances d, the smaller the closer: each tie gets the strength 1/d, and then the
-        policies apply. A distance must be above 0.
+        Whether the weights are distances d > 0, the smaller the closer: each tie gets the strength 1/d first of all.
     progress
         Whether to show a bar on a terminal.
 
-    Returns
-    -------
-    Graph
-        Its ``columns`` are those that were taken from a table, and its ``policies`` count what was done: rows summed,
-        self-loops dropped, and so on.
-
-    Raises
-    ------
-    GraphError
-        In one line, with the file, and where it is known the line and the nodes.
+    The ``columns`` of the graph are those that were taken from a table, and its ``policies`` count what was done: rows
+    summed, self-loops dropped, and so on. Raises `GraphError` in one line, with the file and where known the line.
     """
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)

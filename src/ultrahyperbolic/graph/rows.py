@@ -1,7 +1,5 @@
 """Edges as they were given, before repeated and reversed rows become one edge."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, TypeVar, get_args
@@ -27,12 +25,9 @@ Kind = Literal["list", "matrix", "undirected"]
 class Policies(NamedTuple):
     """What the rows of a graph become where they are not plain."""
 
-    repeated: Repeated = "sum"
-    """Rows that give an edge again."""
-    asymmetric: Asymmetric = "sum"
-    """A matrix or directed graph whose directions differ."""
-    weights_are_distances: bool = False
-    """Each tie gets the strength 1/d."""
+    repeated: Repeated = "sum"  # rows that give an edge again
+    asymmetric: Asymmetric = "sum"  # a matrix or directed graph whose directions differ
+    weights_are_distances: bool = False  # each tie gets the strength 1/d
 
 
 @dataclass(frozen=True)

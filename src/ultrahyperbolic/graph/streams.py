@@ -1,7 +1,5 @@
 """The bytes of a file, decompressed and in UTF-8, and no more of them than its size may hold."""
 
-from __future__ import annotations
-
 import codecs
 from collections.abc import Iterator
 from typing import Protocol, Self
@@ -34,10 +32,7 @@ def compression(path: str) -> str | None:
 
 
 def open_bytes(path: str, encoding: str | None = None, *, part: int = 1) -> Stream:
-    """The bytes of a file, decompressed; of what a compressed file may hold, this part (a half for 2) is allowed.
-
-    Text in another ``encoding`` becomes UTF-8.
-    """
+    """The bytes of a file, decompressed and in UTF-8; if compressed, at most this ``part`` (2: half) of the limit."""
     codec = compression(path)
     file = pa.OSFile(path)
     stream: Stream = file

@@ -39,10 +39,9 @@ class _QuoteFoundError(Exception):
 def read_ends(
     dialect: Dialect, ids: tuple[int, int], weight: int | None, *, advance: Callable[[int], object] = lambda _: None
 ) -> tuple[Encoded, int]:
-    """The rows of an edge list, and how many comment lines were skipped.
+    """The rows of an edge list, and how many comment lines were skipped; ``advance`` hears how many bytes were read.
 
-    Blocks of a large file without quotes are split and their ids numbered by compiled loops on all cores; a block that
-    is not plain goes through Arrow. ``advance`` is told how many bytes were read, for a progress bar.
+    Compiled loops on all cores split and number a large file without quotes; blocks that are not plain go to Arrow.
     """
     if not dialect.quoted and os.path.getsize(dialect.path) >= _LARGE:
         lines = _CleanLines(dialect, advance)

@@ -1,7 +1,5 @@
 """XML from strangers, read by expat: it streams and knows its line."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from xml.parsers import expat
 

@@ -1,7 +1,5 @@
 """What the authors did, to the letter: their recipe, their figures, and the commands that reproduce them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,10 +17,8 @@ class Target:
     description: str
     module: str
     function: str
-    options: frozenset[str] = frozenset()
-    """What it can be told beside seeds, output and quiet."""
-    seeded: bool = True
-    """Whether anything in it depends on chance."""
+    options: frozenset[str] = frozenset()  # what it can be told beside seeds, output and quiet
+    seeded: bool = True  # whether anything in it depends on chance
 
     def run(self, seeds: int | None, output: Path, quiet: bool, **options: Any) -> Figures:
         """Compute, print, and write into the folder ``output``; the figures printed, under flat keys."""

@@ -4,8 +4,6 @@ Tables 2 and 3 are trained where the GPU is, which may have nothing else install
 JSON elsewhere, with ``--draw``.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path
@@ -22,10 +20,11 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, help="how many seeds (default: the target's own)")
     parser.add_argument("-o", "--output", type=Path, metavar="FOLDER", help="where to write (default: out/TARGET)")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures here too, as one flat object")
-    parser.add_argument("--loss", choices=("exact", "sampled"), help="for table2 and table3 (default: exact)")
-    parser.add_argument("--iterations", type=int, help="for table2 and table3 (default: the paper's)")
-    parser.add_argument("--device", help="for table2 and table3: cpu or cuda (default: cuda if there is one)")
-    parser.add_argument("--threads", type=int, help="for table2 and table3: CPU threads (default: all)")
+    trained = parser.add_argument_group("for table2 and table3")
+    trained.add_argument("--loss", choices=("exact", "sampled"), help="(default: exact)")
+    trained.add_argument("--iterations", type=int, help="(default: the paper's)")
+    trained.add_argument("--device", help="cpu or cuda (default: cuda if there is one)")
+    trained.add_argument("--threads", type=int, help="of the CPU (default: all)")
     parser.add_argument("--quiet", action="store_true", help="print nothing but errors")
     parser.add_argument("--draw", type=Path, metavar="FILE", help="only draw table2 or table3 from the JSON written")
     asked = parser.parse_args(arguments)
@@ -34,11 +33,8 @@ def main(arguments: list[str] | None = None) -> None:
     if asked.draw is not None:
         _draw(parser, asked.target, asked.draw, folder)
         return
-    options = {
-        name: getattr(asked, name)
-        for name in ("loss", "iterations", "device", "threads")
-        if getattr(asked, name) is not None
-    }
+    given = {name: getattr(asked, name) for name in ("loss", "iterations", "device", "threads")}
+    options = {name: value for name, value in given.items() if value is not None}
     strange = sorted(options.keys() - TARGETS[asked.target].options)
     if strange:
         parser.error(f"--{strange[0]} is not of {asked.target}: leave it out")

@@ -1,7 +1,5 @@
 """Tables 2 and 3 of the supplement: geometries, the steps they are trained with, the published figures."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -65,10 +63,8 @@ class PublishedTable:
     title: str
     dimension: int
     iterations: int
-    published: dict[str, tuple[float, ...]]
-    """By column, the measures in the order of ``ROWS``."""
-    norm_published: tuple[float, ...] = ()
-    """The norm on Q^{d,0} in place of δ."""
+    published: dict[str, tuple[float, ...]]  # by column, the measures in the order of ROWS
+    norm_published: tuple[float, ...] = ()  # the norm on Q^{d,0} in place of δ
 
     @property
     def columns(self) -> list[Column]:

@@ -1,13 +1,12 @@
 """What the reproductions share: printing, progress, and a drawing backend that needs no screen."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from ..engines.base import BatchState
+from ..files import replace_file
 from ..loop import Progress
 from ..progress import bar
 
@@ -30,9 +29,12 @@ class Console:
             self.print(f"  {subject}: {scripts} (text: {text})")
         self.print("")
 
-    def files(self, folder: Path, names: Sequence[str]) -> None:
-        """Where the files are."""
-        self.print(f"\nwritten to {folder}: {', '.join(names)}")
+    def finish(self, lines: Sequence[str], folder: Path, names: Sequence[str], page: str = "") -> None:
+        """The lines, which a ``page`` of the folder keeps, and where the files are."""
+        self.print("\n".join(lines))
+        if page:
+            replace_file(folder / page, "\n".join(lines) + "\n")
+        self.print(f"\nwritten to {folder}: {', '.join([page] * bool(page) + [*names])}")
 
 
 @contextmanager

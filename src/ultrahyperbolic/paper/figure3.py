@@ -1,7 +1,5 @@
 """Figure 3 of the paper: the karate club by rank, and the loss of both optimisers in ten dimensions and in fewer."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +8,9 @@ from .. import plot
 from ..datasets import karate
 from ..embedding import Embedding
 from ..engines.base import Optimizer
-from ..files import replace_file
 from ..graph import Graph
 from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
-from ..training.config import Settings, TrainingConfig, configured
+from ..training.config import Settings, configured
 from ..training.presets import DIFFERENCES, settings
 from ..training.train import embed_many
 from . import Figures
@@ -87,19 +84,10 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     for key in (key for key in arms if key != "chi_controlled"):  # whose loss is another function
         values = [f"{figures[f'{key}_Q{p}_{q}_final_loss_mean']:.1f}" for p, q in SIGNATURES + SMALL]
         lines.append(f"- {arms[key][0]}: " + ", ".join(values))
-    console.print("\n".join(lines))
-    output.mkdir(parents=True, exist_ok=True)
-    replace_file(output / "figure3.md", "\n".join(lines) + "\n")
     panels = _panels(curves, count)
     names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
-    console.files(output, ("figure3.md", *names))
+    console.finish(lines, output, names, "figure3.md")
     return figures
-
-
-def _controlled(config: TrainingConfig) -> list[TrainingConfig]:
-    """χ with a schedule of temperatures and of the longest move, in several ways."""
-    warm = [WARM] if config.p and config.q in (0, 1) else []
-    return [configured(way, p=config.p, q=config.q, seed=config.seed, stop=config.stop) for way in [*warm, *WAYS]]
 
 
 def _with_optimizer(recipe: Settings, optimizer: Optimizer) -> Settings:
@@ -119,7 +107,9 @@ def _run(graph: Graph, count: int, recipe: Settings | None, title: str, quiet: b
     for p, q in SIGNATURES + SMALL:
         for seed in range(count):
             config = configured(recipe or Settings(), p=p, q=q, seed=seed, stop="ordered")
-            groups.append([config] if recipe else _controlled(config))
+            warm = [WARM] if p and q in (0, 1) else []
+            several = [configured(way, p=p, q=q, seed=seed, stop="ordered") for way in [*warm, *WAYS]]
+            groups.append([config] if recipe else several)
     with progress(title, groups[0][0].iterations, quiet) as callback:
         found = iter(embed_many(graph, [c for group in groups for c in group], measures=False, callbacks=[callback]))
     kept = []

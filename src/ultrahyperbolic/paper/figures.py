@@ -1,7 +1,5 @@
 """Figures 1 and 2 of the paper: Q^{2,1} projected to R³ along one time dimension; geodesics, exp and log of Q^{1,1}."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +31,7 @@ def figure1(*, output: Path, quiet: bool = False) -> Figures:
         figures["largest_residual"] = max(figures["largest_residual"], residual)
         lines.append(f"| {level:g} | {kind_of(level, 'a hyperboloid of ')} |")
     lines += ["", f"{figures['points']:,.0f} points, |⟨x, x⟩ + 1| at most {figures['largest_residual']:.1e} ‖x‖²."]
-    console = Console(quiet)
-    console.print("\n".join(lines))
-    console.files(output, write_figure("figure1", output, plot.family))
+    Console(quiet).finish(lines, output, write_figure("figure1", output, plot.family))
     return figures
 
 
@@ -63,7 +59,5 @@ def figure2(*, output: Path, quiet: bool = False) -> Figures:
     back = manifold.logmap(x, manifold.expmap(x, vector)).vector
     figures["log_of_exp_error"] = (back - vector).abs().max().item()
     lines += ["", f"log_x(exp_x(ξ)) is ξ to {figures['log_of_exp_error']:.1e}."]
-    console = Console(quiet)
-    console.print("\n".join(lines))
-    console.files(output, write_figure("figure2", output, plot.figure2))
+    Console(quiet).finish(lines, output, write_figure("figure2", output, plot.figure2))
     return figures

@@ -1,7 +1,5 @@
 """The loss as the authors computed it on a large graph: for each edge, a new sample of the non-edges."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -35,8 +33,7 @@ class ResampledEngine(ReferenceEngine):
 
     name: str = "sampled"
     samples: int = SAMPLES
-    seeds: Sequence[int] = ()
-    """[B] one for each run."""
+    seeds: Sequence[int] = ()  # [B] one for each run
 
     def objective(
         self,
@@ -93,10 +90,7 @@ def embed_sampled(
     quiet: bool = False,
     callback: Callable[[Progress[BatchState]], object],
 ) -> Embedding:
-    """Train on the sampled loss; after the first iteration, print the expected time to standard error.
-
-    Default: one thread on the CPU, because the last digits depend on how many there are.
-    """
+    """Train on the sampled loss, on one thread by default; after an iteration, print the expected time to stderr."""
     device = find_device(place.device or ("cuda" if torch.cuda.is_available() else "cpu"))
     threads = 1 if place.threads is None else check_count("threads", place.threads, 1)
     engine = ResampledEngine(

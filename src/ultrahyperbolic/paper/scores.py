@@ -1,7 +1,5 @@
 """The scores of the trainings of Tables 2 and 3, and the files they are written to."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -182,10 +180,7 @@ def _shown(figures: Figures, key: str, row: str) -> str:
 
 
 def write(folder: Path, results: Results) -> list[str]:
-    """Write what is finished as Markdown, JSON, CSV and a plot, replacing earlier files; returns the names.
-
-    Without matplotlib there is no plot, because a table may be trained for hours on a machine that has none.
-    """
+    """Write what is finished as Markdown, JSON, CSV and, where there is matplotlib, a plot; returns the names."""
     name, figures = results.table.name, results.figures()
     replace_file(folder / f"{name}.md", "\n".join(results.markdown()) + "\n")
     write_figures(folder / f"{name}.json", figures)

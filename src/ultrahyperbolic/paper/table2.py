@@ -1,7 +1,5 @@
 """Tables 2 and 3 of the supplement: hierarchy and neighbours among the co-authors of NIPS 1988 to 2003."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
@@ -55,8 +53,7 @@ def reproduce_table(
         for job, embedding in zip(batch, embeddings, strict=True):
             results.add(job, embedding)
         names = write(output, results)
-    console.print("\n".join(results.markdown()))
-    console.files(output, names)
+    console.finish(results.markdown(), output, names)
     return results.figures()
 
 

@@ -1,7 +1,5 @@
 """What the tables share: their columns, means with spreads under flat keys, and one drawing."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -24,8 +22,7 @@ class Series(NamedTuple):
     name: str
     color: str
     marker: str
-    values: Sequence[Sequence[Value]]
-    """Row by row, a value for each column."""
+    values: Sequence[Sequence[Value]]  # row by row, a value for each column
 
 
 def geometries(dimension: int) -> list[Geometry]:

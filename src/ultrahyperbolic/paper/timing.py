@@ -1,7 +1,5 @@
 """The running times of the supplement beside ours."""
 
-from __future__ import annotations
-
 import os
 import platform
 import time
@@ -12,7 +10,6 @@ import torch
 from .. import datasets
 from ..engines.base import Backend, BatchState, Engine, Machine, Optimizer
 from ..engines.registry import make_engine, resolve
-from ..files import replace_file
 from ..graph import Graph, GraphError
 from ..pairs import usable_threads
 from ..training.config import TrainingConfig, configured
@@ -43,11 +40,8 @@ def timing(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
         raise ValueError(f"seeds must be at least 1, got {repeats}")
     figures: Figures = {}
     lines = [*_club(figures, repeats), "", *_coauthors(figures)]
-    console = Console(quiet)
-    console.print("\n".join(lines))
     output.mkdir(parents=True, exist_ok=True)
-    replace_file(output / "timing.md", "\n".join(lines) + "\n")
-    console.files(output, ("timing.md",))
+    Console(quiet).finish(lines, output, (), "timing.md")
     return figures
 
 

@@ -5,25 +5,20 @@
 'matplotlib.figure'
 """
 
-from __future__ import annotations
-
+import os
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
+from ..embedding import Embedding
 from ..embedding.plane import plane
 from ..files import replace_file
+from ..graph import Graph
 from . import pieces
 from .colours import COMMUNITIES
 from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    from ..embedding import Embedding
-    from ..graph import Graph
 
 Library = Literal["plotly", "matplotlib"]
 Drawn = Any  # a figure of plotly, which has no types, or of matplotlib

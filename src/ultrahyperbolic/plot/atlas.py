@@ -1,8 +1,6 @@
 """A labelled map of an embedding as a still picture: what the report shows first, drawn by matplotlib."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import matplotlib as mpl
 import numpy as np
@@ -10,6 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 
 from ..arrays import Floats, Ints
+from ..embedding import Embedding
+from ..graph import Graph
 from .colours import PALETTE, REST, Column, Kinds, columns
 from .labels import ALWAYS, draw_names, place_names, plain, shortened
 from .layout import map_of
@@ -17,13 +17,10 @@ from .names import labels_of, names_of
 from .on_matplotlib import STYLE, NotebookFigure
 from .ties import backbone, bow, edges_among
 
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
-
 Theme = Literal["light", "dark"]
 _THEMES = {"light": ("white", "#1b1f24", "#7d8894"), "dark": ("#12161b", "#e8ebee", "#8b96a1")}  # paper, ink, ties
 _MOST_NODES = 5_000
+_MARGIN = 28.0
 
 
 def draw_map(
@@ -42,7 +39,10 @@ def draw_map(
         graph = graph.with_nodes(embedding.ids)
     rows = np.argsort(embedding.rank, kind="stable")[:_MOST_NODES]
     found = map_of(embedding, graph, rows)
-    column = _chosen(columns(embedding, graph, rows), colour)
+    known = {column.name: column for column in columns(embedding, graph, rows)}
+    if colour not in known:
+        raise ValueError(f"colour must be one of {', '.join(map(repr, known))}, got {colour!r}")
+    column = known[colour]
     colours = _colours(column)
     dots = _dots(graph, rows)
     paper, ink, line = _THEMES[theme]
@@ -51,27 +51,25 @@ def draw_map(
         top = 0.93 if title else 1.0
         axis = drawn.add_axes((0.0, 0.0, 1.0, top))
         axis.set_axis_off()
-        points = _to_points(found.places, np.array(size) * 72.0 * (1.0, top))
-        axis.set(xlim=(0, size[0] * 72.0), ylim=(0, size[1] * 72.0 * top))
+        room = np.array(size) * 72.0 * (1.0, top)  # in points
+        span = np.maximum(np.ptp(found.places, axis=0), 1e-12)
+        points = _MARGIN + (found.places - found.places.min(0)) / span * (room - 2.0 * _MARGIN)
+        axis.set(xlim=(0, room[0]), ylim=(0, room[1]))
         if graph is not None:
             _draw_ties(axis, graph, rows, points, colours if isinstance(column, Kinds) else None, line)
         axis.scatter(points[:, 0], points[:, 1], s=dots**2, c=colours, edgecolors=paper, linewidths=0.8, zorder=2)
         called = names_of(list(embedding.ids), labels_of(embedding, graph))
         texts = [shortened(called[int(row)]) for row in rows]
-        order = _importance(graph, rows)[:names]
-        placed = place_names(texts, points, dots / 2.0, np.array(size) * 72.0 * (1.0, top), order)
+        others = np.arange(ALWAYS, len(rows))
+        if graph is not None:
+            others = others[np.argsort(-graph.strength[rows[others]], kind="stable")]
+        # The top of the ranking is named first, and then the strongest.
+        order = np.concatenate((np.arange(min(ALWAYS, len(rows))), others))[:names]
+        placed = place_names(texts, points, dots / 2.0, room, order)
         draw_names(axis, placed, points, ink, paper)
         if title:
             drawn.text(0.02, 0.965, plain(title), color=ink, fontsize=14, fontweight="bold", va="center")
     return drawn
-
-
-def _chosen(found: list[Column], name: str) -> Column:
-    for column in found:
-        if column.name == name:
-            return column
-    known = ", ".join(repr(column.name) for column in found)
-    raise ValueError(f"colour must be one of {known}, got {name!r}")
 
 
 def _colours(column: Column) -> list[Any]:
@@ -96,14 +94,6 @@ def _dots(graph: Graph | None, rows: Ints) -> Floats:
     return crowd * (5.0 + 16.0 * np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300)))
 
 
-def _to_points(places: Floats, size: Floats) -> Floats:
-    """Places stretched over a picture of a size in points, with a margin."""
-    margin = 28.0
-    span = np.maximum(np.ptp(places, axis=0), 1e-12)
-    found: Floats = margin + (places - places.min(0)) / span * (size - 2.0 * margin)
-    return found
-
-
 def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list[Any] | None, line: str) -> None:
     among, ends = edges_among(graph, rows)
     first, second = ends[backbone(ends, graph.weights[among], len(rows))].T
@@ -116,11 +106,3 @@ def _draw_ties(axis: Axes, graph: Graph, rows: Ints, points: Floats, kinds: list
     opacity = crowd * (0.25 + 0.3 * share) * np.where(within, 1.2, 0.7)
     paths = [bow(points[a], points[b]) for a, b in zip(first, second, strict=True)]
     axis.add_collection(LineCollection(paths, colors=colours, linewidths=0.4 + 1.6 * share**3, alpha=opacity, zorder=1))
-
-
-def _importance(graph: Graph | None, rows: Ints) -> Ints:
-    """The order in which nodes are named: the top of the ranking, and then the strongest."""
-    others = np.arange(ALWAYS, len(rows))
-    if graph is not None:
-        others = others[np.argsort(-graph.strength[rows[others]], kind="stable")]
-    return np.concatenate((np.arange(min(ALWAYS, len(rows))), others))

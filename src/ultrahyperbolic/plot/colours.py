@@ -1,22 +1,17 @@
 """What the nodes of a map can be coloured by: communities, and the columns of the table of nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
+from ..embedding import Embedding
 from ..embedding.answers import label_texts
 from ..evaluation.clusters import clusters
+from ..graph import Graph
 from .names import are_names, labels_of
-
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
 
 COMMUNITIES = "community"
 # Okabe and Ito's colours and others that go with them; they read on white and on black.
@@ -32,10 +27,8 @@ class Kinds:
     """A column of categories, one for each node."""
 
     name: str
-    kinds: Sequence[str]
-    """The largest first; nodes of none are of the kind ""."""
-    codes: Ints
-    """[n] positions in ``kinds``."""
+    kinds: Sequence[str]  # the largest first; nodes of none are of the kind ""
+    codes: Ints  # [n] positions in kinds
 
 
 @dataclass(frozen=True)
@@ -43,8 +36,7 @@ class Numbers:
     """A column of numbers."""
 
     name: str
-    values: Floats
-    """[n], NaN where a node has none."""
+    values: Floats  # [n], NaN where a node has none
 
 
 Column = Kinds | Numbers
@@ -53,7 +45,11 @@ Column = Kinds | Numbers
 def columns(embedding: Embedding, graph: Graph | None, rows: Ints) -> list[Column]:
     """What the nodes at ``rows`` can be coloured by, communities first."""
     found: list[Column] = [_by_size(COMMUNITIES, communities(embedding, rows), numbered=True)]
-    found += [_column(name, values[rows]) for name, values in embedding.attributes.items() if name != "cluster"]
+    for name, values in ((name, of[rows]) for name, of in embedding.attributes.items() if name != "cluster"):
+        if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > _FEW):
+            found.append(Numbers(name, values.astype(np.float64)))
+        else:
+            found.append(_by_size(name, values))
     texts = label_texts([embedding.ids[int(row)] for row in rows], labels_of(embedding, graph))
     if any(texts) and not are_names(texts):
         found.append(_by_size("label", np.array(texts, dtype=object)))
@@ -71,18 +67,10 @@ def communities(embedding: Embedding, rows: Ints) -> Ints:
     return clusters(embedding.points[rows], embedding.manifold, popularity=popularity)
 
 
-def _column(name: str, values: NDArray[np.generic]) -> Column:
-    if values.dtype.kind == "f" or (values.dtype.kind in "iu" and len(np.unique(values)) > _FEW):
-        return Numbers(name, values.astype(np.float64))
-    return _by_size(name, values)
-
-
 def _by_size(name: str, values: NDArray[np.generic] | Ints, *, numbered: bool = False) -> Kinds:
     """Values as kinds, the most frequent first; numbered ones are called 1, 2, …"""
     texts = values if numbered else np.array([str(value) for value in values.tolist()], dtype=object)
     kinds, codes, counts = np.unique(texts, return_inverse=True, return_counts=True)
     order = np.argsort(-counts, kind="stable")
-    place = np.empty(len(kinds), np.int64)
-    place[order] = np.arange(len(kinds))
     named = [str(k + 1) for k in range(len(kinds))] if numbered else [str(kinds[k]) for k in order]
-    return Kinds(name, named, place[codes])
+    return Kinds(name, named, positions_in(order)[codes])

@@ -1,20 +1,15 @@
 """What a figure of a graph or a training shows, as plain data that any library can draw."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
+from ..embedding import Embedding
 from ..embedding.plane import plane
-
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
+from ..graph import Graph
 
 # At most this many ties are drawn, the strongest.
 _MOST_TIES = 5000
@@ -24,17 +19,13 @@ _MOST_TIES = 5000
 class Nodes:
     """Dots, and the ties between them."""
 
-    places: Floats
-    """[n, 2]"""
+    places: Floats  # [n, 2]
     ids: Sequence[str]
     deltas: Floats
     ranks: NDArray[np.int64]
-    sizes: Floats
-    """[n] diameters in points."""
-    ties: NDArray[np.int64]
-    """[m, 2] positions of nodes."""
-    strengths: Floats
-    """[m] from 0 to 1."""
+    sizes: Floats  # [n] diameters in points
+    ties: NDArray[np.int64]  # [m, 2] positions of nodes
+    strengths: Floats  # [m] from 0 to 1
 
 
 @dataclass(frozen=True)
@@ -44,10 +35,8 @@ class Line:
     name: str
     x: Floats
     y: Floats
-    share: float
-    """Where its colour is in the scale, from 0 to 1."""
-    ended: bool = False
-    """Whether it stops because every constraint was met: a dot says so."""
+    share: float  # where its colour is in the scale, from 0 to 1
+    ended: bool = False  # whether it stops because every constraint was met: a dot says so
 
 
 @dataclass(frozen=True)
@@ -60,8 +49,7 @@ class Drawing:
     nodes: Nodes | None = None
     lines: Sequence[Line] = ()
     log: bool = False
-    by_rank: bool = False
-    """Whether upward is by rank, 1 at the top."""
+    by_rank: bool = False  # whether upward is by rank, 1 at the top
 
 
 def hierarchy_drawing(embedding: Embedding, graph: Graph | None = None, title: str = "") -> Drawing:

@@ -1,7 +1,5 @@
 """Names on a matplotlib figure, beside their nodes, without overlaps."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,11 +27,9 @@ class Name(NamedTuple):
     node: int
     text: str
     middle: Floats
-    size: Floats
-    """[2] its width and height."""
+    size: Floats  # [2] its width and height
     important: bool
-    led: bool
-    """Whether a line leads to its node."""
+    led: bool  # whether a line leads to its node
 
 
 def place_names(texts: list[str], points: Floats, radii: Floats, size: Floats, order: Ints) -> list[Name]:

@@ -1,22 +1,17 @@
 """A map of an embedding in the plane: near nodes lie close together."""
 
-from __future__ import annotations
-
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
+from ..embedding import Embedding
 from ..geometry import Manifold
+from ..graph import Graph
 from ..graph.hops import components
 from ..pairs import nearest
-
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
-
 
 NEIGHBOURS = 12
 _ITERATIONS = 300
@@ -29,10 +24,8 @@ _WIDER = 1.45  # how much wider than tall the map of several components is
 class Links(NamedTuple):
     """Which nodes are near each other, and how near."""
 
-    ends: Ints
-    """[m, 2] with the smaller position first, each pair once."""
-    weights: Floats
-    """[m] from 0 to 1."""
+    ends: Ints  # [m, 2] with the smaller position first, each pair once
+    weights: Floats  # [m] from 0 to 1
 
 
 Near = tuple[Ints, Floats]
@@ -42,10 +35,8 @@ Near = tuple[Ints, Floats]
 class Map(NamedTuple):
     """Nodes in the plane."""
 
-    places: Floats
-    """[n, 2]"""
-    links: Links
-    """The near pairs that pulled them together."""
+    places: Floats  # [n, 2]
+    links: Links  # the near pairs that pulled them together
 
 
 def map_layout(
@@ -77,25 +68,20 @@ def map_layout(
     for size, alike in groupby(parts, key=len):
         rows = np.array(list(alike))
         known = near if size == n else None
-        links = [_links_of(row, points, manifold, popularity, known) for row in rows]
+        offsets = [None if popularity is None else popularity[row] for row in rows]
+        links = [
+            near_links(points[row], manifold, popularity=mine, near=known)
+            for row, mine in zip(rows, offsets, strict=True)
+        ]
         found += [Links(row[some.ends], some.weights) for row, some in zip(rows, links, strict=True)]
-        spread = _spread(_side_by_side(links, size), weight[rows])
+        ends = [some.ends + number * size for number, some in enumerate(links)]  # as one graph, side by side
+        whole = Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
+        spread = _spread(whole, weight[rows])
         placed.extend(size**_ROOM * _unit(places) for places in spread)
     places = np.zeros((n, 2))
     for part, inside, centre in zip(parts, placed, _packed(placed), strict=True):
         places[part] = inside + centre
-    ends, weights = zip(*found, strict=True)
-    return Map(places, Links(np.concatenate(ends), np.concatenate(weights)))
-
-
-def _links_of(rows: Ints, points: Floats, manifold: Manifold, popularity: Floats | None, near: Near | None) -> Links:
-    return near_links(points[rows], manifold, popularity=None if popularity is None else popularity[rows], near=near)
-
-
-def _side_by_side(links: list[Links], size: int) -> Links:
-    """The links of several components of one size, as one graph with consecutive nodes."""
-    ends = [some.ends + number * size for number, some in enumerate(links)]
-    return Links(np.concatenate(ends), np.concatenate([some.weights for some in links]))
+    return Map(places, Links(*map(np.concatenate, zip(*found, strict=True))))
 
 
 def near_links(
@@ -106,10 +92,7 @@ def near_links(
     k: int = NEIGHBOURS,
     near: Near | None = None,
 ) -> Links:
-    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest, and less for others by each node's scale.
-
-    A pair counts as near if either is near the other: w_ij + w_ji - w_ij · w_ji.
-    """
+    """The k nearest nodes of each, weighted as UMAP does: 1 for the nearest; w_ij + w_ji - w_ij · w_ji of a pair."""
     n = len(points)
     k = min(k, n - 1)
     if k < 1:
@@ -233,7 +216,10 @@ def _packed(parts: list[Floats]) -> Floats:
 def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
     """The map of the nodes at ``rows``: their components apart, and more room for those of a larger strength."""
     popularity = None if embedding.popularity is None else embedding.popularity[rows]
-    near = _all_near(embedding, rows) if len(rows) == len(embedding) > NEIGHBOURS else None
+    near = None
+    if len(rows) == len(embedding) > NEIGHBOURS:
+        others, far = embedding.nearest(NEIGHBOURS)
+        near = positions_in(rows)[others[rows]], far[rows]
     if graph is None:
         return map_layout(embedding.points[rows], embedding.manifold, popularity=popularity, near=near)
     strength = graph.strength[rows]
@@ -246,11 +232,3 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
         mass=mass / mass.mean(),
         near=near,
     )
-
-
-def _all_near(embedding: Embedding, rows: Ints) -> Near:
-    """The nearest of all nodes, taken in the order of ``rows``."""
-    place = np.empty(len(rows), np.int64)
-    place[rows] = np.arange(len(rows))
-    others, far = embedding.nearest(NEIGHBOURS)
-    return place[others[rows]], far[rows]

@@ -1,16 +1,11 @@
 """The names of the nodes: their labels if these are distinct, else their ids."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
+from ..embedding import Embedding
 from ..embedding.answers import label_texts
-
-if TYPE_CHECKING:
-    from ..embedding import Embedding
-    from ..graph import Graph
+from ..graph import Graph
 
 Labels = Mapping[Hashable, object]
 

@@ -1,7 +1,5 @@
 """Scenes drawn by matplotlib; imported only where it is used."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Sequence
@@ -139,20 +137,14 @@ def _faces(panel: Scene) -> tuple[Floats, Floats]:
     return np.concatenate(quads), np.concatenate(colors)
 
 
-def _eye(view: tuple[float, float]) -> Floats:
-    """The direction to the eye."""
-    up, around = np.radians(view)
-    return np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
-
-
 def _fine(grid: Floats) -> Floats:
     """A grid of a few points made finer: long faces cannot be sorted among short ones."""
     if min(grid.shape[:2]) > 2:
         return grid
     s, t = np.meshgrid(np.linspace(0, 1, 41), np.linspace(0, 1, 41), indexing="ij")
     s, t = s[..., None], t[..., None]
-    corners = grid[0, 0] * (1 - s) * (1 - t) + grid[1, 0] * s * (1 - t) + grid[0, 1] * (1 - s) * t + grid[1, 1] * s * t
-    fine: Floats = corners
+    near, far = grid[0, 0] * (1 - s) + grid[1, 0] * s, grid[0, 1] * (1 - s) + grid[1, 1] * s
+    fine: Floats = near * (1 - t) + far * t
     return fine
 
 
@@ -167,7 +159,8 @@ def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view:
     """Colours [f, 4] of faces under one light, alike on both sides."""
     normal = np.cross(quads[:, 2] - quads[:, 0], quads[:, 3] - quads[:, 1])
     normal /= np.maximum(np.linalg.norm(normal, axis=1, keepdims=True), 1e-300)
-    eye = _eye(view)
+    up, around = np.radians(view)
+    eye = np.array([np.cos(up) * np.cos(around), np.cos(up) * np.sin(around), np.sin(up)])
     right = np.cross((0.0, 0.0, 1.0), eye)
     right /= np.linalg.norm(right)
     light = _LIGHT[0] * eye + _LIGHT[1] * right + _LIGHT[2] * np.cross(eye, right)

@@ -1,7 +1,5 @@
 """Scenes drawn by plotly; imported only where it is used."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

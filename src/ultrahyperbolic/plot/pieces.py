@@ -1,7 +1,5 @@
 """The figures of the paper's geometry, computed by the manifold itself."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 

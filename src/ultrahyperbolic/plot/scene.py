@@ -1,7 +1,5 @@
 """What a three-dimensional figure shows, as plain data that any library can draw."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -18,20 +16,17 @@ GREY = "#A9B0BA"
 class Surface:
     """A grid of points."""
 
-    points: Floats
-    """[a, b, 3]"""
+    points: Floats  # [a, b, 3]
     color: str
     opacity: float = 1.0
-    name: str = ""
-    """For the legend; surfaces without a name are not in it."""
+    name: str = ""  # for the legend; surfaces without a name are not in it
 
 
 @dataclass(frozen=True)
 class Curve:
     """A line through points."""
 
-    points: Floats
-    """[n, 3]"""
+    points: Floats  # [n, 3]
     color: str
     name: str = ""
     width: float = 2.5
@@ -42,8 +37,7 @@ class Curve:
 class Arrow:
     """A tangent vector."""
 
-    start: Floats
-    """[3]"""
+    start: Floats  # [3]
     end: Floats
     color: str
     name: str = ""
@@ -53,12 +47,10 @@ class Arrow:
 class Mark:
     """A point with its label."""
 
-    point: Floats
-    """[3]"""
+    point: Floats  # [3]
     text: str
     color: str = BLACK
-    shift: tuple[float, float, float] = (0.0, 0.0, 0.12)
-    """Where the label stands from the point."""
+    shift: tuple[float, float, float] = (0.0, 0.0, 0.12)  # where the label stands from the point
 
 
 Piece = Surface | Curve | Arrow | Mark
@@ -71,7 +63,5 @@ class Scene:
     title: str
     axes: tuple[str, str, str]
     pieces: Sequence[Piece]
-    limits: tuple[float, float, float]
-    """The panel shows -limit … limit along each axis."""
-    view: tuple[float, float] = (18.0, -60.0)
-    """Elevation and azimuth of the eye, in degrees."""
+    limits: tuple[float, float, float]  # the panel shows -limit … limit along each axis
+    view: tuple[float, float] = (18.0, -60.0)  # elevation and azimuth of the eye, in degrees

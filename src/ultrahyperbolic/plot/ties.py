@@ -1,11 +1,9 @@
 """Which ties a map draws, and their shape."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..graph import Graph
 
 MAP_TIES = 1_200  # of more, a map draws the strongest of each node
@@ -26,9 +24,7 @@ def backbone(ends: Ints, weights: Floats, n: int) -> NDArray[np.bool_]:
 
 def edges_among(graph: Graph, rows: Ints) -> tuple[Ints, Ints]:
     """The edges between nodes at ``rows`` [r], weakest first: their numbers [m], and their ends [m, 2] in ``rows``."""
-    place = np.full(graph.n_nodes, -1)
-    place[rows] = np.arange(len(rows))
-    ends = place[graph.edges]
+    ends = positions_in(rows, graph.n_nodes)[graph.edges]
     among = np.flatnonzero((ends >= 0).all(axis=1))
     among = among[np.argsort(graph.weights[among], kind="stable")]
     return among, ends[among]

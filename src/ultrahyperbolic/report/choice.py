@@ -1,7 +1,5 @@
 """Which nodes and edges a page shows: all of them, or for a large graph the most central and a sample."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -22,12 +20,9 @@ MOST_EDGES = 20_000
 class ShownNodes(NamedTuple):
     """The nodes of a page, by rank."""
 
-    nodes: Ints
-    """[s] their positions in the embedding, the smallest δ first."""
-    top: int
-    """How many of them, the first, have the smallest δ; the others were drawn."""
-    total: int
-    """How many nodes there are."""
+    nodes: Ints  # [s] their positions in the embedding, the smallest δ first
+    top: int  # how many of them, the first, have the smallest δ; the others were drawn
+    total: int  # how many nodes there are
 
     @property
     def whole(self) -> bool:
@@ -38,21 +33,15 @@ class ShownNodes(NamedTuple):
 class ShownEdges(NamedTuple):
     """The edges of a page, the weakest first."""
 
-    ends: Ints
-    """[e, 2] positions in `ShownNodes.nodes`."""
-    weights: Floats
-    """[e]"""
-    between: int
-    """How many edges the shown nodes have among them."""
+    ends: Ints  # [e, 2] positions in `ShownNodes.nodes`
+    weights: Floats  # [e]
+    between: int  # how many edges the shown nodes have among them
     drawn: NDArray[np.bool_]
     """[e] whether the map draws it, as one of the strongest of a node; the others appear with a selected node."""
 
 
 def choose_nodes(rank: Ints) -> ShownNodes:
-    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and a uniform sample of ``SAMPLE`` others.
-
-    Beyond 134,000 nodes there are fewer of both, so that a page takes no longer.
-    """
+    """All nodes; of more than ``MOST_NODES``, the ``TOP`` most central and ``SAMPLE`` drawn; of very many, fewer."""
     by_rank = np.argsort(rank, kind="stable")
     n = len(by_rank)
     if n <= MOST_NODES:

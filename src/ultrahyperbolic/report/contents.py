@@ -1,7 +1,5 @@
 """What the page draws, as plain data."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple, NotRequired, TypedDict
@@ -10,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
 from ..embedding.record import RunRecord
 from ..evaluation import evaluate
@@ -36,10 +34,8 @@ _SPARE = 3  # chords more than are asked for, as rounding may change the order o
 class NodeData(TypedDict):
     """The shown nodes, column by column."""
 
-    name: list[str]
-    """What people call them: labels, else ids."""
-    id: NotRequired[list[str]]
-    """Where the names are labels."""
+    name: list[str]  # what people call them: labels, else ids
+    id: NotRequired[list[str]]  # where the names are labels
     x: list[float]
     y: list[float]
     rank: list[int]
@@ -158,8 +154,7 @@ def _near(embedding: Embedding, shown: ShownNodes, called: Sequence[str]) -> dic
     """The nearest of all nodes to each shown one, by position on the page; nodes that it does not show come last."""
     k = min(NEAREST, len(embedding) - 1)
     indices, lengths = _nearest(embedding, shown, k)
-    place = np.full(len(embedding), -1)
-    place[shown.nodes] = np.arange(len(shown.nodes))
+    place = positions_in(shown.nodes, len(embedding))
     others = np.unique(indices[place[indices] < 0])
     place[others] = len(shown.nodes) + np.arange(len(others))
     return {
@@ -187,10 +182,8 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
 def _nearest_of(
     rows: Tensor, points: Tensor, manifold: Manifold, k: int, popularity: Tensor | None
 ) -> tuple[Ints, Floats]:
-    """The k nearest of the points at ``rows``, [rows, k].
-
-    On either side of the light cone the distance grows with the chord ⟨x - y, x - y⟩, which a product of matrices
-    gives: only those with the shortest chords are measured.
+    """The k nearest of the points at ``rows``, [rows, k]: only those with the shortest chords on either side of the
+    light cone, which a product of matrices gives, are measured.
     """
     if popularity is not None:
         far = manifold.cdist(points[rows], points, dissimilarity="geodesic") - (popularity[rows][:, None] + popularity)
@@ -226,10 +219,7 @@ def _edges(embedding: Embedding, shown: ShownNodes, edges: ShownEdges) -> dict[s
 
 
 def _bands(weights: Floats, drawn: Floats) -> Ints:
-    """At most four bands of strength [e] from 0, the weakest; equal weights are in one band.
-
-    The strongest tenth of those that the map draws make the last one.
-    """
+    """At most four bands of strength [e] from 0, the weakest; the last is the strongest tenth of those drawn."""
     if len(weights) == 0:
         return np.empty(0, np.int64)
     distinct = np.unique(drawn)

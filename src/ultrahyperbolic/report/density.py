@@ -1,7 +1,5 @@
 """The density of the nodes that a page of a large graph does not show individually."""
 
-from __future__ import annotations
-
 from typing import TypedDict
 
 import numpy as np
@@ -21,8 +19,7 @@ class Density(TypedDict):
 
     x: list[float]
     y: list[float]
-    counts: list[list[int]]
-    """By row, from the lowest y on."""
+    counts: list[list[int]]  # by row, from the lowest y on
 
 
 def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Density | None:

@@ -1,7 +1,5 @@
 """How far apart edges and non-edges are, and which kind of geodesic joins them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from typing import NamedTuple
@@ -26,20 +24,13 @@ _CHUNK = 1 << 20
 class Distances(NamedTuple):
     """Histograms and kinds of the edges and of the other pairs."""
 
-    bins: Floats
-    """[b + 1]; the last bin holds what is farther too."""
-    edges: Ints
-    """[b] how many edges fall into each."""
-    others: Ints
-    """[b] how many pairs without an edge; all pairs where there is no graph."""
-    edge_kinds: Ints
-    """[4] how many edges are of each of ``KINDS``."""
-    other_kinds: Ints
-    """[4]"""
-    all_edges: bool
-    """Whether every edge was looked at; else ``_DRAWN`` were drawn."""
-    all_pairs: bool
-    """Whether every pair was."""
+    bins: Floats  # [b + 1]; the last bin holds what is farther too
+    edges: Ints  # [b] how many edges fall into each
+    others: Ints  # [b] how many pairs without an edge; all pairs where there is no graph
+    edge_kinds: Ints  # [4] how many edges are of each of KINDS
+    other_kinds: Ints  # [4]
+    all_edges: bool  # whether every edge was looked at; else _DRAWN were drawn
+    all_pairs: bool  # whether every pair was
 
     def as_data(self) -> dict[str, list[float]]:
         """For the page."""
@@ -56,30 +47,28 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
     if not all_edges:
         edges = edges[rng.integers(len(edges), size=_DRAWN)]
     tied = measured(edges[k : k + _CHUNK] for k in range(0, len(edges), _CHUNK))
-    chunks = _every_pair(n) if all_pairs else _drawn_pairs(n, rng)
-    free = measured(pairs[_unjoined(graph, pairs)] for pairs in chunks)
-    bins = _bins(tied[0], free[0])
-    return Distances(
-        bins, _histogram(tied[0], bins), _histogram(free[0], bins), _counts(tied[1]), _counts(free[1]), all_edges,
-        all_pairs,
-    )  # fmt: skip
+    free = measured(
+        pairs if graph is None else pairs[~are_edges(graph, *pairs.T)] for pairs in _pairs(n, all_pairs, rng)
+    )
+    # Equal bins from 0, or the least distance, to one that all but a thousandth of the pairs are within.
+    known = [lengths for lengths, _ in (tied, free) if len(lengths)]
+    last = max((float(np.quantile(part, 0.999)) for part in known), default=0.0)
+    first = min([0.0, *(float(part.min()) for part in known)])
+    bins = np.linspace(first, last if last > first else first + 1.0, _BINS + 1)
+    histograms = (np.histogram(np.minimum(lengths, bins[-1]), bins)[0] for lengths, _ in (tied, free))
+    kinds = (np.bincount(kinds, minlength=len(KINDS)) for _, kinds in (tied, free))
+    return Distances(bins, *histograms, *kinds, all_edges, all_pairs)
 
 
-def _every_pair(n: int) -> Iterator[Ints]:
+def _pairs(n: int, every: bool, rng: np.random.Generator) -> Iterator[Ints]:
+    if not every:
+        first = rng.integers(n, size=_DRAWN)
+        yield np.column_stack((first, (first + rng.integers(1, n, size=_DRAWN)) % n))
+        return
     rows = max(1, _CHUNK // max(n, 1))
     for start in range(0, n, rows):
         first, second = np.triu_indices(min(rows, n - start), 1, n - start)
         yield np.column_stack((first + start, second + start))
-
-
-def _drawn_pairs(n: int, rng: np.random.Generator) -> Iterator[Ints]:
-    first = rng.integers(n, size=_DRAWN)
-    second = (first + rng.integers(1, n, size=_DRAWN)) % n
-    yield np.column_stack((first, second))
-
-
-def _unjoined(graph: Graph | None, pairs: Ints) -> NDArray[np.bool_]:
-    return np.ones(len(pairs), dtype=bool) if graph is None else ~are_edges(graph, pairs[:, 0], pairs[:, 1])
 
 
 def _measured(
@@ -110,18 +99,3 @@ def _kinds(x: Tensor, y: Tensor, manifold: Manifold) -> NDArray[np.int8]:
         kind[:] = 2
     kind[(along + radius_square).abs() <= rounding] = 1
     return kind.to(torch.int8).numpy()
-
-
-def _bins(tied: NDArray[np.float32], free: NDArray[np.float32]) -> Floats:
-    """Equal bins from 0, or the least distance, to one that all but a thousandth of the pairs are within."""
-    last = max((float(np.quantile(part, 0.999)) for part in (tied, free) if len(part)), default=0.0)
-    first = min([0.0, *(float(part.min()) for part in (tied, free) if len(part))])
-    return np.linspace(first, last if last > first else first + 1.0, _BINS + 1)
-
-
-def _histogram(values: NDArray[np.float32], bins: Floats) -> Ints:
-    return np.histogram(np.minimum(values, bins[-1]), bins)[0]
-
-
-def _counts(kinds: Ints) -> Ints:
-    return np.bincount(kinds, minlength=len(KINDS))

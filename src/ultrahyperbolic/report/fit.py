@@ -1,7 +1,5 @@
 """How well an embedding fits its graph: four measures, each with a plain sentence."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from html import escape
 

@@ -1,9 +1,8 @@
 """The section on a comparison of geometries, including those saved by earlier versions."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from html import escape
 from typing import TypeGuard
 
@@ -30,19 +29,19 @@ def selection(found: Mapping[str, Json] | None) -> str:
 
 
 # What narrow screens leave out.
-_EXTRA = ("mAP", "tie order", "ρ", "seeds", "iterations")
+_MEASURES = {"mAP": "map", "tie order": "tie_order", "ρ": "spearman_all"}
+_EXTRA = (*_MEASURES, "seeds", "iterations")
 
 
 def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
     """The columns by title: a function from a row to its cell, empty if the row has no value."""
     columns: dict[str, Callable[[Row], str]] = {}
     if _scored(found):
-        columns[_score_head(found)] = lambda row: _plain(row, "score", 4)
-        columns |= {
-            "mAP": lambda row: _plain(row, "map", 3),
-            "tie order": lambda row: _plain(row, "tie_order", 3),
-            "ρ": lambda row: _plain(row, "spearman_all", 3),
-        }
+        goal = escape(str(found.get("goal")))
+        columns["held-out accuracy" if found.get("by") == "links" else f"score ({goal})"] = lambda row: _plain(
+            row, "score", 4
+        )
+        columns |= {head: partial(_plain, key=key, digits=3) for head, key in _MEASURES.items()}
     columns["violated orders"] = lambda row: _spread(row, "violated_orders")
     if _scored(found):
         columns["difference from the best"] = lambda row: _difference(row, found.get("winner"))
@@ -57,10 +56,6 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
 def _scored(found: Mapping[str, Json]) -> bool:
     """Whether a score decided; earlier versions held out edges instead."""
     return isinstance(found.get("by"), str)
-
-
-def _score_head(found: Mapping[str, Json]) -> str:
-    return "held-out accuracy" if found.get("by") == "links" else f"score ({escape(str(found.get('goal')))})"
 
 
 def _name(row: Row, winner: Json) -> str:
@@ -86,7 +81,7 @@ def _words(found: Mapping[str, Json], rows: list[Row]) -> str:
         words.append("With one seed, differences may be noise.")
     prior = found.get("prior")
     if isinstance(prior, Mapping) and prior:
-        hints = ", ".join(f"{_geometry(name)} {_prior(value)}" for name, value in prior.items())
+        hints = ", ".join(f"{_geometry(name)} {_number(value, '.3f')}" for name, value in prior.items())
         words.append(f"Prior from the shape of the graph: {hints}.")
     return " ".join(words)
 
@@ -142,12 +137,8 @@ def _geometry(name: Json) -> str:
     return re.sub(r"\b([QR])\^[{(]?(\d+(?:,\d+)?)[})]?", r"<i>\1</i><sup>\2</sup>", escape(str(name)))
 
 
-def _number(value: Json) -> str:
-    return f"{value:,.0f}" if _is_number(value) else escape(str(value or ""))
-
-
-def _prior(value: Json) -> str:
-    return f"{value:.3f}" if _is_number(value) else escape(str(value or ""))
+def _number(value: Json, form: str = ",.0f") -> str:
+    return f"{value:{form}}" if _is_number(value) else escape(str(value or ""))
 
 
 def _is_number(value: Json) -> TypeGuard[int | float]:

@@ -1,7 +1,5 @@
 """Pieces of HTML and of sentences that several parts of the page use."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from itertools import count

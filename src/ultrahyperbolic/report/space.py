@@ -1,7 +1,5 @@
 """Points of any manifold in three coordinates, to be drawn in 3-D."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -14,12 +12,9 @@ from ..geometry import Geometry, Manifold, PseudoHyperboloid
 class SpaceView(NamedTuple):
     """Points in three coordinates, and what these are."""
 
-    coordinates: Floats
-    """[n, 3]"""
-    axes: tuple[str, str, str]
-    """What stands at each axis; nothing where there is nothing to show."""
-    explanation: str
-    """What is seen, in words."""
+    coordinates: Floats  # [n, 3]
+    axes: tuple[str, str, str]  # what stands at each axis; nothing where there is nothing to show
+    explanation: str  # what is seen, in words
 
 
 def in_space(points: Floats, manifold: Manifold) -> SpaceView:

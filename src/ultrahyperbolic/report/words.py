@@ -1,7 +1,5 @@
 """What the page says: fragments of HTML, with everything that came from elsewhere escaped."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -10,7 +8,6 @@ from html import escape
 from ..embedding import Embedding
 from ..embedding.record import GraphRecord, Json, RunRecord
 from ..geometry.named import described
-from ..graph import Graph
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..graph.hops import components
@@ -81,7 +78,11 @@ def facts(contents: Contents) -> str:
     if contents.graph is not None and graph.fingerprint not in (None, contents.graph.fingerprint):
         found.append(("Note", "this is not the graph that was embedded, or its nodes come in a different order"))
     if graph.edges is not None:
-        found.append(("Ties", f"{graph.edges:,}{_weights(contents.graph)}"))
+        weights, of = [] if contents.graph is None else contents.graph.capacities, ""
+        if len(weights):
+            low, high = weights[0], weights[-1]
+            of = f", all of weight {low:g}" if low == high else f", with weights from {low:g} to {high:g}"
+        found.append(("Ties", f"{graph.edges:,}{of}"))
     if graph.capacities is not None:
         classes = graph.capacities
         found.append(("Weights", f"{classes:,} distinct" if classes != 1 else "all equal"))
@@ -89,7 +90,8 @@ def facts(contents: Contents) -> str:
         found.append(("Columns", escape(columns)))
     record = contents.embedding.record
     if record.stopped is not None:
-        found.append(("Training", f"{escape(record.stopped.text)}{_seconds(record)}"))
+        spent = "" if record.timing.seconds is None else f", in {record.timing.seconds:.1f} s"
+        found.append(("Training", f"{escape(record.stopped.text)}{spent}"))
     if record.graph is not None or contents.graph is not None:
         done = [f"{escape(policy_words(name))}: {count:,}" for name, count in graph.policies.items() if count]
         found.append(("Data cleaning", "; ".join(done) or "none needed"))
@@ -199,9 +201,7 @@ def how_to_repeat(contents: Contents) -> str:
     """The command, the seed, and what else a result depends on."""
     record = contents.embedding.record
     call = record.command or record.call
-    parts = [
-        f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The command was not recorded.</p>'
-    ]
+    said = f"<pre><code>{escape(call)}</code></pre>" if call else '<p class="absent">The command was not recorded.</p>'
     facts = []
     if record.seed is not None:
         facts.append(("Seed", escape(str(record.seed))))
@@ -213,7 +213,7 @@ def how_to_repeat(contents: Contents) -> str:
     if record.timing.backend is not None:
         facts.append(("Backend", escape(record.timing.backend)))
     listed = "".join(f"<div><dt>{name}</dt><dd>{fact}</dd></div>" for name, fact in facts)
-    return f"{parts[0]}<dl>{listed}</dl>"
+    return f"{said}<dl>{listed}</dl>"
 
 
 def _geometry_markup(embedding: Embedding) -> str:
@@ -235,13 +235,6 @@ def _geometry_words(embedding: Embedding) -> str:
     else:
         kind = f"a pseudo-hyperboloid: a curved space with {p} space and {q + 1} time coordinates"
     return f"{name}: {kind}; β = {beta:g}, curvature {1 / beta:g}"
-
-
-def _weights(graph: Graph | None) -> str:
-    if graph is None or not len(graph.capacities):
-        return ""
-    low, high = graph.capacities[0], graph.capacities[-1]
-    return f", all of weight {low:g}" if low == high else f", with weights from {low:g} to {high:g}"
 
 
 def _recorded(contents: Contents) -> GraphRecord:
@@ -281,7 +274,3 @@ def _name(contents: Contents) -> str:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _TITLE_CHARACTERS else f"{text[:_TITLE_CHARACTERS]}…"
-
-
-def _seconds(record: RunRecord) -> str:
-    return "" if record.timing.seconds is None else f", in {record.timing.seconds:.1f} s"
