@@ -57,12 +57,15 @@ def test_a_part_of_the_pairs_stays_a_part(pairs, monkeypatch):
         np.testing.assert_array_equal(found.gradient, truth.gradient)
 
 
-def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs):
+@pytest.mark.parametrize("shift", [0.1, 1e-3, 1e-5])
+@pytest.mark.parametrize("tau", [7e-4, 0.01])
+def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs, tau, shift):
     manifold, rng = PseudoHyperboloid(2, 2), np.random.default_rng(2)
-    engine = engine_of(pairs, manifold, 7e-4, popularity=True)
-    nearby = engine.nearby()
-    for state in walk(manifold, 1e-6):
-        state.offsets[:] = 0.1 * rng.normal(size=N)
+    engine = engine_of(pairs, manifold, tau, popularity=True)
+    nearby, offsets = engine.nearby(), 0.1 * rng.normal(size=N)
+    for state in walk(manifold, 1e-5):
+        offsets += shift * rng.normal(size=N)
+        state.offsets[:] = offsets
         found, truth = nearby(state), engine.evaluate(state)
         np.testing.assert_allclose(found.loss, truth.loss, rtol=1e-11)
         for name in ("gradient", "offsets"):
@@ -70,7 +73,8 @@ def test_pairs_that_offsets_bring_near_are_not_forgotten(pairs):
             np.testing.assert_allclose(getattr(found, name), wanted, rtol=1e-8, atol=1e-10 * np.abs(wanted).max())
 
 
-def test_lists_serve_while_points_hardly_move_and_not_after_a_jump(pairs, monkeypatch):
+@pytest.mark.parametrize("popularity", [False, True])
+def test_lists_serve_while_points_hardly_move_and_not_after_a_jump(pairs, popularity, monkeypatch):
     manifold, served, look = PseudoHyperboloid(2, 2), [], NearPairs.look
 
     def counting(self, *arguments):
@@ -78,8 +82,9 @@ def test_lists_serve_while_points_hardly_move_and_not_after_a_jump(pairs, monkey
         return served[-1]
 
     monkeypatch.setattr(NearPairs, "look", counting)
-    nearby = engine_of(pairs, manifold, 7e-4).nearby()
+    nearby = engine_of(pairs, manifold, 7e-4, popularity=popularity).nearby()
     for state in walk(manifold, 1e-6):
+        state.offsets[:] = 0.01 * np.arange(N) / N
         nearby(state)
     assert [number for number, listed in enumerate(served) if not listed] == [0, 12]
     served.clear()

@@ -107,9 +107,8 @@ class NumbaEngine(Engine):
     def nearby(self) -> Callable[[BatchState], Evaluation]:
         """The same for a series of states that hardly differ: a run remembers which pairs count."""
         n = self.pairs.n_nodes
-        # A list is of the w within bounds, and with offsets these are so wide that it would be long. It covers all
-        # pairs, so an evaluation that looks at one part of them has none.
-        lists = [NearPairs(r.width, n) if n > SMALL_NODES and r.looks == 1 and r.is_plain else None for r in self._runs]
+        # A list covers all pairs, so an evaluation that looks at one part of them has none.
+        lists = [NearPairs(r.width, n) if n > SMALL_NODES and r.looks == 1 else None for r in self._runs]
         return partial(self._evaluate, lists=lists)
 
     def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:
@@ -255,11 +254,6 @@ class CompiledRun:
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
         record, gradient, room = np.empty(len(FIELDS)), np.empty((slopes, n)), np.empty((6, scratch))
         self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether w alone tells if a pair counts."""
-        return self.arrays.offsets is None
 
     def work_of(self, parts: int) -> streaming.Workspace:
         """Where a pass over one of ``parts`` parts of the pairs is done."""

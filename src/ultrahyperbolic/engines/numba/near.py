@@ -1,8 +1,8 @@
 """Evaluations of points that hardly move: of all pairs those alone that are, or may have become, near enough to count.
 
 At a low temperature few pairs without an edge are so near that they count in the sum, and they are the same ones a
-moment later. A pass over all pairs is followed by a list of those within its bounds and around them. While no point has
-moved so far that another pair could have come within the bounds, the list says it all.
+moment later. A pass over all pairs is followed by a list of those that count and of those around them. While points and
+offsets have not moved so far that another pair could count, the list says it all.
 """
 
 from __future__ import annotations
@@ -11,19 +11,18 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.functions import bounds, exponentials
+from ...pairs.numba.functions import bounds, dissimilarity, exponentials
 from ...pairs.numba.portable import jit
 from .arguments import Prepared
-from .streaming import add_pair, evaluate, half_chord, half_chords, nearest_of, scale_of
+from .offsets import add_offset
+from .streaming import add_pair, evaluate, half_chord, half_chords, scale_of, smallest
 
 # A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
 _FEW, _LONGEST = 8, 1 << 22
-# How far beyond the bounds on either side a pair is listed, in units of what is between them.
+# How far beyond what counts a pair is listed: in units of how far that reaches, and of the usual bounds of w.
 _MARGIN = 0.5
-# Of an entry: two nodes and a w.
-ENTRY_BYTES = 16
-# Listed pairs that are evaluated at a time.
-_TOGETHER = 1024
+# Of an entry: two nodes, w, value and slope.
+ENTRY_BYTES = 32
 
 
 def most_entries(n: int) -> int:
@@ -32,14 +31,14 @@ def most_entries(n: int) -> int:
 
 
 class NearPairs:
-    """The pairs of a run that may count, and where the points were when they were found."""
+    """The pairs of a run that may count, and where points and offsets were when they were found."""
 
     def __init__(self, width: int, n: int) -> None:
-        self.points = np.full((width, n), np.nan)
+        self.points, self.offsets = np.full((width, n), np.nan), np.zeros(n)
         room = most_entries(n)
         self.rows, self.columns = np.empty(room, np.int32), np.empty(room, np.int32)
-        self.w = np.empty(room)
-        self.count, self.low, self.high, self.reach = 0, 0.0, 0.0, 0.0
+        self.found = np.empty((3, room))
+        self.count, self.limit, self.margin, self.reach = 0, 0.0, 0.0, 0.0
 
     @property
     def given_up(self) -> bool:
@@ -54,35 +53,62 @@ class NearPairs:
         if self.count <= 0 or prepared.hot:
             return False
         moved = 2.0 * math.sqrt(np.square(run.points - self.points).sum(0).max())
-        slack = scale_of(space) * moved * (4.0 * self.reach + moved)
-        listed = self.rows[: self.count], self.columns[: self.count], self.w
-        return bool(_look(run, space, now, prepared, work, *listed, self.low + slack, self.high - slack))
+        if scale_of(space) * moved * (4.0 * self.reach + moved) > self.margin:
+            return False
+        shifted = 0.0 if run.offsets is None else 2.0 * np.abs(run.offsets - self.offsets).max()
+        listed = self.rows[: self.count], self.columns[: self.count], self.found
+        return bool(_look(run, run.offsets, space, now, prepared, work, *listed, self.limit - shifted))
 
     def collect(self, run, space, now, prepared: Prepared, edges, work) -> None:
-        """List the pairs of a finished pass that are within and around its bounds."""
+        """List the pairs that count in a finished pass, and those that a move of w by the margin makes count."""
         least = work.sums[:, 0].min()
         if prepared.hot or not math.isfinite(least):
             self.count = -1
             return
-        low, high = bounds(least + work.cut[0] * now.tau, space.kind, space.radius, now.epsilon)
-        margin = _MARGIN * (high - low)
-        self.low, self.high = low - margin, high + margin
-        self.points[:] = run.points
+        self.points[:], usual = run.points, 0.0
+        if run.offsets is not None:
+            self.offsets[:], usual = run.offsets, 2.0 * run.offsets.mean()
+        self.limit = least + (1.0 + _MARGIN) * work.cut[0] * now.tau
+        low, high = bounds(max(self.limit + usual, 0.0), space.kind, space.radius, now.epsilon)
+        self.margin = _MARGIN * (high - low)
         self.reach = math.sqrt(np.square(run.points).sum(0).max())
-        self.count = _collect(run.points, work.factors, space.time, self.low, self.high, edges, self.rows, self.columns)
+        bounded = self.limit, self.margin, now.epsilon
+        self.count = _collect(run.points, run.offsets, work.factors, space, *bounded, edges, self.rows, self.columns)
 
 
 @jit
-def _collect(points, factors, time, low, high, edges, rows, columns):
-    """Write the pairs without an edge between whose bounds w lies; how many, or -1 where there is no room for them."""
-    offsets, neighbors, n, count = edges.offsets, edges.neighbors, points.shape[1], 0
-    w = np.empty(n)
+def _offset(offsets, i):
+    return 0.0 if offsets is None else offsets[i]
+
+
+@jit
+def _largest(offsets):
+    return 0.0 if offsets is None else offsets.max()
+
+
+@jit
+def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, rows, columns):
+    """Write the pairs without an edge that may count; how many, or -1 where there is no room for them.
+
+    Such a pair, less its offsets, is within ``limit`` where its w is nearer to 0 by ``margin``.
+    """
+    starts, neighbors, n, count = edges.offsets, edges.neighbors, points.shape[1], 0
+    w, most = np.empty(n), _largest(offsets)
     for i in range(n - 1):
-        half_chords(points, factors, time, i, i + 1, n - i - 1, w, 0)
-        for edge in range(offsets[i], offsets[i + 1]):
+        own = limit + _offset(offsets, i)
+        if own + most < 0.0:
+            continue
+        low, high = bounds(own + most, space.kind, space.radius, epsilon)
+        half_chords(points, factors, space.time, i, i + 1, n - i - 1, w, 0)
+        for edge in range(starts[i], starts[i + 1]):
             w[neighbors[edge] - i - 1] = 1e300
         for j in range(n - i - 1):
-            if w[j] >= low and w[j] <= high:
+            if w[j] >= low - margin and w[j] <= high + margin:
+                if offsets is not None:
+                    nearer = max(w[j] - margin, 0.0) if w[j] > 0.0 else min(w[j] + margin, 0.0)
+                    value = dissimilarity(nearer, space.kind, space.radius, epsilon)[0]
+                    if value > own + _offset(offsets, i + 1 + j):
+                        continue
                 if count == len(rows):
                     return -1
                 rows[count], columns[count] = i, i + 1 + j
@@ -91,32 +117,30 @@ def _collect(points, factors, time, low, high, edges, rows, columns):
 
 
 @jit
-def _look(run, space, now, prepared, work, rows, columns, w, low, high):
+def _look(run, offsets, space, now, prepared, work, rows, columns, found, limit):
     """The sum and the gradient over listed pairs, as the first slab; False where a pair that counts may be unlisted."""
-    factors = work.factors
+    factors, count = work.factors, len(rows)
     # Point after point here: a pair then needs two positions of memory, and not two of every coordinate.
     points = run.points.T.copy().T
-    gradient = np.zeros(points.T.shape).T
-    count = len(rows)
+    gradient = np.zeros((points.shape[1], len(run.gradient))).T
+    w, values, slopes = found[0], found[1], found[2]
     for k in range(count):
         w[k] = half_chord(points, factors, space.time, rows[k], columns[k])
-    nearest = nearest_of(w, count, space, now.epsilon)
-    least, greatest = bounds(nearest + work.cut[0] * now.tau, space.kind, space.radius, now.epsilon)
-    if not (least >= low and greatest <= high):
+    evaluate(w, count, space, now, prepared, work.table, 0, values, slopes)
+    if offsets is not None:
+        for k in range(count):
+            values[k] -= offsets[rows[k]] + offsets[columns[k]]
+    nearest, total = smallest(values, count), 0.0
+    last = nearest + work.cut[0] * now.tau
+    if last > limit:
         return False
-    near, positions = np.empty(_TOGETHER), np.empty(_TOGETHER, np.int64)
-    values, slopes, weights = np.empty(_TOGETHER), np.empty(_TOGETHER), np.empty(_TOGETHER)
-    total, size = 0.0, 0
+    exponentials(values, count, nearest, 1.0 / now.tau, w)
     for k in range(count):
-        near[size], positions[size] = w[k], k
-        size += w[k] >= least and w[k] <= greatest
-        if size == _TOGETHER or k == count - 1:
-            evaluate(near, size, space, now, prepared, work.table, 0, values, slopes)
-            exponentials(values, size, nearest, 1.0 / now.tau, weights)
-            for at in range(size):
-                total += weights[at]
-                add_pair(points, rows[positions[at]], columns[positions[at]], weights[at] * slopes[at], gradient)
-            size = 0
+        if values[k] <= last:
+            total += w[k]
+            add_pair(points, rows[k], columns[k], w[k] * slopes[k], gradient)
+            add_offset(offsets, gradient, rows[k], w[k])
+            add_offset(offsets, gradient, columns[k], w[k])
     work.sums[:, 0], work.sums[:, 1] = np.inf, 0.0
     work.sums[0, 0], work.sums[0, 1] = nearest, total
     work.gradients[0][:] = gradient
