@@ -29,16 +29,9 @@ _LATER = ("offsets", "best_offsets", "rested")  # which an earlier version did n
 
 
 class Checkpoints:
-    """A callback of a training that writes ``checkpoint.safetensors`` from time to time.
+    """A callback of a training that writes ``checkpoint.safetensors`` to a folder every ``every`` seconds.
 
-    Parameters
-    ----------
-    folder
-        Where to write.
-    record
-        What ``run.json`` says before the first iteration; it travels with the checkpoint.
-    every
-        Seconds from one checkpoint to the next; 0 for one after each chunk of iterations.
+    ``record`` is what ``run.json`` says before the first iteration; it travels with the checkpoint.
     """
 
     def __init__(self, folder: Path, record: RunRecord, every: float = EVERY) -> None:

@@ -31,7 +31,6 @@ from ..base import (
     Evaluation,
     Precision,
     RunSpec,
-    evaluation_shapes,
     require_scope,
 )
 from .closeness import ClosenessTerm
@@ -88,7 +87,7 @@ class TritonEngine(Engine):
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
-        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        found = Evaluation.zeros(state)
         for group in self._groups:
             group.read_from(state)
             group.evaluate(found)

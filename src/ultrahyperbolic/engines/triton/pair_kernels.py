@@ -10,14 +10,9 @@ import triton.language as tl
 from ...pairs.kinds import Kind
 
 # The kinds of dissimilarities.
-GEODESIC = tl.constexpr(int(Kind.GEODESIC))
-BROKEN = tl.constexpr(int(Kind.BROKEN))
-SMOOTHED = tl.constexpr(int(Kind.SMOOTHED))
-FLAT_SQUARED = tl.constexpr(int(Kind.FLAT_SQUARED))
-FLAT_SMOOTHED = tl.constexpr(int(Kind.FLAT_SMOOTHED))
-CONE_RULE = tl.constexpr(int(Kind.CONE_RULE))
-EXTRINSIC = tl.constexpr(int(Kind.EXTRINSIC))
-FLAT_DISTANCE = tl.constexpr(int(Kind.FLAT_DISTANCE))
+GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = (
+    tl.constexpr(int(kind)) for kind in Kind
+)
 
 _QUARTER = tl.constexpr(math.pi / 2 - 1.0)
 _PI = tl.constexpr(math.pi)
