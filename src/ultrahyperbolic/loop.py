@@ -218,5 +218,4 @@ def _last(losses: Floats) -> Floats:
     """The last loss of each run that is not NaN."""
     known = ~np.isnan(losses)
     index = losses.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
-    last: Floats = losses[np.arange(len(losses)), index]
-    return last
+    return np.asarray(losses[np.arange(len(losses)), index])

@@ -95,8 +95,7 @@ def _records(rows: NDArray[np.float64]) -> NDArray[np.void]:
     """The records of runs from rows of numbers. An earlier version had no reach of moves, which was 1."""
     if rows.ndim == 2 and rows.shape[1] == len(FIELDS) - 1:
         rows = np.column_stack((rows, np.ones(len(rows))))
-    found: NDArray[np.void] = np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0]
-    return found
+    return np.asarray(np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0])
 
 
 def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str = "") -> list[str]:

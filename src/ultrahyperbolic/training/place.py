@@ -201,5 +201,4 @@ def _popularity(embedding: Embedding, ties: NewTies) -> Floats | None:
     if embedding.graph is not None and np.ptp(embedding.graph.degree) > 0:
         line = np.polyfit(np.log1p(embedding.graph.degree), embedding.popularity, 1)
     degree = np.bincount(ties.at_nodes[0], minlength=ties.count)
-    found: Floats = np.polyval(line, np.log1p(degree))
-    return found
+    return np.asarray(np.polyval(line, np.log1p(degree)))

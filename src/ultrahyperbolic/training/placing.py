@@ -50,8 +50,7 @@ class NewTies:
     @cached_property
     def among(self) -> NDArray[np.bool_]:
         """[t] whether both ends are new."""
-        joined: NDArray[np.bool_] = self.ends[:, 1] >= self.n_held
-        return joined
+        return np.asarray(self.ends[:, 1] >= self.n_held)
 
     @cached_property
     def steps(self) -> Ints:
@@ -173,8 +172,7 @@ class Placing:
                 show((done + 1) / total)
             kept = 1 if number == _ROUNDS - 1 else len(z) // 2
             z = self._best(z, temperature, epsilon, at_ends, kept)
-        found: Floats = z[0].numpy()
-        return found
+        return np.asarray(z[0].numpy())
 
     def _best(self, z: Tensor, temperature: float, epsilon: float, at_ends: Tensor, kept: int) -> Tensor:
         """[kept, k, d] the best starts of every node."""

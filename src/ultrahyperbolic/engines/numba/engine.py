@@ -105,7 +105,8 @@ class NumbaEngine(Engine):
         n = self.pairs.n_nodes
         # A list is of the w within bounds, and with offsets these are so wide that it would be long. It covers all
         # pairs, so an evaluation that looks at one part of them has none.
-        lists = [NearPairs(r.width, n) if n > SMALL_NODES and r.looks == 1 and r.is_plain else None for r in self._runs]
+        able = (n > SMALL_NODES and run.looks == 1 and run.arrays.offsets is None for run in self._runs)
+        lists = [NearPairs(run.width, n) if may else None for run, may in zip(self._runs, able, strict=True)]
         return partial(self._evaluate, lists=lists)
 
     def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:
@@ -227,11 +228,6 @@ class CompiledRun:
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)
         record, gradient, room = np.empty(len(FIELDS)), np.empty((slopes, n)), np.empty((6, scratch))
         self.arrays = Run(points, pair_points, free, best, record, gradient, room, offsets, kept)
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether w alone tells if a pair counts."""
-        return self.arrays.offsets is None
 
     def work_of(self, parts: int) -> streaming.Workspace:
         """Where a pass over one of ``parts`` parts of the pairs is done."""

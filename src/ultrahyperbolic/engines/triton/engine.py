@@ -232,8 +232,7 @@ class _Group:
                     self._captured = self._capture()
                 for _ in range(iterations):
                     self._captured.replay()
-        losses: Floats = self.losses[:, first : first + iterations].cpu().numpy()
-        return losses
+        return np.asarray(self.losses[:, first : first + iterations].cpu().numpy())
 
     def _capture(self) -> torch.cuda.CUDAGraph:
         """Compile everything, then record one iteration to be replayed; the runs stay where they are."""
