@@ -170,7 +170,11 @@ class PseudoHyperboloid(LevelSet):
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """Df(x) = Π_x(G ∇f) (Eq. 11), the pseudo-Riemannian gradient; -Df is **not** a descent direction."""
-        return self.proju(x, self._flip(gradient))
+        return self._proju(x, self._flip(gradient))
+
+    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
+        """P_x z = Π_x(G z): ⟨u, P_x u⟩ = ‖u‖² for tangent u, so P_x turns Df into χ."""
+        return self._proju(x, self._flip(z))
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
