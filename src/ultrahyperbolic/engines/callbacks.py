@@ -70,9 +70,8 @@ def _spread_on(manifold: Manifold, points: Floats) -> float | None:
 def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Every[BatchState]:
     """A callback that takes runs back to the best points they have seen, and halves their steps.
 
-    A run that is no longer finite always goes back, to its start where it has seen no good points; with ``compare`` so
-    does one whose loss was thrown far above its best. ``start`` is the batch before its first iteration. Put the
-    callback before those that write or show where the batch stands.
+    A run that is not finite goes back, to its start if need be; with ``compare`` so does one far above its best loss.
+    Put the callback before those that write or show where the batch stands.
     """
     settled, points = np.array([spec.settled for spec in specs]), start.points.copy()
 

@@ -116,10 +116,9 @@ def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str =
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for one training; ``BlockingIOError`` where another holds it. The end of a process frees it.
+    """Hold a folder for one training, where locks exist; ``BlockingIOError`` where another holds it.
 
-    File systems that lock no folders, as NFS may be, and systems without ``flock`` are left unlocked. What processes
-    that were killed in writing have left is removed, and a save that one of them had half done is completed.
+    What killed processes have left is removed, and a save that one of them had half done is completed.
     """
     handle, names = _lock(folder), (TABLE, RECORD, CHECKPOINT)
     try:

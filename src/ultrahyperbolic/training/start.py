@@ -153,10 +153,9 @@ class _Spectrum:
 
 
 def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_first: bool) -> Floats:
-    """[n, d] the paper's start: the pole with coordinates moved uniformly in ±ε√|β|, rescaled onto the manifold.
+    """[n, d] the paper's start, ``Manifold.random_near_pole`` with sums in an order that no processor changes.
 
-    As ``Manifold.random_near_pole``, with sums in an order that no processor changes. Without ``perturb_first`` the
-    first coordinate is not moved; in flat space it is 1, which the authors' scripts had of the curved ones.
+    Without ``perturb_first`` the first coordinate is not moved; in flat space it is 1, as in the authors' scripts.
     """
     generator = torch.Generator().manual_seed(seed)
     if len(geometry.parts) > 1:

@@ -232,10 +232,7 @@ def nearest_kernel(
     BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
     POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """The least w >= 0 and the greatest w < 0 among a program's pairs, into found [B, blocks, splits, 2].
-
-    With offsets the first is the least d_ij - a_i - a_j, and nothing is the second.
-    """
+    """The least w >= 0 and the greatest w < 0 among a program's pairs; with offsets the least d_ij - a_i - a_j."""
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
     rows = block * BM + tl.arange(0, BM)
