@@ -15,7 +15,6 @@ class Kept(Protocol):
 
     def save(self, folder: str | os.PathLike[str]) -> object:
         """Write it to a folder."""
-        ...
 
 
 class Minimum(Protocol):
@@ -24,12 +23,10 @@ class Minimum(Protocol):
     @property
     def point(self) -> Tensor:
         """The best point seen."""
-        ...
 
     @property
     def value(self) -> float:
         """The function there."""
-        ...
 
 
 class Interrupted(KeyboardInterrupt):

@@ -63,12 +63,10 @@ class State(Protocol):
     @property
     def runs(self) -> int:
         """How many runs advance together."""
-        ...
 
     @property
     def ending(self) -> Ending | None:
         """Why there is nothing more to do, where the engine has found that."""
-        ...
 
 
 S = TypeVar("S", bound=State)
@@ -83,12 +81,10 @@ class Advances(Protocol[S_contra]):
 
         Fewer only where the state has come to an ending.
         """
-        ...
 
     @property
     def overhead(self) -> float:
         """Seconds that a chunk takes beside its iterations, such as for moving its state to a device and back."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -222,5 +218,4 @@ def _last(losses: Floats) -> Floats:
     """The last loss of each run that is not NaN."""
     known = ~np.isnan(losses)
     index = losses.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
-    last: Floats = losses[np.arange(len(losses)), index]
-    return last
+    return np.asarray(losses[np.arange(len(losses)), index])

@@ -260,9 +260,6 @@ def _demand(condition: Tensor | bool, what: str) -> None:
         raise AssertionError(what)
 
 
-# --- membership -------------------------------------------------------------------------------------------------
-
-
 @_property
 def membership(s: _Sample) -> None:
     """Samples, the origin and all maps that return points stay on the manifold; the checks notice what does not."""
@@ -319,9 +316,6 @@ def tangency(s: _Sample) -> None:
     _demand(not M.check_tangent(x, s.normals(x)).ok, "check_tangent accepts the normal")
 
 
-# --- geodesics --------------------------------------------------------------------------------------------------
-
-
 @_property
 def geodesic_equation(s: _Sample) -> None:
     """γ(0) = x, γ'(0) = u, γ'' is normal (-⟨u, u⟩γ/β on a quadric), γ(s + t) continues γ(s), and exp is γ(1)."""
@@ -369,9 +363,6 @@ def exp_log(s: _Sample) -> None:
     s.close(M.logmap(x, x).vector, 0.0, "log_x(x) is not 0", s.radius)
 
 
-# --- transport --------------------------------------------------------------------------------------------------
-
-
 @_property
 def transport(s: _Sample) -> None:
     """Parallel transport preserves ⟨·,·⟩, carries velocities to velocities, agrees along both routes and reverses."""
@@ -389,9 +380,6 @@ def transport(s: _Sample) -> None:
     velocity = M.transp_follow_expmap(x, u, u)
     ahead = M.geodesic(y, velocity, 0.5)
     s.close(ahead, M.geodesic(x, u, 1.5), "transport does not carry the velocity", scale.unsqueeze(-1), 16.0)
-
-
-# --- distances --------------------------------------------------------------------------------------------------
 
 
 @_property
@@ -439,9 +427,6 @@ def isometry_invariance(s: _Sample) -> None:
     _demand((exists == still) | unclear, "log exists before an isometry and not after, or the reverse")
 
 
-# --- maps onto the manifold -------------------------------------------------------------------------------------
-
-
 @_property
 def phi_and_projx(s: _Sample) -> None:
     """φ and projx leave points of the manifold alone and map onto it what their checks allow."""
@@ -468,9 +453,6 @@ def retraction(s: _Sample) -> None:
     zero = torch.zeros((), dtype=s.dtype, device=s.device)
     derivative = torch.func.jvp(lambda t: M.retr(x, t * u), (zero,), (torch.ones_like(zero),))[1]
     s.close(derivative, u, "the derivative of retr is not the identity", s.wide(x) ** 1.5, s.radius)
-
-
-# --- gradients --------------------------------------------------------------------------------------------------
 
 
 @_property

@@ -9,7 +9,7 @@ import torch
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.engines import base
 from ultrahyperbolic.engines.base import RECORD, BatchState, RunSpec, Schedule
-from ultrahyperbolic.engines.guard import guard
+from ultrahyperbolic.engines.callbacks import guard
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.geometry.words import DISSIMILARITIES

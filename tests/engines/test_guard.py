@@ -10,7 +10,7 @@ import torch
 
 from ultrahyperbolic import PseudoHyperboloid, datasets
 from ultrahyperbolic.engines.base import BatchState, RunSpec, Schedule
-from ultrahyperbolic.engines.guard import guard
+from ultrahyperbolic.engines.callbacks import guard
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.loop import Every, run
 from ultrahyperbolic.objective import RankedPairs

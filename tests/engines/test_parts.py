@@ -8,9 +8,9 @@ import torch
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.engines.base import CELL, BatchState, RunSpec, Schedule
+from ultrahyperbolic.engines.callbacks import follow_spread, spread_of
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.engines.spread import follow_spread, spread_of
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.loop import Progress
 from ultrahyperbolic.objective import RankedPairs

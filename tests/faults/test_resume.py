@@ -21,9 +21,9 @@ from plans import configure
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.record import GraphRecord, RunRecord
 from ultrahyperbolic.embedding.store import write_record
+from ultrahyperbolic.engines import communicator
 from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.files import read_sealed_json
-from ultrahyperbolic.training import train
 from ultrahyperbolic.training.checkpoint import CHECKPOINT, locked, read_checkpoint, write_checkpoint
 from ultrahyperbolic.training.config import TrainingConfig
 from ultrahyperbolic.training.train import embed_many
@@ -254,8 +254,8 @@ def test_another_graph_is_refused(refuse, begun):
 
 def test_another_version_is_refused(refuse, begun, monkeypatch):
     begun()
-    here = train.versions()
-    monkeypatch.setattr(train, "versions", lambda: {**here, "numba": "0.1", "python": "3.99"})
+    here = communicator.versions()
+    monkeypatch.setattr(communicator, "versions", lambda: {**here, "numba": "0.1", "python": "3.99"})
     said = f"versions.numba: {here['numba']} then, 0.1 now"
     assert refused(refuse) == f"club cannot be gone on with, other versions, whose bits may differ: {said}"
 

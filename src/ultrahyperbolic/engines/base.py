@@ -241,6 +241,13 @@ class Evaluation(NamedTuple):
     offsets: Floats
     """[B, n] the gradient in the offsets; 0 for runs that have none."""
 
+    @classmethod
+    def zeros(cls, state: BatchState) -> Evaluation:
+        """Room for that of a batch."""
+        runs = len(state.points)
+        shapes: tuple[int | tuple[int, ...], ...] = (runs, state.points.shape, runs, runs, state.offsets.shape)
+        return cls(*(np.zeros(shape) for shape in shapes))
+
 
 class Problem(NamedTuple):
     """What a batch is to minimise, and how: the first arguments of every engine."""
@@ -314,12 +321,6 @@ class Engine(ABC):
 
     def close(self) -> None:  # noqa: B027  # most hold none
         """Free the memory it holds elsewhere; the engine is not used after that."""
-
-
-def evaluation_shapes(state: BatchState) -> tuple[tuple[int, ...], ...]:
-    """The shapes of the arrays of an `Evaluation`."""
-    batch = (len(state.points),)
-    return batch, state.points.shape, batch, batch, state.offsets.shape
 
 
 def require_scope(backend: Backend, specs: Sequence[RunSpec]) -> None:

@@ -223,9 +223,6 @@ def processes_here() -> int:
     return min(communicator().size, int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
 
 
-# --- joining -----------------------------------------------------------------------------------------------------
-
-
 @contextmanager
 def joined() -> Iterator[Communicator]:
     """Be one of the processes that torchrun has started; in the end the first lets the others go."""
@@ -331,8 +328,6 @@ def check_same(group: Communicator, facts: Mapping[str, str]) -> None:
                 f"process {rank}: other versions than the first process, whose bits may differ ({differing})"
             )
 
-
-# --- tensors in messages -----------------------------------------------------------------------------------------
 
 Shape = tuple[torch.dtype, tuple[int, ...]]
 

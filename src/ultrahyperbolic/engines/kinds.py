@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -28,23 +27,6 @@ _LISTED_PAIR, _PAIR_VALUES, _NODE_TABLES, _NODE_VALUES = 32, 42, 6, 10
 # Sampled: bytes of a tie for itself (ends, neighbours and keys while they are sorted) and where sums are by node, of a
 # drawn tie with what is computed of it, and of a pair of a table, times those evaluated at once.
 _TIE, _NODE_TIE, _DRAWN, _PAIR = 96, 64, 1600, 160
-
-
-class EngineKind(Protocol):
-    """An engine as the registry knows it."""
-
-    name: Backend
-
-    def unfit(self, problem: Problem | None, machine: Machine) -> str | None:
-        """Why it cannot compute a problem there, in words, or None; without a problem, why it never could there."""
-
-    def memory(self, problem: Problem, machine: Machine) -> Memory:
-        """What it allocates for a problem, the batch itself and its edges included."""
-        ...
-
-    def make(self, problem: Problem, machine: Machine) -> Engine:
-        """The engine."""
-        ...
 
 
 class TritonKind:
@@ -213,4 +195,6 @@ def unknown_space(problem: Problem | None, compiled: Backend | None = None) -> s
     return None
 
 
+EngineKind = TritonKind | NumbaKind | ReferenceKind | SampledKind
+"""Says why it cannot compute a problem (without one: any) on a machine, and the memory it takes; makes an engine."""
 TRITON, NUMBA, REFERENCE, SAMPLED = TritonKind(), NumbaKind(), ReferenceKind(), SampledKind()

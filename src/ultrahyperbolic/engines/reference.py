@@ -14,7 +14,7 @@ from ..arrays import Floats
 from ..geometry import Euclidean
 from ..objective import ExactLoss, PairFunction, closeness_loss
 from ..optim import DescentSettings, DescentState, descent_step
-from .base import CELL, FARTHEST, BatchState, Engine, Evaluation, RunSpec, evaluation_shapes
+from .base import CELL, FARTHEST, BatchState, Engine, Evaluation, RunSpec
 
 
 @dataclass
@@ -45,7 +45,7 @@ class ReferenceEngine(Engine):
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it."""
-        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        found = Evaluation.zeros(state)
         for run, spec in enumerate(self.specs):
             points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy()).to(self.device)
             points.requires_grad_()

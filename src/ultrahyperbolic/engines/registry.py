@@ -29,10 +29,9 @@ class SlowEngine(UserWarning):
 
 
 def make_engine(problem: Problem, machine: Machine, *, exact_end: bool = False) -> Engine:
-    """The engine for a problem where it was asked for; ``ValueError``, with the reason, where there is none.
+    """The engine for a problem on a machine; ``ValueError``, with the reason, where there is none.
 
-    With ``exact_end``, one that draws samples evaluates all pairs nevertheless, where there are not too many. Several
-    processes call this together, and each gets its engine.
+    With ``exact_end`` one that draws samples evaluates all pairs. Several processes call this together.
     """
     group = communicator()
     engine = group.made(lambda: _made(problem, machine, group, exact_end=exact_end))

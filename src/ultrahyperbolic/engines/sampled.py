@@ -24,7 +24,7 @@ from ..objective import SampledLoss, SampleSizes, Scope
 from ..objective.sampled import Draw, Estimate, Measure
 from ..pairs import usable_threads
 from ..pairs.kinds import KernelSpace, kernel_space
-from .base import BatchState, Engine, Evaluation, Machine, Precision, RunSpec, evaluation_shapes
+from .base import BatchState, Engine, Evaluation, Machine, Precision, RunSpec
 from .communicator import Communicator
 from .reference import moved_by, shifted_by, step_of, torch_threads
 
@@ -146,7 +146,7 @@ class SampledEngine(Engine):
 
     def estimate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, by a sample that is always the same."""
-        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        found = Evaluation.zeros(state)
         found.longest[:] = found.shortest[:] = np.nan
         with self._computing():
             for number, run in enumerate(self._runs):

@@ -14,7 +14,7 @@ from ..checks import is_number
 
 P = ParamSpec("P")
 R = TypeVar("R")
-_FLOATS = (torch.float32, torch.float64)
+_FLOATS, _HALF = (torch.float32, torch.float64), (torch.float16, torch.bfloat16)
 # What methods call their points and vectors [..., d].
 _VECTORS = frozenset({"x", "y", "u", "v", "z", "gradient"})
 
@@ -28,9 +28,6 @@ class Check(NamedTuple):
 
     def __bool__(self) -> bool:
         return self.ok
-
-
-# --- tensors ----------------------------------------------------------------------------------------------------
 
 
 def validate(dim: int, **tensors: Tensor) -> None:
@@ -57,6 +54,35 @@ def validate(dim: int, **tensors: Tensor) -> None:
                     "sizes must be equal or 1, from the right"
                 )
         seen[name] = tensor
+
+
+def widening(method: Callable[P, R]) -> Callable[P, R]:
+    """The method with half-precision arguments widened under autocast: to float64 beside float64, else to float32.
+
+    Distances near the light cone are differences of numbers that almost agree, and half precision has three digits.
+    """
+
+    @wraps(method)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        # Told by the dtype first: a call in full precision, as most are, is held up by nothing else.
+        for value in (*args, *kwargs.values()):
+            if isinstance(value, Tensor) and value.dtype in _HALF and torch.is_autocast_enabled(value.device.type):
+                break
+        else:
+            return method(*args, **kwargs)
+        values = (*args, *kwargs.values())
+        double = any(isinstance(value, Tensor) and value.dtype == torch.float64 for value in values)
+        dtype = torch.float64 if double else torch.float32
+        return method(
+            *(_widened(value, dtype) for value in args),  # type: ignore[arg-type]
+            **{name: _widened(value, dtype) for name, value in kwargs.items()},  # type: ignore[arg-type]
+        )
+
+    return call
+
+
+def _widened(value: object, dtype: torch.dtype) -> object:
+    return value.to(dtype) if isinstance(value, Tensor) and value.dtype in _HALF else value
 
 
 def validating(method: Callable[P, R]) -> Callable[P, R]:
@@ -127,9 +153,6 @@ def format_row(row: Tensor) -> str:
     """The first coordinates of a vector, for messages."""
     values = [f"{value:.6g}" for value in row.detach().flatten()[:8].tolist()]
     return f"({', '.join(values)}{', …' if row.numel() > 8 else ''})"
-
-
-# --- numbers and functions --------------------------------------------------------------------------------------
 
 
 def as_number(name: str, value: object) -> float:

@@ -43,8 +43,6 @@ class LevelSet(CurvedQuadric):
     def _sheet(self) -> tuple[int, str] | None:
         return (0, "q = 0") if self.q == 0 else None
 
-    # --- β as a buffer, or learned ------------------------------------------------------------------------------
-
     @property
     def learnable(self) -> bool:
         """Whether β is a function of the parameter ``log_abs_beta``."""
@@ -120,8 +118,6 @@ class LevelSet(CurvedQuadric):
         elif not self.learnable and fixed is None and isinstance(learned, Tensor):
             state_dict[f"{prefix}beta"] = -state_dict.pop(f"{prefix}log_abs_beta").double().exp()  # type: ignore[attr-defined]
 
-    # --- curvature ----------------------------------------------------------------------------------------------
-
     def unit_normal(self, x: Tensor) -> Tensor:
         """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = -1."""
         return -x / self._scale(x).sqrt()
@@ -142,8 +138,6 @@ class LevelSet(CurvedQuadric):
         """|β| in the dtype of ``like`` (a 0-dimensional float64 would promote single points), and where it is."""
         return self.beta.to(like.device, like.dtype).abs()
 
-    # --- the metric ---------------------------------------------------------------------------------------------
-
     def _inner(self, u: Tensor, v: Tensor) -> Tensor:
         product = u * v
         total = product.sum(-1, keepdim=True)
@@ -162,8 +156,6 @@ class LevelSet(CurvedQuadric):
         product = self._inner(u, v)
         return product if keepdim else product.squeeze(-1)
 
-    # --- membership ---------------------------------------------------------------------------------------------
-
     def check_phi(self, z: Tensor) -> Check:
         """Whether the time part of every row is nonzero, as `phi` needs for q >= 1."""
         check = membership.all_finite(z=z)
@@ -172,10 +164,11 @@ class LevelSet(CurvedQuadric):
         which = f"time part (its first {self.q + 1} coordinates)"
         return membership.part_nonzero(z, z[..., : self.q + 1], which)
 
-    # --- projections ---------------------------------------------------------------------------------------------
-
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """Π_x(z) = z - ⟨z, x⟩ x / β (Eq. 3)."""
+        return self._proju(x, z)
+
+    def _proju(self, x: Tensor, z: Tensor) -> Tensor:
         return z + (self._inner(z, x) / self._scale(x)) * x
 
     def psi(self, x: Tensor) -> Tensor:
@@ -210,8 +203,6 @@ class LevelSet(CurvedQuadric):
         if self.q == 0:
             scale = torch.where(z[..., :1] < 0, -scale, scale)
         return scale * z
-
-    # --- points -------------------------------------------------------------------------------------------------
 
     def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The positive pole (√|β|, 0, …, 0), repeated to [*size, d]."""

@@ -44,8 +44,6 @@ class Manifold(Primitives):
         """The quadric for loops compiled for it; None where only the methods of this class say what it is."""
         return None
 
-    # --- the metric ---------------------------------------------------------------------------------------------
-
     def sqnorm(self, u: Tensor, *, keepdim: bool = False) -> Tensor:
         """Squared norm ⟨u, u⟩, signed."""
         return self.inner(u, u, keepdim=keepdim)
@@ -66,8 +64,6 @@ class Manifold(Primitives):
             tolerance = 8 * self.ambient_dim * torch.finfo(u.dtype).eps / 2
         null = square.abs() <= tolerance * u.square().sum(-1)
         return torch.where(null, torch.zeros_like(square), square.sign()).to(torch.int8)
-
-    # --- membership ---------------------------------------------------------------------------------------------
 
     def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """Whether every row of x is finite and on the manifold, where φ leaves it; and the first row that is not.
@@ -121,8 +117,6 @@ class Manifold(Primitives):
     def _label(self) -> str:
         return f"{type(self).__name__}({self.extra_repr()})"
 
-    # --- geodesics ----------------------------------------------------------------------------------------------
-
     def expmap(self, x: Tensor, u: Tensor) -> Tensor:
         """Exponential map: where the geodesic that leaves x with velocity u is at time 1."""
         return self.geodesic(x, u, 1.0)
@@ -145,8 +139,6 @@ class Manifold(Primitives):
     def retr(self, x: Tensor, u: Tensor) -> Tensor:
         """A retraction: agrees with the exponential map to first order, without transcendental functions."""
         return self.phi(x + u)
-
-    # --- distances ----------------------------------------------------------------------------------------------
 
     def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
         """Signed square of `dist`, ⟨log_x y, log_x y⟩: smooth across the light cone; NaN where no geodesic."""
@@ -237,13 +229,9 @@ class Manifold(Primitives):
         blocks = [function(block[:, None, :], y[None, :, :]) for block in torch.split(x, rows)]
         return blocks[0] if len(blocks) == 1 else torch.cat(blocks)
 
-    # --- onto the manifold --------------------------------------------------------------------------------------
-
     def projx(self, z: Tensor) -> Tensor:
         """Projection onto the manifold of ambient vectors near it, as `check_projectable` says; by default φ."""
         return self.phi(z)
-
-    # --- gradients ----------------------------------------------------------------------------------------------
 
     def raise_index(self, z: Tensor) -> Tensor:
         """G⁻¹ z, G the matrix of the scalar product: ⟨G⁻¹ z, u⟩ is the dot product z · u for every u."""
@@ -286,8 +274,6 @@ class Manifold(Primitives):
         """
         return self.wick_rotation(x, self.egrad2rgrad(x, gradient))
 
-    # --- a learned curvature ------------------------------------------------------------------------------------
-
     @property
     def learnable(self) -> bool:
         """Whether the manifold itself depends on learned parameters."""
@@ -304,8 +290,6 @@ class Manifold(Primitives):
     def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
         """Points of the manifold as it was when its parameters were ``before``, on it as it is now, by a homothety."""
         return x.clone()
-
-    # --- points -------------------------------------------------------------------------------------------------
 
     def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points [*size, d] spread over the manifold; ``scale`` is the spread of the unbounded coordinates.

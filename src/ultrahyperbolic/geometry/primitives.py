@@ -11,8 +11,7 @@ from typing import NamedTuple, TypedDict
 import torch
 from torch import Tensor, nn
 
-from .arguments import validating
-from .precision import widening
+from .arguments import validating, widening
 
 Size = int | Sequence[int]
 Seed = torch.Generator | int | None

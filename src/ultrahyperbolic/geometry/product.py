@@ -70,8 +70,6 @@ class Product(Manifold):
     def _factors(self) -> Iterator[Manifold]:
         return iter(self.factors)  # type: ignore[arg-type]
 
-    # --- coordinates --------------------------------------------------------------------------------------------
-
     def split(self, x: Tensor) -> tuple[Tensor, ...]:
         """The coordinates of each factor, as views."""
         return torch.split(x, self.sizes, dim=-1)
@@ -93,8 +91,6 @@ class Product(Manifold):
         """A method of every factor on its coordinates, side by side."""
         return self.join(*(getattr(factor, method)(*own) for factor, own in self._parts(**tensors)))
 
-    # --- the metric ---------------------------------------------------------------------------------------------
-
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
         """Σ ⟨u_k, v_k⟩."""
         products = [factor.inner(a, b, keepdim=keepdim) for factor, (a, b) in self._parts(u=u, v=v)]
@@ -104,8 +100,6 @@ class Product(Manifold):
     def joins_all_pairs(self) -> bool:
         """Whether geodesics join all pairs of points in every factor."""
         return all(factor.joins_all_pairs for factor in self._factors())
-
-    # --- membership ---------------------------------------------------------------------------------------------
 
     def _check(self, check: Callable[[Manifold, list[Tensor]], Check], **tensors: Tensor) -> Check:
         start = 0
@@ -132,8 +126,6 @@ class Product(Manifold):
     def check_projectable(self, z: Tensor) -> Check:
         """Whether the factors' projx maps every row."""
         return self._check(lambda factor, own: factor.check_projectable(*own), z=z)
-
-    # --- geodesics ----------------------------------------------------------------------------------------------
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """The factors' projections."""
@@ -172,8 +164,6 @@ class Product(Manifold):
         """The factors' projections onto them."""
         return self._each("projx", z=z)
 
-    # --- dissimilarities ----------------------------------------------------------------------------------------
-
     def _combined(self, name: str, x: Tensor, y: Tensor, *options: float) -> Tensor:
         """√(Σ w_k D_k²) of a dissimilarity of the factors; flat ones have the distance, not its square."""
         total: Tensor | None = None
@@ -202,8 +192,6 @@ class Product(Manifold):
         """√(Σ w_k D_k²) of what the authors' scripts have."""
         return self._combined("cone_rule", x, y)
 
-    # --- gradients ----------------------------------------------------------------------------------------------
-
     def raise_index(self, z: Tensor) -> Tensor:
         """The factors' G⁻¹ z."""
         return self._each("raise_index", z=z)
@@ -215,8 +203,6 @@ class Product(Manifold):
     def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
         """The factors' |P_x|^½ z."""
         return self._each("precondition_root", x=x, z=z)
-
-    # --- a learned curvature ------------------------------------------------------------------------------------
 
     def curvature_parameters(self) -> list[nn.Parameter]:
         """Those of the factors, in order."""
@@ -235,8 +221,6 @@ class Product(Manifold):
             moved.append(factor.follow_curvature(own, left[:count]))
             left = left[count:]
         return self.join(*moved)
-
-    # --- points -------------------------------------------------------------------------------------------------
 
     def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """The factors' origins, repeated to [*size, d]."""

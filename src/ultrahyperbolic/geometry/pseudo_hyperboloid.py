@@ -49,8 +49,6 @@ class PseudoHyperboloid(LevelSet):
         known = type(self) is PseudoHyperboloid  # a subclass may measure differently
         return Quadric(self.q + 1, self.beta.item()) if known else None
 
-    # --- geodesics ----------------------------------------------------------------------------------------------
-
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
         """γ_{x→u}(t) (Eq. 5): cosh, straight or cos as u is space-like, null or time-like; t broadcasts as [...]."""
         validate_scalars("t", t, x=x, u=u)
@@ -104,8 +102,6 @@ class PseudoHyperboloid(LevelSet):
         cosh, sinhc = 1.0 + 0.5 * z * square, half_sinhc * half_cosh
         along = self._inner(v, u) / self._scale(x)
         return cosh * x + sinhc * u, v + along * (sinhc * x + (0.5 * square) * u)
-
-    # --- distances ----------------------------------------------------------------------------------------------
 
     def _pair(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Separation | None]:
         """w = (⟨x, y⟩/β - 1)/2, 1 + w and what they were found from; in hyperbolic space, where w is all, w twice."""
@@ -168,15 +164,17 @@ class PseudoHyperboloid(LevelSet):
         w = self._pair(x, y)[0].squeeze(-1)
         return safe_sqrt(w.abs()) * (2.0 * self._scale(x).sqrt())
 
-    # --- gradients ----------------------------------------------------------------------------------------------
-
     def raise_index(self, z: Tensor) -> Tensor:
         """G z: the time coordinates with their sign turned."""
         return self._flip(z)
 
     def egrad2rgrad(self, x: Tensor, gradient: Tensor) -> Tensor:
         """Df(x) = Π_x(G ∇f) (Eq. 11), the pseudo-Riemannian gradient; -Df is **not** a descent direction."""
-        return self.proju(x, self._flip(gradient))
+        return self._proju(x, self._flip(gradient))
+
+    def precondition(self, x: Tensor, z: Tensor) -> Tensor:
+        """P_x z = Π_x(G z): ⟨u, P_x u⟩ = ‖u‖² for tangent u, so P_x turns Df into χ."""
+        return self._proju(x, self._flip(z))
 
     def preconditioner(self, x: Tensor) -> Tensor:
         """P_x = G - x xᵀ/β as matrices [..., d, d]; `precondition` applies it without forming it."""
@@ -214,8 +212,6 @@ class PseudoHyperboloid(LevelSet):
             (z[..., : self.q + 1] + (stretch * sigma + normal) * t, z[..., self.q + 1 :] + (stretch - normal) * s),
             dim=-1,
         )
-
-    # --- other geometries ---------------------------------------------------------------------------------------
 
     def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the pseudo-hyperboloid of the same signature with ``beta``; lengths scale alike."""

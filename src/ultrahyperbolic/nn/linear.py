@@ -34,10 +34,6 @@ class PseudoLinear(nn.Module):
     - flat space has no time: ``PseudoLinear(Euclidean(n), M)`` puts features on a manifold,
       ``PseudoLinear(M, Euclidean(n))`` is a head, and between flat spaces it is ``nn.Linear``.
 
-    Xiong et al. (2022) come back from the same S^q × R^p, and multiply tangent vectors at the pole, for which they
-    need a logarithm: on S^q it is not defined at the antipode. Law (2021) has geodesics to all points by the quotient
-    by ±1, an option here. Multiplying the points needs neither.
-
     Parameters
     ----------
     in_manifold, out_manifold : Manifold

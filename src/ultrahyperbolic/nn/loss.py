@@ -139,7 +139,6 @@ class RankingLoss(nn.Module):
         return f"{self.n_nodes} nodes, temperature={self.temperature:g}, scope={self.scope!r}{sampled}"
 
 
-# --- samples ----------------------------------------------------------------------------------------------------
 # What is drawn has no fixed shape, so torch.compile cannot look inside: it calls an operator that finds the graph by
 # its number.
 

@@ -22,7 +22,7 @@ SCOPES: tuple[Scope, ...] = get_args(Scope)
 # Beyond this many nodes no array of all pairs is made.
 MAX_NODES = 10_000
 # The logarithm of nothing, as a number that slopes can be taken of.
-_NOTHING = -1e30
+NOTHING = -1e30
 
 
 @dataclass(frozen=True)
@@ -231,7 +231,7 @@ def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None
     sums = _log_sums(rest, ends if which is None else ends[which], n)
     # A row for each node: its non-edges, then its edges.
     column = torch.arange(len(node), device=scores.device) - tables.offsets[node]
-    table = scores.new_full((n, tables.most + 1), _NOTHING)
+    table = scores.new_full((n, tables.most + 1), NOTHING)
     table = table.index_put((node, column + 1), scores[tables.numbers])
     table = torch.cat((sums[:, None], table[:, 1:]), 1)
     below = torch.logcumsumexp(table, 1)[node, tables.starts - tables.offsets[node]]
@@ -242,10 +242,10 @@ def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None
 def _log_sums(scores: Tensor, ends: Tensor, n: int) -> Tensor:
     """[n] the log-sum-exp of the scores [k] of pairs [k, 2] over the pairs of each node."""
     scores, nodes = scores.repeat(2), ends.T.reshape(-1)
-    most = scores.new_full((n,), _NOTHING).scatter_reduce(0, nodes, scores.detach(), "amax")
+    most = scores.new_full((n,), NOTHING).scatter_reduce(0, nodes, scores.detach(), "amax")
     total = scores.new_zeros(n).index_add(0, nodes, torch.exp(scores - most[nodes]))
     some = total > 0.0
-    return torch.where(some, most + torch.log(torch.where(some, total, 1.0)), _NOTHING)
+    return torch.where(some, most + torch.log(torch.where(some, total, 1.0)), NOTHING)
 
 
 def _softplus(excess: Tensor) -> Tensor:

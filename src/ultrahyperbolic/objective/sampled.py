@@ -19,8 +19,8 @@ import torch
 from torch import Tensor
 
 from ..checks import check_count
-from .ranking import RankedPairs, Scope
-from .tables import NOTHING, GraphTable, Local, Mapper, NodeTable, Pairs, PairTable
+from .ranking import NOTHING, RankedPairs, Scope
+from .tables import GraphTable, Local, Mapper, NodeTable, Pairs, PairTable
 from .tables import Measure as Measure
 
 
@@ -73,22 +73,10 @@ class Estimate(NamedTuple):
 
 
 class SampledLoss:
-    """The estimate for a graph on a device.
+    """The estimate for a graph on a device, where everything is drawn and computed.
 
-    Parameters
-    ----------
-    pairs : RankedPairs
-        What to embed.
-    sizes : SampleSizes
-        How much of it an iteration looks at.
-    scope : "graph" or "node"
-        Compare a tie with all weaker pairs of the graph, or with those of its two ends.
-    device : torch.device
-        Where everything is drawn and computed.
-    dtype : torch.dtype
-        Of the pairs of a batch; half chords and sums are float64.
-    mapper : callable
-        Like ``map``, over the blocks of a batch's pairs; a thread pool's keeps all threads busy.
+    ``scope`` is as for `ExactLoss`. Pairs of a batch are of ``dtype``; half chords and sums are float64. ``mapper`` is
+    like ``map``, over the blocks of a batch's pairs; a thread pool's keeps all threads busy.
     """
 
     ways = 1
@@ -137,8 +125,6 @@ class SampledLoss:
         other.sizes = sizes
         return other
 
-    # --- drawing ------------------------------------------------------------------------------------------------
-
     def draw(self, *seed: int) -> Draw:
         """A sample, determined by the given numbers, such as a seed and an iteration."""
         state = int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0] >> 1)
@@ -182,8 +168,6 @@ class SampledLoss:
         share = there.double() / taken.clamp_min(1)
         logs = share.clamp_min(1.0).log() if self.sizes.scaled else torch.zeros_like(share)
         return listed, torch.where(place < taken[..., None], logs[..., None], NOTHING)
-
-    # --- estimating ---------------------------------------------------------------------------------------------
 
     def __call__(self, points: Tensor, offsets: Tensor | None, draw: Draw, measure: Measure) -> Estimate:
         """The estimate at points [n, d], float64 on the device, with the offsets [n] of nodes or none."""

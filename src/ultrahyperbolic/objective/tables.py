@@ -12,9 +12,8 @@ from torch import Tensor
 
 from ..pairs.kinds import KernelSpace
 from .chords import half_chord_table, half_chords, scale_of, signs_of, value_and_slope
+from .ranking import NOTHING
 
-# The logarithm of nothing, as a number that slopes can be taken of.
-NOTHING = -1e30
 # How many pairs are evaluated at once: small enough for a CPU's cache, large enough to fill a GPU.
 _AT_ONCE, _AT_ONCE_ELSEWHERE = 1 << 17, 1 << 25
 

@@ -86,11 +86,9 @@ def descent_step(
     The pseudo-Riemannian gradient Df (Eq. 11) is averaged over time, if asked scaled coordinate by coordinate by a
     positive diagonal D, and turned into the direction Π_x(G D Df), which is χ (Eq. 14) for D = 1 and ascends for every
     positive D: ⟨Df, Π_x(G D Df)⟩ = Dfᵀ D Df. The surrogate is |P_x|^½ D |P_x|^½ ∇f in the same way. The points follow
-    the exponential map of its negative; what is carried to the next step is parallel-transported along. Pure: no
-    argument is modified.
+    the exponential map of its negative; what is carried to the next step is parallel-transported along.
 
-    A point whose gradient is not finite, or whose move or moments overflow, stays where it is with what it carries:
-    nothing would be gained by making it NaN, and the other points move on. The new state says which.
+    A point whose gradient is not finite, or whose move or moments overflow, stays where it is; the state says which.
     """
     _check_step(points, gradient, state, settings)
     manifold = settings.manifold

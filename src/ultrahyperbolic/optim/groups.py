@@ -118,9 +118,6 @@ def _rows(param: Tensor) -> tuple[Tensor, EllipsisType | Tensor]:
     return gradient.values(), gradient.indices()[0]
 
 
-# --- learned curvatures -----------------------------------------------------------------------------------------
-
-
 class Curvatures:
     """Points whose manifold depends on learned parameters, as they are before a step."""
 
@@ -147,9 +144,6 @@ class Curvatures:
         """Bring the points onto their manifolds as they are now."""
         for (param, manifold), before in zip(self._points, self._before, strict=True):
             param.copy_(manifold.follow_curvature(param.detach(), before))
-
-
-# --- parameters that are not points -----------------------------------------------------------------------------
 
 
 def sgd_step(params: list[Tensor], gradients: list[Tensor], states: States, group: Group) -> None:

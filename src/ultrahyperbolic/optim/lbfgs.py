@@ -39,14 +39,8 @@ class PhiLBFGS:
     """Minimise f∘φ by L-BFGS, brought back onto the manifold after every step.
 
     φ(z) does not depend on the length of z's time part (Eq. 10), so nothing holds that length, and gradients fade as it
-    grows. Steps therefore start from z = x, which φ leaves alone; what is remembered of the curvature is kept.
-
-    Parameters
-    ----------
-    manifold : Manifold
-        Where the points live.
-    flat : int
-        How many further coordinates points have, after those on the manifold, that φ leaves alone.
+    grows. Steps therefore start from z = x, which φ leaves alone; what is remembered of the curvature is kept. Points
+    may have ``flat`` further coordinates, after those on the manifold, that φ leaves alone.
     """
 
     def __init__(self, manifold: Manifold, *, flat: int = 0) -> None:

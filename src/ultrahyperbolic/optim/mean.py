@@ -28,12 +28,9 @@ def mean(
     Where geodesics join all pairs and the metric is definite (hyperbolic space, the sphere, flat space), D is the
     distance and this is the Fréchet mean. On a sphere it is unique for points within a half sphere.
 
-    Where the metric is indefinite there is no Fréchet mean: the sum of *signed* squares has no minimum, and the sum of
-    squared distances counts every point on the light cone of x_i as no distance away. What is minimised instead is the
-    sum of squared dissimilarities D_γ, smoothed on the cone with ``epsilon``. Isometries take the result along, but it
-    need not be unique, it may lie on light cones of the points, and other starts may find other minima. The search
-    starts from φ(Σ w_i x_i), the centroid of the ambient space, so that points that lie close together, where all of
-    this makes no difference, have their centroid among them.
+    Where the metric is indefinite there is no Fréchet mean: signed squares have no minimum, and distances vanish on
+    light cones. D is then D_γ, smoothed on the cone with ``epsilon``. The result need not be unique, and may lie on
+    light cones of the points. The search starts from φ(Σ w_i x_i), the centroid of the ambient space.
 
     A product has the sum over its factors, also smoothed. Gradients do not pass through the result.
 

@@ -131,7 +131,12 @@ def minimize(
         ending = run(engine, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
     if ending.why is Stopped.ITERATIONS and state.gradient_norm <= gradient_tolerance:
         ending = _within(state, gradient_tolerance)
-    reason, converged = _reason(ending, max_iterations, time_limit), ending.why is Stopped.CONVERGED
+    in_words = {
+        Stopped.ITERATIONS: f"reached max_iterations = {max_iterations}",
+        Stopped.TIME_LIMIT: f"reached time_limit = {time_limit or 0.0:g} s",
+        Stopped.CALLBACK: "the callback asked to stop",
+    }
+    reason, converged = in_words.get(ending.why, ending.text), ending.why is Stopped.CONVERGED
     best_norm = state.norm_of(state.best)
     if converged and best_norm > gradient_tolerance and state.best is not state.at:
         reason, converged = f"{reason} at the last point; an earlier one is lower, and is returned", False
@@ -148,15 +153,6 @@ def minimize(
     if ending.why is Stopped.INTERRUPTED:
         raise Interrupted(f"after {result.iterations} iterations; the best point so far: .result", result=result)
     return result
-
-
-def _reason(ending: Ending, max_iterations: int, time_limit: float | None) -> str:
-    """Why it ended, in terms of the arguments."""
-    if ending.why is Stopped.ITERATIONS:
-        return f"reached max_iterations = {max_iterations}"
-    if ending.why is Stopped.TIME_LIMIT:
-        return f"reached time_limit = {time_limit:g} s"
-    return "the callback asked to stop" if ending.why is Stopped.CALLBACK else ending.text
 
 
 class _State:

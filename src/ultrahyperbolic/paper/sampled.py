@@ -11,7 +11,7 @@ from ..checks import check_count
 from ..embedding import Embedding
 from ..embedding.record import Result, RunRecord, Timing
 from ..engines.base import BatchState, Machine, RunSpec
-from ..engines.guard import guard
+from ..engines.callbacks import guard
 from ..engines.reference import ReferenceEngine, pair_function
 from ..engines.registry import find_device
 from ..graph import Graph

@@ -12,10 +12,9 @@ import numpy as np
 
 from ..arrays import Floats
 from ..engines.base import BatchState, Engine, Machine, Problem
+from ..engines.callbacks import follow_spread, guard
 from ..engines.communicator import communicator
-from ..engines.guard import guard
 from ..engines.registry import make_engine
-from ..engines.spread import follow_spread
 from ..loop import Callback, Checkpoint, Decision, Ending, Outcome, Stopped, run
 from .config import TrainingConfig
 from .finish import Finishing

@@ -29,16 +29,9 @@ _LATER = ("offsets", "best_offsets", "rested")  # which an earlier version did n
 
 
 class Checkpoints:
-    """A callback of a training that writes ``checkpoint.safetensors`` from time to time.
+    """A callback of a training that writes ``checkpoint.safetensors`` to a folder every ``every`` seconds.
 
-    Parameters
-    ----------
-    folder
-        Where to write.
-    record
-        What ``run.json`` says before the first iteration; it travels with the checkpoint.
-    every
-        Seconds from one checkpoint to the next; 0 for one after each chunk of iterations.
+    ``record`` is what ``run.json`` says before the first iteration; it travels with the checkpoint.
     """
 
     def __init__(self, folder: Path, record: RunRecord, every: float = EVERY) -> None:
@@ -102,8 +95,7 @@ def _records(rows: NDArray[np.float64]) -> NDArray[np.void]:
     """The records of runs from rows of numbers. An earlier version had no reach of moves, which was 1."""
     if rows.ndim == 2 and rows.shape[1] == len(FIELDS) - 1:
         rows = np.column_stack((rows, np.ones(len(rows))))
-    found: NDArray[np.void] = np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0]
-    return found
+    return np.asarray(np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0])
 
 
 def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str = "") -> list[str]:
@@ -124,10 +116,9 @@ def differences(then: Mapping[str, Json], now: Mapping[str, Json], within: str =
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for one training; ``BlockingIOError`` where another holds it. The end of a process frees it.
+    """Hold a folder for one training, where locks exist; ``BlockingIOError`` where another holds it.
 
-    File systems that lock no folders, as NFS may be, and systems without ``flock`` are left unlocked. What processes
-    that were killed in writing have left is removed, and a save that one of them had half done is completed.
+    What killed processes have left is removed, and a save that one of them had half done is completed.
     """
     handle, names = _lock(folder), (TABLE, RECORD, CHECKPOINT)
     try:

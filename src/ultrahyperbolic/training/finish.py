@@ -27,18 +27,8 @@ class Finishing:
     """An engine whose iterations after ``descents`` are quasi-Newton steps, one for every run at a time.
 
     It proceeds in blocks. Within one, ``best`` is what moves, and the points of the batch stay where it began: a
-    training that is gone on with begins its block again, and comes to the same end.
-
-    Parameters
-    ----------
-    engine : Engine
-        Descends, and evaluates all pairs.
-    descents : int
-        How many iterations it descends for.
-    converge : bool
-        Whether to stop once nothing is gained.
-    asked : callable
-        Whether someone wants it to stop now. A step has several passes over all pairs, and is given up between them.
+    training that is gone on with begins its block again, and comes to the same end. With ``converge`` it stops once
+    nothing is gained. ``asked`` says, before every pass over all pairs, whether someone wants it to stop now.
     """
 
     def __init__(self, engine: Engine, descents: int, *, converge: bool, asked: Callable[[], bool] = bool) -> None:

@@ -146,9 +146,6 @@ def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
     )
 
 
-# --- by samples ------------------------------------------------------------------------------------------------------
-
-
 def moved_share(graph: Graph, machine: Machine) -> float:
     """The share of the points that an iteration moves, about, on a resolved machine."""
     ends = 2 * default_sizes(graph.n_edges, machine.torch_device).ties
@@ -168,9 +165,6 @@ def sampled_recipe(
     moved = moved_share(graph, machine)
     made = recipe(config, graph, goal, everywhere=True, popularity=popularity, moved=moved)
     return replace(made, step_back=False, centrality=0.0, finish=made.finish if ends_exactly(graph.n_nodes) else 0.0)
-
-
-# --- what is wanted --------------------------------------------------------------------------------------------------
 
 
 def score(goal: GivenGoal, measures: Mapping[str, float]) -> float:

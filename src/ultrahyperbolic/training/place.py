@@ -67,10 +67,7 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
 
 
 def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
-    """The nodes of an embedding and after them those that `place` found by some ties; a column ``new`` says which.
-
-    Its graph holds the ties of both, where those of the embedding are known.
-    """
+    """The nodes of an embedding, then those that `place` found by some ties; a column ``new`` says which."""
     n, ids, graph = len(embedding), [*embedding.ids, *new.ids], embedding.ties
     if graph is not None:
         found = NewNodes.of(ties, embedding).ties
@@ -201,5 +198,4 @@ def _popularity(embedding: Embedding, ties: NewTies) -> Floats | None:
     if embedding.graph is not None and np.ptp(embedding.graph.degree) > 0:
         line = np.polyfit(np.log1p(embedding.graph.degree), embedding.popularity, 1)
     degree = np.bincount(ties.at_nodes[0], minlength=ties.count)
-    found: Floats = np.polyval(line, np.log1p(degree))
-    return found
+    return np.asarray(np.polyval(line, np.log1p(degree)))

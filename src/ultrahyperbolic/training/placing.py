@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from ..arrays import Floats, Ints
-from ..engines.spread import spread_of
+from ..engines.callbacks import spread_of
 from ..geometry import Geometry
 from ..geometry.dissimilarity import extended_smooth, smooth
+from ..objective.ranking import NOTHING
 
 # Each node is tried from _STARTS places, of which the better half goes on after each round of _STEPS steps.
 _STARTS, _ROUNDS, _STEPS = 16, 4, 60
@@ -33,8 +34,6 @@ _EVENLY = 0.5
 _SLOPES, _SQUARES = 0.8, 0.95
 # Pairs of held nodes that are looked at together: it bounds the memory.
 _AT_ONCE = 1 << 20
-# The logarithm of nothing, as a number that slopes can be taken of.
-_NOTHING = -1e30
 
 
 @dataclass(frozen=True)
@@ -51,8 +50,7 @@ class NewTies:
     @cached_property
     def among(self) -> NDArray[np.bool_]:
         """[t] whether both ends are new."""
-        joined: NDArray[np.bool_] = self.ends[:, 1] >= self.n_held
-        return joined
+        return np.asarray(self.ends[:, 1] >= self.n_held)
 
     @cached_property
     def steps(self) -> Ints:
@@ -174,16 +172,13 @@ class Placing:
                 show((done + 1) / total)
             kept = 1 if number == _ROUNDS - 1 else len(z) // 2
             z = self._best(z, temperature, epsilon, at_ends, kept)
-        found: Floats = z[0].numpy()
-        return found
+        return np.asarray(z[0].numpy())
 
     def _best(self, z: Tensor, temperature: float, epsilon: float, at_ends: Tensor, kept: int) -> Tensor:
         """[kept, k, d] the best starts of every node."""
         losses = self._losses(z, temperature, epsilon, self._near(z, temperature), at_ends)
         order = self.rows.of_nodes(losses).argsort(0)[:kept]
         return z.gather(0, order[:, :, None].expand(-1, -1, z.shape[2]))
-
-    # --- where they start ---------------------------------------------------------------------------------------
 
     def _starts(self) -> Tensor:
         """[s, k, d]: the centroid of the neighbours by weight, then places between them and beside."""
@@ -221,8 +216,6 @@ class Placing:
                 noise = self.rng.standard_normal(starts[:, j].shape)
                 starts[:, i] = starts[:, j] + 0.05 * self.spread * noise
             left -= set(ready)
-
-    # --- what is minimised --------------------------------------------------------------------------------------
 
     def _dissimilarity(self, products: Tensor, squares: Tensor, epsilon: float) -> Tensor:
         """Smoothed D_γ from scalar products; in flat space from ``squares``, the sums of ⟨x, x⟩ and ⟨y, y⟩, too."""
@@ -274,7 +267,7 @@ class Placing:
             key = (2.0 * self.geometry.radius) * (0.5 * (products / self.geometry.beta - 1.0)).abs().sqrt().asinh()
         scores = (self.popularity[:n] - key) / temperature
         new, held = self.tied[:, (self.tied[0] >= nodes[0]) & (self.tied[0] <= nodes[-1])]
-        scores[:, new - nodes[0], held] = _NOTHING
+        scores[:, new - nodes[0], held] = NOTHING
         near = scores.topk(_NEAR, 2).indices
         chances = (1.0 - _EVENLY) * scores.scatter(2, near, -math.inf).softmax(2) + _EVENLY / (n - _NEAR)
         sums = chances.scatter_(2, near, 0.0).cumsum(2)
@@ -293,24 +286,24 @@ class Placing:
 
         new = torch.arange(n, n + ties.count)
         free = scores(x[:, :, None, :], near.points, new[:, None], near.indices) + near.counts
-        rest = torch.logsumexp(free.masked_fill(near.tied, _NOTHING), 2)
+        rest = torch.logsumexp(free.masked_fill(near.tied, NOTHING), 2)
         a, b = self.ends[:, self.to_held]
         of_ties = x.new_zeros(len(x), len(ties.ends))
         of_ties = of_ties.index_copy(1, self.to_held, scores(x[:, a], self.points[b], n + a, b))
         if ties.count > 1:
             i, j = self.pairs
             pairs, every = scores(x[:, i], x[:, j], n + i, n + j), torch.arange(len(x))[:, None]
-            table = x.new_full((len(x), ties.count, ties.count), _NOTHING)
+            table = x.new_full((len(x), ties.count, ties.count), NOTHING)
             table = table.index_put((every, i, j), pairs).index_put((every, j, i), pairs)
             a, b = self.ends[:, self.to_new]
             of_ties = of_ties.index_copy(1, self.to_new, table[:, a, b - n])
-            rest = torch.logaddexp(rest, torch.logsumexp(table.masked_fill(self.joined, _NOTHING), 2))
+            rest = torch.logaddexp(rest, torch.logsumexp(table.masked_fill(self.joined, NOTHING), 2))
         compared = self.rows.compared(of_ties, rest, at_ends)
         return torch.logaddexp(torch.zeros_like(compared), compared - of_ties)
 
     def _at_held_ends(self, temperature: float, epsilon: float) -> Tensor:
         """[t] the log-sum-exp of what a tie is compared with at its held end, where its neighbours are known."""
-        found = torch.full((len(self.ties.ends),), _NOTHING, dtype=torch.float64)
+        found = torch.full((len(self.ties.ends),), NOTHING, dtype=torch.float64)
         n, left_out = self.ties.n_held, self._not_weaker
         if left_out is None:
             return found
@@ -321,7 +314,7 @@ class Placing:
             d = self._dissimilarity(*self._products(self.points[ends, None], self.points), epsilon)
             scores = (self.popularity[:n] + self.popularity[ends, None] - d) / temperature
             here = left_out[:, (left_out[0] >= start) & (left_out[0] < start + rows)]
-            scores[here[0] - start, here[1]] = _NOTHING
+            scores[here[0] - start, here[1]] = NOTHING
             found[torch.from_numpy(some)] = torch.logsumexp(scores, 1)
         return found
 
@@ -358,11 +351,11 @@ class _Rows:
     def compared(self, scores: Tensor, rest: Tensor, at_ends: Tensor) -> Tensor:
         """[s, t] the log-sum-exp of all a tie is compared with: non-ties ``rest`` [s, k], held ends ``at_ends`` [t]."""
         every = torch.arange(len(scores))[:, None]
-        table = scores.new_full((len(scores), self.count, self.width), _NOTHING)
+        table = scores.new_full((len(scores), self.count, self.width), NOTHING)
         table = table.index_put((every, self.nodes, self.columns), scores[:, self.numbers])
         table = torch.cat((rest[:, :, None], table), 2)
         below = torch.logcumsumexp(table, 2)[:, self.nodes, self.below]
-        nothing = scores.new_full((len(scores), self.ties), _NOTHING)
+        nothing = scores.new_full((len(scores), self.ties), NOTHING)
         first = nothing.index_put((every, self.numbers[self.own]), below[:, self.own])
         second = at_ends.expand(len(scores), -1).index_put((every, self.numbers[~self.own]), below[:, ~self.own])
         return torch.logaddexp(first, second)

@@ -52,11 +52,7 @@ def settings(*, weighted: bool, q: int | None) -> Settings:
 
 
 def text_settings(*, weighted: bool, q: int | None) -> Settings:
-    """The training settings of the paper's text, where it differs from the scripts; ``q`` is None for flat space.
-
-    The text has one step and one distance for every graph and geometry: nothing depends on ``weighted``, and ``q``
-    only tells flat space, whose distance is the Euclidean one.
-    """
+    """The settings of the paper's text: one step and one distance for all; ``q`` is None for flat space."""
     return {
         **settings(weighted=weighted, q=q),
         "preset": "paper-text",

@@ -55,8 +55,7 @@ class SpectralStart:
         rng = np.random.default_rng(seed)
         if geometry.is_flat:
             flat = self._flat.coordinates(geometry.dim, 1.0)
-            drawn: Floats = scale * (flat + _jitter(rng, flat.shape))
-            return drawn
+            return np.asarray(scale * (flat + _jitter(rng, flat.shape)))
         time, space = geometry.time_dimensions, geometry.space_dimensions
         spectrum = self._hyperbolic if space else self._spherical
         points = np.concatenate((spectrum.coordinates(time, -1.0), spectrum.coordinates(space, 1.0)), axis=1)
@@ -71,14 +70,12 @@ class SpectralStart:
         points[nowhere, 0], length[nowhere] = 1.0, 1.0
         # φ: the time part rescaled onto the manifold.
         points[:, :time] *= np.sqrt(1.0 + np.square(points[:, time:]).sum(1, keepdims=True)) / length
-        found: Floats = geometry.radius * points
-        return found
+        return np.asarray(geometry.radius * points)
 
     @property
     def spectrum(self) -> Floats:
         """The eigenvalues of -cosh(c·hops) between the landmarks."""
-        values: Floats = self._hyperbolic.values
-        return values
+        return np.asarray(self._hyperbolic.values)
 
     @cached_property
     def _hyperbolic(self) -> _Spectrum:
@@ -152,21 +149,18 @@ class _Spectrum:
         for k, vector in enumerate(vectors):  # a product of matrices, with its sums in this order
             products += self.products[:, k, None] * vector
         found = sign * products / np.sqrt(np.where(large, values, 1.0)) * large
-        points: Floats = np.pad(found, ((0, 0), (0, count - found.shape[1])))
-        return points
+        return np.asarray(np.pad(found, ((0, 0), (0, count - found.shape[1]))))
 
 
 def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_first: bool) -> Floats:
-    """[n, d] the paper's start: the pole with coordinates moved uniformly in ±ε√|β|, rescaled onto the manifold.
+    """[n, d] the paper's start, ``Manifold.random_near_pole`` with sums in an order that no processor changes.
 
-    As ``Manifold.random_near_pole``, with sums in an order that no processor changes. Without ``perturb_first`` the
-    first coordinate is not moved; in flat space it is 1, which the authors' scripts had of the curved ones.
+    Without ``perturb_first`` the first coordinate is not moved; in flat space it is 1, as in the authors' scripts.
     """
     generator = torch.Generator().manual_seed(seed)
     if len(geometry.parts) > 1:
         drawn = geometry.manifold.random_near_pole(n, epsilon=epsilon, generator=generator, perturb_first=perturb_first)
-        found: Floats = drawn.numpy()
-        return found
+        return np.asarray(drawn.numpy())
     (geometry,) = geometry.parts
     time, radius = (0, 1.0) if geometry.is_flat else (geometry.time_dimensions, geometry.radius)
     left, points = np.arange(n), np.empty((n, geometry.ambient_dim))
@@ -195,5 +189,4 @@ def _in_order(terms: Floats) -> Floats:
 
 def _jitter(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
     """Uniform numbers of standard deviation ``_JITTER``: normal ones take a logarithm now and then."""
-    drawn: Floats = _JITTER * math.sqrt(3.0) * (2.0 * rng.random(shape) - 1.0)
-    return drawn
+    return np.asarray(_JITTER * math.sqrt(3.0) * (2.0 * rng.random(shape) - 1.0))

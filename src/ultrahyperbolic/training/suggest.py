@@ -208,8 +208,7 @@ def _shares(embedding: Embedding, graph: Graph, thresholds: Floats) -> Floats:
     points, bounds = torch.from_numpy(embedding.points.copy()), torch.from_numpy(thresholds.copy())
     edges, popularity = edge_tensor(graph.edges), embedding.popularity
     counts = nonedge_counts(points, embedding.manifold, edges, bounds, popularity=popularity)
-    shares: Floats = np.maximum(counts.numpy(), 1) / max(1, _untied(graph))
-    return shares
+    return np.asarray(np.maximum(counts.numpy(), 1) / max(1, _untied(graph)))
 
 
 def calibrate(embedding: Embedding, *, quiet: bool = True) -> Calibration | None:

@@ -156,8 +156,7 @@ def embed_many(
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
     ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
-    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now: where an iteration
-    has several passes over all pairs, it is looked at between them.
+    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now.
     Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
     graph.require_trainable()

@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 
 import numpy as np
 import torch
@@ -26,7 +27,6 @@ from ..base import (
     Evaluation,
     Precision,
     RunSpec,
-    evaluation_shapes,
     require_scope,
 )
 from ..communicator import Communicator
@@ -40,11 +40,7 @@ from .streaming import prepare, slab
 
 @dataclass
 class NumbaEngine(Engine):
-    """The same compiled for the CPU.
-
-    Runs of a batch are given to threads, each run to one; where there are fewer runs than threads and the graph is
-    large, the slabs of one run's pass are. Results do not depend on it.
-    """
+    """Compiled for the CPU. A thread computes a run, or where runs are few slabs of one; results are the same."""
 
     threads: int | None = None
     """Default: all."""
@@ -112,29 +108,22 @@ class NumbaEngine(Engine):
         return partial(self._evaluate, lists=lists)
 
     def _evaluate(self, state: BatchState, lists: Sequence[NearPairs | None]) -> Evaluation:
-        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        found = Evaluation.zeros(state)
+
+        def look(number: int) -> None:
+            run = self._runs[number]
+            run.read_from(state, number)
+            now = run.moment(state.iteration, run.looks)
+            values = self._loss(run, now, None if self._alone else pool, lists[number])
+            found.loss[number], found.longest[number], found.shortest[number] = values
+            found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
+            if run.arrays.offsets is not None:
+                found.offsets[number] = run.arrays.gradient[run.width]
+
         with self._own_threads() as pool:
-            look = partial(self._look, state, found, lists, None if self._alone else pool)
             several = pool if self._alone and len(self._runs) > 1 else None
             list((map if several is None else several.map)(look, range(len(self._runs))))
         return found
-
-    def _look(
-        self,
-        state: BatchState,
-        found: Evaluation,
-        lists: Sequence[NearPairs | None],
-        pool: ThreadPoolExecutor | None,
-        number: int,
-    ) -> None:
-        """Evaluate a run of a batch, and write down what was found."""
-        run = self._runs[number]
-        run.read_from(state, number)
-        values = self._loss(run, run.moment(state.iteration, run.looks), pool, lists[number])
-        found.loss[number], found.longest[number], found.shortest[number] = values
-        found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
-        if run.arrays.offsets is not None:
-            found.offsets[number] = run.arrays.gradient[run.width]
 
     def _advance_alone(self, run: CompiledRun, losses: Floats, first: int) -> None:
         """Every iteration in one compiled loop."""
@@ -164,41 +153,24 @@ class NumbaEngine(Engine):
         work = run.work_of(now.parts)
         prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
-        found: tuple[float, float, float]
         if len(self._edges.positions):
-            found = small_loss_and_gradient(*shared, run.rules.centrality)
-            return found
-        listed = near is not None and near.look(run.arrays, run.space, now, prepared, work)
-        if not listed:
-            self._pass(run, now, prepared, work, pool)
-            if near is not None and not near.given_up:
-                near.collect(run.arrays, run.space, now, prepared, self._edges, work)
-        found = loss_and_gradient(*shared)
-        loss, longest, shortest = found
-        held = closeness_term(
-            *shared[:4], self._edges.closeness, run.rules.centrality, work, -1 if iteration is None else iteration
-        )
-        return loss + held, longest, shortest
-
-    def _pass(
-        self,
-        run: CompiledRun,
-        now: Moment,
-        prepared: Prepared,
-        work: streaming.Workspace,
-        pool: ThreadPoolExecutor | None,
-    ) -> None:
-        """The slabs of a pass over the pairs without an edge, into the workspace, on a pool's threads."""
+            return cast("tuple[float, float, float]", small_loss_and_gradient(*shared, run.rules.centrality))
         slabs = self.communicator.owned(len(work.sums))
         workers = 1 if pool is None else min(self._threads, len(slabs))
 
         def some(start: int) -> None:
             for s in slabs[start::workers]:
-                slab(run.arrays.offsets, run.arrays, run.space, now, prepared, self._edges, work, s)
+                slab(run.arrays.offsets, *shared, s)
 
-        list((map if pool is None else pool.map)(some, range(workers)))
-        if self.communicator.size > 1:
-            exchange_slabs(self.communicator, work)
+        if near is None or not near.look(run.arrays, run.space, now, prepared, work):
+            list((map if pool is None else pool.map)(some, range(workers)))
+            if self.communicator.size > 1:
+                exchange_slabs(self.communicator, work)
+            if near is not None and not near.given_up:
+                near.collect(*shared)
+        loss, longest, shortest = loss_and_gradient(*shared)
+        weight, number = run.rules.centrality, -1 if iteration is None else iteration
+        return loss + closeness_term(*shared[:4], self._edges.closeness, weight, work, number), longest, shortest
 
     def _compiled(self, spec: RunSpec, scratch: int, dtype: type) -> CompiledRun:
         rules = Rules(

@@ -46,12 +46,10 @@ class NearPairs:
         return self.count < 0
 
     def look(self, run, space, now, prepared: Prepared, work) -> bool:
-        """The pairs without an edge into the workspace, as the slabs of a pass do; False where the list may be short.
-
-        |⟨u, u⟩ - ⟨v, v⟩| is at most ‖u - v‖ (2‖v‖ + ‖u - v‖): so much a squared chord can have changed by.
-        """
+        """The pairs without an edge into the workspace, as slabs do; False where the list may be short by now."""
         if self.count <= 0 or prepared.hot:
             return False
+        # A squared chord has changed by |⟨u, u⟩ - ⟨v, v⟩| <= ‖u - v‖ (2‖v‖ + ‖u - v‖) at most.
         moved = 2.0 * math.sqrt(np.square(run.points - self.points).sum(0).max())
         if scale_of(space) * moved * (4.0 * self.reach + moved) > self.margin:
             return False

@@ -89,8 +89,7 @@ def scale_offsets(offsets, gradient, factor):
 def bound_offset_moves(offsets, gradient, step, max_step):
     """Make moves of the gradient in the offsets, whose root mean square is ``max_step`` at most.
 
-    One factor for all of them: each cut for itself, offsets would rise with every tie, which is there at all times, and
-    fall but little with the few other pairs that are near, or in a sample.
+    One factor for all of them: each cut for itself, offsets would rise with every tie and fall but little with others.
     """
     if offsets is not None:
         slopes, square = gradient[len(gradient) - 1], 0.0

@@ -31,7 +31,6 @@ from ..base import (
     Evaluation,
     Precision,
     RunSpec,
-    evaluation_shapes,
     require_scope,
 )
 from .closeness import ClosenessTerm
@@ -88,7 +87,7 @@ class TritonEngine(Engine):
 
     def evaluate(self, state: BatchState) -> Evaluation:
         """The objective where the batch stands, without moving it; of a large graph, that of the iteration's part."""
-        found = Evaluation(*(np.zeros(shape) for shape in evaluation_shapes(state)))
+        found = Evaluation.zeros(state)
         for group in self._groups:
             group.read_from(state)
             group.evaluate(found)
@@ -233,8 +232,7 @@ class _Group:
                     self._captured = self._capture()
                 for _ in range(iterations):
                     self._captured.replay()
-        losses: Floats = self.losses[:, first : first + iterations].cpu().numpy()
-        return losses
+        return np.asarray(self.losses[:, first : first + iterations].cpu().numpy())
 
     def _capture(self) -> torch.cuda.CUDAGraph:
         """Compile everything, then record one iteration to be replayed; the runs stay where they are."""

@@ -8,21 +8,11 @@ import triton.language as tl
 from .. import base
 from .pair_kernels import log_add
 
-_DESCENT = tl.constexpr(base.DESCENT)
-_PHI = tl.constexpr(base.PHI)
-_SIGNED_GRADIENT = tl.constexpr(base.SIGNED_GRADIENT)
-
+_DESCENT, _PHI, _SIGNED_GRADIENT = map(tl.constexpr, (base.DESCENT, base.PHI, base.SIGNED_GRADIENT))
 # Columns of a run's record; the last two are of the device alone: whether these points are kept, and whether they move.
-_BEST_LOSS = tl.constexpr(base.BEST_LOSS)
-_BEST_ITERATION = tl.constexpr(base.BEST_ITERATION)
-_DROPPED = tl.constexpr(base.DROPPED)
-_DONE_AT = tl.constexpr(base.DONE_AT)
-_LONGEST = tl.constexpr(base.LONGEST)
-_SHORTEST = tl.constexpr(base.SHORTEST)
-_STEP_SCALE = tl.constexpr(base.STEP_SCALE)
-_REACH = tl.constexpr(base.REACH)
-_KEEP = tl.constexpr(len(base.FIELDS))
-_MOVES = tl.constexpr(len(base.FIELDS) + 1)
+_BEST_LOSS, _BEST_ITERATION, _DROPPED, _DONE_AT, _LONGEST, _SHORTEST, _STEP_SCALE, _REACH, _KEEP, _MOVES = map(
+    tl.constexpr, range(len(base.FIELDS) + 2)
+)
 RECORD_WIDTH = tl.constexpr(len(base.FIELDS) + 2)
 
 
@@ -234,8 +224,7 @@ def gradient_kernel(
     push = -tl.load(rest + run) / tau
     x, g = (), ()
     entries = tl.arange(0, ENTRIES)
-    for k in tl.static_range(D):
-        x = x + (tl.load(points + base + k * n + nodes, mask=inside, other=1.0),)
+    for k in tl.static_range(D + POPULAR):
         total = tl.zeros([NODES], tl.float64)
         for split in range(0, splits, ENTRIES):
             where = (split + entries)[None, :]
@@ -244,17 +233,11 @@ def gradient_kernel(
                 mask=inside[:, None] & (where < splits), other=0.0,
             )  # fmt: skip
             total += tl.sum(some.to(tl.float64), 1)
-        g = g + (push * total,)
-    if POPULAR:
-        slope = tl.zeros([NODES], tl.float64)
-        for split in range(0, splits, ENTRIES):
-            where = (split + entries)[None, :]
-            some = tl.load(
-                partial + ((run * splits + where) * (D + 1) + D) * n + nodes[:, None],
-                mask=inside[:, None] & (where < splits), other=0.0,
-            )  # fmt: skip
-            slope += tl.sum(some.to(tl.float64), 1)
-        slope = -push * slope
+        if k < D:
+            x = x + (tl.load(points + base + k * n + nodes, mask=inside, other=1.0),)
+            g = g + (push * total,)
+        else:
+            slope = -push * total
     first = tl.load(offsets + nodes, mask=inside, other=0)
     last = tl.load(offsets + nodes + 1, mask=inside, other=0)
     for start in range(0, tl.max(last - first, 0), ENTRIES):

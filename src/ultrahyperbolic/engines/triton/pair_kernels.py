@@ -10,14 +10,9 @@ import triton.language as tl
 from ...pairs.kinds import Kind
 
 # The kinds of dissimilarities.
-GEODESIC = tl.constexpr(int(Kind.GEODESIC))
-BROKEN = tl.constexpr(int(Kind.BROKEN))
-SMOOTHED = tl.constexpr(int(Kind.SMOOTHED))
-FLAT_SQUARED = tl.constexpr(int(Kind.FLAT_SQUARED))
-FLAT_SMOOTHED = tl.constexpr(int(Kind.FLAT_SMOOTHED))
-CONE_RULE = tl.constexpr(int(Kind.CONE_RULE))
-EXTRINSIC = tl.constexpr(int(Kind.EXTRINSIC))
-FLAT_DISTANCE = tl.constexpr(int(Kind.FLAT_DISTANCE))
+GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = (
+    tl.constexpr(int(kind)) for kind in Kind
+)
 
 _QUARTER = tl.constexpr(math.pi / 2 - 1.0)
 _PI = tl.constexpr(math.pi)
@@ -237,10 +232,7 @@ def nearest_kernel(
     BITMAP: tl.constexpr, SAMPLED: tl.constexpr, KIND: tl.constexpr, COEFFICIENTS: tl.constexpr, FAST: tl.constexpr,
     POPULAR: tl.constexpr,
 ):  # fmt: skip
-    """The least w >= 0 and the greatest w < 0 among a program's pairs, into found [B, blocks, splits, 2].
-
-    With offsets the first is the least d_ij - a_i - a_j, and nothing is the second.
-    """
+    """The least w >= 0 and the greatest w < 0 among a program's pairs; with offsets the least d_ij - a_i - a_j."""
     block, split, run = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     real = points.dtype.element_ty
     rows = block * BM + tl.arange(0, BM)

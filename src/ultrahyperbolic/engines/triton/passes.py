@@ -66,20 +66,8 @@ class Shape:
 class Passes:
     """The pass over all pairs for a batch of runs of one graph on one device; what it reads and writes stays there.
 
-    Parameters
-    ----------
-    n, edges : int, array [m, 2]
-        The graph.
-    runs, d : int
-        The batch's points are float64 [runs, d, n].
-    time : int
-        How many coordinates are time.
-    kind : int
-        The number of the dissimilarity.
-    dtype : torch.dtype
-        Precision of pairs.
-    popular : bool
-        Whether nodes have offsets: the gradient has then one row more.
+    The batch's points are float64 [runs, d, n], the first ``time`` coordinates time, and pairs of the given ``dtype``.
+    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``popular`` gradients have one row more.
     """
 
     def __init__(
