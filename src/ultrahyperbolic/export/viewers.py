@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ..arrays import Floats
 from ..checks import check_count
 from ..embedding import Embedding
-from ..embedding.plane import plane
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
+from ..plot.scaling import plane
 from ..progress import bar
 
 if TYPE_CHECKING:

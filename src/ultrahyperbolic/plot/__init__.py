@@ -13,12 +13,12 @@ from types import ModuleType
 from typing import Any, Literal
 
 from ..embedding import Embedding
-from ..embedding.plane import plane
 from ..files import replace_file
 from ..graph import Graph
 from . import pieces
 from .colours import COMMUNITIES
 from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing
+from .scaling import plane
 
 Library = Literal["plotly", "matplotlib"]
 Drawn = Any  # a figure of plotly, which has no types, or of matplotlib
