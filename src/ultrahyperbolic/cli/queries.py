@@ -29,7 +29,6 @@ from .output import (
 from .sources import aligned, check_unread, find_again, find_graph, open_embedding, open_saved
 
 if TYPE_CHECKING:
-    from ..embedding import Embedding
     from ..embedding.answers import Columns, NodeFinder
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
@@ -196,7 +195,7 @@ def evaluate(
     measures = evaluation.evaluate(
         data, points, embedding.manifold, progress=not as_json, popularity=embedding.popularity
     )
-    trained = trained_on(embedding)
+    trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
         same = None if trained is None else trained == read.fingerprint
         source = read.source if graph is None else graph
@@ -207,11 +206,6 @@ def evaluate(
         print("this is not the graph that was embedded: its ids, edges or weights differ")
     print()
     _print_measures(measures)
-
-
-def trained_on(embedding: Embedding) -> str | None:
-    """The fingerprint of the graph that was embedded, where the record has it."""
-    return None if embedding.record.graph is None else embedding.record.graph.fingerprint
 
 
 def _print_measures(measures: dict[str, float]) -> None:

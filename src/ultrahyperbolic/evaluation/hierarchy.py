@@ -92,17 +92,8 @@ def strength_spearman(
 ) -> float:
     """Spearman's ρ between strength s_i and -δ_i: positive when strong nodes are central.
 
-    Parameters
-    ----------
-    graph
-        Gives the strengths s_i, the sums of the weights at each node.
-    delta
-        [n] δ, or any other score that is small for central nodes, such as `norm_proxy`.
-    top
-        Only the ``top`` strongest nodes; where strengths are equal, those that come first.
-    at_least
-        Only nodes with s_i at least this.
-
+    ``delta`` is δ [n], or any other score that is small for central nodes, such as `norm_proxy`. ``top`` takes only that
+    number of the strongest nodes, of equal ones those that come first, ``at_least`` only nodes with s_i at least this.
     Equal values share the mean of their ranks. NaN where ρ is not defined: fewer than two nodes, equal strengths or
     equal scores throughout, or a score that is NaN.
 

@@ -32,6 +32,7 @@ NEIGHBORS = 15
 _SPAN = 1000.0
 # What XML 1.0 has no way to write, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_RETURN = {"\r": "&#13;"}
 # What ends a cell or a line of a TSV file, for some reader; and what no file in UTF-8 can hold.
 _NOT_TSV = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -58,10 +59,8 @@ def export(
 
     Parameters
     ----------
-    embedding
-        What to write.
-    path
-        A file; for ``"projector"`` a folder.
+    embedding, path
+        What to write, and the file; for ``"projector"`` a folder.
     format
         ``"atlas"``, a Parquet file for Embedding Atlas; ``"projector"``, TSV files for TensorBoard's projector;
         ``"graphml"`` or ``"gexf"``.
@@ -69,12 +68,9 @@ def export(
         The graph that was embedded, in the order of the nodes of the embedding; unless given, the embedding's own.
         GraphML and GEXF need it; the others get its labels and strengths.
     neighbors
-        How many nearest nodes by the dissimilarity, less their popularity where they have one, are listed for each,
-        for ``"atlas"``.
-    overwrite
-        Replace files that are there.
-    progress
-        Show a bar on a terminal.
+        How many nearest nodes by distance are listed for each, for ``"atlas"``.
+    overwrite, progress
+        Replace files that are there; show a bar on a terminal.
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
@@ -90,7 +86,7 @@ def export(
             return _write_projector(embedding, target, graph, overwrite)
         if graph is None:
             raise ValueError(f"{format} needs the graph: pass graph=, or --graph")
-        _check_free(_check_not_folder(target), overwrite)
+        _check_free(target, overwrite)
         write = _graphml if format == "graphml" else _gexf
         lines = write(embedding, graph, _xml_ids(embedding.ids))
         replace_files(target.parent, {target.name: _writer(lines)})
@@ -109,13 +105,9 @@ def id_texts(ids: Iterable[Hashable]) -> list[str]:
     return [node if isinstance(node, str) else json.dumps(id_as_json(node)) for node in ids]
 
 
-def _check_not_folder(path: Path) -> Path:
+def _check_free(path: Path, overwrite: bool) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file")
-    return path
-
-
-def _check_free(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} is there already: name another, or overwrite it (overwrite=True, --overwrite)")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -155,7 +147,7 @@ def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, 
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    _check_free(_check_not_folder(path), overwrite)
+    _check_free(path, overwrite)
     n = len(embedding)
     k = min(k, n - 1)
     indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
@@ -241,10 +233,6 @@ def _check_xml(text: str, what: str) -> None:
         raise ValueError(f"{what} {text!r} holds {code}, which XML cannot write: rename it, or export to projector")
 
 
-def _content(text: str) -> str:
-    return escape(text, {"\r": "&#13;"})
-
-
 def _numbers(embedding: Embedding) -> dict[str, tuple[str, list[float]]]:
     """The attributes of nodes: a type and a value for each."""
     known = _known(embedding, None) | {f"x{k}": column for k, column in enumerate(embedding.points.T)}
@@ -272,7 +260,7 @@ def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str
     yield '  <key id="weight" for="edge" attr.name="weight" attr.type="double"/>'
     yield '  <graph edgedefault="undirected">'
     for row, node in enumerate(ids):
-        data = [] if not labels or not labels[row] else [f'<data key="label">{_content(labels[row])}</data>']
+        data = [] if not labels or not labels[row] else [f'<data key="label">{escape(labels[row], _RETURN)}</data>']
         data += [f'<data key="{name}">{values[row]!r}</data>' for name, (_, values) in numbers.items()]
         yield f"    <node id={quoteattr(node)}>{''.join(data)}</node>"
     for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):

@@ -106,7 +106,13 @@ class StoredGraph(BaseGraph):
                     f"{_VERSION}): update, or prepare it again"
                 )
             for name in (_EDGES, _WEIGHTS, _NODES):
-                _check_part(path / name, header["files"][name], whole=check)
+                part, said = path / name, header["files"][name]
+                if not part.is_file():
+                    raise ValueError(f"{name} is missing")
+                if part.stat().st_size != said["bytes"]:
+                    raise ValueError(f"{name} has {part.stat().st_size} bytes and should have {said['bytes']}")
+                if check and _described(part) != dict(said):
+                    raise ValueError(f"{name} is not what was written: its sha256 differs")
             edges: Ints = np.load(path / _EDGES, mmap_mode="r")
             weights: Floats = np.load(path / _WEIGHTS, mmap_mode="r")
             ids, labels, attributes = _read_nodes(path / _NODES, header["ids"])
@@ -124,15 +130,6 @@ class StoredGraph(BaseGraph):
 def _described(path: str | Path) -> dict[str, object]:
     with open(path, "rb") as file:
         return {"bytes": os.fstat(file.fileno()).st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-def _check_part(path: Path, said: Mapping[str, object], *, whole: bool) -> None:
-    if not path.is_file():
-        raise ValueError(f"{path.name} is missing")
-    if path.stat().st_size != said["bytes"]:
-        raise ValueError(f"{path.name} has {path.stat().st_size} bytes and should have {said['bytes']}")
-    if whole and _described(path) != dict(said):
-        raise ValueError(f"{path.name} is not what was written: its sha256 differs")
 
 
 # Nodes: a table with the columns id and label, and one of each attribute, whose name has a mark before it.

@@ -85,12 +85,8 @@ def plot_map(
     names
         How many nodes to name at most, the most central first. The first ten always get their names; the others only
         where there is room.
-    size
-        Width and height in inches.
-    title
-        A line above the map.
-    theme
-        Light or dark.
+    size, title, theme
+        Width and height in inches; a line above the map; light or dark.
     """
     _library("matplotlib")
     if theme not in ("light", "dark"):
