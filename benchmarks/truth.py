@@ -202,7 +202,10 @@ def main() -> None:
     made.add_argument("part", nargs="?", choices=("textbook", "outside", "board"), help="default: all")
     bench.add_folder(made)
     options = made.parse_args()
-    parts = {"textbook": textbook, "outside": partial(outside, options.folder), "board": partial(board, options.folder)}
+    folder: Path = options.folder
+    parts: dict[str, Callable[[], Figures]] = {
+        "textbook": textbook, "outside": partial(outside, folder), "board": partial(board, folder),
+    }  # fmt: skip
     wanted = [part for name, part in parts.items() if options.part in (None, name)]
     bench.finish({key: value for part in wanted for key, value in part().items()}, options.json)
 

@@ -92,8 +92,8 @@ def strength_spearman(
 ) -> float:
     """Spearman's ρ between strength s_i and -δ_i: positive when strong nodes are central.
 
-    ``delta`` is δ [n], or any other score that is small for central nodes, such as `norm_proxy`. ``top`` takes only that
-    number of the strongest nodes, of equal ones those that come first, ``at_least`` only nodes with s_i at least this.
+    ``delta`` is δ [n], or any other score that is small for central nodes, such as `norm_proxy`. ``top`` takes only
+    that number of the strongest nodes, the first of equal ones, ``at_least`` only nodes with s_i at least this.
     Equal values share the mean of their ranks. NaN where ρ is not defined: fewer than two nodes, equal strengths or
     equal scores throughout, or a score that is NaN.
 

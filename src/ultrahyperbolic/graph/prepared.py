@@ -1,7 +1,6 @@
 """Prepared graphs: a folder from which a graph is there at once, its arrays mapped into memory and not copied.
 
-``graph.json`` says what the graph is, and of every other file its size and sha256: ``edges.npy`` and ``weights.npy``
-are arrays of numpy, ``nodes.arrow`` is a table with ids, labels and attributes. All of them are written, or none.
+``graph.json`` says what the graph is, and of ``edges.npy``, ``weights.npy`` and ``nodes.arrow`` the size and sha256.
 """
 
 from __future__ import annotations
@@ -41,10 +40,9 @@ class StoredGraph(BaseGraph):
     """A graph that can be saved to a folder and loaded from it."""
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the graph to a folder, from which `load` and ``read_graph`` have it at once.
+        """Write the graph to a folder, from which `load` and ``read_graph`` have it at once; labels become text.
 
-        Ids must be text, numbers or tuples of them; labels become text. ``FileExistsError`` where the folder holds
-        something already, unless ``overwrite`` replaces a prepared graph.
+        ``FileExistsError`` where the folder holds something already, unless ``overwrite`` replaces a prepared graph.
         """
         path = Path(folder)
         if path.is_dir() and any(path.iterdir()) and not (overwrite and is_prepared(path)):
@@ -88,10 +86,9 @@ class StoredGraph(BaseGraph):
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, check: bool = True) -> Self:
-        """The graph that `save` wrote, its arrays mapped into memory: pages of them are read when they are used.
+        """The graph that `save` wrote, its arrays mapped into memory; ``check`` compares every file with its sha256.
 
-        ``check`` compares every file with its sha256, at some hundred MB a second. Edges and weights are looked at in
-        any case. `GraphError` where something is missing, damaged, or written by a newer version.
+        `GraphError` where something is missing, damaged, or written by a newer version.
         """
         path = Path(folder)
         if not is_prepared(path):
