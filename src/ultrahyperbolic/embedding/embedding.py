@@ -139,8 +139,6 @@ class Embedding:
         more = as_attributes(columns, len(self))
         return self._keeping(replace(self, attributes={**self.attributes, **more}))
 
-    # --- questions ----------------------------------------------------------------------------------------------
-
     @cached_property
     def delta(self) -> Floats:
         """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes. Computed in blocks, exact for any n.
@@ -281,8 +279,6 @@ class Embedding:
     def _tensor(self) -> Tensor:
         return torch.from_numpy(np.array(self.points))
 
-    # --- other forms --------------------------------------------------------------------------------------------
-
     def to_pandas(self) -> pandas.DataFrame:
         """One row per node, in the order of the graph: node, x0 …, delta, rank, and what else is known of the nodes."""
         return forms.to_pandas(self)
@@ -312,8 +308,6 @@ class Embedding:
         from .notebook import summary
 
         return summary(self)
-
-    # --- files --------------------------------------------------------------------------------------------------
 
     def export(
         self, path: str | os.PathLike[str], format: Literal["atlas", "projector", "graphml", "gexf"], **options: Any

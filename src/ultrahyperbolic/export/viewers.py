@@ -93,9 +93,6 @@ def export(
     return Exported([target], [])
 
 
-# --- what the formats share ------------------------------------------------------------------------------------------
-
-
 def id_texts(ids: Iterable[Hashable]) -> list[str]:
     """Ids as text: text as it is, others as JSON writes them, as in ``embedding.parquet``.
 
@@ -139,9 +136,6 @@ def _scaled_plane(embedding: Embedding) -> Floats:
     return drawn
 
 
-# --- Embedding Atlas -------------------------------------------------------------------------------------------------
-
-
 def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
     """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas documents it."""
     import pyarrow as pa
@@ -179,9 +173,6 @@ def _text_column(texts: list[str]) -> pyarrow.StringArray:
         raise ValueError(f"{bad!r} holds half a character, which UTF-8 cannot write: rename the node") from None
 
 
-# --- TensorBoard's projector -----------------------------------------------------------------------------------------
-
-
 def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
     """Coordinates and what is known of the nodes, one line per node, and the configuration that names the two files."""
     if folder.exists() and not folder.is_dir():
@@ -211,9 +202,6 @@ def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, ov
     if changed:
         notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks")
     return Exported(files, notes)
-
-
-# --- XML -------------------------------------------------------------------------------------------------------------
 
 
 def _xml_ids(ids: Sequence[Hashable]) -> list[str]:

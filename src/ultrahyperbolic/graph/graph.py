@@ -55,8 +55,6 @@ class Graph(Adapters, StoredGraph):
     graph: 3 nodes, 2 edges, 2 capacities from 1 to 5; reversed rows summed: 1
     """
 
-    # Constructors
-
     @classmethod
     def from_edges(
         cls,
@@ -145,8 +143,6 @@ class Graph(Adapters, StoredGraph):
         columns = None if self.columns is None else self.columns._replace(weight=None)
         return replace(self, weights=np.ones(self.n_edges), columns=columns)
 
-    # What it holds
-
     def index(self, node: Hashable) -> int:
         """The position of a node id; `GraphError` where there is no such node."""
         try:
@@ -219,8 +215,6 @@ class Graph(Adapters, StoredGraph):
                 f"{self._name} has nothing to order: each of its {pairs} pairs is tied with weight "
                 f"{self.capacities[0]:g}; give weights that differ, or leave the weak ties out"
             )
-
-    # How it looks
 
     def describe(self) -> str:
         """One line: where from, how much, which columns of a table, and what was done on the way."""
