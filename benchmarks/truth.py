@@ -33,14 +33,12 @@ SEEDS = ORDERS = 3
 
 
 def caterpillar(spine: int, legs: int) -> nx.Graph:
-    """A path whose nodes have leaves."""
     made = nx.path_graph(spine)
     made.add_edges_from((k, spine + legs * k + leg) for k in range(spine) for leg in range(legs))
     return made
 
 
 def star_with_path(leaves: int, length: int) -> nx.Graph:
-    """A star from whose centre a path leads away."""
     made = nx.star_graph(leaves)
     nx.add_path(made, [0, *range(leaves + 1, leaves + 1 + length)])
     return made
@@ -197,12 +195,14 @@ def board(folder: Path) -> Figures:
 
 
 def main() -> None:
-    """Run a part, or all."""
     made = bench.parser(__doc__)
     made.add_argument("part", nargs="?", choices=("textbook", "outside", "board"), help="default: all")
     bench.add_folder(made)
     options = made.parse_args()
-    parts = {"textbook": textbook, "outside": partial(outside, options.folder), "board": partial(board, options.folder)}
+    folder: Path = options.folder
+    parts: dict[str, Callable[[], Figures]] = {
+        "textbook": textbook, "outside": partial(outside, folder), "board": partial(board, folder),
+    }  # fmt: skip
     wanted = [part for name, part in parts.items() if options.part in (None, name)]
     bench.finish({key: value for part in wanted for key, value in part().items()}, options.json)
 

@@ -32,10 +32,9 @@ _RENAMING = threading.Lock()
 def replace_files(folder: Path, contents: Mapping[str, Write]) -> None:
     """Write files of a folder, all of them or none; what was there under their names is kept until then.
 
-    Each is written to a temporary file, which reaches the disk before any is renamed. Where that fails, or a renaming
-    does, everything is as it was, and the ``OSError`` names the file that could not be written. Who writes the same
-    files at the same time does so before or after, never in between. A process that is killed between two renames
-    leaves the files that it did not rename under their temporary names, ``.NAME.`` and some characters, all whole.
+    Each reaches the disk under a temporary name before any is renamed. Where something fails, everything is as it was,
+    and the ``OSError`` names the file. Who writes the same files at once does so before or after. A process that is
+    killed between two renames leaves whole files under their temporary names, ``.NAME.`` and some characters.
     """
     name = ""
     try:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, embed, read_graph
-from ultrahyperbolic.embedding.plane import plane
+from ultrahyperbolic.plot import plane
 from ultrahyperbolic.export.viewers import FORMATS
 
 # Ids are data: markup, quotes, spreadsheets' formulas, tabs, line ends, blanks at the ends, right-to-left, no letter.

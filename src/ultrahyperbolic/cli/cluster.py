@@ -13,9 +13,6 @@ from .output import json_id, note, print_json, print_table, shown, write_csv
 from .sources import graph_of, open_embedding
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from ..embedding import Embedding
 
 # Members of a community that are shown.
@@ -54,7 +51,7 @@ def cluster(
     with bar("clustering", show=not as_json):
         groups = embedding.cluster()
     if keep:
-        _keep(embedding, folder, groups, graph, reading, quiet=as_json)
+        _keep(embedding.with_attributes(cluster=groups), folder, graph, reading)
     write_csv(csv_file, {"node": list(map(str, embedding.ids)), "cluster": groups})
     sizes = np.bincount(groups)
     if as_json:
@@ -70,19 +67,10 @@ def cluster(
     print_table(("cluster", "nodes", "most central"), rows, right=("cluster", "nodes"))
 
 
-def _keep(
-    embedding: Embedding,
-    folder: Path,
-    groups: NDArray[np.int64],
-    graph: str | None,
-    reading: opt.Reading,
-    *,
-    quiet: bool,
-) -> None:
+def _keep(kept: Embedding, folder: Path, graph: str | None, reading: opt.Reading) -> None:
     """Write the column into the folder, and the report again where there is one."""
     from ..embedding.store import REPORT
 
-    kept = embedding.with_attributes(cluster=groups)
     shown_before = (folder / REPORT).exists()
     with refusing(OSError, about="cannot write the column: "):
         kept.save(folder, overwrite=True)

@@ -96,7 +96,8 @@ def embed(
       ultrahyperbolic embed --resume club
     """
     keeping = Keeping(checkpoint_every, tensorboard, with_report, quiet, as_json)
-    keeping.check()
+    if checkpoint_every is not None and not checkpoint_every >= 0:
+        raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
     time_limit = asked["time_limit"]
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")

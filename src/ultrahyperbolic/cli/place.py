@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,11 +13,6 @@ from . import options as opt
 from .errors import refusing
 from .output import json_id, note, number, print_json, print_table, shown
 from .sources import find_graph, graph_name, graph_of, open_embedding
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ..embedding import Embedding
 
 # Old nodes that are shown for each new one, and new ones that are shown at most.
 _NEAREST, _MOST = 3, 20
@@ -69,7 +64,15 @@ def place(
     whole = whole.with_record(replace(whole.record, command=shlex.join(context.obj)))
     with refusing(OSError, TypeError, about="cannot save the embedding: "):
         whole.save(where, overwrite=True)
-    near, apart = _nearest(embedding, new)
+    import numpy as np
+    import torch
+
+    old, points = (torch.from_numpy(e.points.copy()) for e in (embedding, new))
+    apart = embedding.manifold.cdist(points, old, dissimilarity="geodesic").numpy()
+    if embedding.popularity is not None and new.popularity is not None:
+        apart = apart - (new.popularity[:, None] + embedding.popularity)
+    near = np.argsort(apart, axis=1, kind="stable")[:, :_NEAREST]
+    apart = np.take_along_axis(apart, near, 1)
     if as_json:
         nodes = [
             {
@@ -89,16 +92,3 @@ def place(
     if len(new) > _MOST:
         print(f"… and {len(new) - _MOST} more")
     print(f"\nfiles: {where / 'embedding.parquet'}, {where / 'run.json'}")
-
-
-def _nearest(embedding: Embedding, new: Embedding) -> tuple[np.ndarray, np.ndarray]:
-    """The old nodes nearest to each new one [k, m], and how far they are [k, m]."""
-    import numpy as np
-    import torch
-
-    old, points = (torch.from_numpy(e.points.copy()) for e in (embedding, new))
-    apart = embedding.manifold.cdist(points, old, dissimilarity="geodesic").numpy()
-    if embedding.popularity is not None and new.popularity is not None:
-        apart = apart - (new.popularity[:, None] + embedding.popularity)
-    near = np.argsort(apart, axis=1, kind="stable")[:, :_NEAREST]
-    return near, np.take_along_axis(apart, near, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Collection, Hashable, Iterable
+from collections.abc import Collection, Hashable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
@@ -29,7 +29,6 @@ from .output import (
 from .sources import aligned, check_unread, find_again, find_graph, open_embedding, open_saved
 
 if TYPE_CHECKING:
-    from ..embedding import Embedding
     from ..embedding.answers import Columns, NodeFinder
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
@@ -75,7 +74,11 @@ def rank(
     if (words := no_hierarchy(record.measures)) is not None:
         note(words)
     own = {"node", "label", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values()}
-    columns = {"rank": ranks_in_words(table), **names(table), "delta": list(map(number, _floats(table["delta"])))}
+    columns = {
+        "rank": ranks_in_words(table),
+        **names(table),
+        "delta": [number(cast("float", value)) for value in table["delta"]],
+    }
     columns |= {f"by {what}": list(map(str, table[name])) for what, name in OTHER_RANKS.items() if name in table}
     print_columns(columns | _others(table, own))
     if record.ranks is not None:
@@ -113,9 +116,9 @@ def neighbors(
         print_json({**about, "neighbors": json_rows(table)})
         return
     columns = names(table)
-    columns["distance"] = list(map(number, _floats(table["distance"])))
+    columns["distance"] = [number(cast("float", value)) for value in table["distance"]]
     if "connected" in table:
-        weights = zip(_floats(table["weight"]), table["connected"], strict=True)
+        weights = zip(table["weight"], table["connected"], strict=True)
         columns["weight"] = [f"{weight:.6g}" if tied else "" for weight, tied in weights]
     print_columns(columns | _others(table, {"node", "label", "distance", "weight", "connected"}))
 
@@ -129,10 +132,6 @@ def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
             cells = [f"{value:.6g}" if real else str(value) for value, real in zip(values, is_number, strict=True)]
             found[shown(name)] = [shown(cell) if cell and cell != "nan" else "" for cell in cells]
     return found
-
-
-def _floats(values: Iterable[object]) -> list[float]:
-    return [float(cast("float", value)) for value in values]
 
 
 def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
@@ -196,7 +195,7 @@ def evaluate(
     measures = evaluation.evaluate(
         data, points, embedding.manifold, progress=not as_json, popularity=embedding.popularity
     )
-    trained = trained_on(embedding)
+    trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
         same = None if trained is None else trained == read.fingerprint
         source = read.source if graph is None else graph
@@ -207,11 +206,6 @@ def evaluate(
         print("this is not the graph that was embedded: its ids, edges or weights differ")
     print()
     _print_measures(measures)
-
-
-def trained_on(embedding: Embedding) -> str | None:
-    """The fingerprint of the graph that was embedded, where the record has it."""
-    return None if embedding.record.graph is None else embedding.record.graph.fingerprint
 
 
 def _print_measures(measures: dict[str, float]) -> None:

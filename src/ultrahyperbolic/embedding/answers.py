@@ -3,57 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
-from ..graph.attributes import Attributes, free_names
+from ..graph.attributes import free_names
+
+if TYPE_CHECKING:
+    from .embedding import Embedding
+    from .saved import Saved
 
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 Labels = Mapping[Hashable, object]
 # How nodes are ranked by the graph alone, and the column of each.
 OTHER_RANKS = {"degree": "degree_rank", "strength": "strength_rank", "PageRank": "pagerank_rank"}
 _NAMED = 3  # nodes that an error names
-
-
-class Asked(Protocol):
-    """Nodes with what is known of each: the part of an embedding that the tables show."""
-
-    @property
-    def ids(self) -> Sequence[Hashable]:
-        """In the order of the graph."""
-
-    @property
-    def labels(self) -> Labels | None:
-        """For some or all ids."""
-
-    @property
-    def attributes(self) -> Attributes:
-        """Further columns, one value per node."""
-
-    @property
-    def delta(self) -> Floats:
-        """[n] the sums of distances to all others."""
-
-    @property
-    def rank_columns(self) -> Mapping[str, Ints]:
-        """[n] the rank, and its interval where it is known."""
-
-    @property
-    def other_ranks(self) -> Mapping[str, Ints]:
-        """[n] the ranks by degree, strength and PageRank; none where the graph is not known."""
-
-    @property
-    def popularity(self) -> Floats | None:
-        """[n], where it was learnt."""
-
-    def distances_from(self, row: int) -> Floats:
-        """[n] of the node in a row to all."""
-
-    def ties_of(self, row: int) -> TiesOf | None:
-        """The ties of the node in a row; None where the graph is not known."""
 
 
 def less_popularity(distances: Floats, popularity: Floats | None, row: int) -> Floats:
@@ -72,7 +38,7 @@ class TiesOf(NamedTuple):
     weights: Floats
 
 
-def ranking(embedding: Asked, top: int | None = None) -> Columns:
+def ranking(embedding: Embedding | Saved, top: int | None = None) -> Columns:
     """The nodes from rank 1 on: node, label, delta, rank, its interval, ranks of the graph, and the attributes."""
     columns = {**embedding.rank_columns, **embedding.other_ranks}
     order = np.argsort(columns["rank"], kind="stable")[:top]
@@ -89,7 +55,7 @@ def ranks_in_words(table: Columns) -> list[str]:
     return [f"{rank} ({low}–{high})" for rank, low, high in found]
 
 
-def nearest(embedding: Asked, row: int, k: int) -> Columns:
+def nearest(embedding: Embedding | Saved, row: int, k: int) -> Columns:
     """The k nearest nodes of one: node, label, distance, weight, connected, and the attributes."""
     distances = embedding.distances_from(row)
     order = np.argsort(distances, kind="stable")
@@ -115,7 +81,7 @@ def label_texts(ids: Iterable[Hashable], labels: Labels | None) -> list[str]:
     return ["" if (label := known.get(node)) is None else str(label) for node in ids]
 
 
-def _names(embedding: Asked, order: Ints) -> Columns:
+def _names(embedding: Embedding | Saved, order: Ints) -> Columns:
     ids = [embedding.ids[int(row)] for row in order]
     found: Columns = {"node": ids}
     if embedding.labels:
@@ -123,7 +89,7 @@ def _names(embedding: Asked, order: Ints) -> Columns:
     return found
 
 
-def _with_attributes(found: Columns, embedding: Asked, order: Ints) -> Columns:
+def _with_attributes(found: Columns, embedding: Embedding | Saved, order: Ints) -> Columns:
     names = free_names(list(embedding.attributes), list(found))
     return found | {names[name]: values[order] for name, values in embedding.attributes.items()}
 

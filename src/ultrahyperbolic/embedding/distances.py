@@ -57,20 +57,15 @@ class PointSpace(NamedTuple):
             squared: Floats = ((points - x) ** 2).sum(1)
             return squared
         if self.time == 1:
-            w = self._hyperbolic_w(x, points)
-            angle = _hyperbolic_angle(w)
+            # w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels.
+            ratio = x[0] / points[:, 0]
+            angular = ((ratio[:, None] * points - x) ** 2).sum(1)
+            angle = _hyperbolic_angle((angular + (1.0 - ratio) ** 2 * self.scale) / (4.0 * self.scale * ratio))
         else:
             w = self._w(x, points)
             near = 2.0 * np.arcsin(np.sqrt(np.maximum(-np.maximum(w, -0.5), 0.0)))
             angle = np.where(w >= -0.5, near + _hyperbolic_angle(np.maximum(w, 0.0)), math.pi / 2 - 1.0 - 2.0 * w)
         return angle * math.sqrt(self.scale)
-
-    def _hyperbolic_w(self, x: Floats, points: Floats) -> Floats:
-        """w for q = 0: the chord of x and (x_0/y_0) y has no time part, so nothing cancels."""
-        ratio = x[0] / points[:, 0]
-        angular = ((ratio[:, None] * points - x) ** 2).sum(1)
-        w: Floats = (angular + (1.0 - ratio) ** 2 * self.scale) / (4.0 * self.scale * ratio)
-        return w
 
     def _w(self, x: Floats, points: Floats) -> Floats:
         """w = (⟨x, y⟩/β - 1)/2 by the chord that loses the fewest digits."""

@@ -139,8 +139,6 @@ class Embedding:
         more = as_attributes(columns, len(self))
         return self._keeping(replace(self, attributes={**self.attributes, **more}))
 
-    # --- questions ----------------------------------------------------------------------------------------------
-
     @cached_property
     def delta(self) -> Floats:
         """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes. Computed in blocks, exact for any n.
@@ -248,10 +246,7 @@ class Embedding:
         vars(self).update(delta=delta, _nearest=nearest)  # where cached_property keeps δ
 
     def cluster(self) -> NDArray[np.int64]:
-        """The community of each node [n], by D_γ: 0 is the largest; see `ultrahyperbolic.evaluation.clusters`.
-
-        As many of the nearest pairs are joined as the graph has ties.
-        """
+        """The community of each node [n], by D_γ: 0 is the largest; see `ultrahyperbolic.evaluation.clusters`."""
         graph, recorded = self.ties, self.record.graph
         ties = graph.n_edges if graph is not None else None if recorded is None else recorded.edges
         near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
@@ -260,19 +255,13 @@ class Embedding:
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
     ) -> pandas.DataFrame:
-        """The k nearest pairs without a tie, of all nodes or of one, with the chance that each is a missing tie.
-
-        See `ultrahyperbolic.training.suggest.suggest`.
-        """
+        """The k nearest pairs without a tie, with the chance that each is a missing tie: `training.suggest.suggest`."""
         from ..training.suggest import suggest
 
         return suggest(self, k, node, graph=graph, quiet=quiet)
 
     def transform(self, ties: object, *, seed: int = 0, quiet: bool = True) -> Embedding:
-        """Points for new nodes by their ties to these, which stay where they are: an embedding of the new ones alone.
-
-        See `ultrahyperbolic.training.place.place`.
-        """
+        """An embedding of new nodes alone, by their ties to these, which stay: see `training.place.place`."""
         from ..training.place import place
 
         return place(self, ties, seed=seed, quiet=quiet)
@@ -290,24 +279,16 @@ class Embedding:
     def _tensor(self) -> Tensor:
         return torch.from_numpy(np.array(self.points))
 
-    # --- other forms --------------------------------------------------------------------------------------------
-
     def to_pandas(self) -> pandas.DataFrame:
         """One row per node, in the order of the graph: node, x0 …, delta, rank, and what else is known of the nodes."""
         return forms.to_pandas(self)
 
     def to_networkx(self) -> networkx.Graph:
-        """The graph with ``point``, ``delta``, ``rank`` and what else is known on its nodes.
-
-        Only the nodes where the graph is not at hand, as after loading.
-        """
+        """The graph, or its nodes where it is not known, with ``point``, ``delta``, ``rank`` and what else is known."""
         return forms.to_networkx(self)
 
     def evaluate(self, graph: object | None = None, *, progress: bool = False) -> dict[str, float]:
-        """All measures of these points (``docs/measures.md``), by the graph they were trained on or another.
-
-        ``graph`` is anything that `as_graph` takes; it is needed after loading.
-        """
+        """All measures of these points (``docs/measures.md``), by their graph, or by anything that `as_graph` takes."""
         return forms.evaluate(self, graph, progress=progress)
 
     def plot(self, **options: Any) -> Any:
@@ -328,8 +309,6 @@ class Embedding:
 
         return summary(self)
 
-    # --- files --------------------------------------------------------------------------------------------------
-
     def export(
         self, path: str | os.PathLike[str], format: Literal["atlas", "projector", "graphml", "gexf"], **options: Any
     ) -> tuple[list[Path], list[str]]:
@@ -341,9 +320,8 @@ class Embedding:
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> Path:
         """Write a folder with ``embedding.parquet``, which anything that reads Parquet can read, and ``run.json``.
 
-        It writes both files or neither: if it fails, what was there stays as it was. If several processes save there at
-        once, the last one wins. Each file carries the sha256 of its content, and ``run.json`` that of its table. A
-        ``report.html`` in the folder is removed, because it shows other points; `report` writes a new one.
+        It writes both files or neither; of several processes, the last one wins. Each file carries the sha256 of its
+        content. A ``report.html`` in the folder is removed, because it shows other points; `report` writes a new one.
         """
         path = store.prepare_folder(folder, overwrite=overwrite)
         store.save(path, self._table, self.rank, self.record)

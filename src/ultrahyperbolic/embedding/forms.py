@@ -13,11 +13,12 @@ from .. import evaluation
 from ..graph import GraphError, as_graph
 from ..graph.attributes import free_names
 from .answers import Columns, label_texts
-from .placed import Placed
 
 if TYPE_CHECKING:
     import networkx
     import pandas
+
+    from .embedding import Embedding
 
 
 def frame(columns: Columns) -> pandas.DataFrame:
@@ -47,7 +48,7 @@ def _id_column(ids: Sequence[object] | NDArray[np.generic]) -> Sequence[object] 
     return column
 
 
-def to_pandas(embedding: Placed) -> pandas.DataFrame:
+def to_pandas(embedding: Embedding) -> pandas.DataFrame:
     """One row per node, in the order of the graph."""
     columns: Columns = {"node": list(embedding.ids)}
     if embedding.labels:
@@ -60,7 +61,7 @@ def to_pandas(embedding: Placed) -> pandas.DataFrame:
     return frame(columns | {names[name]: values for name, values in embedding.attributes.items()})
 
 
-def to_networkx(embedding: Placed) -> networkx.Graph:
+def to_networkx(embedding: Embedding) -> networkx.Graph:
     """The graph, or its nodes alone, with what is known of each node."""
     import networkx as nx
 
@@ -81,7 +82,7 @@ def to_networkx(embedding: Placed) -> networkx.Graph:
     return result
 
 
-def evaluate(embedding: Placed, graph: object | None, *, progress: bool) -> dict[str, float]:
+def evaluate(embedding: Embedding, graph: object | None, *, progress: bool) -> dict[str, float]:
     """All measures of an embedding, by a graph whose nodes are among its own."""
     data = embedding.graph if graph is None else as_graph(graph)
     if data is None:

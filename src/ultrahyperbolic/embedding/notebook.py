@@ -1,11 +1,16 @@
 """What a notebook shows of an embedding: a small table, with no script and nothing to load."""
 
+from __future__ import annotations
+
 from html import escape
+from typing import TYPE_CHECKING
 
 from ..graph.notebook import html_table, text
 from ..verdict import reservations, shows_hierarchy
 from .answers import ranking, ranks_in_words
-from .placed import Placed
+
+if TYPE_CHECKING:
+    from .embedding import Embedding
 
 _TOP = 5
 # Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless they are known.
@@ -20,7 +25,7 @@ _MEASURES = {
 }
 
 
-def summary(embedding: Placed) -> str:
+def summary(embedding: Embedding) -> str:
     """Geometry, training, measures and the nodes with the smallest δ."""
     geometry = embedding.geometry
     where = escape(str(embedding.manifold)) if geometry is None else geometry.markup

@@ -204,16 +204,8 @@ def _digest_of_column(values: Sequence[str] | NDArray[np.generic]) -> str:
     return digest_of({}, arrays)
 
 
-def _digest(
-    about: Mapping[str, Json],
-    texts: Sequence[str],
-    points: Floats,
-    delta: Floats,
-    rank_ends: Ints | None,
-    popularity: Floats | None,
-) -> str:
-    further = [array for array in (rank_ends, popularity) if array is not None]
-    return digest_of(about, [*texts_as_arrays(texts), points, delta, *further])
+def _digest(about: Mapping[str, Json], texts: Sequence[str], *arrays: Floats | Ints | None) -> str:
+    return digest_of(about, [*texts_as_arrays(texts), *(array for array in arrays if array is not None)])
 
 
 def _record_of(folder: Path, seal: str | None) -> tuple[Path, dict[str, Json]] | None:

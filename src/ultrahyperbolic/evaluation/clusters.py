@@ -35,10 +35,8 @@ def clusters(
 
     Parameters
     ----------
-    points
-        [n, d].
-    geometry
-        Where the points are, as a geometry or as a manifold.
+    points, geometry
+        [n, d], and where they are, as a geometry or as a manifold.
     pairs
         How many pairs are joined, best the number of ties of the graph; default: five for each node.
     near

@@ -23,10 +23,8 @@ def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **opti
     """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
 
     With a ``graph`` of several components, each node of another component counts as far as the farthest pair of nodes
-    within any component. Without one, every distance counts.
-
-    ``options`` are those of `ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is
-    trained with: D_γ on curved manifolds, the squared distance on flat ones.
+    within any component. ``options`` are those of `ultrahyperbolic.pairs.PassOptions`. The default measure is the one
+    that is trained with: D_γ on curved manifolds, the squared distance on flat ones.
     """
     if graph is not None:
         check_points(graph, points)
@@ -53,9 +51,7 @@ def ranks_of(delta: Floats) -> Ints:
 
 
 def leader_ranks(delta: ArrayLike | Tensor, leaders: Sequence[int]) -> Ints:
-    """The ranks that δ gives to the nodes at some positions, from 1, the best ranked first.
-
-    The smallest δ has rank 1; of nodes with equal δ the one that comes first is ranked first; NaN is ranked last.
+    """The ranks that δ gives to the nodes at some positions, as `ranks_of` gives them, the best ranked first.
 
     >>> leader_ranks([5.0, 1.0, 3.0, 2.0], leaders=[2, 1]).tolist()
     [1, 3]
@@ -96,17 +92,8 @@ def strength_spearman(
 ) -> float:
     """Spearman's ρ between strength s_i and -δ_i: positive when strong nodes are central.
 
-    Parameters
-    ----------
-    graph
-        Gives the strengths s_i, the sums of the weights at each node.
-    delta
-        [n] δ, or any other score that is small for central nodes, such as `norm_proxy`.
-    top
-        Only the ``top`` strongest nodes; where strengths are equal, those that come first.
-    at_least
-        Only nodes with s_i at least this.
-
+    ``delta`` is δ [n], or any other score that is small for central nodes, such as `norm_proxy`. ``top`` takes only
+    that number of the strongest nodes, the first of equal ones, ``at_least`` only nodes with s_i at least this.
     Equal values share the mean of their ranks. NaN where ρ is not defined: fewer than two nodes, equal strengths or
     equal scores throughout, or a score that is NaN.
 

@@ -37,12 +37,6 @@ def edge_tensor(edges: Ints) -> Tensor:
     return torch.tensor(np.ascontiguousarray(edges), dtype=torch.int64).view(-1, 2)
 
 
-def both_ways(graph: Graph) -> tuple[Ints, Ints, Floats]:
-    """Tails, heads and weights [2m] of the edges in both directions."""
-    i, j = graph.edges.T
-    return np.concatenate((i, j)), np.concatenate((j, i)), np.concatenate((graph.weights, graph.weights))
-
-
 def are_edges(graph: Graph, first: Ints, second: Ints) -> Bools:
     """Whether an edge joins first[k] and second[k], positions of nodes [...]: booleans [...]."""
     # Edges are sorted by i and then j, so their codes are sorted too.

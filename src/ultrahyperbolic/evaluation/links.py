@@ -68,16 +68,12 @@ def link_prediction(
     ----------
     graph
         The whole graph, held-out edges included: what has an edge in it is no non-edge.
-    points
-        [n, d], trained without the held-out edges.
-    manifold
-        Where the points are.
+    points, manifold
+        [n, d], trained without the held-out edges, and where they are.
     held_out
         [h, 2] edges of the graph, as from `hold_out_edges`.
-    negatives
+    negatives, seed
         ``"all"`` non-edges, in one pass over the pairs, or a number of them, drawn uniformly with replacement.
-    seed
-        Of that draw.
 
     Equal distances count one half in the AUC, and are retrieved together in the average precision. Both are NaN for a
     complete graph. ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.

@@ -30,10 +30,8 @@ def violated_orders(graph: Graph, points: Tensor, manifold: Manifold, **options:
 
     A pair of nodes is stronger than another if its edge has the larger weight, or if it has an edge and the other has
     none; pairs of one weight are not ordered. The order is violated unless d(stronger) < d(weaker): equal distances
-    are a violation, so that points that coincide do not look perfect.
-
-    points are [n, d]; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`. One pass over the pairs
-    and O(m log m) for the m edges.
+    are a violation, so that points that coincide do not look perfect. points are [n, d]; ``options`` are those of
+    `ultrahyperbolic.pairs.PassOptions`. One pass over the pairs and O(m log m) for the m edges.
     """
     check_points(graph, points)
     edges = edge_tensor(graph.edges)

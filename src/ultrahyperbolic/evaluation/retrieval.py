@@ -31,11 +31,9 @@ def recall_at_1(graph: Graph, points: Tensor, manifold: Manifold, **options: Unp
 def precision_at_k(graph: Graph, points: Tensor, manifold: Manifold, k: int, **options: Unpack[PassOptions]) -> float:
     """The share of neighbours among the k nearest nodes of a node, averaged over the nodes.
 
-    Of equally near nodes the one that comes first is nearer. Nodes without an edge are left out: no embedding could
-    do anything for them. Nodes with fewer than k neighbours count, so that 1 may be out of reach for k > 1. NaN for a
-    graph without edges.
-
-    points are [n, d], 1 <= k < n; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
+    Of equally near nodes the one that comes first is nearer. Nodes without an edge are left out. Nodes with fewer than
+    k neighbours count, so that 1 may be out of reach for k > 1. NaN for a graph without edges. points are [n, d],
+    1 <= k < n; ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.
     """
     check_points(graph, points)
     return precision_of(graph, nearest(points, manifold, k, **options).indices.cpu().numpy())

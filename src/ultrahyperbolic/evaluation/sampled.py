@@ -1,7 +1,6 @@
-"""The measures of a large graph, estimated from some nodes, each against all, with standard errors.
+"""The measures of a large graph, estimated from some nodes, each against all, with standard errors, in linear time.
 
-Time and memory are linear in nodes and ties. Neighbours and orders are means over the drawn nodes; δ of every node is
-its mean distance to these, times the number of other nodes.
+Neighbours and orders are means over the drawn nodes; δ of a node is n - 1 times its mean distance to these.
 """
 
 import math

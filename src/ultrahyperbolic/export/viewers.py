@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ..arrays import Floats
 from ..checks import check_count
 from ..embedding import Embedding
-from ..embedding.plane import plane
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
+from ..plot.scaling import plane
 from ..progress import bar
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ NEIGHBORS = 15
 _SPAN = 1000.0
 # What XML 1.0 has no way to write, escaped or not.
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_RETURN = {"\r": "&#13;"}
 # What ends a cell or a line of a TSV file, for some reader; and what no file in UTF-8 can hold.
 _NOT_TSV = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -58,10 +59,8 @@ def export(
 
     Parameters
     ----------
-    embedding
-        What to write.
-    path
-        A file; for ``"projector"`` a folder.
+    embedding, path
+        What to write, and the file; for ``"projector"`` a folder.
     format
         ``"atlas"``, a Parquet file for Embedding Atlas; ``"projector"``, TSV files for TensorBoard's projector;
         ``"graphml"`` or ``"gexf"``.
@@ -69,12 +68,9 @@ def export(
         The graph that was embedded, in the order of the nodes of the embedding; unless given, the embedding's own.
         GraphML and GEXF need it; the others get its labels and strengths.
     neighbors
-        How many nearest nodes by the dissimilarity, less their popularity where they have one, are listed for each,
-        for ``"atlas"``.
-    overwrite
-        Replace files that are there.
-    progress
-        Show a bar on a terminal.
+        How many nearest nodes by distance are listed for each, for ``"atlas"``.
+    overwrite, progress
+        Replace files that are there; show a bar on a terminal.
     """
     if format not in FORMATS:
         raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
@@ -90,14 +86,11 @@ def export(
             return _write_projector(embedding, target, graph, overwrite)
         if graph is None:
             raise ValueError(f"{format} needs the graph: pass graph=, or --graph")
-        _check_free(_check_not_folder(target), overwrite)
+        _check_free(target, overwrite)
         write = _graphml if format == "graphml" else _gexf
         lines = write(embedding, graph, _xml_ids(embedding.ids))
         replace_files(target.parent, {target.name: _writer(lines)})
     return Exported([target], [])
-
-
-# --- what the formats share ------------------------------------------------------------------------------------------
 
 
 def id_texts(ids: Iterable[Hashable]) -> list[str]:
@@ -109,13 +102,9 @@ def id_texts(ids: Iterable[Hashable]) -> list[str]:
     return [node if isinstance(node, str) else json.dumps(id_as_json(node)) for node in ids]
 
 
-def _check_not_folder(path: Path) -> Path:
+def _check_free(path: Path, overwrite: bool) -> None:
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file")
-    return path
-
-
-def _check_free(path: Path, overwrite: bool) -> None:
     if path.exists() and not overwrite:
         raise FileExistsError(f"{path} is there already: name another, or overwrite it (overwrite=True, --overwrite)")
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -147,15 +136,12 @@ def _scaled_plane(embedding: Embedding) -> Floats:
     return drawn
 
 
-# --- Embedding Atlas -------------------------------------------------------------------------------------------------
-
-
 def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, overwrite: bool) -> Exported:
     """One row per node; ``neighbors`` holds {ids: rows from 0, distances}, as Embedding Atlas documents it."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    _check_free(_check_not_folder(path), overwrite)
+    _check_free(path, overwrite)
     n = len(embedding)
     k = min(k, n - 1)
     indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
@@ -185,9 +171,6 @@ def _text_column(texts: list[str]) -> pyarrow.StringArray:
     except UnicodeEncodeError:
         bad = next(text for text in texts if any("\ud800" <= character <= "\udfff" for character in text))
         raise ValueError(f"{bad!r} holds half a character, which UTF-8 cannot write: rename the node") from None
-
-
-# --- TensorBoard's projector -----------------------------------------------------------------------------------------
 
 
 def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, overwrite: bool) -> Exported:
@@ -221,9 +204,6 @@ def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, ov
     return Exported(files, notes)
 
 
-# --- XML -------------------------------------------------------------------------------------------------------------
-
-
 def _xml_ids(ids: Sequence[Hashable]) -> list[str]:
     """Ids as text that XML can hold; all must be different."""
     texts = id_texts(ids)
@@ -239,10 +219,6 @@ def _check_xml(text: str, what: str) -> None:
     if found := _NOT_XML.search(text):
         code = f"U+{ord(found[0]):04X}"
         raise ValueError(f"{what} {text!r} holds {code}, which XML cannot write: rename it, or export to projector")
-
-
-def _content(text: str) -> str:
-    return escape(text, {"\r": "&#13;"})
 
 
 def _numbers(embedding: Embedding) -> dict[str, tuple[str, list[float]]]:
@@ -272,7 +248,7 @@ def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str
     yield '  <key id="weight" for="edge" attr.name="weight" attr.type="double"/>'
     yield '  <graph edgedefault="undirected">'
     for row, node in enumerate(ids):
-        data = [] if not labels or not labels[row] else [f'<data key="label">{_content(labels[row])}</data>']
+        data = [] if not labels or not labels[row] else [f'<data key="label">{escape(labels[row], _RETURN)}</data>']
         data += [f'<data key="{name}">{values[row]!r}</data>' for name, (_, values) in numbers.items()]
         yield f"    <node id={quoteattr(node)}>{''.join(data)}</node>"
     for (i, j), weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True):

@@ -194,11 +194,15 @@ class Adapters(BaseGraph):
 
         names, where = list(frame.columns), name or "data frame"
         is_numeric = [pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes]
+
+        def plain(value: object) -> object:  # which can be compared
+            return value if isinstance(value, str | int | float) else str(value)
+
         chosen = choose_columns(
             names,
             len(names),
             is_numeric.__getitem__,
-            lambda k: frame.iloc[:SAMPLE_ROWS, k].dropna().map(_comparable).unique().tolist(),
+            lambda k: frame.iloc[:SAMPLE_ROWS, k].dropna().map(plain).unique().tolist(),
             Wanted(source, target, weight),
             where,
         )
@@ -289,7 +293,3 @@ def _ids_of_matrix(ids: Sequence[Hashable] | None, n_nodes: int, where: str) -> 
         raise GraphError(f"{where}: {len(ids)} ids for {n_nodes} rows")
     distinct_ids(ids, where, once=True)
     return NodeIds(ids)
-
-
-def _comparable(value: object) -> object:
-    return value if isinstance(value, str | int | float) else str(value)

@@ -76,10 +76,9 @@ class BaseGraph:
     def with_nodes(
         self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
     ) -> Self:
-        """The same edges over the given nodes, in their order; those without an edge are isolated.
+        """The same edges over the given nodes, in their order, which must have all of the graph's; others are isolated.
 
-        A mapping gives labels too, and ``attributes`` further columns: one value per given node. Every node of the
-        graph must be among the nodes: an id that is in the edges and not in the list is more often a slip than a node.
+        A mapping gives labels too, and ``attributes`` further columns: one value per given node.
         """
         ids = distinct_ids(list(nodes), "the node list", once=True)
         missing = [node for node in self.ids if node not in ids]

@@ -76,9 +76,9 @@ def split_lines(text, delimiter, width, first, second, third, point, spans, weig
 
 @_jit
 def make_keys(text, words, starts, ends, column, keys):
-    """Two words for each id of a column, ``keys`` [rows, 2, 2]: up to 15 bytes, the id itself and its length.
+    """Two words for each id of a column, ``keys`` [rows, 2, 2]: the id and its length, or a hash; whether there is one.
 
-    A longer id gives a hash. Returns whether there is one. ``words`` are those that begin at each byte of the text.
+    ``words`` are those that begin at each byte of the text.
     """
     hashed = False
     for row in range(len(starts)):
@@ -212,10 +212,7 @@ def count_rows(first, second, node_bits, bucket_shift, counts):
 
 @_jit
 def deal_rows(first, second, weights, node_bits, bucket_shift, place_bits, begins, places, packed, dealt):
-    """Write each row and its weight to its bucket: the rest of its pair, whether it is reversed, and its place there.
-
-    ``begins`` is where each bucket begins, and ``places`` where these rows go on in it.
-    """
+    """Write each row and its weight to its bucket: the rest of its pair, whether it is reversed, its place there."""
     rest = (np.int64(1) << bucket_shift) - 1
     for row in range(len(first)):
         i, j = first[row], second[row]

@@ -37,22 +37,14 @@ class Graph(Adapters, StoredGraph):
 
     Parameters
     ----------
-    ids
-        The node ids, in order.
-    edges
-        [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each edge once.
-    weights
-        [m] the weight of each edge. Arrays that can be written to are copied.
-    labels
-        A label for some or all ids, or ``None``.
+    ids, labels, attributes
+        The node ids, in order; a label for some or all of them; further columns of the table of nodes, [n] by name.
+    edges, weights
+        [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each edge once, and the weight [m] of each.
     policies
         How often each policy was applied on the way here; what never happened is not listed.
-    source
-        The file or the name that the graph came from.
-    columns
-        Of a graph that was read from a table, the columns of the two ends and of the weight.
-    attributes
-        Further columns of the table of nodes, by name: [n] values, text or numbers.
+    source, columns
+        The file or the name that the graph came from, and of a table the columns of the two ends and of the weight.
 
     >>> graph = Graph.from_edges([("ann", "bob", 2), ("bob", "cid", 1), ("bob", "ann", 3)])
     >>> graph
@@ -62,8 +54,6 @@ class Graph(Adapters, StoredGraph):
     >>> print(graph.describe())
     graph: 3 nodes, 2 edges, 2 capacities from 1 to 5; reversed rows summed: 1
     """
-
-    # Constructors
 
     @classmethod
     def from_edges(
@@ -153,8 +143,6 @@ class Graph(Adapters, StoredGraph):
         columns = None if self.columns is None else self.columns._replace(weight=None)
         return replace(self, weights=np.ones(self.n_edges), columns=columns)
 
-    # What it holds
-
     def index(self, node: Hashable) -> int:
         """The position of a node id; `GraphError` where there is no such node."""
         try:
@@ -227,8 +215,6 @@ class Graph(Adapters, StoredGraph):
                 f"{self._name} has nothing to order: each of its {pairs} pairs is tied with weight "
                 f"{self.capacities[0]:g}; give weights that differ, or leave the weak ties out"
             )
-
-    # How it looks
 
     def describe(self) -> str:
         """One line: where from, how much, which columns of a table, and what was done on the way."""

@@ -38,9 +38,8 @@ def hops_from(graph: Graph, sources: Ints) -> Table:
 def levels_from(graph: Graph, sources: Ints) -> Iterator[tuple[int, Ints, Words]]:
     """Search from at most 64 nodes: for each level its number, the nodes [k], and words [k].
 
-    Bit k of a word is set where source k is at this level's distance from the node. Hops are symmetric, so this is also
-    the distance from the node to the source. A level with many edges is O(n + m), one with few as much as it
-    has of them: long paths are no slower than a search from each source.
+    Bit k of a word is set where source k is at this level's distance from the node. A level is O(n + m), or with few
+    edges the number of these: long paths are no slower than a search from each source.
     """
     offsets, heads = graph.neighbor_lists
     degree = graph.degree

@@ -1,7 +1,6 @@
 """Parquet, looked at before it is read: a small file may declare or unpack to more than the memory holds.
 
-What a file says of itself in its footer may be wrong, but the header of a page bounds what the page can unpack to, so
-the headers of all pages that will be read are added up first.
+A footer may be wrong, but the header of a page bounds what it can unpack to: the headers are added up first.
 """
 
 import mmap

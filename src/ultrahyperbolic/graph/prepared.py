@@ -1,7 +1,6 @@
 """Prepared graphs: a folder from which a graph is there at once, its arrays mapped into memory and not copied.
 
-``graph.json`` says what the graph is, and of every other file its size and sha256: ``edges.npy`` and ``weights.npy``
-are arrays of numpy, ``nodes.arrow`` is a table with ids, labels and attributes. All of them are written, or none.
+``graph.json`` says what the graph is, and of ``edges.npy``, ``weights.npy`` and ``nodes.arrow`` the size and sha256.
 """
 
 from __future__ import annotations
@@ -41,10 +40,9 @@ class StoredGraph(BaseGraph):
     """A graph that can be saved to a folder and loaded from it."""
 
     def save(self, folder: str | os.PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the graph to a folder, from which `load` and ``read_graph`` have it at once.
+        """Write the graph to a folder, from which `load` and ``read_graph`` have it at once; labels become text.
 
-        Ids must be text, numbers or tuples of them; labels become text. ``FileExistsError`` where the folder holds
-        something already, unless ``overwrite`` replaces a prepared graph.
+        ``FileExistsError`` where the folder holds something already, unless ``overwrite`` replaces a prepared graph.
         """
         path = Path(folder)
         if path.is_dir() and any(path.iterdir()) and not (overwrite and is_prepared(path)):
@@ -88,10 +86,9 @@ class StoredGraph(BaseGraph):
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], *, check: bool = True) -> Self:
-        """The graph that `save` wrote, its arrays mapped into memory: pages of them are read when they are used.
+        """The graph that `save` wrote, its arrays mapped into memory; ``check`` compares every file with its sha256.
 
-        ``check`` compares every file with its sha256, at some hundred MB a second. Edges and weights are looked at in
-        any case. `GraphError` where something is missing, damaged, or written by a newer version.
+        `GraphError` where something is missing, damaged, or written by a newer version.
         """
         path = Path(folder)
         if not is_prepared(path):
@@ -106,7 +103,13 @@ class StoredGraph(BaseGraph):
                     f"{_VERSION}): update, or prepare it again"
                 )
             for name in (_EDGES, _WEIGHTS, _NODES):
-                _check_part(path / name, header["files"][name], whole=check)
+                part, said = path / name, header["files"][name]
+                if not part.is_file():
+                    raise ValueError(f"{name} is missing")
+                if part.stat().st_size != said["bytes"]:
+                    raise ValueError(f"{name} has {part.stat().st_size} bytes and should have {said['bytes']}")
+                if check and _described(part) != dict(said):
+                    raise ValueError(f"{name} is not what was written: its sha256 differs")
             edges: Ints = np.load(path / _EDGES, mmap_mode="r")
             weights: Floats = np.load(path / _WEIGHTS, mmap_mode="r")
             ids, labels, attributes = _read_nodes(path / _NODES, header["ids"])
@@ -124,15 +127,6 @@ class StoredGraph(BaseGraph):
 def _described(path: str | Path) -> dict[str, object]:
     with open(path, "rb") as file:
         return {"bytes": os.fstat(file.fileno()).st_size, "sha256": hashlib.file_digest(file, "sha256").hexdigest()}
-
-
-def _check_part(path: Path, said: Mapping[str, object], *, whole: bool) -> None:
-    if not path.is_file():
-        raise ValueError(f"{path.name} is missing")
-    if path.stat().st_size != said["bytes"]:
-        raise ValueError(f"{path.name} has {path.stat().st_size} bytes and should have {said['bytes']}")
-    if whole and _described(path) != dict(said):
-        raise ValueError(f"{path.name} is not what was written: its sha256 differs")
 
 
 # Nodes: a table with the columns id and label, and one of each attribute, whose name has a mark before it.

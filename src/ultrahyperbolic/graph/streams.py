@@ -1,8 +1,10 @@
 """The bytes of a file, decompressed and in UTF-8, and no more of them than its size may hold."""
 
+from __future__ import annotations
+
 import codecs
+import io
 from collections.abc import Iterator
-from typing import Protocol, Self
 
 import pyarrow as pa
 
@@ -12,16 +14,21 @@ from .limits import LINE, most_bytes
 _DECODED = 1 << 20  # bytes that are decoded at a time
 
 
-class Stream(Protocol):
-    """Bytes that are read one part after the other."""
+class Stream(io.RawIOBase):
+    """Bytes that are read one part after the other, through another stream, which is closed with this one."""
 
-    def __enter__(self) -> Self: ...
-    def __exit__(self, *_: object) -> None: ...
+    def __init__(self, stream: Stream) -> None:
+        super().__init__()
+        self._stream = stream
+
     def read(self, size: int = -1) -> bytes:
         """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
+        return self._stream.read(size)
 
     def close(self) -> None:
         """Free the file."""
+        self._stream.close()
+        super().close()
 
 
 def compression(path: str) -> str | None:
@@ -50,32 +57,17 @@ def not_decoded(path: str, line: int, encoding: str) -> GraphError:
     )
 
 
-class _Around:
-    """A stream read through another, which closes it."""
-
-    _stream: Stream
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Free the file."""
-        self._stream.close()
-
-
-class _Decoded(_Around):
+class _Decoded(Stream):
     """Text in some encoding, as UTF-8."""
 
     def __init__(self, path: str, encoding: str, stream: Stream) -> None:
+        super().__init__(stream)
         try:
             " ".encode(encoding)  # which also refuses what is no encoding of text
             self._decoder = codecs.getincrementaldecoder(encoding)()
         except (LookupError, ValueError):
             raise GraphError(f"encoding {encoding!r} is not known: give one such as 'latin-1' or 'utf-16'") from None
-        self._path, self._encoding, self._stream = path, encoding, stream
+        self._path, self._encoding = path, encoding
         self._ready, self._line, self._at_end = b"", 1, False
 
     def read(self, size: int = -1) -> bytes:
@@ -100,11 +92,12 @@ class _Decoded(_Around):
         return data
 
 
-class _Decompressed(_Around):
+class _Decompressed(Stream):
     """What a compressed file holds, as far as it is not suspiciously more than the file."""
 
     def __init__(self, path: str, size: int, most: int, stream: Stream) -> None:
-        self._path, self._size, self._stream = path, size, stream
+        super().__init__(stream)
+        self._path, self._size = path, size
         self._most = self._left = most
 
     def read(self, size: int = -1) -> bytes:

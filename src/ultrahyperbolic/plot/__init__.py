@@ -13,12 +13,12 @@ from types import ModuleType
 from typing import Any, Literal
 
 from ..embedding import Embedding
-from ..embedding.plane import plane
 from ..files import replace_file
 from ..graph import Graph
 from . import pieces
 from .colours import COMMUNITIES
 from .graphs import Drawing, hierarchy_drawing, losses_drawing, map_drawing
+from .scaling import plane
 
 Library = Literal["plotly", "matplotlib"]
 Drawn = Any  # a figure of plotly, which has no types, or of matplotlib
@@ -85,12 +85,8 @@ def plot_map(
     names
         How many nodes to name at most, the most central first. The first ten always get their names; the others only
         where there is room.
-    size
-        Width and height in inches.
-    title
-        A line above the map.
-    theme
-        Light or dark.
+    size, title, theme
+        Width and height in inches; a line above the map; light or dark.
     """
     _library("matplotlib")
     if theme not in ("light", "dark"):

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from ..arrays import Floats
 from ..embedding import Embedding
-from ..embedding.plane import plane
 from ..graph import Graph
+from .scaling import plane
 
 # At most this many ties are drawn, the strongest.
 _MOST_TIES = 5000

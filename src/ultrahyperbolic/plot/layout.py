@@ -50,12 +50,9 @@ def map_layout(
 ) -> Map:
     """A map of points [n, d], the same for the same points.
 
-    Each node is pulled towards its nearest nodes by D_γ and pushed away by all others, as in UMAP and force-directed
-    layouts. So what lies close together on the map is close in the embedding; a long way across it means little.
-
-    The distance between unrelated components has no meaning, so with ``component`` [n] each is laid out alone, and they
-    are packed side by side, the largest in the middle. Nodes of a larger ``mass`` [n] push others farther away.
-    ``near``, the nearest of each point, saves a pass where there is one component.
+    Each node is pulled towards its nearest nodes by D_γ and pushed away by all others, the farther the larger its
+    ``mass`` [n], as in UMAP and force-directed layouts. With ``component`` [n] each is laid out alone, and they are
+    packed side by side, the largest in the middle. ``near``, the nearest of each point, saves a pass.
     """
     n = len(points)
     label = np.zeros(n, np.int64) if component is None else np.unique(component, return_inverse=True)[1]

@@ -109,10 +109,6 @@ def _part(manifold: PseudoHyperboloid, first: Callable[[Tensor], Tensor], last: 
     return manifold.psi_inverse(torch.stack((around.cos(), around.sin(), height.expand_as(around)), dim=-1))
 
 
-def _half(height: Tensor) -> Tensor:
-    return torch.full_like(height, math.pi)
-
-
 def _edge(height: Tensor) -> Tensor:
     """The angle, seen from the pole x, of the light rays through -x: no geodesic from x goes beyond them."""
     return (-1.0 / (1.0 + height.square()).sqrt()).acos()
@@ -131,7 +127,9 @@ def geodesics(beta: float = -1.0) -> list[Scene]:
         ("", ORANGE, other_ray, _TALL),
         ("time-like: closed", VERMILION, DIRECTIONS["time-like"], math.pi),
     )
-    pieces: list[Piece] = [Surface(_array(_part(manifold, lambda h: -_half(h), _half)), GREY, 0.42)]
+    pieces: list[Piece] = [
+        Surface(_array(_part(manifold, lambda h: 0.0 * h - math.pi, lambda h: 0.0 * h + math.pi)), GREY, 0.42)
+    ]
     for name, color, direction, length in kinds:
         vector = manifold.proju(x, root * torch.tensor(direction, dtype=torch.float64))
         points = manifold.geodesic(x, vector, length * steps)
@@ -154,7 +152,7 @@ def exp_log(beta: float = -1.0) -> list[Scene]:
     plane = x + manifold.proju(x, root * corners)
     pieces: list[Piece] = [
         Surface(_array(_part(manifold, lambda h: -_edge(h), _edge)), SKY, 0.34, "where expₓ leads"),
-        Surface(_array(_part(manifold, _edge, lambda h: 2.0 * _half(h) - _edge(h))), GREY, 0.6, "no geodesic from x"),
+        Surface(_array(_part(manifold, _edge, lambda h: 2.0 * math.pi - _edge(h))), GREY, 0.6, "no geodesic from x"),
         Surface(_array(plane), GREEN, 0.34, "the tangent plane at x"),
         Curve(_array(way), BLUE, "the geodesic t ↦ expₓ(tξ)", 3.0),
         Curve(_array(torch.stack((back, y))), BLACK, "", 1.2, dashed=True),

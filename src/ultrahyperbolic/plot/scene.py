@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from ..arrays import Floats
 
 # Colours that people with any kind of colour vision tell apart (Okabe and Ito).
-BLUE, SKY, GREEN, ORANGE, VERMILION, PURPLE, BLACK = (
-    "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#CC79A7", "#222222",
-)  # fmt: skip
+BLUE, SKY, GREEN, ORANGE, VERMILION, BLACK = "#0072B2", "#56B4E9", "#009E73", "#E69F00", "#D55E00", "#222222"
 GREY = "#A9B0BA"
 
 

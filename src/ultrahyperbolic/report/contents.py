@@ -20,7 +20,6 @@ from ..plot.colours import PALETTE, REST, Column, Kinds, columns
 from ..plot.layout import map_of
 from ..plot.names import labels_of, names_of
 from .choice import ShownEdges, ShownNodes, choose_edges, choose_nodes
-from .density import Density, density
 from .distances import Distances, distances
 from .space import SpaceView, in_space
 
@@ -29,6 +28,9 @@ _BANDS = (0.4, 0.7, 0.9)  # where the bands of strength part
 _CHARACTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
 _ROW_NUMBERS = 1 << 22  # chords that are held at once
 _SPARE = 3  # chords more than are asked for, as rounding may change the order of the shortest
+_PLACED = 6_000  # nodes that are placed, drawn evenly
+_CELLS = 72
+_BLOCK = 1 << 22  # distances that are held at once
 
 
 class NodeData(TypedDict):
@@ -44,6 +46,14 @@ class NodeData(TypedDict):
     delta: list[float]
     strength: NotRequired[list[float]]
     degree: NotRequired[list[int]]
+
+
+class Density(TypedDict):
+    """How many nodes lie in each cell of a grid over the map."""
+
+    x: list[float]
+    y: list[float]
+    counts: list[list[int]]  # by row, from the lowest y on
 
 
 class PageData(TypedDict):
@@ -244,3 +254,33 @@ def _rounded(values: Floats, digits: int = 5) -> list[float]:
     """Numbers rounded to ``digits`` significant digits; whole ones without a point."""
     shortened = (float(f"{value:.{digits}g}") for value in values.tolist())
     return [int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened]
+
+
+def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Density | None:
+    """All nodes, or ``_PLACED`` drawn evenly, each beside the shown node nearest to it; None where all are shown."""
+    if shown.whole:
+        return None
+    others = np.setdiff1d(np.arange(shown.total), shown.nodes)
+    rng = np.random.default_rng(0)
+    if len(others) > _PLACED:
+        others = np.sort(rng.choice(others, _PLACED, replace=False))
+    beside = places[_nearest_shown(embedding, shown, others)]
+    around = 0.02 * np.ptp(places, axis=0) * rng.normal(size=beside.shape)
+    everywhere = np.concatenate((places, beside + around))
+    low, high = everywhere.min(0), everywhere.max(0)
+    grids = [np.linspace(low[k], high[k], _CELLS + 1) for k in range(2)]
+    counts = np.histogram2d(everywhere[:, 1], everywhere[:, 0], bins=[grids[1], grids[0]])[0].astype(np.int64)
+    middles = [np.round(0.5 * (grid[1:] + grid[:-1]), 3).tolist() for grid in grids]
+    return {"x": middles[0], "y": middles[1], "counts": counts.tolist()}
+
+
+def _nearest_shown(embedding: Embedding, shown: ShownNodes, others: Ints) -> Ints:
+    """The position on the page [o] of the shown node nearest to each of the others."""
+    points = torch.from_numpy(np.array(embedding.points))
+    known = points[torch.from_numpy(shown.nodes)]
+    popular = None if embedding.popularity is None else torch.from_numpy(np.array(embedding.popularity[shown.nodes]))
+    found = []
+    for rows in np.array_split(others, max(1, len(others) * len(known) // _BLOCK)):
+        far = embedding.manifold.cdist(points[torch.from_numpy(rows)], known, dissimilarity="geodesic")
+        found.append((far if popular is None else far - popular).argmin(1).numpy())
+    return np.concatenate(found)

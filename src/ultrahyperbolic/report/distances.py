@@ -55,9 +55,9 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
     last = max((float(np.quantile(part, 0.999)) for part in known), default=0.0)
     first = min([0.0, *(float(part.min()) for part in known)])
     bins = np.linspace(first, last if last > first else first + 1.0, _BINS + 1)
-    histograms = (np.histogram(np.minimum(lengths, bins[-1]), bins)[0] for lengths, _ in (tied, free))
-    kinds = (np.bincount(kinds, minlength=len(KINDS)) for _, kinds in (tied, free))
-    return Distances(bins, *histograms, *kinds, all_edges, all_pairs)
+    counts = [np.histogram(np.minimum(lengths, bins[-1]), bins)[0] for lengths, _ in (tied, free)]
+    counts += [np.bincount(kinds, minlength=len(KINDS)) for _, kinds in (tied, free)]
+    return Distances(bins, counts[0], counts[1], counts[2], counts[3], all_edges, all_pairs)
 
 
 def _pairs(n: int, every: bool, rng: np.random.Generator) -> Iterator[Ints]:

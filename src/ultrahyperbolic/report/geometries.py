@@ -19,7 +19,10 @@ def selection(found: Mapping[str, Json] | None) -> str:
         return ""
     known = [row for row in rows if isinstance(row, Mapping)]
     columns = {head: cell for head, cell in _columns(found).items() if any(map(cell, known))}
-    lines = [[_name(row, found.get("winner")), *(cell(row) for cell in columns.values())] for row in known]
+    names = [_geometry(row.get("geometry", "")) for row in known]
+    won = [row.get("geometry") == found.get("winner") for row in known]
+    marked = [f"<strong>{name}</strong> (chosen)" if first else name for name, first in zip(names, won, strict=True)]
+    lines = [[name, *(cell(row) for cell in columns.values())] for name, row in zip(marked, known, strict=True)]
     extra = tuple(k for k, head in enumerate(columns, start=1) if head in _EXTRA)
     return (
         '<section id="select" aria-labelledby="select-title"><h2 id="select-title">Choosing the geometry</h2>'
@@ -56,11 +59,6 @@ def _columns(found: Mapping[str, Json]) -> dict[str, Callable[[Row], str]]:
 def _scored(found: Mapping[str, Json]) -> bool:
     """Whether a score decided; earlier versions held out edges instead."""
     return isinstance(found.get("by"), str)
-
-
-def _name(row: Row, winner: Json) -> str:
-    name = _geometry(row.get("geometry", ""))
-    return f"<strong>{name}</strong> (chosen)" if row.get("geometry") == winner else name
 
 
 def _words(found: Mapping[str, Json], rows: list[Row]) -> str:

@@ -24,15 +24,9 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: Graph | None = None) -> Path:
     """Write the report of an embedding: one HTML file that opens in a browser, without a network.
 
-    Parameters
-    ----------
-    embedding
-        What to show.
-    file
-        Where to write it. In a folder, it is called ``report.html``.
-    graph
-        The graph that was embedded, with its nodes in the order of the embedding. Only needed where the embedding does
-        not have it, as after loading. Without a graph, the report leaves out the ties and says so.
+    In a folder, ``file`` is called ``report.html``. ``graph`` is the one that was embedded, with its nodes in the order
+    of the embedding; it is only needed where the embedding does not have it, as after loading. Without a graph, the
+    report leaves out the ties and says so.
     """
     path = Path(file)
     path = path / REPORT if path.is_dir() else path

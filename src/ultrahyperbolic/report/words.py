@@ -78,9 +78,9 @@ def facts(contents: Contents) -> str:
     if contents.graph is not None and graph.fingerprint not in (None, contents.graph.fingerprint):
         found.append(("Note", "this is not the graph that was embedded, or its nodes come in a different order"))
     if graph.edges is not None:
-        weights, of = [] if contents.graph is None else contents.graph.capacities, ""
-        if len(weights):
-            low, high = weights[0], weights[-1]
+        of = ""
+        if contents.graph is not None and len(contents.graph.capacities):
+            low, high = contents.graph.capacities[[0, -1]]
             of = f", all of weight {low:g}" if low == high else f", with weights from {low:g} to {high:g}"
         found.append(("Ties", f"{graph.edges:,}{of}"))
     if graph.capacities is not None:

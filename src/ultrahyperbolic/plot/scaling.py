@@ -4,13 +4,13 @@ import numpy as np
 import torch
 
 from ..arrays import Floats
-from .placed import Placed
+from ..embedding import Embedding
 
 # Nodes that the plane is computed from; all others are placed by their dissimilarities to them.
 LANDMARKS = 500
 
 
-def plane(embedding: Placed, *, landmarks: int = LANDMARKS) -> Floats:
+def plane(embedding: Embedding, *, landmarks: int = LANDMARKS) -> Floats:
     """Positions [n, 2] whose squared distances are like the dissimilarities: classical scaling with landmarks.
 
     It needs nothing but the dissimilarities, D_γ or on flat space the squared distance, and so suits any signature.
