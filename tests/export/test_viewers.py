@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, embed, read_graph
-from ultrahyperbolic.plot import plane
 from ultrahyperbolic.export.viewers import FORMATS
+from ultrahyperbolic.plot import plane
 
 # Ids are data: markup, quotes, spreadsheets' formulas, tabs, line ends, blanks at the ends, right-to-left, no letter.
 HOSTILE = [

@@ -28,7 +28,7 @@ _REACH = 0.6
 # Up to this many nodes all of them are landmarks of every iteration.
 ALL_NODES = 96
 # Beyond: landmarks in all, those of an evaluation, those of an iteration of descent, and entries of an evaluation.
-_LANDMARKS, _EVALUATED, _FEW, _ENTRIES = 512, 256, 64, 4_000_000
+_LANDMARKS, _EVALUATED, _FEW, _ENTRIES = 512, 256, 32, 4_000_000
 
 
 class Closeness(NamedTuple):
