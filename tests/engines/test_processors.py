@@ -33,8 +33,8 @@ BITS = {
     "flat": "bdd268a0f1809727",
     "popular": "50e8a4cf2f8c767b",
     "paper": "5de7a398cd3c0b99",
-    "slabs": "e34fdcc748c4c747",
-    "single": "89e611589156562d",
+    "slabs": "c32943deba77a6a3",
+    "single": "12e270085752d256",
 }
 
 

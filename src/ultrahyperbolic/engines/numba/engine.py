@@ -220,7 +220,7 @@ class CompiledRun:
         slopes = self.width + spec.popularity
         self.work = streaming.workspace(n, self.width, dtype, slopes)
         self.slabs = len(self.work.sums)
-        self._for_samples = self.work if spec.popularity else streaming.for_samples(self.work)
+        self._for_samples = streaming.for_samples(self.work)
         points, free, best = (np.empty((self.width, n)) for _ in range(3))
         offsets, kept = (np.zeros(n) if spec.popularity else None for _ in range(2))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)

@@ -480,7 +480,7 @@ def _squeeze(w, size, low, high, positions):
 
 
 @jit
-def _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, start, count):
+def _add_sample(popularity, run, space, now, prepared, work, s, state, positions, i, rows, start, count):
     """Add the pairs of a sampled tile that count, which are evaluated together."""
     points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
     w, values, slopes, weights = tiles[0], tiles[1], tiles[2], tiles[3]
@@ -491,7 +491,15 @@ def _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, s
         for k in range(found):
             w[k] = half_chord(run.points, work.factors, 1, i + positions[k] // count, start + positions[k] % count)
     evaluate(w, found, space, now, prepared, work.table, 0, values, slopes)
+    if popularity is not None:
+        for k in range(found):
+            values[k] -= popularity[i + positions[k] // count] + popularity[start + positions[k] % count]
+        _come_nearer(smallest(values, found), now, prepared, state, gradient, work.slabs[s])
     exponentials(values, found, state[LEAST], 1.0 / now.tau, weights)
+    if popularity is not None:
+        for k in range(found):
+            add_offset(popularity, gradient, i + positions[k] // count, weights[k])
+            add_offset(popularity, gradient, start + positions[k] % count, weights[k])
     state[TOTAL] += weigh_pulls(weights, slopes, found)
     if few:
         for k in range(found):
@@ -603,7 +611,7 @@ def slab(popularity, run, space, now, prepared, edges, work, s):
     n, first, last, hot, parts, cut = (
         points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot, now.parts, work.cut[0],
     )  # fmt: skip
-    if popularity is None and parts > 1:
+    if parts > 1:
         cut = min(cut, _SAMPLE_CUT)
     for k in range(len(gradient)):
         for j in range(first, n):
@@ -638,9 +646,9 @@ def slab(popularity, run, space, now, prepared, edges, work, s):
                 if _come_nearer(nearest, now, prepared, state, gradient, first):
                     _set_bounds(state, space, now, cut, prepared.slack)
                 alive = count_between(w, size, state[LOW], state[HIGH])
-            if popularity is None and parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
+            if parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
                 if alive > 0:
-                    _add_sample(run, space, now, prepared, work, s, state, positions, i, rows, start, count)
+                    _add_sample(popularity, run, space, now, prepared, work, s, state, positions, i, rows, start, count)
             elif alive * FEW < size or rows < ROWS:
                 if alive > 0:
                     _add_few(
