@@ -105,7 +105,7 @@ def test_what_no_machine_holds_is_refused_before_it_starts():
     [
         (4.0, "reference", None, 1, "use backend 'numba', which lists no pairs"),
         (3.0, "numba", None, 4, "use precision 'float32'"),
-        (2.0, "numba", "float32", 9, "train 2 at a time"),
+        (2.3, "numba", "float32", 9, "train 3 at a time"),
         (0.1, "numba", "float32", 1, "use fewer dimensions, a smaller graph or a machine with more memory"),
     ],
 )

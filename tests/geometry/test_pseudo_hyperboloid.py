@@ -374,9 +374,8 @@ KINDS = [
 ]
 
 
-@pytest.mark.parametrize(
-    "M", [KINDS[2], *(pytest.param(M, marks=pytest.mark.slow) for M in KINDS if M is not KINDS[2])], ids=str
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("M", KINDS, ids=str)
 def test_everything_compiles_without_graph_breaks(M):
     x, y = M.random(6), M.random(6)
     arguments = {"x": x, "y": y, "u": M.random_tangent(x), "v": M.random_tangent(x)}

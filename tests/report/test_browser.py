@@ -195,6 +195,7 @@ def cast(browser: Any, lesmis: Embedding, tmp_path_factory: pytest.TempPathFacto
     return Tab(page, write_report(lesmis, tmp_path_factory.mktemp("cast")))
 
 
+@pytest.mark.slow
 def test_the_words_the_table_and_a_sketch_are_there_before_plotly_is(cast, lesmis):
     early = cast.page.evaluate("window.early")
     assert early["plotly"] == "undefined"

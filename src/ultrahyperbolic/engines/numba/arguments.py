@@ -57,8 +57,8 @@ class Edges(NamedTuple):
     """[n + 1] where the neighbours of each node begin."""
     neighbors: NDArray[np.int64]
     """[m] the neighbours j > i of each node i, ascending."""
-    positions: NDArray[np.int64]
-    """[m] positions among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; [0] for a large one."""
+    positions: NDArray[np.int64] | None
+    """[m] positions among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; None for a large one."""
     closeness: Closeness
     """What sums of distances are held to."""
 

@@ -57,7 +57,7 @@ class NumbaEngine(Engine):
         self._threads = self.threads or usable_threads()
         closeness = self.closeness or Closeness.none(self.pairs.n_nodes)
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
-        positions, scratch = np.zeros(0, dtype=np.int64), self.pairs.n_edges
+        positions, scratch = None, self.pairs.n_edges
         if n <= SMALL_NODES:
             i, j = self.pairs.edges.T
             positions, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
@@ -153,7 +153,7 @@ class NumbaEngine(Engine):
         work = run.work_of(now.parts)
         prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
-        if len(self._edges.positions):
+        if self._edges.positions is not None:
             return cast("tuple[float, float, float]", small_loss_and_gradient(*shared, run.rules.centrality))
         slabs = self.communicator.owned(len(work.sums))
         workers = 1 if pool is None else min(self._threads, len(slabs))
@@ -221,6 +221,8 @@ class CompiledRun:
         self.work = streaming.workspace(n, self.width, dtype, slopes)
         self.slabs = len(self.work.sums)
         self._for_samples = streaming.for_samples(self.work)
+        if n <= SMALL_NODES:
+            self.work = self.work._replace(tiles=None)
         points, free, best = (np.empty((self.width, n)) for _ in range(3))
         offsets, kept = (np.zeros(n) if spec.popularity else None for _ in range(2))
         pair_points: NDArray[np.floating] = np.empty((self.width, n), dtype)

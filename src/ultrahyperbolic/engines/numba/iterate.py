@@ -65,6 +65,25 @@ def finish(run, space, rules, now, iteration, found):
 
 
 @jit
+def _loss(positions, tiles, run, space, rules, now, prepared, edges, work, iteration):
+    """The loss, the longest edge and the nearest other pair.
+
+    A small graph has the ``positions`` of its edges and no ``tiles``, a large one tiles and no positions: of what is
+    None nothing is compiled.
+    """
+    found = (0.0, 0.0, 0.0)
+    if positions is not None:
+        found = small_loss_and_gradient(run, space, now, prepared, edges, work, rules.centrality)
+    if tiles is not None:
+        for s in range(len(work.sums)):
+            slab(run.offsets, run, space, now, prepared, edges, work, s)
+        found = loss_and_gradient(run, space, now, prepared, edges, work)
+        held = closeness_term(run, space, now, prepared, edges.closeness, rules.centrality, work, iteration)
+        found = (found[0] + held, found[1], found[2])
+    return found
+
+
+@jit
 def advance(run, space, rules, schedule, first, losses, edges, work):
     """``len(losses)`` iterations from ``first`` on, where ``schedule`` [4, …] begins; NaN once the run is done."""
     for index in range(len(losses)):
@@ -74,14 +93,7 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
         tau, epsilon, step, max_step = schedule[:, index]
         now = Moment(tau, epsilon, step, max_step, rules.parts, (first + index) % rules.parts)
         prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
-        if len(edges.positions) > 0:
-            found = small_loss_and_gradient(run, space, now, prepared, edges, work, rules.centrality)
-        else:
-            for s in range(len(work.sums)):
-                slab(run.offsets, run, space, now, prepared, edges, work, s)
-            found = loss_and_gradient(run, space, now, prepared, edges, work)
-            held = closeness_term(run, space, now, prepared, edges.closeness, rules.centrality, work, first + index)
-            found = (found[0] + held, found[1], found[2])
+        found = _loss(edges.positions, work.tiles, run, space, rules, now, prepared, edges, work, first + index)
         losses[index] = found[0]
         finish(run, space, rules, now, first + index, found)
 

@@ -86,7 +86,7 @@ class Workspace(NamedTuple):
     """[S, d, n]"""
     sums: Floats
     """[S, 2] least dissimilarity and Σ exp(-(d - least)/τ) of each slab."""
-    tiles: NDArray[np.floating]
+    tiles: NDArray[np.floating] | None
     """[S, 4, ROWS · TILE] scratch"""
     wide: Floats | None
     """[S, ROWS · TILE] where single precision makes its w: they are differences of squares, which would lose digits."""
@@ -137,7 +137,7 @@ def for_samples(work: Workspace) -> Workspace:
         slabs=slabs,
         gradients=work.gradients[:count],
         sums=work.sums[:count],
-        tiles=work.tiles[:count],
+        tiles=None if work.tiles is None else work.tiles[:count],
         wide=None if work.wide is None else work.wide[:count],
     )
 

@@ -17,12 +17,13 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
-# Without the interpreter's lock, so that slabs and runs can be given to threads.
-jit = numba.njit(cache=True, error_model="numpy", nogil=True)
+# Without the interpreter's lock, so that slabs and runs can be given to threads, and without the wrapper for C.
+_OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+jit = numba.njit(**_OPTIONS)
 # The same for what is computed for every pair or tie: a call would cost as much as the function.
-inlined = numba.njit(cache=True, error_model="numpy", nogil=True, forceinline=True)
+inlined = numba.njit(**_OPTIONS, forceinline=True)
 # Loops that become vector instructions. Nothing here lets the compiler reorder or fuse operations.
-vectorized = numba.njit(cache=True, error_model="numpy", nogil=True, fastmath={"nnan", "ninf", "nsz"})
+vectorized = numba.njit(**_OPTIONS, fastmath={"nnan", "ninf", "nsz"})
 
 WIDTH = 4
 """Numbers in a `Lanes` value: one AVX2 register, two of NEON."""
