@@ -93,6 +93,7 @@ class Reading(TypedDict, total=False):
     weights_are_distances: Annotated[
         bool, _Reading("The smaller, the closer: each tie gets the strength 1/d.", kind=bool)
     ]
+    directed: Annotated[bool, _Reading("Ties point from source to target: keep their directions.", kind=bool)]
 
 
 def _as_given(given: dict[str, Any]) -> Reading:
@@ -108,7 +109,8 @@ def _as_given(given: dict[str, Any]) -> Reading:
     given["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(given["delimiter"], given["delimiter"])
     if unweighted:
         given["weight"] = False
-    given["weights_are_distances"] = given["weights_are_distances"] or None
+    for name in ("weights_are_distances", "directed"):
+        given[name] = given[name] or None
     return cast("Reading", {name: value for name, value in given.items() if value is not None})
 
 

@@ -43,6 +43,7 @@ class Adapters(BaseGraph):
         repeated: Repeated = "sum",
         asymmetric: Asymmetric = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """From any networkx graph. Edges without the attribute ``weight`` weigh 1; ``label`` names a node attribute.
@@ -63,7 +64,7 @@ class Adapters(BaseGraph):
         made = cls.from_rows(
             rows,
             kind="matrix" if graph.is_directed() else "undirected",
-            rules=Policies(repeated, asymmetric, weights_are_distances),
+            rules=Policies(repeated, asymmetric, weights_are_distances, directed),
             weight_name=weight,
             labels=labels,
             name=name,
@@ -81,6 +82,7 @@ class Adapters(BaseGraph):
         repeated: Repeated = "sum",
         asymmetric: Asymmetric = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """From an igraph graph; its vertices' ``name`` is their id where there is one, else their number."""
@@ -92,7 +94,7 @@ class Adapters(BaseGraph):
         return cls.from_rows(
             _rows_of_network(ids, graph.get_edgelist(), weights, name or "igraph graph"),
             kind="matrix" if graph.is_directed() else "undirected",
-            rules=Policies(repeated, asymmetric, weights_are_distances),
+            rules=Policies(repeated, asymmetric, weights_are_distances, directed),
             weight_name=weight,
             labels=labels,
             name=name,
@@ -107,6 +109,7 @@ class Adapters(BaseGraph):
         ids: Sequence[Hashable] | None = None,
         asymmetric: Asymmetric = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a PyTorch Geometric ``Data``; weights are ``edge_weight``, or ``edge_attr`` if it has one per edge."""
@@ -127,7 +130,7 @@ class Adapters(BaseGraph):
         floats = None if weights is None else weights.cpu().numpy().astype(np.float64).reshape(-1)
         node_ids = _ids_of_matrix(ids, int(data.num_nodes), where)
         rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{where}, edge {row} (from 0)")
-        rules = Policies(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        rules = Policies("sum", asymmetric, weights_are_distances, directed)
         return cls.from_rows(rows, kind="matrix", rules=rules, weight_name=weight, name=name)
 
     @classmethod
@@ -138,6 +141,7 @@ class Adapters(BaseGraph):
         ids: Sequence[Hashable] | None = None,
         asymmetric: Asymmetric = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a square sparse matrix of weights; ``ids`` names its rows. Default: 0 to n - 1.
@@ -148,7 +152,7 @@ class Adapters(BaseGraph):
         _check_square(entries.shape, entries.dtype, where)
         first, second = (np.asarray(axis, dtype=np.int64) for axis in entries.coords)
         rows = _rows_of_matrix(first, second, entries.data, ids, entries.shape[0], where)
-        rules = Policies(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        rules = Policies("sum", asymmetric, weights_are_distances, directed)
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
     @classmethod
@@ -159,6 +163,7 @@ class Adapters(BaseGraph):
         ids: Sequence[Hashable] | None = None,
         asymmetric: Asymmetric = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a square array of weights, 0 where there is no edge; ``ids`` names its rows. Default: 0 to n - 1.
@@ -173,7 +178,7 @@ class Adapters(BaseGraph):
         _check_square(array.shape, array.dtype, where)
         first, second = np.nonzero(array)
         rows = _rows_of_matrix(first, second, array[first, second], ids, len(array), where)
-        rules = Policies(asymmetric=asymmetric, weights_are_distances=weights_are_distances)
+        rules = Policies("sum", asymmetric, weights_are_distances, directed)
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
     @classmethod
@@ -187,6 +192,7 @@ class Adapters(BaseGraph):
         nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a data frame with one row per edge; columns are found as `read_graph` finds them."""
@@ -223,7 +229,7 @@ class Adapters(BaseGraph):
         codes, ids = pd.factorize(both.ravel())
         i, j = codes.astype(np.int64).reshape(-1, 2).T
         rows = EdgeRows(i, j, weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")
-        rules = Policies(repeated, weights_are_distances=weights_are_distances)
+        rules = Policies(repeated, "sum", weights_are_distances, directed)
         graph = cls.from_rows(rows, kind="list", rules=rules, columns=columns_taken(names, chosen), name=name)
         return graph if nodes is None else graph.with_nodes(nodes)
 
@@ -238,6 +244,7 @@ class Adapters(BaseGraph):
         nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """From a ``pyarrow.Table`` with one row per edge; columns are found as `read_graph` finds them."""
@@ -248,7 +255,7 @@ class Adapters(BaseGraph):
             table.schema, lambda k: arrow_values(table.column(k)[:SAMPLE_ROWS]), wanted, where
         )
         rows = rows_of_arrow(table.select([k for k in chosen if k is not None]).to_batches(), where)
-        rules, columns = Policies(repeated, weights_are_distances=weights_are_distances), columns_taken(names, chosen)
+        rules, columns = Policies(repeated, "sum", weights_are_distances, directed), columns_taken(names, chosen)
         graph = cls.from_rows(rows, kind="list", rules=rules, columns=columns, name=name)
         return graph if nodes is None else graph.with_nodes(nodes)
 

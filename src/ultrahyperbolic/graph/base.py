@@ -13,7 +13,7 @@ from .attributes import Attributes, as_attributes, taken
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError
 from .fingerprint import fingerprint_of
-from .fold import fold, invert_distances
+from .fold import fold, fold_directed, invert_distances
 from .ids import NodeIds, check_texts, distinct_ids
 from .rows import EdgeRows, Kind, Policies, check_edges, frozen, owned, sorted_distinct
 
@@ -30,6 +30,7 @@ class BaseGraph:
     source: str | None = None
     columns: Columns | None = None
     attributes: Attributes = field(default_factory=dict)
+    directions: Floats | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.ids, NodeIds):
@@ -39,8 +40,17 @@ class BaseGraph:
         if self.edges.ndim != 2 or self.edges.shape[1] != 2 or self.weights.shape != (len(self.edges),):
             raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
         check_edges(self.edges, self.weights, len(self.ids), self._name)
+        if self.directions is not None:
+            object.__setattr__(self, "directions", owned(self.directions, np.float64))
+            self._check_directions(self.directions)
         object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
         self._check_texts()
+
+    def _check_directions(self, directions: Floats) -> None:
+        if directions.shape != (self.n_edges, 2):
+            raise GraphError(f"{self._name}: directions must be [m, 2], got {directions.shape} of {self.n_edges} edges")
+        if not ((directions >= 0.0).all() and np.array_equal(directions.sum(1), self.weights)):
+            raise GraphError(f"{self._name}: the weights of both directions, 0 or more, must add up to that of the edge")
 
     def _check_texts(self) -> None:
         """Refuse here what could not be saved later, after a training."""
@@ -69,9 +79,15 @@ class BaseGraph:
             rows = invert_distances(rows, name or "the graph")
         elif rows.weights is not None:
             warn_of_distances(weight_name if columns is None else columns.weight, name or "the graph")
-        edges, weights, counts = fold(rows, kind, rules)
+        directions: Floats | None = None
+        if rules.directed:
+            edges, directions, counts = fold_directed(rows, kind, rules)
+            weights = directions.sum(1)
+        else:
+            edges, weights, counts = fold(rows, kind, rules)
         edges.flags.writeable = weights.flags.writeable = False  # so that they are not copied
-        return cls(rows.ids, edges, weights, labels, _with_isolated(counts, edges, len(rows.ids)), name, columns)
+        counts = _with_isolated(counts, edges, len(rows.ids))
+        return cls(rows.ids, edges, weights, labels, counts, name, columns, directions=directions)
 
     def with_nodes(
         self, nodes: Iterable[Hashable] | Mapping[Hashable, object], attributes: Mapping[str, ArrayLike] | None = None
@@ -87,7 +103,7 @@ class BaseGraph:
                 f"{self._name}: node {missing[0]!r} is not in the node list ({len(missing)} such): add it or correct it"
             )
         positions = np.fromiter(map(ids.__getitem__, self.ids), dtype=np.int64, count=self.n_nodes)
-        edges = np.sort(positions[self.edges], axis=1)
+        edges, directions = self.moved_to(positions)
         order = np.lexsort((edges[:, 1], edges[:, 0]))
         labels = dict(nodes) if isinstance(nodes, Mapping) else self.labels
         kept = (
@@ -98,10 +114,36 @@ class BaseGraph:
             ids=NodeIds(ids),
             edges=edges[order],
             weights=self.weights[order],
+            directions=None if directions is None else directions[order],
             labels=labels,
             policies=_with_isolated(self.policies, edges, len(ids)),
             attributes=kept,
         )
+
+    def moved_to(self, positions: Ints) -> tuple[Ints, Floats | None]:
+        """The edges with node i at ``positions[i]``, i < j again, and their directions; in the order of the edges."""
+        edges = positions[self.edges]
+        turned = edges[:, 0] > edges[:, 1]
+        directions = self.directions
+        if directions is not None:
+            directions = np.where(turned[:, None], directions[:, ::-1], directions)
+        return np.sort(edges, axis=1), directions
+
+    @property
+    def is_directed(self) -> bool:
+        """Whether ties have directions."""
+        return self.directions is not None
+
+    @cached_property
+    def arcs(self) -> tuple[Ints, Floats]:
+        """The directed ties [k, 2], from the first node to the second, and their weights [k]; all forward ones first.
+
+        Of an undirected graph each edge is a tie in both directions, with its whole weight.
+        """
+        both = np.repeat(self.weights[:, None], 2, 1) if self.directions is None else self.directions
+        there, back = both.T > 0.0
+        ends = np.concatenate((self.edges[there], self.edges[back][:, ::-1]))
+        return frozen(ends, np.int64), frozen(np.concatenate((both[there, 0], both[back, 1])), np.float64)
 
     @property
     def n_nodes(self) -> int:
@@ -135,7 +177,7 @@ class BaseGraph:
 
         Ids that are no text, number, bytes, tuple or frozenset enter by their type and ``repr``.
         """
-        return fingerprint_of(self.ids, self.edges, self.weights)
+        return fingerprint_of(self.ids, self.edges, self.weights, self.directions)
 
     @property
     def _name(self) -> str:

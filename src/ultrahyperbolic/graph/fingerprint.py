@@ -13,14 +13,16 @@ _ROUNDS = 32  # of refinement at most: how far nodes see that nothing else tells
 _EDGES = 1 << 22  # that are followed at once
 
 
-def fingerprint_of(ids: NodeIds, edges: Ints, weights: Floats) -> str:
-    """The sha256 over ids, edges [m, 2] and weights [m], in hexadecimal."""
+def fingerprint_of(ids: NodeIds, edges: Ints, weights: Floats, directions: Floats | None = None) -> str:
+    """The sha256 over ids, edges [m, 2], weights [m] and those of both directions [m, 2], in hexadecimal."""
     digest = hashlib.sha256()
     for start in range(0, len(ids), _CHUNK):
         encoded = list(map(encode, ids[start : start + _CHUNK]))
         digest.update(np.array([len(code) for code in encoded], dtype="<i8").tobytes() + b"".join(encoded))
     digest.update(b"|" + edges.astype("<i8", copy=False).tobytes())
     digest.update(b"|" + weights.astype("<f8", copy=False).tobytes())
+    if directions is not None:
+        digest.update(b"|" + directions.astype("<f8", copy=False).tobytes())
     return digest.hexdigest()
 
 

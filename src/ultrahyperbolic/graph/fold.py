@@ -33,15 +33,16 @@ def said_of_directions(graph: str | None, policies: Mapping[str, int]) -> str | 
     """The note on a graph whose directions were dropped, or ``None``.
 
     >>> said_of_directions("mails.graphml", {"asymmetric_pairs_summed": 3})
-    'mails.graphml: directions dropped, asymmetric pairs summed: 3'
+    'mails.graphml: directions dropped, asymmetric pairs summed: 3; directed=True (--directed) keeps them'
     """
     policy = "asymmetric_pairs_summed"
-    return f"{graph or 'the graph'}: {policy_words(policy)}: {policies[policy]}" if policy in policies else None
+    kept = "directed=True (--directed) keeps them"
+    return f"{graph or 'the graph'}: {policy_words(policy)}: {policies[policy]}; {kept}" if policy in policies else None
 
 
 def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
     """The edges [m, 2] with i < j, sorted, their weights [m], and how often each policy was applied."""
-    repeated, asymmetric, _ = rules
+    repeated, asymmetric = rules.repeated, rules.asymmetric
     check_option("repeated", repeated, Repeated)
     check_option("asymmetric", asymmetric, Asymmetric)
     _check_weights(rows)
@@ -58,6 +59,37 @@ def fold(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dic
     elif kind == "list" and merged.both:
         found[f"reversed_rows_{_PAST[repeated]}"] = merged.both
     return merged.edges, merged.weights, rows.counts | {policy: count for policy, count in found.items() if count}
+
+
+def fold_directed(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Floats, dict[str, int]]:
+    """The edges [m, 2] with i < j, sorted; the weights [m, 2] from i to j and back, 0 for no tie; and the policies."""
+    if kind == "undirected":
+        raise GraphError("the graph is undirected, and directed=True (--directed) reads directions: leave it out")
+    check_option("repeated", rules.repeated, Repeated)
+    _check_weights(rows)
+    n, there = len(rows.ids), rows.first < rows.second
+    edges, counts = np.empty((0, 2), np.int64), dict(rows.counts)
+    found = []
+    for way in (there, rows.first > rows.second):
+        some = replace(
+            rows, first=rows.first[way], second=rows.second[way], counts={},
+            weights=None if rows.weights is None else rows.weights[way],
+        )  # fmt: skip
+        merged = _merge_few(some, "undirected", rules.repeated)
+        _check_merged(some, "undirected", rules, merged)
+        found.append(merged)
+        if merged.repeated:
+            name = f"repeated_rows_{_PAST[rules.repeated]}"
+            counts[name] = counts.get(name, 0) + merged.repeated
+    keys = [merged.edges @ np.array([n, 1]) for merged in found]
+    every = np.union1d(*keys)
+    weights = np.zeros((len(every), 2))
+    for column, (key, merged) in enumerate(zip(keys, found, strict=True)):
+        weights[np.searchsorted(every, key), column] = merged.weights
+    edges = np.column_stack(np.divmod(every, max(n, 1)))
+    if loops := int((rows.first == rows.second).sum()):
+        counts["self_loops_dropped"] = loops
+    return edges, weights, counts
 
 
 def invert_distances(rows: EdgeRows, name: str) -> EdgeRows:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Graph(Adapters, StoredGraph):
-    """An undirected weighted graph, immutable. Ids of every hashable type go in, and the same ids come out.
+    """A weighted graph, immutable. Ids of every hashable type go in, and the same ids come out.
 
     A weight is the strength of a tie: the larger, the closer the two nodes belong. It is a finite number above 0, and
     1 where none is given. Graphs come from `read_graph`, from `from_edges` and the other ``from_*``
@@ -41,6 +41,9 @@ class Graph(Adapters, StoredGraph):
         The node ids, in order; a label for some or all of them; further columns of the table of nodes, [n] by name.
     edges, weights
         [m, 2] positions in ``ids`` with i < j, sorted by i and then j, each edge once, and the weight [m] of each.
+    directions
+        Of a directed graph [m, 2] the weight from i to j and that from j to i, which add up to the weight of the edge;
+        0 for no tie. ``None``: ties have no direction.
     policies
         How often each policy was applied on the way here; what never happened is not listed.
     source, columns
@@ -64,12 +67,13 @@ class Graph(Adapters, StoredGraph):
         nodes: Iterable[Hashable] | Mapping[Hashable, object] | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first appear.
 
         ``weights`` has one number per edge, where ``edges`` are pairs. ``nodes`` are all nodes in the order wanted, or
-        a mapping from id to label: see `with_nodes`. ``repeated`` and ``weights_are_distances`` are those of
+        a mapping from id to label: see `with_nodes`. ``repeated``, ``weights_are_distances`` and ``directed`` are those of
         `read_graph`, and ``name`` is what messages call the graph.
         """
         edges = edges.tolist() if isinstance(edges, np.ndarray) else list(edges)
@@ -89,6 +93,7 @@ class Graph(Adapters, StoredGraph):
             ids=tuple(ids),
             repeated=repeated,
             weights_are_distances=weights_are_distances,
+            directed=directed,
             name=name,
         )
         return graph if nodes is None else graph.with_nodes(nodes)
@@ -103,6 +108,7 @@ class Graph(Adapters, StoredGraph):
         ids: Sequence[Hashable] | int | None = None,
         repeated: Repeated = "sum",
         weights_are_distances: bool = False,
+        directed: bool = False,
         name: str | None = None,
     ) -> Self:
         """A graph from two arrays of node positions [m] and their weights [m]: the fast way in.
@@ -124,7 +130,7 @@ class Graph(Adapters, StoredGraph):
         if floats is not None and floats.shape != first.shape:
             raise GraphError(f"{name or 'the edges'}: {len(first)} edges and {len(floats)} weights")
         rows = EdgeRows(first, second, floats, node_ids, lambda row: f"{name or 'the edges'}, row {row} (from 0)")
-        rules = Policies(repeated, weights_are_distances=weights_are_distances)
+        rules = Policies(repeated, "sum", weights_are_distances, directed)
         return cls.from_rows(rows, kind="list", rules=rules, name=name)
 
     @cached_property
@@ -134,14 +140,18 @@ class Graph(Adapters, StoredGraph):
 
     def reordered(self, order: Ints) -> Self:
         """The same graph with node ``order[k]`` in place k; ids, labels and attributes are left behind."""
-        edges = np.sort(positions_in(order)[self.edges], axis=1)
-        sorted_edges = np.argsort(edges[:, 0] * self.n_nodes + edges[:, 1])
-        return type(self)(NodeIds(range(self.n_nodes)), edges[sorted_edges], self.weights[sorted_edges])
+        edges, directions = self.moved_to(positions_in(order))
+        place = np.argsort(edges[:, 0] * self.n_nodes + edges[:, 1])
+        directions = None if directions is None else directions[place]
+        return type(self)(NodeIds(range(self.n_nodes)), edges[place], self.weights[place], directions=directions)
 
     def unweighted(self) -> Self:
         """The same graph with every weight 1."""
         columns = None if self.columns is None else self.columns._replace(weight=None)
-        return replace(self, weights=np.ones(self.n_edges), columns=columns)
+        if self.directions is None:
+            return replace(self, weights=np.ones(self.n_edges), columns=columns)
+        directions = (self.directions > 0.0).astype(np.float64)
+        return replace(self, weights=directions.sum(1), directions=directions, columns=columns)
 
     def index(self, node: Hashable) -> int:
         """The position of a node id; `GraphError` where there is no such node."""
@@ -189,16 +199,18 @@ class Graph(Adapters, StoredGraph):
         return sparse.coo_array((entries, where), shape=(self.n_nodes, self.n_nodes)).tocsr()
 
     def to_networkx(self) -> networkx.Graph:
-        """The same graph in networkx, weights as ``weight`` and labels as ``label``."""
-        graph = need("networkx", "Graph.to_networkx").Graph()
+        """The same graph in networkx, weights as ``weight`` and labels as ``label``; a ``DiGraph`` if it is directed."""
+        networkx = need("networkx", "Graph.to_networkx")
+        graph = networkx.DiGraph() if self.is_directed else networkx.Graph()
         nodes = list(self.ids)
         graph.add_nodes_from(nodes)
         if self.labels is not None:
             graph.add_nodes_from((node, {"label": label}) for node, label in self.labels.items() if node in self.ids)
         for name, values in self.attributes.items():
             graph.add_nodes_from((node, {name: value}) for node, value in zip(nodes, values.tolist(), strict=True))
-        ends = ((nodes[i], nodes[j]) for i, j in self.edges.tolist())
-        graph.add_weighted_edges_from((*pair, w) for pair, w in zip(ends, self.weights.tolist(), strict=True))
+        ties, weights = self.arcs if self.is_directed else (self.edges, self.weights)
+        ends = ((nodes[i], nodes[j]) for i, j in ties.tolist())
+        graph.add_weighted_edges_from((*pair, w) for pair, w in zip(ends, weights.tolist(), strict=True))
         return graph
 
     def require_trainable(self) -> None:
@@ -210,7 +222,7 @@ class Graph(Adapters, StoredGraph):
             raise GraphError(f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and an edge")
         if self.n_edges == 0:
             raise GraphError(f"{self._name} has {self.n_nodes} nodes and no edges: there is nothing to embed")
-        if self.n_edges == pairs and len(self.capacities) == 1:
+        if len(self.arcs[1]) == 2 * pairs and len(np.unique(self.arcs[1])) == 1:
             raise GraphError(
                 f"{self._name} has nothing to order: each of its {pairs} pairs is tied with weight "
                 f"{self.capacities[0]:g}; give weights that differ, or leave the weak ties out"
@@ -219,6 +231,8 @@ class Graph(Adapters, StoredGraph):
     def describe(self) -> str:
         """One line: where from, how much, which columns of a table, and what was done on the way."""
         parts = f"{self.n_nodes} node{'s' * (self.n_nodes != 1)}, {self.n_edges} edge{'s' * (self.n_edges != 1)}"
+        if self.directions is not None:
+            parts += f" of {len(self.arcs[1])} directed ties"
         if len(self.capacities) == 1:
             parts += f", every weight {self.capacities[0]:g}"
         elif self.n_edges:

@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     import pyarrow
 
 HEADER = "graph.json"
-_EDGES, _WEIGHTS, _NODES = "edges.npy", "weights.npy", "nodes.arrow"
-_VERSION = 1
+_EDGES, _WEIGHTS, _DIRECTIONS, _NODES = "edges.npy", "weights.npy", "directions.npy", "nodes.arrow"
+# A graph without directions is written as version 1, which earlier versions read.
+_VERSION = 2
 
 
 def is_prepared(path: str | os.PathLike[str]) -> bool:
@@ -55,7 +56,7 @@ class StoredGraph(BaseGraph):
         parts: dict[str, dict[str, object]] = {}
         header = {
             "ultrahyperbolic": "graph",
-            "version": _VERSION,
+            "version": 1 if self.directions is None else _VERSION,
             "n_nodes": len(self.ids),
             "n_edges": len(self.edges),
             "ids": kind,
@@ -73,12 +74,17 @@ class StoredGraph(BaseGraph):
 
             return written
 
+        def saved(array: Ints | Floats, dtype: str) -> Write:
+            return lambda file: np.save(file, np.ascontiguousarray(array, dtype=dtype))
+
+        directed = {} if self.directions is None else {_DIRECTIONS: part(_DIRECTIONS, saved(self.directions, "<f8"))}
         # The header comes last: by then the others are known.
         replace_files(
             path,
             {
-                _EDGES: part(_EDGES, lambda file: np.save(file, np.ascontiguousarray(self.edges, dtype="<i8"))),
-                _WEIGHTS: part(_WEIGHTS, lambda file: np.save(file, np.ascontiguousarray(self.weights, dtype="<f8"))),
+                _EDGES: part(_EDGES, saved(self.edges, "<i8")),
+                _WEIGHTS: part(_WEIGHTS, saved(self.weights, "<f8")),
+                **directed,
                 _NODES: part(_NODES, lambda file: _write_table(file, nodes)),
                 HEADER: lambda file: file.write(sealed_json({**header, "files": parts})),
             },
@@ -102,7 +108,8 @@ class StoredGraph(BaseGraph):
                     f"{path} was prepared by a newer version of ultrahyperbolic (format {version}, and this one reads "
                     f"{_VERSION}): update, or prepare it again"
                 )
-            for name in (_EDGES, _WEIGHTS, _NODES):
+            directed = [_DIRECTIONS] if _DIRECTIONS in header["files"] else []
+            for name in (_EDGES, _WEIGHTS, *directed, _NODES):
                 part, said = path / name, header["files"][name]
                 if not part.is_file():
                     raise ValueError(f"{name} is missing")
@@ -112,12 +119,13 @@ class StoredGraph(BaseGraph):
                     raise ValueError(f"{name} is not what was written: its sha256 differs")
             edges: Ints = np.load(path / _EDGES, mmap_mode="r")
             weights: Floats = np.load(path / _WEIGHTS, mmap_mode="r")
+            ways: Floats | None = np.load(path / _DIRECTIONS, mmap_mode="r") if directed else None
             ids, labels, attributes = _read_nodes(path / _NODES, header["ids"])
             if (len(ids), len(edges)) != (header["n_nodes"], header["n_edges"]):
                 raise ValueError("its counts differ")
             columns = None if header["columns"] is None else Columns(*header["columns"])
             try:
-                found = cls(ids, edges, weights, labels, header["policies"], str(path), columns, attributes)
+                found = cls(ids, edges, weights, labels, header["policies"], str(path), columns, attributes, ways)
             except GraphError as error:
                 raise ValueError(str(error).removeprefix(f"{path}: ")) from None
             found.__dict__["fingerprint"] = str(header["fingerprint"])  # computing it would take as long as the rest

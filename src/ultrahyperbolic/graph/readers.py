@@ -32,6 +32,7 @@ def read_graph(
     repeated: Repeated = "sum",
     asymmetric: Asymmetric = "sum",
     weights_are_distances: bool = False,
+    directed: bool = False,
     progress: bool = False,
 ) -> Graph:
     """A graph from a file: an edge list in text (CSV, TSV, whitespace), Parquet, GraphML or Matrix Market.
@@ -75,6 +76,9 @@ def read_graph(
         ``"error"``. A symmetric one is taken as it is.
     weights_are_distances
         Whether the weights are distances d > 0, the smaller the closer: each tie gets the strength 1/d first of all.
+    directed
+        Whether a row, an entry of a matrix or an edge of a directed graph is a tie from its first end to its second.
+        Without it, directions are dropped.
     progress
         Whether to show a bar on a terminal.
 
@@ -94,7 +98,7 @@ def read_graph(
     check_texts([file], "file name", "the graph")
     if is_prepared(file):
         usual = {"comments": comments == "#%", "repeated": repeated == "sum", "asymmetric": asymmetric == "sum"}
-        usual["weights_are_distances"] = not weights_are_distances
+        usual["weights_are_distances"], usual["directed"] = not weights_are_distances, not directed
         given = {"delimiter": delimiter, "header": header, "source": source, "target": target, "encoding": encoding}
         usual |= {name: value is None for name, value in (given | {"weight": weight, "nodes": nodes}).items()}
         if changed := [name for name, is_usual in usual.items() if not is_usual]:
@@ -103,7 +107,7 @@ def read_graph(
                 "the file again with it"
             )
         return Graph.load(file)
-    wanted, rules = Wanted(source, target, weight), Policies(repeated, asymmetric, weights_are_distances)
+    wanted, rules = Wanted(source, target, weight), Policies(repeated, asymmetric, weights_are_distances, directed)
     columns: dict[str, object] = {"source": source, "target": target}
     layout: dict[str, object] = {"delimiter": delimiter, "header": header}
     coded: dict[str, object] = {"encoding": encoding}

@@ -28,6 +28,7 @@ class Policies(NamedTuple):
     repeated: Repeated = "sum"  # rows that give an edge again
     asymmetric: Asymmetric = "sum"  # a matrix or directed graph whose directions differ
     weights_are_distances: bool = False  # each tie gets the strength 1/d
+    directed: bool = False  # a row is a tie from its first end to its second
 
 
 @dataclass(frozen=True)

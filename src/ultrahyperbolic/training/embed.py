@@ -25,6 +25,7 @@ def embed(
     graph: object,
     *,
     weight: Weight | None = None,
+    directed: bool = False,
     continue_from: Embedding | str | os.PathLike[str] | None = None,
     quiet: bool = False,
     callback: Callback[BatchState] | Sequence[Callback[BatchState]] | None = None,
@@ -40,6 +41,9 @@ def embed(
         else `as_graph` takes: networkx, scipy, numpy, pandas, …
     weight : str, int or False, optional
         The column or edge attribute that holds the weights; False: every weight is 1. Found where not given.
+    directed : bool
+        Keep the directions of ties: nodes get a height, from which ties point down (`Embedding.heights`). A `Graph`
+        that is directed is taken as that in any case.
     continue_from : Embedding or path, optional
         An earlier embedding of the graph, or the folder of one, to start from when the graph has changed. Nodes start
         where they were, new ones are placed by their ties, those that are gone vanish, and a short training with small
@@ -69,7 +73,7 @@ def embed(
     >>> embed(datasets.karate(), p=3, q=1, iterations=5, quiet=True)
     Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
     """
-    data = find_graph(graph, weight, quiet=quiet)
+    data = find_graph(graph, weight, directed=directed, quiet=quiet)
     callbacks = [] if callback is None else list(callback) if isinstance(callback, Sequence) else [callback]
     for each in callbacks:
         check_callable("callback", each)

@@ -16,11 +16,11 @@ log = logging.getLogger("ultrahyperbolic")
 Weight = str | int | Literal[False]
 
 
-def find_graph(data: object, weight: Weight | None = None, *, quiet: bool = True) -> Graph:
+def find_graph(data: object, weight: Weight | None = None, *, directed: bool = False, quiet: bool = True) -> Graph:
     """The graph of a file, a data set of that name, or anything `as_graph` takes; a file goes first.
 
-    ``weight`` names the column or the attribute of the weights; False ignores them. Unless it is ``quiet``, a line says
-    whether directions were dropped.
+    ``weight`` names the column or the attribute of the weights; False ignores them. ``directed`` keeps directions;
+    unless it is ``quiet``, a line says whether they were dropped.
 
     >>> find_graph("karate", weight=False).capacities.tolist()
     [1.0]
@@ -33,12 +33,18 @@ def find_graph(data: object, weight: Weight | None = None, *, quiet: bool = True
         hint = f"; did you mean {near[0]!r}?" if near else f"; data sets: {', '.join(names())}"
         raise GraphError(f"{data}: no such file, and no data set of that name{hint}")
     if isinstance(data, Graph):
+        if directed and not data.is_directed:
+            raise GraphError(
+                f"{data.source or 'the graph'} has no directions: make it with directed=True, as in read_graph(…, "
+                "directed=True)"
+            )
         if weight is None:
             return data
         if weight is False:
             return data.unweighted()
         raise GraphError(f"weight={weight!r} names a column, and this is a graph already: its weights are known")
-    graph = as_graph(data) if weight is None else as_graph(data, weight=weight)
+    given: dict[str, object] = {} if weight is None else {"weight": weight}
+    graph = as_graph(data, **given, **({"directed": True} if directed else {}))
     if not quiet and (words := said_of_directions(graph.source, graph.policies)) is not None:
         log.warning("%s", words)
     return graph
