@@ -3,14 +3,19 @@
   python benchmarks/truth.py textbook    the most central node first, ρ with closeness, agreement between runs
   python benchmarks/truth.py outside     ρ with a truth from elsewhere, beside seven centralities of the graph alone
   python benchmarks/truth.py board       the measures and the agreement between seeds on the graphs of the board
+  python benchmarks/truth.py directed    height, neighbours both ways and all ordered pairs of directed graphs
+  python benchmarks/truth.py held-out    the direction of a tenth of the one-way ties, hidden: ours and SpringRank's
+  python benchmarks/truth.py flows       a ring, a tree whose leaves lead back to the root, a symmetric graph
 
 A run is one of three seeds on one of three orders of rows. Nodes that the graph cannot tell apart count once.
 ``outside`` has planted trees and directed graphs; an interval is over bootstraps of the nodes, `start` is the value
-before training, `control` that with the truth shuffled among nodes of like degree.
+before training, `control` that with the truth shuffled among nodes of like degree. SpringRank is that of the weights,
+alpha 0.01; `undirected` is an embedding without the directions. All ties but the hidden ones are trained on.
 """
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -23,9 +28,11 @@ from graphs import GENERATED
 from scipy.stats import rankdata, spearmanr
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.evaluation.directed import directed_measures, direction
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
-from ultrahyperbolic.graph.centrality import pagerank
+from ultrahyperbolic.graph.centrality import directed_pagerank, pagerank
+from ultrahyperbolic.graph.flow import flow, heights, trophic_levels
 from ultrahyperbolic.graph.hops import hops_from
 from ultrahyperbolic.training.start import SpectralStart
 
@@ -56,6 +63,8 @@ TEXTBOOK: dict[str, Callable[[], nx.Graph]] = {
 }
 # Whether the truth is a number that is small at the top.
 OUTSIDE = {"law-advice": False, "cs-hiring": True, "ht-advice": True}
+# Whether the truth is a number that is small at the source of a tie.
+DIRECTED = {"cs-hiring": True, "worm": False, "law-advice": True, "ht-advice": False, "foodweb-benguela": True}
 
 
 def trained(graph: Graph, seeds: int = SEEDS, orders: int = ORDERS) -> Floats:
@@ -119,7 +128,7 @@ def centralities(graph: Graph) -> dict[str, Floats]:
     )
     by_node = {
         "closeness": nx.closeness_centrality(drawn),
-        "eigenvector": nx.eigenvector_centrality_numpy(drawn, weight="weight"),
+        "eigenvector": nx.eigenvector_centrality(drawn, max_iter=100_000, weight="weight"),
         "core": nx.core_number(drawn),
         "betweenness": nx.betweenness_centrality(drawn),
     }
@@ -133,15 +142,20 @@ def truths(folder: Path) -> Iterator[tuple[str, Graph, Floats]]:
         made = GENERATED[name].make()
         assert made.depth is not None
         yield name, made.graph(name), -made.depth.astype(float)
-    for name, reverse in OUTSIDE.items():
+    yield from known(folder, OUTSIDE)
+
+
+def known(folder: Path, names: dict[str, bool], **options: bool) -> Iterator[tuple[str, Graph, Floats]]:
+    """The same of the directed graphs of a folder, the truth turned round where the name has True."""
+    for name, reverse in names.items():
         ties = folder / "directed" / f"{name}.tsv.gz"
         if not ties.exists():
             print(f"{name}: not in {folder}")
             continue
-        graph = uh.read_graph(ties)
+        graph = uh.read_graph(ties, **options)
         rows = (folder / "directed" / f"{name}.nodes.tsv").read_text(encoding="utf-8").splitlines()[1:]
-        known = {node: float(value) for node, value in (row.split("\t")[:2] for row in rows)}
-        truth = np.array([known.get(str(node), np.nan) for node in graph.ids])
+        values = {node: float(value) for node, value in (row.split("\t")[:2] for row in rows)}
+        truth = np.array([values.get(str(node), np.nan) for node in graph.ids])
         yield name, graph, -truth if reverse else truth
 
 
@@ -194,15 +208,86 @@ def board(folder: Path) -> Figures:
     return figures
 
 
+def spring_rank(graph: Graph) -> Floats:
+    return heights(graph.n_nodes, *graph.arcs, by_rank=False, alpha=0.01)
+
+
+def directed(folder: Path, seeds: int) -> Figures:
+    """ρ with the truth, high at the source (that of a centrality may be negative), and how well ties are found."""
+    figures: Figures = {}
+    for name, graph, truth in known(folder, DIRECTED, directed=True):
+        n, (arcs, weights), some, plain = graph.n_nodes, graph.arcs, ~np.isnan(truth), replace(graph, directions=None)
+        runs, others = ([uh.embed(g, seed=k, quiet=True) for k in range(seeds)] for g in (graph, plain))
+        above, (out, into) = spring_rank(graph), (np.bincount(ends, minlength=n) for ends in arcs.T)
+        tops = {"": [run.heights for run in runs], "spring_rank": [above], "out_degree": [out], "in_degree": [-into]}
+        tops["reversed_pagerank"] = [directed_pagerank(n, arcs[:, ::-1], weights)]
+        tops |= {"trophic_level": [-trophic_levels(n, arcs, weights)]}
+        tops |= {key: [score] for key, score in centralities(plain).items()}
+        spring = np.square(above[:, None] - above - 1.0)
+        tables = {
+            "undirected": [run.distances() for run in others], "degrees": [-1.0 * np.outer(out, into)],
+            "spring_rank": [above - above[:, None]], "spring": [spring],
+            "degrees_spring": [spring - np.add.outer(np.log1p(out), np.log1p(into))],
+        }  # fmt: skip
+        found = {"": [directed_measures(run.scores, run.scores_in, arcs, weights, run.heights) for run in runs]}
+        for key, each in tables.items():
+            found[key] = [directed_measures(t.__getitem__, t.T.__getitem__, arcs, weights, above) for t in each]
+        mine = {f"rho:{k}": bench.mean(spearmanr(h[some], truth[some])[0] for h in each) for k, each in tops.items()}
+        for key, measures in found.items():
+            mine |= {f"{what}:{key}": bench.mean(one[what] for one in measures) for what in measures[0]}
+        figures |= {f"{name}:{key.rstrip(':')}": value for key, value in mine.items()}
+        bench.show({key: value for key, value in figures.items() if key.startswith(f"{name}:")})
+    return figures
+
+
+def held_out(folder: Path, splits: int) -> Figures:
+    """The share of hidden one-way ties whose direction is right."""
+    figures: Figures = {}
+    for name, graph, _ in known(folder, DIRECTED, directed=True):
+        ours, theirs, one_way = [], [], np.flatnonzero((graph.directions == 0.0).any(1))
+        for split in range(splits):
+            hidden = np.zeros(graph.n_edges, dtype=bool)
+            hidden[np.random.default_rng(split).choice(one_way, round(0.1 * len(one_way)), replace=False)] = True
+            rest, asked = (
+                replace(graph, edges=graph.edges[k], weights=graph.weights[k], directions=graph.directions[k])
+                for k in (~hidden, hidden)
+            )
+            run, above = uh.embed(rest, seed=split, quiet=True), spring_rank(rest)
+            up = above - above[:, None]
+            ours.append(direction(run.scores, run.scores_in, asked.arcs[0]))
+            theirs.append(direction(up.__getitem__, up.T.__getitem__, asked.arcs[0]))
+        figures |= {f"{name}:held_out": bench.mean(ours), f"{name}:held_out:spring_rank": bench.mean(theirs)}
+        print(name, f"ours {bench.mean(ours):.4f} SpringRank {bench.mean(theirs):.4f}", flush=True)
+    return figures
+
+
+def flows() -> Figures:
+    """Heights and circulation of graphs of which both are known; a symmetric one beside itself without directions."""
+    tree, people = nx.balanced_tree(3, 4, create_using=nx.DiGraph), nx.les_miserables_graph()
+    tree.add_edges_from([(node, 0) for node in list(tree) if not tree.out_degree(node)])
+    figures: Figures = {}
+    ring = nx.cycle_graph(100, create_using=nx.DiGraph)
+    for name, made in {"ring": ring, "tree": tree, "symmetric": people.to_directed()}.items():
+        graph = Graph.from_networkx(made, directed=True)
+        run = uh.embed(graph, quiet=True)
+        mine = {**flow(graph.n_nodes, *graph.arcs)._asdict(), "spread_of_heights": float(np.ptp(run.heights))}
+        mine |= directed_measures(run.scores, run.scores_in, *graph.arcs, run.heights)
+        figures |= {f"{name}:{key}": value for key, value in mine.items()}
+    plain = uh.embed(people, quiet=True).record.measures
+    gaps = [abs(value - plain[key]) for key, value in run.record.measures.items() if key in plain]
+    return figures | {"symmetric:largest_gap": max(gaps)}
+
+
 def main() -> None:
     made = bench.parser(__doc__)
-    made.add_argument("part", nargs="?", choices=("textbook", "outside", "board"), help="default: all")
+    names = ("textbook", "outside", "board", "directed", "held-out", "flows")
+    made.add_argument("part", nargs="?", choices=names, help="default: all")
+    made.add_argument("--seeds", type=int, default=5, help="of directed, and splits of held-out (default: 5)")
     bench.add_folder(made)
     options = made.parse_args()
-    folder: Path = options.folder
-    parts: dict[str, Callable[[], Figures]] = {
-        "textbook": textbook, "outside": partial(outside, folder), "board": partial(board, folder),
-    }  # fmt: skip
+    at, seeds = options.folder, options.seeds
+    works = (textbook, partial(outside, at), partial(board, at), partial(directed, at, seeds))
+    parts = dict(zip(names, (*works, partial(held_out, at, seeds), flows), strict=True))
     wanted = [part for name, part in parts.items() if options.part in (None, name)]
     bench.finish({key: value for part in wanted for key, value in part().items()}, options.json)
 

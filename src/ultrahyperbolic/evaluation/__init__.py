@@ -7,6 +7,7 @@ from .baselines import baselines, closeness
 from .by_component import component_delta
 from .closure import TriadicClosure, triadic_closure
 from .clusters import clusters
+from .directed import directed_measures
 from .hierarchy import delta, hierarchy_spearman, leader_ranks, norm_proxy, ranks_of, strength_spearman
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
 from .order import ViolatedOrders, violated_orders
@@ -24,9 +25,10 @@ from .summary import OverPairs, evaluate, over_nodes, over_pairs
 
 __all__ = [
     "SAMPLED_NODES", "FromSamples", "HeldOut", "LinkPrediction", "OverPairs", "RankIntervals", "Reconstruction",
-    "TriadicClosure", "ViolatedOrders", "baselines", "closeness", "clusters", "component_delta", "components",
-    "delta", "evaluate", "from_samples", "hierarchy_spearman", "hold_out_edges", "leader_ranks", "link_prediction",
-    "mean_average_precision", "mean_rank", "no_hierarchy", "no_tie_order", "norm_proxy", "over_nodes", "over_pairs",
-    "pagerank", "precision_at_k", "rank_intervals", "ranks_of", "recall_at_1", "reconstruction", "reservations",
-    "shows_hierarchy", "stability", "strength_spearman", "triadic_closure", "violated_orders",
+    "TriadicClosure", "ViolatedOrders", "baselines", "closeness", "clusters", "component_delta", "components", "delta",
+    "directed_measures", "evaluate", "from_samples", "hierarchy_spearman", "hold_out_edges", "leader_ranks",
+    "link_prediction", "mean_average_precision", "mean_rank", "no_hierarchy", "no_tie_order", "norm_proxy",
+    "over_nodes", "over_pairs", "pagerank", "precision_at_k", "rank_intervals", "ranks_of", "recall_at_1",
+    "reconstruction", "reservations", "shows_hierarchy", "stability", "strength_spearman", "triadic_closure",
+    "violated_orders",
 ]  # fmt: skip

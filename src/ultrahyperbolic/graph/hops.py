@@ -78,8 +78,13 @@ def components(graph: Graph) -> Ints:
     >>> components(Graph.from_edges([("a", "b"), ("c", "d"), ("d", "e")], nodes="abcdef")).tolist()
     [0, 0, 1, 1, 1, 2]
     """
-    label = np.arange(graph.n_nodes)
-    i, j = graph.edges.T
+    return components_of(graph.n_nodes, graph.edges)
+
+
+def components_of(n: int, edges: Ints) -> Ints:
+    """`components` of n nodes and edges [m, 2] in either direction."""
+    label = np.arange(n)
+    i, j = edges.T
     while True:
         low, high = np.sort((label[i], label[j]), axis=0)
         apart = low < high
