@@ -145,14 +145,14 @@ def truths(folder: Path) -> Iterator[tuple[str, Graph, Floats]]:
     yield from known(folder, OUTSIDE)
 
 
-def known(folder: Path, names: dict[str, bool], **options: bool) -> Iterator[tuple[str, Graph, Floats]]:
+def known(folder: Path, names: dict[str, bool], directed: bool = False) -> Iterator[tuple[str, Graph, Floats]]:
     """The same of the directed graphs of a folder, the truth turned round where the name has True."""
     for name, reverse in names.items():
         ties = folder / "directed" / f"{name}.tsv.gz"
         if not ties.exists():
             print(f"{name}: not in {folder}")
             continue
-        graph = uh.read_graph(ties, **options)
+        graph = uh.read_graph(ties, directed=directed)
         rows = (folder / "directed" / f"{name}.nodes.tsv").read_text(encoding="utf-8").splitlines()[1:]
         values = {node: float(value) for node, value in (row.split("\t")[:2] for row in rows)}
         truth = np.array([values.get(str(node), np.nan) for node in graph.ids])
@@ -218,14 +218,17 @@ def directed(folder: Path, seeds: int) -> Figures:
     for name, graph, truth in known(folder, DIRECTED, directed=True):
         n, (arcs, weights), some, plain = graph.n_nodes, graph.arcs, ~np.isnan(truth), replace(graph, directions=None)
         runs, others = ([uh.embed(g, seed=k, quiet=True) for k in range(seeds)] for g in (graph, plain))
-        above, (out, into) = spring_rank(graph), (np.bincount(ends, minlength=n) for ends in arcs.T)
-        tops = {"": [run.heights for run in runs], "spring_rank": [above], "out_degree": [out], "in_degree": [-into]}
-        tops["reversed_pagerank"] = [directed_pagerank(n, arcs[:, ::-1], weights)]
-        tops |= {"trophic_level": [-trophic_levels(n, arcs, weights)]}
-        tops |= {key: [score] for key, score in centralities(plain).items()}
+        out, into = (np.bincount(ends, minlength=n).astype(np.float64) for ends in arcs.T)
+        above = spring_rank(graph)
         spring = np.square(above[:, None] - above - 1.0)
-        tables = {
-            "undirected": [run.distances() for run in others], "degrees": [-1.0 * np.outer(out, into)],
+        tops: dict[str, list[Floats]] = {
+            "": [run.heights for run in runs], "spring_rank": [above], "out_degree": [out], "in_degree": [-into],
+            "reversed_pagerank": [directed_pagerank(n, arcs[:, ::-1], weights)],
+            "trophic_level": [-trophic_levels(n, arcs, weights)],
+            **{key: [score] for key, score in centralities(plain).items()},
+        }  # fmt: skip
+        tables: dict[str, list[Floats]] = {
+            "undirected": [run.distances() for run in others], "degrees": [-np.outer(out, into)],
             "spring_rank": [above - above[:, None]], "spring": [spring],
             "degrees_spring": [spring - np.add.outer(np.log1p(out), np.log1p(into))],
         }  # fmt: skip
@@ -244,6 +247,7 @@ def held_out(folder: Path, splits: int) -> Figures:
     """The share of hidden one-way ties whose direction is right."""
     figures: Figures = {}
     for name, graph, _ in known(folder, DIRECTED, directed=True):
+        assert graph.directions is not None
         ours, theirs, one_way = [], [], np.flatnonzero((graph.directions == 0.0).any(1))
         for split in range(splits):
             hidden = np.zeros(graph.n_edges, dtype=bool)
@@ -265,8 +269,7 @@ def flows() -> Figures:
     """Heights and circulation of graphs of which both are known; a symmetric one beside itself without directions."""
     tree, people = nx.balanced_tree(3, 4, create_using=nx.DiGraph), nx.les_miserables_graph()
     tree.add_edges_from([(node, 0) for node in list(tree) if not tree.out_degree(node)])
-    figures: Figures = {}
-    ring = nx.cycle_graph(100, create_using=nx.DiGraph)
+    figures, ring = Figures(), nx.cycle_graph(100, create_using=nx.DiGraph)
     for name, made in {"ring": ring, "tree": tree, "symmetric": people.to_directed()}.items():
         graph = Graph.from_networkx(made, directed=True)
         run = uh.embed(graph, quiet=True)
@@ -280,16 +283,16 @@ def flows() -> Figures:
 
 def main() -> None:
     made = bench.parser(__doc__)
-    names = ("textbook", "outside", "board", "directed", "held-out", "flows")
-    made.add_argument("part", nargs="?", choices=names, help="default: all")
+    parts: dict[str, Callable[[Path, int], Figures]] = {
+        "textbook": lambda *_: textbook(), "outside": lambda at, _: outside(at), "board": lambda at, _: board(at),
+        "directed": directed, "held-out": held_out, "flows": lambda *_: flows(),
+    }  # fmt: skip
+    made.add_argument("part", nargs="?", choices=tuple(parts), help="default: all")
     made.add_argument("--seeds", type=int, default=5, help="of directed, and splits of held-out (default: 5)")
     bench.add_folder(made)
     options = made.parse_args()
-    at, seeds = options.folder, options.seeds
-    works = (textbook, partial(outside, at), partial(board, at), partial(directed, at, seeds))
-    parts = dict(zip(names, (*works, partial(held_out, at, seeds), flows), strict=True))
-    wanted = [part for name, part in parts.items() if options.part in (None, name)]
-    bench.finish({key: value for part in wanted for key, value in part().items()}, options.json)
+    wanted = [part(options.folder, options.seeds) for name, part in parts.items() if options.part in (None, name)]
+    bench.finish({key: value for figures in wanted for key, value in figures.items()}, options.json)
 
 
 if __name__ == "__main__":

@@ -68,9 +68,10 @@ def trophic_levels(n: int, arcs: Ints, weights: Floats) -> Floats:
     """
     levels = -_solution(n, _pairs(n, arcs, weights), 0.0)
     component = components_of(n, arcs)
-    lowest = np.full(n, np.inf)
+    lowest: Floats = np.full(n, np.inf)
     np.minimum.at(lowest, component, levels)
-    return levels - lowest[component] + 1.0
+    levels -= lowest[component]
+    return levels + 1.0
 
 
 def flow(n: int, arcs: Ints, weights: Floats) -> Flow:
@@ -98,14 +99,18 @@ def _pairs(n: int, arcs: Ints, weights: Floats) -> _Pairs:
     low, high = np.minimum(*arcs.T), np.maximum(*arcs.T)
     codes, which = np.unique(low * n + high, return_inverse=True)
     there = arcs[:, 0] < arcs[:, 1]
-    sums = (np.bincount(which[way], weights[way], len(codes)) for way in (there, ~there))
+    sums = (_sums(len(codes), which[way], weights[way]) for way in (there, ~there))
     return _Pairs(codes // max(n, 1), codes % max(n, 1), *sums)
+
+
+def _sums(n: int, places: Ints, values: Floats) -> Floats:
+    """[n] the sum of the values at each place."""
+    return np.bincount(places, values, n).astype(np.float64, copy=False)
 
 
 def _spread(n: int, pairs: _Pairs, values: Floats) -> Floats:
     """[n] what leaves each node less what arrives, of values [p] that go from i to j."""
-    found: Floats = np.bincount(pairs.i, values, n) - np.bincount(pairs.j, values, n)
-    return found
+    return _sums(n, pairs.i, values) - _sums(n, pairs.j, values)
 
 
 def _product(a: Floats, b: Floats) -> float:
@@ -122,7 +127,7 @@ def _solution(n: int, pairs: _Pairs, alpha: float) -> Floats:
     both, net = pairs.there + pairs.back, pairs.there - pairs.back
     top = both.max(initial=0.0) or 1.0  # so that squares neither overflow nor vanish
     both, net, alpha = both / top, net / top, alpha / top
-    strength = np.bincount(pairs.i, both, n) + np.bincount(pairs.j, both, n) + alpha
+    strength = _sums(n, pairs.i, both) + _sums(n, pairs.j, both) + alpha
     scale = np.divide(1.0, strength, out=np.zeros(n), where=strength > 0.0)
     found, residual = np.zeros(n), _spread(n, pairs, net)
     direction = scale * residual
