@@ -6,7 +6,7 @@ import json
 import math
 from collections.abc import Collection, Hashable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
@@ -36,6 +36,7 @@ _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
 
 
+_RankedBy = Literal["centrality", "height"]
 _MEASURED_BY = "The graph to measure by, a file or data set; default: the graph that was embedded."
 
 
@@ -43,10 +44,13 @@ def rank(
     folder: opt.Folder,
     top: Annotated[int, typer.Option("--top", min=1, help="How many nodes to show, best first.")] = 20,
     everything: Annotated[bool, typer.Option("--all", help="Show all nodes.")] = False,
+    by: Annotated[_RankedBy, typer.Option("--by", help="In a directed graph, ties point down from the highest.")] = (
+        "centrality"
+    ),
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Rank the nodes, the most central first.
+    """Rank the nodes, the most central first, or by height.
 
     Nodes are ranked by delta, the sum of a node's distances to all others:
     a small delta means a central node. Weights are tie strengths, so nodes
@@ -59,19 +63,20 @@ def rank(
       ultrahyperbolic rank club --top 5
       ultrahyperbolic rank club --all --csv ranking.csv
       ultrahyperbolic rank club --all --json
+      ultrahyperbolic rank advice --by height
     """
     from ..embedding.answers import OTHER_RANKS, ranking, ranks_in_words
     from ..verdict import no_hierarchy
 
     saved = open_saved(folder, ties=True)
     record = saved.record
-    table = ranking(saved, None if everything else top)
+    table = ranking(saved, None if everything else top, by)
     write_csv(csv_file, table)
     if as_json:
         ranks = {} if record.ranks is None else {"ranks": record.ranks.to_json()}
         print_json({"folder": str(folder), "nodes": len(saved), **ranks, "ranking": json_rows(table)})
         return
-    if (words := no_hierarchy(record.measures)) is not None:
+    if by == "centrality" and (words := no_hierarchy(record.measures)) is not None:
         note(words)
     own = {"node", "label", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values()}
     columns = {
@@ -81,7 +86,7 @@ def rank(
     }
     columns |= {f"by {what}": list(map(str, table[name])) for what, name in OTHER_RANKS.items() if name in table}
     print_columns(columns | _others(table, own))
-    if record.ranks is not None:
+    if by == "centrality" and record.ranks is not None:
         print(f"in brackets: {record.ranks.text}")
 
 
@@ -89,6 +94,10 @@ def neighbors(
     folder: opt.Folder,
     node: Annotated[str, typer.Argument(metavar="NODE", show_default=False, help="Its id or its label.")],
     k: Annotated[int, typer.Option("-k", min=1, help="How many neighbours to show.")] = 10,
+    out: Annotated[
+        bool | None,
+        typer.Option("--out/--in", show_default=False, help="In a directed graph: ties from the node, or to it."),
+    ] = None,
     csv_file: opt.Csv = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -107,7 +116,7 @@ def neighbors(
 
     saved = open_saved(folder, ties=True)
     row = find_row(saved.rows, node, folder)
-    table = nearest(saved, row, k)
+    table = nearest(saved, row, k, None if out is None else "out" if out else "in")
     write_csv(csv_file, table)
     if as_json:
         found = saved.ids[row]
@@ -190,11 +199,12 @@ def evaluate(
     import torch
 
     from .. import evaluation
+    from ..embedding.forms import measures_of_directions
 
     points = torch.from_numpy(embedding.points.copy())
     measures = evaluation.evaluate(
         data, points, embedding.manifold, progress=not as_json, popularity=embedding.popularity
-    )
+    ) | measures_of_directions(embedding, data)
     trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
         same = None if trained is None else trained == read.fingerprint

@@ -121,6 +121,13 @@ def in_words(measures: Mapping[str, float]) -> list[str]:
         lines.append(f"a tie is shorter than a non-tie in {kept} of all comparisons")
     if "tie_order" in measures:
         lines.append(f"of two ties, the stronger is shorter in {percent(measures['tie_order'])} (chance: 50 %)")
+    if "map_out" in measures and "map_in" in measures:
+        both = f"{measures['map_out']:.3f} and {measures['map_in']:.3f}"
+        lines.append(f"mean average precision of where ties lead, and where they come from: {both}")
+    if "direction" in measures:
+        lines.append(f"ties have the right direction in {percent(measures['direction'])} (chance: 50 %)")
+    if "circulation" in measures:
+        lines.append(f"{percent(measures['circulation'])} of the weight goes round in cycles, which no ranking shows")
     if "spearman_all" in measures:
         others = {"PageRank": "spearman_all_pagerank", "closeness": "spearman_all_closeness"}
         beside = ", ".join(f"{name} {measures[key]:.3f}" for name, key in others.items() if key in measures)

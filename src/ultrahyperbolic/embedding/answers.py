@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..graph.attributes import free_names
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 Columns = dict[str, Sequence[object] | NDArray[np.generic]]
 Labels = Mapping[Hashable, object]
+Way = Literal["out", "in"]
+RankedBy = Literal["centrality", "height"]
 # How nodes are ranked by the graph alone, and the column of each.
 OTHER_RANKS = {"degree": "degree_rank", "strength": "strength_rank", "PageRank": "pagerank_rank"}
 _NAMED = 3  # nodes that an error names
@@ -31,6 +33,36 @@ def less_popularity(distances: Floats, popularity: Floats | None, row: int) -> F
     return found
 
 
+class Springs(NamedTuple):
+    """What directions add to distances: κ (h_i - h_j - 1)² to that from i to j."""
+
+    heights: Floats  # [n]
+    spring: float  # κ
+
+    def add(self, distances: Floats, row: int, way: Way) -> Floats:
+        """Distances [n] from the node in a row to all, or to it from all."""
+        steps = self.heights[row] - self.heights
+        found: Floats = distances + self.spring * np.square((steps if way == "out" else -steps) - 1.0)
+        found[row] = 0.0
+        return found
+
+
+def springs_of(embedding: Embedding | Saved) -> Springs | None:
+    """Those of an embedding of a directed graph; None of an undirected one."""
+    result = embedding.record.result
+    if result is None or result.spring is None or result.heights not in embedding.attributes:
+        return None
+    return Springs(np.asarray(embedding.attributes[result.heights], dtype=np.float64), result.spring)
+
+
+def directed(embedding: Embedding | Saved) -> Springs:
+    """The same; ``ValueError`` where there is none."""
+    found = springs_of(embedding)
+    if found is None:
+        raise ValueError("the embedding has no directions: train it with directed=True (--directed)")
+    return found
+
+
 class TiesOf(NamedTuple):
     """The ties of a node."""
 
@@ -38,9 +70,15 @@ class TiesOf(NamedTuple):
     weights: Floats
 
 
-def ranking(embedding: Embedding | Saved, top: int | None = None) -> Columns:
-    """The nodes from rank 1 on: node, label, delta, rank, its interval, ranks of the graph, and the attributes."""
+def ranking(embedding: Embedding | Saved, top: int | None = None, by: RankedBy = "centrality") -> Columns:
+    """The nodes from rank 1 on: node, label, delta, rank, its interval, ranks of the graph, and the attributes.
+
+    By height, the highest node has rank 1.
+    """
     columns = {**embedding.rank_columns, **embedding.other_ranks}
+    if by == "height":
+        highest = np.argsort(-directed(embedding).heights, kind="stable")
+        columns = {"rank": positions_in(highest) + 1, **embedding.other_ranks}
     order = np.argsort(columns["rank"], kind="stable")[:top]
     found = _names(embedding, order) | {"delta": embedding.delta[order]}
     found |= {name: column[order] for name, column in columns.items()}
@@ -55,9 +93,14 @@ def ranks_in_words(table: Columns) -> list[str]:
     return [f"{rank} ({low}–{high})" for rank, low, high in found]
 
 
-def nearest(embedding: Embedding | Saved, row: int, k: int) -> Columns:
-    """The k nearest nodes of one: node, label, distance, weight, connected, and the attributes."""
+def nearest(embedding: Embedding | Saved, row: int, k: int, way: Way | None = None) -> Columns:
+    """The k nearest nodes of one: node, label, distance, weight, connected, and the attributes.
+
+    With a ``way`` these are the likeliest ends of ties from it, or to it.
+    """
     distances = embedding.distances_from(row)
+    if way is not None:
+        distances = directed(embedding).add(distances, row, way)
     order = np.argsort(distances, kind="stable")
     order = order[order != row][:k]
     found = _names(embedding, order) | {"distance": distances[order]}

@@ -14,7 +14,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..checks import check_count
 from ..evaluation.clusters import clusters, width_of
 from ..evaluation.hierarchy import delta, ranks_of
@@ -197,8 +197,27 @@ class Embedding:
             found = self.manifold.dissimilarity(self._tensor[row], self._tensor).numpy()
         return less_popularity(found, self.popularity, row)
 
-    def neighbors(self, node: Hashable | Iterable[Hashable], k: int = 10) -> pandas.DataFrame:
+    @property
+    def heights(self) -> Floats | None:
+        """[n] of a directed graph: ties point from higher nodes to lower ones. None of an undirected graph."""
+        found = answers.springs_of(self)
+        return None if found is None else found.heights
+
+    def scores(self, rows: Ints) -> Floats:
+        """[k, n] of a directed graph: how far the nodes in these rows are from having a tie to each node."""
+        return np.stack([answers.directed(self).add(self.distances_from(int(row)), int(row), "out") for row in rows])
+
+    def scores_in(self, rows: Ints) -> Floats:
+        """[k, n] how far each node is from having a tie to the nodes in these rows."""
+        return np.stack([answers.directed(self).add(self.distances_from(int(row)), int(row), "in") for row in rows])
+
+    def neighbors(
+        self, node: Hashable | Iterable[Hashable], k: int = 10, *, way: answers.Way | None = None
+    ) -> pandas.DataFrame:
         """The k nodes nearest to a node: node, label, distance, weight, connected, and the attributes.
+
+        In a directed graph, ``way="out"`` asks for the likeliest ends of its ties, and ``"in"`` for the likeliest
+        origins of ties to it.
 
         ``weight`` is that of the tie, 0 where there is none, and ``connected`` says whether there is one, where the
         graph is known or was saved. Give a list for several nodes at once: a first column, ``of``, then says whose
@@ -206,11 +225,11 @@ class Embedding:
         """
         k = check_count("k", k, 1)
         if isinstance(node, Hashable):
-            return forms.frame(answers.nearest(self, self.index(node), k))
+            return forms.frame(answers.nearest(self, self.index(node), k, way))
         rows = [self.index(each) for each in node]
         if not rows:
             raise ValueError("node must name at least one node, got none")
-        tables: list[Columns] = [answers.nearest(self, row, k) for row in rows]
+        tables: list[Columns] = [answers.nearest(self, row, k, way) for row in rows]
         return forms.frame_of_several([self.ids[row] for row in rows], tables)
 
     def ties_of(self, row: int) -> TiesOf | None:

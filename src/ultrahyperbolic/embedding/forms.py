@@ -10,8 +10,10 @@ import torch
 from numpy.typing import NDArray
 
 from .. import evaluation
-from ..graph import GraphError, as_graph
+from ..evaluation.directed import directed_measures
+from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import free_names
+from ..graph.flow import flow
 from .answers import Columns, label_texts
 
 if TYPE_CHECKING:
@@ -91,11 +93,18 @@ def evaluate(embedding: Embedding, graph: object | None, *, progress: bool) -> d
     strangers = [node for node in data.ids if node not in known]
     if strangers:
         raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
-    points = torch.from_numpy(embedding.points.copy())
-    return evaluation.evaluate(
-        data.with_nodes(embedding.ids),
-        points,
-        embedding.manifold,
-        progress=progress,
-        popularity=embedding.popularity,
+    points, whole = torch.from_numpy(embedding.points.copy()), data.with_nodes(embedding.ids)
+    found = evaluation.evaluate(
+        whole, points, embedding.manifold, progress=progress, popularity=embedding.popularity
     )
+    return found | measures_of_directions(embedding, whole)
+
+
+def measures_of_directions(embedding: Embedding, graph: Graph) -> dict[str, float]:
+    """The measures by the directions of ties, of nodes in the same order; none where ties have no directions."""
+    if embedding.heights is None or not graph.is_directed:
+        return {}
+    arcs, weights = graph.arcs
+    found = directed_measures(embedding.scores, embedding.scores_in, arcs, weights, embedding.heights)
+    whole = flow(graph.n_nodes, arcs, weights)
+    return found | {"circulation": whole.circulation, "incoherence": whole.incoherence}

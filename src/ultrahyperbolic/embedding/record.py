@@ -85,6 +85,10 @@ class Result(_Record):
     start_loss: float | None = None
     """The loss of the starting points as the last iteration would see them."""
     final_loss: float | None = None
+    spring: float | None = None
+    """Of a directed graph κ: a tie from i to j is longer by κ (h_i - h_j - 1)²."""
+    heights: str | None = None
+    """The attribute that holds the heights h."""
 
 
 @dataclass(frozen=True)

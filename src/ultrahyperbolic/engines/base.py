@@ -45,13 +45,13 @@ DESCENT, GRADIENT, PHI, SIGNED_GRADIENT = range(len(OPTIMIZERS))
 
 KEPT: tuple[Keep, ...] = ("best", "last")
 
-FIELDS = ("best_loss", "best_iteration", "dropped", "done_at", "longest", "shortest", "step_scale", "reach")
+FIELDS = ("best_loss", "best_iteration", "dropped", "done_at", "longest", "shortest", "step_scale", "reach", "spring")
 RECORD = np.dtype([(name, np.float64) for name in FIELDS])
 """What is kept of a run: the best loss and its iteration, whether its step was dropped (0 or 1), the iteration at which
 it was done (or -1), the longest edge and the shortest other pair, what its steps are multiplied by, and what the bound
-on its moves is: 1, or where moves are relative the spread of its points."""
+on its moves is: 1, or where moves are relative the spread of its points; and κ of a directed graph's springs."""
 # Kernels are given a record as a row of numbers: the column of each field.
-BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE, REACH = range(len(FIELDS))
+BEST_LOSS, BEST_ITERATION, DROPPED, DONE_AT, LONGEST, SHORTEST, STEP_SCALE, REACH, SPRING = range(len(FIELDS))
 
 
 @dataclass(frozen=True)
@@ -180,7 +180,7 @@ class BatchState:
         """A batch from the starting points [n, d_b] of its runs."""
         width = max(points.shape[1] for points in starts)
         stacked = np.stack([np.pad(points, ((0, 0), (0, width - points.shape[1]))) for points in starts])
-        fresh = np.array((np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0, 1.0), dtype=RECORD)
+        fresh = np.array((np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0, 1.0, 0.0), dtype=RECORD)
         none = np.zeros(len(starts), dtype=np.int64)
         record = np.repeat(fresh, len(starts))
         offsets = np.zeros(stacked.shape[:2])
@@ -321,6 +321,12 @@ class Engine(ABC):
 
     def close(self) -> None:  # noqa: B027  # most hold none
         """Free the memory it holds elsewhere; the engine is not used after that."""
+
+
+def check_directed(pairs: RankedPairs, specs: Sequence[RunSpec]) -> None:
+    """Raise ``ValueError`` where runs of a directed graph are not such as directions are known for."""
+    if pairs.heights is not None and not all(spec.popularity and spec.scope == "graph" for spec in specs):
+        raise ValueError("a directed graph is trained with popularity, and with scope 'graph': leave other choices out")
 
 
 def require_scope(backend: Backend, specs: Sequence[RunSpec]) -> None:

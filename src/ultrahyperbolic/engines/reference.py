@@ -51,7 +51,10 @@ class ReferenceEngine(Engine):
             points.requires_grad_()
             offsets = self._offsets(state, run, spec)
             with torch_threads(self.threads):
-                loss, edges, nonedges = self.objective(run, spec, points, state.iteration, offsets=offsets)
+                spring = float(state.record["spring"][run])
+                loss, edges, nonedges = self.objective(
+                    run, spec, points, state.iteration, offsets=offsets, spring=spring
+                )
                 loss = loss + self._held(spec, points, offsets, state.iteration, descends=False)
                 gradient, slopes = _gradients(loss, points, offsets)
             found.loss[run] = float(loss.detach())
@@ -75,19 +78,21 @@ class ReferenceEngine(Engine):
         iteration: int,
         parts: int = 1,
         offsets: torch.Tensor | None = None,
+        spring: float = 0.0,
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
         """The loss, of all pairs or of the iteration's part, and the dissimilarities of edges and of other pairs."""
         objective, schedule = self._losses[run], spec.schedule
         objective.temperature = float(schedule.temperature[iteration])
         objective.dissimilarity = pair_function(spec, iteration)
-        edges, nonedges = objective.distances(points, offsets)
+        edges, nonedges = objective.distances(points, offsets, spring)
         counted, mine = nonedges, None
         if parts > 1 and self.pairs.n_nonedges:
             i, j = self.pairs.nonedges.T
             mine = torch.from_numpy((i // CELL[0] + j // CELL[1]) % parts == iteration % parts).to(nonedges.device)
             # Counted once for each part: e^(-d/τ) times k is that of a d nearer by τ log k.
             counted = nonedges[mine] - objective.temperature * math.log(parts)
-        return objective.of_distances(edges, counted, mine), edges.detach(), nonedges.detach()
+        ties = edges[self.pairs.silent :].detach()
+        return objective.of_distances(edges, counted, mine), ties, nonedges.detach()
 
     def _held(
         self, spec: RunSpec, points: torch.Tensor, offsets: torch.Tensor | None, iteration: int, *, descends: bool
@@ -108,7 +113,8 @@ class ReferenceEngine(Engine):
         variable = torch.from_numpy(held[run, :, :width].copy()).to(self.device).requires_grad_()
         points = manifold.phi(variable) if spec.optimizer == "phi" else variable
         offsets = self._offsets(state, run, spec)
-        loss, edges, nonedges = self.objective(run, spec, points, iteration, spec.schedule.parts, offsets)
+        spring = float(record["spring"])
+        loss, edges, nonedges = self.objective(run, spec, points, iteration, spec.schedule.parts, offsets, spring)
         loss = loss + self._held(spec, points, offsets, iteration, descends=True)
         value = float(loss.detach())
         record["longest"], record["shortest"] = _ends_of(edges, nonedges)

@@ -12,8 +12,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from ..arrays import Floats
 from ..checks import check_choice, check_positive
 from ..graph import Graph
+from ..graph.flow import heights as heights_of
 from ..options import Scope as Scope
 
 PairFunction = Callable[[Tensor, Tensor], Tensor]
@@ -48,14 +50,36 @@ class RankedPairs:
     """[m, 2], sorted by capacity class."""
     weaker: NDArray[np.int64]
     """[m]: how many edges have a strictly smaller capacity, which is also where the class of the edge begins."""
+    heights: Floats | None = None
+    """Of a directed graph [n]: its edges are ordered pairs, cheapest from a node to one that is lower by 1."""
+    silent: int = 0
+    """How many of the first edges are no ties but their reverses: weaker than all ties, and without a term."""
 
     @classmethod
     def of(cls, graph: Graph) -> RankedPairs:
-        """Sort the edges of a graph by capacity."""
+        """Sort the edges of a graph by capacity; a directed graph has its ties and the missing reverses."""
+        if graph.directions is not None:
+            return cls._of_directed(graph)
         sizes = np.bincount(graph.classes)
         few = len(sizes) <= 1 << 16  # numpy sorts short numbers by their digits, in linear time
         order = np.argsort(graph.classes.astype(np.uint16) if few else graph.classes, kind="stable")
         return cls(graph.n_nodes, graph.edges[order], np.repeat(np.cumsum(sizes) - sizes, sizes))
+
+    @classmethod
+    def _of_directed(cls, graph: Graph) -> RankedPairs:
+        ends, weights = graph.arcs
+        keys, turned = (pairs @ np.array([graph.n_nodes, 1]) for pairs in (ends, ends[:, ::-1]))
+        back = ends[~np.isin(turned, keys)][:, ::-1]
+        _, classes, sizes = np.unique(weights, return_inverse=True, return_counts=True)
+        order = np.argsort(classes, kind="stable")
+        weaker = len(back) + np.repeat(np.cumsum(sizes) - sizes, sizes)
+        return cls(
+            graph.n_nodes,
+            np.concatenate((back, ends[order])),
+            np.concatenate((np.zeros(len(back), np.int64), weaker)),
+            heights_of(graph.n_nodes, ends, weights),
+            len(back),
+        )
 
     @property
     def n_edges(self) -> int:
@@ -65,14 +89,17 @@ class RankedPairs:
     @property
     def n_nonedges(self) -> int:
         """Unordered pairs of different nodes that no edge joins."""
-        return self.n_nodes * (self.n_nodes - 1) // 2 - self.n_edges
+        return self.n_nodes * (self.n_nodes - 1) // 2 - len(self.neighbors[1])
 
     @cached_property
     def neighbors(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each node i its neighbours j > i, ascending: offsets [n + 1] and nodes [m]."""
-        order = np.lexsort((self.edges[:, 1], self.edges[:, 0]))
-        offsets = np.searchsorted(self.edges[order, 0], np.arange(self.n_nodes + 1))
-        return offsets.astype(np.int64), np.ascontiguousarray(self.edges[order, 1])
+        edges = self.edges
+        if self.heights is not None:
+            edges = np.unique(np.sort(edges, axis=1), axis=0)
+        order = np.lexsort((edges[:, 1], edges[:, 0]))
+        offsets = np.searchsorted(edges[order, 0], np.arange(self.n_nodes + 1))
+        return offsets.astype(np.int64), np.ascontiguousarray(edges[order, 1])
 
     @cached_property
     def incidence(self) -> Incidence:
@@ -97,7 +124,7 @@ class RankedPairs:
         if self.n_nodes > MAX_NODES:
             raise MemoryError(f"{self.n_nodes} nodes have too many pairs to list: at most {MAX_NODES} here")
         free = np.triu(np.ones((self.n_nodes, self.n_nodes), dtype=bool), 1)
-        free[self.edges[:, 0], self.edges[:, 1]] = False
+        free[self.edges.min(1), self.edges.max(1)] = False
         return np.stack(np.nonzero(free), axis=1)
 
 
@@ -124,6 +151,8 @@ class Tables(NamedTuple):
     """[m, 2] where an edge stands."""
     nodes: Tensor
     """[2m] whose edge it is."""
+    silent: int = 0
+    """How many of the first edges have no term."""
 
     @classmethod
     def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Tables:
@@ -134,7 +163,7 @@ class Tables(NamedTuple):
             listed.starts, listed.places, np.repeat(np.arange(pairs.n_nodes), np.diff(listed.offsets)),
         )  # fmt: skip
         tensors = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
-        return cls(int(np.diff(listed.offsets).max(initial=0)), *tensors)
+        return cls(int(np.diff(listed.offsets).max(initial=0)), *tensors, silent=pairs.silent)
 
 
 class ExactLoss:
@@ -175,15 +204,17 @@ class ExactLoss:
         self.scope = scope
         self._on: dict[torch.device, Tables] = {}
 
-    def __call__(self, points: Tensor, offsets: Tensor | None = None) -> Tensor:
+    def __call__(self, points: Tensor, offsets: Tensor | None = None, spring: float = 0.0) -> Tensor:
         """The loss, a scalar that autograd can differentiate, of points [n, d] and the offsets [n] of nodes."""
-        edges, nonedges = self.distances(points, offsets)
+        edges, nonedges = self.distances(points, offsets, spring)
         return self.of_distances(edges, nonedges)
 
-    def distances(self, points: Tensor, offsets: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    def distances(self, points: Tensor, offsets: Tensor | None = None, spring: float = 0.0) -> tuple[Tensor, Tensor]:
         """Dissimilarities of the edges [m], weakest class first, and of all other pairs [pairs - m].
 
-        With offsets a [n], those of nodes i and j are less by a_i + a_j.
+        With offsets a [n], those of nodes i and j are less by a_i + a_j. In a directed graph, whose ``spring`` is κ,
+        they are more by κ (h_i - h_j - 1)²; a pair of which neither direction is a tie stands for both: what it adds to
+        sums of exponentials is what both add.
         """
         if points.dim() != 2 or points.shape[0] != self.pairs.n_nodes:
             raise ValueError(f"points must be [{self.pairs.n_nodes}, d], got shape {tuple(points.shape)}")
@@ -192,7 +223,16 @@ class ExactLoss:
         for i, j in (tables.edges.unbind(1), tables.nonedges.unbind(1)):
             d = self.dissimilarity(points[i], points[j])
             found.append(d if offsets is None else d - (offsets[i] + offsets[j]))
-        return found[0], found[1]
+        edges, nonedges = found
+        if self.pairs.heights is not None:
+            heights = torch.from_numpy(self.pairs.heights).to(points)
+            i, j = tables.edges.unbind(1)
+            edges = edges + spring * (heights[i] - heights[j] - 1.0).square()
+            i, j = tables.nonedges.unbind(1)
+            steps = (heights[i] - heights[j]).abs()
+            other = torch.log1p(torch.exp(-4.0 * spring / self.temperature * steps))
+            nonedges = nonedges + spring * (steps - 1.0).square() - self.temperature * other
+        return edges, nonedges
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
         """The loss from the distances of `distances`; ``which`` selects non-edges if not all are given."""
@@ -216,7 +256,7 @@ def loss_of_distances(
     if len(tables.nonedges):
         start = torch.logsumexp(rest, dim=0, keepdim=True)
         cumulative = torch.logcumsumexp(torch.cat((start, scores)), dim=0)
-        return _softplus(cumulative[tables.weaker] - scores).sum()
+        return _softplus(cumulative[tables.weaker] - scores)[tables.silent :].sum()
     # With every pair tied the weakest class has nothing weaker: its terms are -log 1 = 0.
     compared = tables.compared
     if not len(compared):

@@ -15,6 +15,7 @@ from ..engines.base import BatchState, Engine, Machine, Problem
 from ..engines.callbacks import follow_spread, guard
 from ..engines.communicator import communicator
 from ..engines.registry import make_engine
+from ..engines.springs import follow_springs
 from ..loop import Callback, Checkpoint, Decision, Ending, Outcome, Stopped, run
 from .config import TrainingConfig
 from .finish import Finishing
@@ -49,7 +50,7 @@ class Batch:
     ) -> Computed:
         state, configs, checkpoint = self.start, self.configs, self.checkpoint
         start, start_offsets = state.points.copy(), state.offsets.copy()
-        before = _final_objective(engine, start, start_offsets)
+        before = _final_objective(engine, start, start_offsets, state.record["spring"])
         taking_back = guard(engine.specs, state, compare=configs[0].step_back)
         converge, group = configs[0].stop == "converged", communicator()
         finishing = Finishing(engine, configs[0].descents, converge=converge, asked=lambda: group.share(asked()))
@@ -59,11 +60,14 @@ class Batch:
             finishing.go_on(state)
             before_that = checkpoint.losses[:, : state.iteration]
         following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
+        settings = [taking_back, following]
+        if self.problem.pairs.heights is not None:
+            settings.append(follow_springs(self.problem.pairs, engine.specs, configs[0].descents))
         outcome = run(
             finishing,
             state,
             configs[0].iterations,
-            callbacks=[taking_back, following, *callbacks],
+            callbacks=[*settings, *callbacks],
             time_limit=self.time_limit,
             losses_so_far=before_that,
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
@@ -72,7 +76,7 @@ class Batch:
         # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
         after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
         if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
-            after = _final_objective(engine, state.best, state.best_offsets)
+            after = _final_objective(engine, state.best, state.best_offsets, state.record["spring"])
             worse = ~(after <= before)
         state = replace(  # a checkpoint may have the other
             state,
@@ -109,9 +113,9 @@ def _decided(state: BatchState, machine: Machine, decision: Decision) -> Decisio
     return decision
 
 
-def _final_objective(engine: Engine, points: Floats, offsets: Floats) -> Floats:
-    """[B] the loss at points [B, n, d] with offsets [B, n], as the last iteration sees it."""
+def _final_objective(engine: Engine, points: Floats, offsets: Floats, spring: Floats) -> Floats:
+    """[B] the loss at points [B, n, d] with offsets [B, n] and κ [B], as the last iteration sees it."""
     state = BatchState.start(list(points))
-    state.offsets[:] = offsets
+    state.offsets[:], state.record["spring"] = offsets, spring
     state.iteration = len(engine.specs[0].schedule) - 1
     return engine.evaluate(state).loss

@@ -92,9 +92,9 @@ def read_checkpoint(folder: Path) -> tuple[Checkpoint[BatchState], RunRecord]:
 
 
 def _records(rows: NDArray[np.float64]) -> NDArray[np.void]:
-    """The records of runs from rows of numbers. An earlier version had no reach of moves, which was 1."""
-    if rows.ndim == 2 and rows.shape[1] == len(FIELDS) - 1:
-        rows = np.column_stack((rows, np.ones(len(rows))))
+    """The records of runs from rows of numbers. Earlier versions had no reach of moves, which was 1, and no springs."""
+    for later in (1.0, 0.0)[rows.shape[1] - len(FIELDS) :] if rows.ndim == 2 and rows.shape[1] < len(FIELDS) else ():
+        rows = np.column_stack((rows, np.full(len(rows), later)))
     return np.asarray(np.ascontiguousarray(rows).view(FIELDS_OF_A_RUN)[:, 0])
 
 

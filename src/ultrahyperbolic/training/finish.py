@@ -84,7 +84,7 @@ class Finishing:
     def _begin(self, state: BatchState) -> None:
         """Evaluate where the descent has led all runs; those that are nowhere rest."""
         self._at = BatchState.start(list(state.points))
-        self._at.offsets[:] = state.offsets
+        self._at.offsets[:], self._at.record["spring"] = state.offsets, state.record["spring"]
         self._at.iteration = self.descents - 1
         self._evaluate = self.engine.nearby()
         found = self._evaluate(self._at)

@@ -16,13 +16,16 @@ from numpy.typing import NDArray
 
 from ..checks import check_positive
 from ..embedding import Embedding
+from ..embedding.forms import measures_of_directions
 from ..embedding.record import GraphRecord, Result, RunRecord, Timing
-from ..engines.base import BatchState, Machine, Problem
+from ..engines.base import BatchState, Machine, Problem, check_directed
 from ..engines.communicator import communicator, versions
 from ..engines.memory import fits, require_memory
 from ..engines.registry import resolve
+from ..engines.springs import START
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals, stability
 from ..graph import Graph
+from ..graph.attributes import free_names
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint, Every, Outcome, Progress, Stopped
 from ..objective import Closeness, RankedPairs
@@ -47,7 +50,13 @@ def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool
     first = configs[0]
     specs = [config.spec() for config in configs]
     held = Closeness.of(graph) if any(config.centrality for config in configs) and not outline else None
-    return Problem(RankedPairs.of(graph), specs, first.best_every, first.stop == "ordered", held)
+    pairs = RankedPairs.of(graph)
+    if pairs.heights is not None:
+        check_directed(pairs, specs)
+        # A pair that is tied both ways has two terms of the ranking loss, and the other term keeps its share.
+        share = len(graph.arcs[1]) / graph.n_edges
+        specs = [replace(spec, centrality=share * spec.centrality) for spec in specs]
+    return Problem(pairs, specs, first.best_every, first.stop == "ordered", held)
 
 
 def check_memory(problem: Problem, configs: Sequence[TrainingConfig], machine: Machine) -> None:
@@ -205,7 +214,15 @@ def _train(
         manifold = config.manifold()
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
-        embeddings.append(Embedding(graph.ids, points, manifold, record, graph, popularity=popularity))
+        attributes = dict(graph.attributes)
+        if batch.problem.pairs.heights is not None and record.result is not None:
+            column = free_names(["height"], list(attributes))["height"]
+            attributes[column] = batch.problem.pairs.heights[back]
+            spring = float(state.record["spring"][number])
+            record = replace(record, result=replace(record.result, spring=spring, heights=column))
+        embeddings.append(
+            Embedding(graph.ids, points, manifold, record, graph, popularity=popularity, attributes=attributes)
+        )
     if interrupted:
         performed = outcome.losses.shape[1]
         raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
@@ -241,6 +258,8 @@ def _starting_state(
             raise ValueError("the points that this training starts from are not kept: continue from them again")
     state = BatchState.start(starts)
     state.offsets[:] = state.best_offsets[:] = offsets
+    if graph.is_directed:
+        state.record["spring"] = [START * config.geometry.radius for config in configs]
     return state
 
 
@@ -324,7 +343,7 @@ def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Em
     """Beside those it has, the measures that need no distances."""
     sample = graph.n_nodes > SAMPLED_NODES
     found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet, sample=sample)
-    return _with_measures(embedding, found)
+    return _with_measures(embedding, found | measures_of_directions(embedding, graph))
 
 
 def _with_measures(embedding: Embedding, found: dict[str, float]) -> Embedding:

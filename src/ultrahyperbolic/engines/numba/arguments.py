@@ -61,6 +61,10 @@ class Edges(NamedTuple):
     """[m] positions among all pairs (0, 1), (0, 2), …, (1, 2), … of a small graph; None for a large one."""
     closeness: Closeness
     """What sums of distances are held to."""
+    heights: Floats | None
+    """[n] of a directed graph, whose edges are ordered pairs."""
+    silent: int
+    """How many of the first edges have no term: they are missing reverses of ties."""
 
 
 class Moment(NamedTuple):

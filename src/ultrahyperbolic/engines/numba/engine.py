@@ -59,9 +59,13 @@ class NumbaEngine(Engine):
         n, dtype = self.pairs.n_nodes, np.dtype(self.precision).type
         positions, scratch = None, self.pairs.n_edges
         if n <= SMALL_NODES:
-            i, j = self.pairs.edges.T
-            positions, scratch = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1), n * (n - 1) // 2
-        self._edges = Edges(self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions, closeness)
+            i, j = np.sort(self.pairs.edges, axis=1).T
+            positions = np.ascontiguousarray(i * (2 * n - i - 1) // 2 + j - i - 1)
+            scratch = max(scratch, n * (n - 1) // 2)
+        self._edges = Edges(
+            self.pairs.edges, self.pairs.weaker, *self.pairs.neighbors, positions, closeness, self.pairs.heights,
+            self.pairs.silent,
+        )  # fmt: skip
         self._runs = [self._compiled(spec, scratch, dtype) for spec in self.specs]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -160,9 +164,9 @@ class NumbaEngine(Engine):
 
         def some(start: int) -> None:
             for s in slabs[start::workers]:
-                slab(run.arrays.offsets, *shared, s)
+                slab(run.arrays.offsets, self._edges.heights, *shared, s)
 
-        if near is None or not near.look(run.arrays, run.space, now, prepared, work):
+        if near is None or not near.look(run.arrays, run.space, now, prepared, self._edges, work):
             list((map if pool is None else pool.map)(some, range(workers)))
             if self.communicator.size > 1:
                 exchange_slabs(self.communicator, work)

@@ -76,7 +76,7 @@ def _loss(positions, tiles, run, space, rules, now, prepared, edges, work, itera
         found = small_loss_and_gradient(run, space, now, prepared, edges, work, rules.centrality)
     if tiles is not None:
         for s in range(len(work.sums)):
-            slab(run.offsets, run, space, now, prepared, edges, work, s)
+            slab(run.offsets, edges.heights, run, space, now, prepared, edges, work, s)
         found = loss_and_gradient(run, space, now, prepared, edges, work)
         held = closeness_term(run, space, now, prepared, edges.closeness, rules.centrality, work, iteration)
         found = (found[0] + held, found[1], found[2])

@@ -20,6 +20,7 @@ from .streaming import (
     weigh,
     without_exponentials,
 )
+from .springs import count_both_ways, spring_of, stretch_edges, stretch_tile
 
 # Farther than any pair, and a number: the compiler is told that there is no infinity.
 _BEYOND = 1e300
@@ -33,8 +34,8 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
     least, total = combine(tau, work, gradient)
     total *= now.parts
     values, slopes, pulls = scratch[0], scratch[1], scratch[2]
-    longest = edge_terms(run, space, now, prepared, ends, work, scratch[3], values, slopes)
-    loss, rest = rank(values, edges.weaker, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
+    longest = edge_terms(run, space, now, prepared, edges, work, scratch[3], values, slopes)
+    loss, rest = rank(values, edges.weaker, edges.silent, tau, least, total, scratch[3], pulls, scratch[4], scratch[5])
     scale_offsets(run.offsets, gradient, rest * now.parts / tau)
     add_edge_offsets(run.offsets, gradient, ends, pulls, -1.0 / tau)
     for e in range(len(ends)):
@@ -78,24 +79,30 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
         w[pair] = values[pair]
     for e in range(m):
         edge_values[e] = values[positions[e]]
-        longest = max(longest, edge_values[e])
+    heights, spring, some = edges.heights, spring_of(edges.heights, run.record), count > len(edges.neighbors)
+    stretch_edges(heights, spring, edges.ends, edge_values)
+    _stretch_pairs(heights, spring, n, w)
+    for e in range(m):
+        if e >= edges.silent:
+            longest = max(longest, edge_values[e])
         w[positions[e]] = _BEYOND
     least, total = smallest(w, count), 0.0
-    if count > m:
+    if some:
         exponentials(w, count, least, 1.0 / tau, weights)
         for e in range(m):
             weights[positions[e]] = 0.0
+        _count_pairs_both_ways(heights, spring, tau, n, weights)
         total = sum_of(weights, count)
-    references = w[m:] if count >= 2 * m else np.empty(m)
-    loss, rest = rank(edge_values, weaker, tau, least, total, w, pulls, values, references)
+    references = w[m:] if len(w) >= 2 * m else np.empty(m)
+    loss, rest = rank(edge_values, weaker, edges.silent, tau, least, total, w, pulls, values, references)
     for k in range(len(gradient)):
         for j in range(n):
             gradient[k, j] = 0.0
     add_offsets(run.offsets, gradient, weights, rest / tau)
     add_edge_offsets(run.offsets, gradient, edges.ends, pulls, -1.0 / tau)
     weigh(slopes, weights, count, -rest)
-    for e in range(m):
-        weights[positions[e]] = pulls[e] * slopes[positions[e]]
+    for e in range(m):  # of a directed graph two may stand at one position
+        weights[positions[e]] += pulls[e] * slopes[positions[e]]
     if centrality > 0.0:
         add_small_closeness(
             run.offsets, points, slopes, edges.closeness.component, node_pulls, tau, weights, gradient
@@ -109,32 +116,54 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
         factor = 2.0 * scale / tau * (-1.0 if k < time else 1.0)
         for j in range(n):
             gradient[k, j] *= factor
-    return loss + held, longest, (least if count > m else np.inf)
+    return loss + held, longest, (least if some else np.inf)
 
 
 @jit
-def edge_terms(run, space, now, prepared, ends, work, w, values, slopes):
+def _stretch_pairs(heights, spring, n, values):
+    """Add what springs add to all pairs of a small graph, row after row."""
+    if heights is not None:
+        row = 0
+        for i in range(n - 1):
+            stretch_tile(heights, spring, values[row:], i, 1, i + 1, n - i - 1)
+            row += n - i - 1
+
+
+@jit
+def _count_pairs_both_ways(heights, spring, tau, n, weights):
+    """Let the exponentials of all pairs of a small graph stand for both directions."""
+    if heights is not None:
+        row = 0
+        for i in range(n - 1):
+            count_both_ways(heights, spring, tau, weights[row:], i, 1, i + 1, n - i - 1)
+            row += n - i - 1
+
+
+@jit
+def edge_terms(run, space, now, prepared, edges, work, w, values, slopes):
     """Dissimilarities of the edges, less offsets, and their slopes in w, into values and slopes [m]; the longest."""
     # Named outside the loop: taking an array out of a tuple counts it, which costs as much as an edge.
-    points, factors, m = run.points, work.factors, len(ends)
+    points, factors, ends, m = run.points, work.factors, edges.ends, len(edges.ends)
     for e in range(m):
         w[e] = half_chord(points, factors, space.time, ends[e, 0], ends[e, 1])
     evaluate(w, m, space, now, without_exponentials(space, prepared), work.table, 0, values, slopes)
     take_off_edges(run.offsets, ends, values)
+    stretch_edges(edges.heights, spring_of(edges.heights, run.record), ends, values)
     longest = -np.inf
-    for e in range(m):
+    for e in range(edges.silent, m):
         longest = max(longest, values[e])
     return longest
 
 
 @jit
-def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
+def rank(values, weaker, silent, tau, least, total, own, pulls, inverse, references):
     """The loss; what it changes by with each edge's score -d/τ, negated, into pulls [m]; and for every non-edge.
 
     Denominators Z are a running sum of exponentials over the capacity classes, from the non-edges up: ``below``, in
     units of e^reference, the nearest pair that has entered. An edge adds its own term alone. Going down again,
     ``above`` is Σ 1/Z over the stronger classes, in units of e^-reference: what is returned for the non-edges, in units
-    of the nearest of them. The arrays [m] own, inverse and references are scratch.
+    of the nearest of them. The first edges are ``silent``: they have no term. The arrays [m] own, inverse and references
+    are scratch.
     """
     m = len(weaker)
     rate = -1.0 / tau
@@ -148,6 +177,10 @@ def rank(values, weaker, tau, least, total, own, pulls, inverse, references):
             score = values[stop] * rate
             excess = score - reference
             nearest = max(nearest, score)
+            if stop < silent:
+                own[stop], inverse[stop], pulls[stop], references[stop] = exp(min(excess, 700.0)), 0.0, 0.0, reference
+                stop += 1
+                continue
             if excess > 0.0:
                 shrunk = exp(-excess)
                 rest = below * shrunk

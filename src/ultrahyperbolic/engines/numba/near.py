@@ -15,6 +15,7 @@ from ...pairs.numba.functions import bounds, dissimilarity, exponentials
 from ...pairs.numba.portable import jit
 from .arguments import Prepared
 from .offsets import add_offset
+from .springs import both_ways, spring_of, stretched
 from .streaming import add_pair, evaluate, half_chord, half_chords, scale_of, smallest
 
 # A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
@@ -45,7 +46,7 @@ class NearPairs:
         """Whether too many pairs count for a list."""
         return self.count < 0
 
-    def look(self, run, space, now, prepared: Prepared, work) -> bool:
+    def look(self, run, space, now, prepared: Prepared, edges, work) -> bool:
         """The pairs without an edge into the workspace, as slabs do; False where the list may be short by now."""
         if self.count <= 0 or prepared.hot:
             return False
@@ -55,7 +56,7 @@ class NearPairs:
             return False
         shifted = 0.0 if run.offsets is None else 2.0 * np.abs(run.offsets - self.offsets).max()
         listed = self.rows[: self.count], self.columns[: self.count], self.found
-        return bool(_look(run, run.offsets, space, now, prepared, work, *listed, self.limit - shifted))
+        return bool(_look(run, run.offsets, edges.heights, space, now, prepared, work, *listed, self.limit - shifted))
 
     def collect(self, run, space, now, prepared: Prepared, edges, work) -> None:
         """List the pairs that count in a finished pass, and those that a move of w by the margin makes count."""
@@ -115,9 +116,9 @@ def _collect(points, offsets, factors, space, limit, margin, epsilon, edges, row
 
 
 @jit
-def _look(run, offsets, space, now, prepared, work, rows, columns, found, limit):
+def _look(run, offsets, heights, space, now, prepared, work, rows, columns, found, limit):
     """The sum and the gradient over listed pairs, as the first slab; False where a pair that counts may be unlisted."""
-    factors, count = work.factors, len(rows)
+    factors, count, spring = work.factors, len(rows), spring_of(heights, run.record)
     # Point after point here: a pair then needs two positions of memory, and not two of every coordinate.
     points = run.points.T.copy().T
     gradient = np.zeros((points.shape[1], len(run.gradient))).T
@@ -128,6 +129,7 @@ def _look(run, offsets, space, now, prepared, work, rows, columns, found, limit)
     if offsets is not None:
         for k in range(count):
             values[k] -= offsets[rows[k]] + offsets[columns[k]]
+            values[k] += stretched(heights, spring, rows[k], columns[k])
     nearest, total = smallest(values, count), 0.0
     last = nearest + work.cut[0] * now.tau
     if last > limit:
@@ -135,6 +137,7 @@ def _look(run, offsets, space, now, prepared, work, rows, columns, found, limit)
     exponentials(values, count, nearest, 1.0 / now.tau, w)
     for k in range(count):
         if values[k] <= last:
+            w[k] *= both_ways(heights, spring, now.tau, rows[k], columns[k])
             total += w[k]
             add_pair(points, rows[k], columns[k], w[k] * slopes[k], gradient)
             add_offset(offsets, gradient, rows[k], w[k])

@@ -52,6 +52,7 @@ from ...pairs.numba.portable import (
 from ..base import CELL
 from .arguments import Prepared
 from .offsets import add_offset, take_off_tile
+from .springs import both_ways, count_both_ways, spring_of, stretch_tile, stretched
 
 ROWS = CELL[0]
 TILE = 256
@@ -448,9 +449,10 @@ def _bound_tile(offsets, state, w, space, now, cut, i, rows, start, count):
 
 
 @jit
-def _add_few(offsets, run, space, now, prepared, work, state, w, i, rows, start, count, gradient, first):
+def _add_few(offsets, heights, run, space, now, prepared, work, state, w, i, rows, start, count, gradient, first):
     """Add the pairs of a tile that count, one by one."""
     exact, points, factors, limit = run.points, run.pair_points, work.factors, work.cut[0] * now.tau
+    spring = spring_of(heights, run.record)
     for r in range(rows):
         for j in range(count):
             if w[r * count + j] >= state[LOW] and w[r * count + j] <= state[HIGH]:
@@ -458,10 +460,11 @@ def _add_few(offsets, run, space, now, prepared, work, state, w, i, rows, start,
                 value, slope = dissimilarity(chord, space.kind, space.radius, now.epsilon)
                 if offsets is not None:
                     value -= offsets[i + r] + offsets[start + j]
+                    value += stretched(heights, spring, i + r, start + j)
                     if not value <= state[LEAST] + limit:
                         continue
                     _come_nearer(value, now, prepared, state, gradient, first)
-                weight = exp((state[LEAST] - value) / now.tau)
+                weight = exp((state[LEAST] - value) / now.tau) * both_ways(heights, spring, now.tau, i + r, start + j)
                 state[TOTAL] += weight
                 add_pair(points, i + r, start + j, weight * slope, gradient)
                 add_offset(offsets, gradient, i + r, weight)
@@ -480,11 +483,11 @@ def _squeeze(w, size, low, high, positions):
 
 
 @jit
-def _add_sample(popularity, run, space, now, prepared, work, s, state, positions, i, rows, start, count):
+def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, positions, i, rows, start, count):
     """Add the pairs of a sampled tile that count, which are evaluated together."""
     points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
     w, values, slopes, weights = tiles[0], tiles[1], tiles[2], tiles[3]
-    size = rows * count
+    size, spring = rows * count, spring_of(heights, run.record)
     found = _squeeze(w, size, state[LOW], state[HIGH], positions)
     few = found * FEW < size or rows < ROWS
     if few and space.time == 1:  # where points are far out, the difference of squares has lost digits
@@ -493,13 +496,17 @@ def _add_sample(popularity, run, space, now, prepared, work, s, state, positions
     evaluate(w, found, space, now, prepared, work.table, 0, values, slopes)
     if popularity is not None:
         for k in range(found):
-            values[k] -= popularity[i + positions[k] // count] + popularity[start + positions[k] % count]
+            first, second = i + positions[k] // count, start + positions[k] % count
+            values[k] -= popularity[first] + popularity[second]
+            values[k] += stretched(heights, spring, first, second)
         _come_nearer(smallest(values, found), now, prepared, state, gradient, work.slabs[s])
     exponentials(values, found, state[LEAST], 1.0 / now.tau, weights)
     if popularity is not None:
         for k in range(found):
-            add_offset(popularity, gradient, i + positions[k] // count, weights[k])
-            add_offset(popularity, gradient, start + positions[k] % count, weights[k])
+            first, second = i + positions[k] // count, start + positions[k] % count
+            weights[k] *= both_ways(heights, spring, now.tau, first, second)
+            add_offset(popularity, gradient, first, weights[k])
+            add_offset(popularity, gradient, second, weights[k])
     state[TOTAL] += weigh_pulls(weights, slopes, found)
     if few:
         for k in range(found):
@@ -597,7 +604,7 @@ def combine(tau, work, gradient):
 
 
 @jit
-def slab(popularity, run, space, now, prepared, edges, work, s):
+def slab(popularity, heights, run, space, now, prepared, edges, work, s):
     """The pairs of slab ``s``: the rows of the slab with all later nodes, into the workspace.
 
     Over pairs without an edge: Σ exp(-(d - least)/τ), and Σ exp(…) (∂d/∂w) (x_i - x_j) as the gradient [d, n]. The
@@ -611,6 +618,7 @@ def slab(popularity, run, space, now, prepared, edges, work, s):
     n, first, last, hot, parts, cut = (
         points.shape[1], work.slabs[s], work.slabs[s + 1], prepared.hot, now.parts, work.cut[0],
     )  # fmt: skip
+    spring = spring_of(heights, run.record)
     if parts > 1:
         cut = min(cut, _SAMPLE_CUT)
     for k in range(len(gradient)):
@@ -648,11 +656,14 @@ def slab(popularity, run, space, now, prepared, edges, work, s):
                 alive = count_between(w, size, state[LOW], state[HIGH])
             if parts > 1 and not hot and (alive < _MOST * size or rows < ROWS):
                 if alive > 0:
-                    _add_sample(popularity, run, space, now, prepared, work, s, state, positions, i, rows, start, count)
+                    _add_sample(
+                        popularity, heights, run, space, now, prepared, work, s, state, positions, i, rows, start, count
+                    )  # fmt: skip
             elif alive * FEW < size or rows < ROWS:
                 if alive > 0:
                     _add_few(
-                        popularity, run, space, now, prepared, work, state, w, i, rows, start, count, gradient, first
+                        popularity, heights, run, space, now, prepared, work, state, w, i, rows, start, count,
+                        gradient, first,
                     )  # fmt: skip
             else:
                 evaluate(w, size, space, now, prepared, table, masked, values, pull)
@@ -663,10 +674,12 @@ def slab(popularity, run, space, now, prepared, edges, work, s):
                 else:
                     if popularity is not None:
                         take_off_tile(popularity, values, i, rows, start, count)
+                        stretch_tile(heights, spring, values, i, rows, start, count)
                         mask(values, far(w), i, rows, start, count, cursor, offsets, neighbors)
                         _come_nearer(smallest(values, size), now, prepared, state, gradient, first)
                     exponentials(values, size, state[LEAST], 1.0 / now.tau, weights)
                     mask(weights, 0.0, i, rows, start, count, cursor, offsets, neighbors)
+                    count_both_ways(heights, spring, now.tau, weights, i, rows, start, count)
                     if popularity is not None:
                         add_up(weights[:size], count, sums, i, sums[start:])
                     state[TOTAL] += weigh_pulls(weights, pull, size)
