@@ -50,7 +50,7 @@ class Springs(NamedTuple):
 def springs_of(embedding: Embedding | Saved) -> Springs | None:
     """Those of an embedding of a directed graph; None of an undirected one."""
     result = embedding.record.result
-    if result is None or result.spring is None or result.heights not in embedding.attributes:
+    if result is None or result.spring is None or result.heights is None:
         return None
     return Springs(np.asarray(embedding.attributes[result.heights], dtype=np.float64), result.spring)
 

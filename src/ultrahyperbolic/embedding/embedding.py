@@ -198,10 +198,14 @@ class Embedding:
         return less_popularity(found, self.popularity, row)
 
     @property
-    def heights(self) -> Floats | None:
-        """[n] of a directed graph: ties point from higher nodes to lower ones. None of an undirected graph."""
-        found = answers.springs_of(self)
-        return None if found is None else found.heights
+    def is_directed(self) -> bool:
+        """Whether it was trained with the directions of ties."""
+        return answers.springs_of(self) is not None
+
+    @property
+    def heights(self) -> Floats:
+        """[n] of a directed graph: ties point from higher nodes to lower ones; ``ValueError`` of an undirected one."""
+        return answers.directed(self).heights
 
     def scores(self, rows: Ints) -> Floats:
         """[k, n] of a directed graph: how far the nodes in these rows are from having a tie to each node."""

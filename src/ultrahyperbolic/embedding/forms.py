@@ -94,15 +94,13 @@ def evaluate(embedding: Embedding, graph: object | None, *, progress: bool) -> d
     if strangers:
         raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
     points, whole = torch.from_numpy(embedding.points.copy()), data.with_nodes(embedding.ids)
-    found = evaluation.evaluate(
-        whole, points, embedding.manifold, progress=progress, popularity=embedding.popularity
-    )
+    found = evaluation.evaluate(whole, points, embedding.manifold, progress=progress, popularity=embedding.popularity)
     return found | measures_of_directions(embedding, whole)
 
 
 def measures_of_directions(embedding: Embedding, graph: Graph) -> dict[str, float]:
     """The measures by the directions of ties, of nodes in the same order; none where ties have no directions."""
-    if embedding.heights is None or not graph.is_directed:
+    if not (embedding.is_directed and graph.is_directed):
         return {}
     arcs, weights = graph.arcs
     found = directed_measures(embedding.scores, embedding.scores_in, arcs, weights, embedding.heights)

@@ -1,7 +1,7 @@
 """How stiff the springs of a directed graph are: κ, which is set anew while points move.
 
-Points and popularities descend with κ fixed. Every 50 iterations it is set to that of three neighbouring values, half an
-octave apart, at which the loss is least: so the last digits of a processor do not change it.
+Points and popularities descend with κ fixed. Every 50 iterations it is set to that of three values, half an octave
+apart, at which the loss is least: so the last digits of a processor do not change it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _losses(
     pairs: RankedPairs, drawn: Ints, spec: RunSpec, state: BatchState, run: int, springs: Sequence[float]
 ) -> list[float]:
     """The ranking loss, estimated from some pairs, for each κ."""
-    assert pairs.heights is not None
+    heights = np.zeros(pairs.n_nodes) if pairs.heights is None else pairs.heights
     iteration = min(state.iteration, len(spec.schedule) - 1)
     tau, distance = float(spec.schedule.temperature[iteration]), pair_function(spec, iteration)
     points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy())
@@ -69,7 +69,7 @@ def _losses(
         """Without springs, and the difference of heights."""
         i, j = ends.T
         popularity = state.offsets[run][i] + state.offsets[run][j]
-        return distance(points[i], points[j]).numpy() - popularity, pairs.heights[i] - pairs.heights[j]
+        return distance(points[i], points[j]).numpy() - popularity, heights[i] - heights[j]
 
     (ties, steps), (others, gaps) = lengths(pairs.edges), lengths(drawn)
     gaps, scale = np.abs(gaps), math.log(pairs.n_nonedges / max(len(drawn), 1) or 1.0)

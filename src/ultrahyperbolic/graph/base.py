@@ -50,7 +50,9 @@ class BaseGraph:
         if directions.shape != (self.n_edges, 2):
             raise GraphError(f"{self._name}: directions must be [m, 2], got {directions.shape} of {self.n_edges} edges")
         if not ((directions >= 0.0).all() and np.array_equal(directions.sum(1), self.weights)):
-            raise GraphError(f"{self._name}: the weights of both directions, 0 or more, must add up to that of the edge")
+            raise GraphError(
+                f"{self._name}: the weights of both directions, 0 or more, must add up to that of the edge"
+            )
 
     def _check_texts(self) -> None:
         """Refuse here what could not be saved later, after a training."""

@@ -73,8 +73,8 @@ class Graph(Adapters, StoredGraph):
         """A graph from pairs of ids, or from (id, id, weight), in the order in which the ids first appear.
 
         ``weights`` has one number per edge, where ``edges`` are pairs. ``nodes`` are all nodes in the order wanted, or
-        a mapping from id to label: see `with_nodes`. ``repeated``, ``weights_are_distances`` and ``directed`` are those of
-        `read_graph`, and ``name`` is what messages call the graph.
+        a mapping from id to label: see `with_nodes`. ``repeated``, ``weights_are_distances`` and ``directed`` are those
+        of `read_graph`, and ``name`` is what messages call the graph.
         """
         edges = edges.tolist() if isinstance(edges, np.ndarray) else list(edges)
         sizes = {len(edge) if isinstance(edge, (tuple, list)) else 0 for edge in edges}
@@ -199,7 +199,7 @@ class Graph(Adapters, StoredGraph):
         return sparse.coo_array((entries, where), shape=(self.n_nodes, self.n_nodes)).tocsr()
 
     def to_networkx(self) -> networkx.Graph:
-        """The same graph in networkx, weights as ``weight`` and labels as ``label``; a ``DiGraph`` if it is directed."""
+        """The same in networkx, weights as ``weight`` and labels as ``label``; a ``DiGraph`` if it is directed."""
         networkx = need("networkx", "Graph.to_networkx")
         graph = networkx.DiGraph() if self.is_directed else networkx.Graph()
         nodes = list(self.ids)

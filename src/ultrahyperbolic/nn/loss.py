@@ -21,7 +21,7 @@ from ..objective.sampled import Measure
 from ..pairs.kinds import KernelSpace, kernel_space
 
 _SMOOTHING = 0.1
-_TABLES = Tables._fields[1:]
+_TABLES = Tables._fields[1:-1]
 
 
 class RankingLoss(nn.Module):
@@ -78,6 +78,8 @@ class RankingLoss(nn.Module):
         check_positive("temperature", temperature)
         check_choice("scope", scope, SCOPES)
         pairs = graph if isinstance(graph, RankedPairs) else RankedPairs.of(graph)
+        if pairs.heights is not None:
+            raise ValueError("this loss knows no directions: give an undirected graph, or train with embed")
         self.manifold, self.temperature, self.scope, self.seed = manifold, temperature, scope, as_integer("seed", seed)
         self.dissimilarity = check_dissimilarity(dissimilarity)
         self.epsilon = _SMOOTHING if epsilon is None and self.dissimilarity == "smoothed" else epsilon
@@ -92,8 +94,8 @@ class RankingLoss(nn.Module):
             return
         tables = Tables.of(pairs)
         self._most = tables.most
-        for name, table in zip(_TABLES, tables[1:], strict=True):
-            self.register_buffer(f"_{name}", table, persistent=False)
+        for name in _TABLES:
+            self.register_buffer(f"_{name}", getattr(tables, name), persistent=False)
 
     @classmethod
     def from_ties(

@@ -163,7 +163,9 @@ class Tables(NamedTuple):
             listed.starts, listed.places, np.repeat(np.arange(pairs.n_nodes), np.diff(listed.offsets)),
         )  # fmt: skip
         tensors = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
-        return cls(int(np.diff(listed.offsets).max(initial=0)), *tensors, silent=pairs.silent)
+        edges, weaker, nonedges, compared, offsets, numbers, starts, places, nodes = tensors
+        most = int(np.diff(listed.offsets).max(initial=0))
+        return cls(most, edges, weaker, nonedges, compared, offsets, numbers, starts, places, nodes, pairs.silent)
 
 
 class ExactLoss:

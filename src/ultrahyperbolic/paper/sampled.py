@@ -43,11 +43,12 @@ class ResampledEngine(ReferenceEngine):
         iteration: int,
         parts: int = 1,
         offsets: Tensor | None = None,
+        spring: float = 0.0,
     ) -> tuple[Tensor, Tensor, Tensor]:
         """The loss, and the dissimilarities of edges and of other pairs."""
         measured, schedule = self._losses[run], spec.schedule
         measured.dissimilarity = pair_function(spec, iteration)
-        edges, nonedges = measured.distances(points, offsets)
+        edges, nonedges = measured.distances(points, offsets, spring)
         tau = float(schedule.temperature[iteration])
         generator = torch.Generator(points.device).manual_seed(1_000_003 * self.seeds[run] + iteration)
         loss = sampled_loss(self.pairs, -edges / tau, -nonedges / tau, self.samples, generator)

@@ -8,6 +8,7 @@ from ...pairs.numba.functions import exponentials
 from ...pairs.numba.portable import exp, jit, log, log1p
 from .closeness import add_small_closeness, small_closeness
 from .offsets import add_edge_offsets, add_offsets, scale_offsets, take_off_edges, take_off_pairs
+from .springs import count_both_ways, spring_of, stretch_edges, stretch_tile
 from .streaming import (
     combine,
     evaluate,
@@ -20,7 +21,6 @@ from .streaming import (
     weigh,
     without_exponentials,
 )
-from .springs import count_both_ways, spring_of, stretch_edges, stretch_tile
 
 # Farther than any pair, and a number: the compiler is told that there is no infinity.
 _BEYOND = 1e300
@@ -162,8 +162,8 @@ def rank(values, weaker, silent, tau, least, total, own, pulls, inverse, referen
     Denominators Z are a running sum of exponentials over the capacity classes, from the non-edges up: ``below``, in
     units of e^reference, the nearest pair that has entered. An edge adds its own term alone. Going down again,
     ``above`` is Σ 1/Z over the stronger classes, in units of e^-reference: what is returned for the non-edges, in units
-    of the nearest of them. The first edges are ``silent``: they have no term. The arrays [m] own, inverse and references
-    are scratch.
+    of the nearest of them. The first edges are ``silent``: they have no term. The arrays [m] own, inverse and
+    references are scratch.
     """
     m = len(weaker)
     rate = -1.0 / tau

@@ -9,6 +9,7 @@ which every processor rounds alike.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numba
 import numpy as np
@@ -18,7 +19,7 @@ from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 # Without the interpreter's lock, so that slabs and runs can be given to threads, and without the wrapper for C.
-_OPTIONS = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+_OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
 jit = numba.njit(**_OPTIONS)
 # The same for what is computed for every pair or tie: a call would cost as much as the function.
 inlined = numba.njit(**_OPTIONS, forceinline=True)
