@@ -30,10 +30,12 @@ from .sources import aligned, check_unread, find_again, find_graph, open_embeddi
 
 if TYPE_CHECKING:
     from ..embedding.answers import Columns, NodeFinder
+    from ..embedding.saved import Saved
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
+_OF_DIRECTIONS = ("weight_down", "circulation", "incoherence")
 
 
 _RankedBy = Literal["centrality", "height"]
@@ -70,6 +72,8 @@ def rank(
 
     saved = open_saved(folder, ties=True)
     record = saved.record
+    if by == "height":
+        _check_directed(saved, folder)
     table = ranking(saved, None if everything else top, by)
     write_csv(csv_file, table)
     if as_json:
@@ -116,6 +120,8 @@ def neighbors(
 
     saved = open_saved(folder, ties=True)
     row = find_row(saved.rows, node, folder)
+    if out is not None:
+        _check_directed(saved, folder)
     table = nearest(saved, row, k, None if out is None else "out" if out else "in")
     write_csv(csv_file, table)
     if as_json:
@@ -141,6 +147,13 @@ def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
             cells = [f"{value:.6g}" if real else str(value) for value, real in zip(values, is_number, strict=True)]
             found[shown(name)] = [shown(cell) if cell and cell != "nan" else "" for cell in cells]
     return found
+
+
+def _check_directed(saved: Saved, folder: Path) -> None:
+    from ..embedding.answers import springs_of
+
+    if springs_of(saved) is None:
+        raise Refused(f"{folder}: the embedding has no directions: embed the graph with --directed")
 
 
 def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
@@ -229,6 +242,8 @@ def _print_measures(measures: dict[str, float]) -> None:
         return number(measures[name]) if name in measures else ""
 
     def best(name: str) -> str:
+        if name in _OF_DIRECTIONS:
+            return ""
         # A node with fewer neighbours than are looked at keeps a precision below 1.
         return "0" if name.startswith("violated") else "<=1" if name.startswith("precision") else "1"
 

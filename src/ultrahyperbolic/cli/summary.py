@@ -53,7 +53,8 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
             f"unfinished: {stopped} after {result.iterations} of {total} iterations; "
             f"to continue: ultrahyperbolic {resuming(folder, record.stopped)}"
         )
-    print(f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges")
+    ties = f" of {len(graph.arcs[1])} directed ties" if graph.is_directed else ""
+    print(f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges{ties}")
     for policy, count in graph.policies.items():
         print(f"  {policy_words(policy)}: {count}")
     geometry = embedding.geometry
