@@ -28,16 +28,16 @@ def _turned(vector: Tensor) -> Tensor:
 
 
 def _mirrored(
-    method: Callable[Concatenate[PseudoHyperboloid, P], R], back: Callable[[R], R] = _turned, formula: str = ""
+    method: Callable[Concatenate[PseudoHyperboloid, P], R], back: Callable[[R], R], formula: str = ""
 ) -> Callable[Concatenate[PseudoSphere, P], R]:
-    """A method of the image for σ of the points and vectors; ``back`` brings its result back, by σ by default."""
+    """A method of the image for σ of the points and vectors; ``back`` brings its result back."""
     name, names = method.__name__, list(inspect.signature(method).parameters)[1:]
 
     def image_of(name: str, value: object) -> object:
         return value.flip(-1) if name in VECTORS and isinstance(value, Tensor) else value
 
     @wraps(method)
-    def call(self: PseudoSphere, *args: P.args, **kwargs: P.kwargs) -> R:
+    def call(self: PseudoSphere, /, *args: P.args, **kwargs: P.kwargs) -> R:
         given = (image_of(*pair) for pair in zip(chain(names, repeat("")), args, strict=False))
         found: R = getattr(self.image, name)(*given, **{key: image_of(key, value) for key, value in kwargs.items()})
         return back(found)
@@ -86,14 +86,14 @@ class PseudoSphere(CurvedQuadric):
         return self.image.curvature_parameters()
 
     homothety_slopes = _mirrored(PseudoHyperboloid.homothety_slopes, _same)
-    follow_curvature = _mirrored(PseudoHyperboloid.follow_curvature)
-    unit_normal = _mirrored(PseudoHyperboloid.unit_normal)
-    projn = _mirrored(PseudoHyperboloid.projn)
-    shape_operator = _mirrored(PseudoHyperboloid.shape_operator)
-    proju = _mirrored(PseudoHyperboloid.proju)
-    geodesic = _mirrored(PseudoHyperboloid.geodesic)
-    transp = _mirrored(PseudoHyperboloid.transp)
-    transp_follow_expmap = _mirrored(PseudoHyperboloid.transp_follow_expmap)
+    follow_curvature = _mirrored(PseudoHyperboloid.follow_curvature, _turned)
+    unit_normal = _mirrored(PseudoHyperboloid.unit_normal, _turned)
+    projn = _mirrored(PseudoHyperboloid.projn, _turned)
+    shape_operator = _mirrored(PseudoHyperboloid.shape_operator, _turned)
+    proju = _mirrored(PseudoHyperboloid.proju, _turned)
+    geodesic = _mirrored(PseudoHyperboloid.geodesic, _turned)
+    transp = _mirrored(PseudoHyperboloid.transp, _turned)
+    transp_follow_expmap = _mirrored(PseudoHyperboloid.transp_follow_expmap, _turned)
     inner = _mirrored(PseudoHyperboloid.inner, Tensor.neg, "⟨u, v⟩_q (Eq. 1), with no base point.")
     sqdist = _mirrored(PseudoHyperboloid.sqdist, Tensor.neg, "±d_γ², positive for space-like pairs.")
     dist = _mirrored(PseudoHyperboloid.dist, _same)
@@ -102,16 +102,16 @@ class PseudoSphere(CurvedQuadric):
     smoothed_dissimilarity = _mirrored(PseudoHyperboloid.smoothed_dissimilarity, _same)
     extrinsic_dist = _mirrored(PseudoHyperboloid.extrinsic_dist, _same)
     cone_rule = _mirrored(PseudoHyperboloid.cone_rule, _same)
-    psi = _mirrored(PseudoHyperboloid.psi)
-    psi_inverse = _mirrored(PseudoHyperboloid.psi_inverse)
-    phi = _mirrored(PseudoHyperboloid.phi, formula="The time part is kept, the space part rescaled.")
-    projx = _mirrored(PseudoHyperboloid.projx, formula="Radial rescaling onto the manifold; NaN unless ⟨z, z⟩ > 0.")
+    psi = _mirrored(PseudoHyperboloid.psi, _turned)
+    psi_inverse = _mirrored(PseudoHyperboloid.psi_inverse, _turned)
+    phi = _mirrored(PseudoHyperboloid.phi, _turned, "The time part is kept, the space part rescaled.")
+    projx = _mirrored(PseudoHyperboloid.projx, _turned, "Radial rescaling onto the manifold; NaN unless ⟨z, z⟩ > 0.")
     raise_index = _mirrored(PseudoHyperboloid.raise_index, lambda z: -z.flip(-1), "G z: time with its sign turned.")
     wick_rotation = _mirrored(PseudoHyperboloid.wick_rotation, lambda u: -u.flip(-1), "sgn(P_x) u for tangent u at x.")
-    precondition_root = _mirrored(PseudoHyperboloid.precondition_root)
-    origin = _mirrored(PseudoHyperboloid.origin, formula="The positive pole (0, …, 0, √β), repeated to [*size, d].")
-    random = _mirrored(PseudoHyperboloid.random)
-    random_near_pole = _mirrored(PseudoHyperboloid.random_near_pole)
+    precondition_root = _mirrored(PseudoHyperboloid.precondition_root, _turned)
+    origin = _mirrored(PseudoHyperboloid.origin, _turned, "The positive pole (0, …, 0, √β), repeated to [*size, d].")
+    random = _mirrored(PseudoHyperboloid.random, _turned)
+    random_near_pole = _mirrored(PseudoHyperboloid.random_near_pole, _turned)
 
     def anti_isometry(self, x: Tensor) -> Tensor:
         """σ(x), on the pseudo-hyperboloid ``self.image``."""
