@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.nn.utils import get_total_norm
-from torch.optim.adam import adam
-from torch.optim.sgd import sgd
 
 from ..geometry import Manifold
 from .descent import DescentSettings, DescentState, descent_step
@@ -122,34 +120,6 @@ class Curvatures:
         """Bring the points onto their manifolds as they are now."""
         for (param, manifold), before in zip(self._points, self._before, strict=True):
             param.copy_(manifold.follow_curvature(param.detach(), before))
-
-
-def sgd_step(params: list[Tensor], gradients: list[Tensor], states: States, group: Group) -> None:
-    """A step of ``torch.optim.SGD``, with its state."""
-    buffers = [states[param].get("momentum_buffer") for param in params]
-    options = {name: group[name] for name in ("weight_decay", "momentum", "lr")}
-    sparse = any(gradient.is_sparse for gradient in gradients)
-    sgd(params, gradients, buffers, sparse, dampening=0.0, nesterov=False, maximize=False, **options)
-    if group["momentum"]:
-        for param, buffer in zip(params, buffers, strict=True):
-            states[param]["momentum_buffer"] = buffer
-
-
-def adam_step(params: list[Tensor], gradients: list[Tensor], states: States, group: Group) -> None:
-    """A step of ``torch.optim.Adam``, with its state."""
-    if any(gradient.is_sparse for gradient in gradients):
-        raise RuntimeError("Adam takes no sparse gradients, as in torch.optim, but for points of a manifold")
-    for param in params:
-        if not states[param]:
-            states[param]["step"] = torch.tensor(0.0)
-            for name in ("exp_avg", "exp_avg_sq"):
-                states[param][name] = torch.zeros_like(param, memory_format=torch.preserve_format)
-    (beta1, beta2), options = group["betas"], {name: group[name] for name in ("lr", "weight_decay", "eps")}
-    means, squares, steps = ([states[param][name] for param in params] for name in ("exp_avg", "exp_avg_sq", "step"))
-    adam(
-        params, gradients, means, squares, [], steps,
-        amsgrad=False, maximize=False, beta1=beta1, beta2=beta2, **options,
-    )  # fmt: skip
 
 
 def largest(tensors: Iterable[Tensor]) -> Tensor:
