@@ -1,4 +1,4 @@
-"""One step of many parameters: small ones together, learned curvatures with their points, torch's own steps."""
+"""One step of many parameters: small ones together, and learned curvatures with their points."""
 
 from __future__ import annotations
 
