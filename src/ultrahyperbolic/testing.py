@@ -32,7 +32,6 @@ _DISTANCES = ("dist", "dissimilarity", "broken_dissimilarity", "smoothed_dissimi
 
 
 Property = Callable[["_Sample"], None]
-_PROPERTIES: dict[str, Property] = {}
 
 
 class _Skip(Exception):  # noqa: N818 - not an error
@@ -250,17 +249,11 @@ class _Sample:
         return self.condition(*points).unsqueeze(-1)
 
 
-def _property(function: Property) -> Property:
-    _PROPERTIES[function.__name__] = function
-    return function
-
-
 def _demand(condition: Tensor | bool, what: str) -> None:
     if not bool(torch.as_tensor(condition).all()):
         raise AssertionError(what)
 
 
-@_property
 def membership(s: _Sample) -> None:
     """Samples, the origin and all maps that return points stay on the manifold; the checks notice what does not."""
     M, x = s.manifold, s.points()
@@ -287,7 +280,6 @@ def membership(s: _Sample) -> None:
     _demand(not M.check_point(broken).ok, "check_point accepts NaN")
 
 
-@_property
 def tangency(s: _Sample) -> None:
     """proju is an idempotent projection onto the tangent space; log, transport and gradients are tangent."""
     M, x, y = s.manifold, s.points(), s.points()
@@ -316,7 +308,6 @@ def tangency(s: _Sample) -> None:
     _demand(not M.check_tangent(x, s.normals(x)).ok, "check_tangent accepts the normal")
 
 
-@_property
 def geodesic_equation(s: _Sample) -> None:
     """γ(0) = x, γ'(0) = u, γ'' is normal (-⟨u, u⟩γ/β on a quadric), γ(s + t) continues γ(s), and exp is γ(1)."""
     M, x = s.manifold, s.points()
@@ -343,7 +334,6 @@ def geodesic_equation(s: _Sample) -> None:
     s.close(onward, M.geodesic(x, u, t + 0.5), "γ does not continue itself", scale, s.wide(x) ** 2)
 
 
-@_property
 def exp_log(s: _Sample) -> None:
     """log inverts exp within the injectivity radius and exp inverts log wherever it exists."""
     M, x = s.manifold, s.points()
@@ -363,7 +353,6 @@ def exp_log(s: _Sample) -> None:
     s.close(M.logmap(x, x).vector, 0.0, "log_x(x) is not 0", s.radius)
 
 
-@_property
 def transport(s: _Sample) -> None:
     """Parallel transport preserves ⟨·,·⟩, carries velocities to velocities, agrees along both routes and reverses."""
     M, x = s.manifold, s.points()
@@ -382,7 +371,6 @@ def transport(s: _Sample) -> None:
     s.close(ahead, M.geodesic(x, u, 1.5), "transport does not carry the velocity", scale.unsqueeze(-1), 16.0)
 
 
-@_property
 def symmetry(s: _Sample) -> None:
     """All dissimilarities are symmetric, non-negative and 0 at x = y."""
     M, x, y = s.manifold, s.points(), s.points()
@@ -396,7 +384,6 @@ def symmetry(s: _Sample) -> None:
         s.close(measure(x, x), 0.0, f"{name}(x, x) is not 0", 1e-3)
 
 
-@_property
 def isometry_invariance(s: _Sample) -> None:
     """Isometries of the ambient space leave all dissimilarities alone and commute with exp and log."""
     M, x, y = s.manifold, s.points(), s.points()
@@ -427,7 +414,6 @@ def isometry_invariance(s: _Sample) -> None:
     _demand((exists == still) | unclear, "log exists before an isometry and not after, or the reverse")
 
 
-@_property
 def phi_and_projx(s: _Sample) -> None:
     """φ and projx leave points of the manifold alone and map onto it what their checks allow."""
     M, x = s.manifold, s.points()
@@ -444,7 +430,6 @@ def phi_and_projx(s: _Sample) -> None:
     _demand(ok, f"projx misses the manifold: {reason}")
 
 
-@_property
 def retraction(s: _Sample) -> None:
     """retr(x, 0) = x and retr agrees with exp to first order."""
     M, x = s.manifold, s.points()
@@ -455,7 +440,6 @@ def retraction(s: _Sample) -> None:
     s.close(derivative, u, "the derivative of retr is not the identity", s.wide(x) ** 1.5, s.radius)
 
 
-@_property
 def descent(s: _Sample) -> None:
     """⟨Df, χ⟩ = ‖Df‖² with Df = Π_x(G∇f), Df represents the differential, and -χ decreases functions."""
     M, x = s.manifold, s.points()
@@ -472,7 +456,6 @@ def descent(s: _Sample) -> None:
     _demand((moved < 0)[steep], "-χ is not a descent direction")
 
 
-@_property
 def surrogate(s: _Sample) -> None:
     """The surrogate is |P_x|∇f: it ascends, has Df's length, is Df itself in Riemannian geometries up to its sign."""
     M, x = s.manifold, s.points()
@@ -496,7 +479,6 @@ def surrogate(s: _Sample) -> None:
     _demand((moved < 0)[steep], "its negative does not decrease functions")
 
 
-@_property
 def finite_gradients(s: _Sample) -> None:
     """Gradients are never NaN or infinite; 0 by convention at x = y and, for d_γ, at the antipode."""
     x = s.points()
@@ -532,7 +514,6 @@ def _short(s: _Sample, u: Tensor) -> Tensor:
     return u * (8.0 * s.radius / length.clamp_min(8.0 * s.radius))
 
 
-@_property
 def gradcheck(s: _Sample) -> None:
     """Autograd agrees with finite differences in float64, away from the cone and the antipode."""
     if s.dtype != torch.float64:
@@ -561,7 +542,6 @@ def gradcheck(s: _Sample) -> None:
         _demand(ok, f"autograd and finite differences disagree on {name}")
 
 
-@_property
 def arguments_untouched(s: _Sample) -> None:
     """No method modifies its arguments."""
     M, x, y = s.manifold, s.points(), s.points()
@@ -578,7 +558,6 @@ def arguments_untouched(s: _Sample) -> None:
             _demand(before == after, "an argument was modified")
 
 
-@_property
 def broadcasting(s: _Sample) -> None:
     """Methods broadcast over leading dimensions, cdist equals the pairwise loop, and vmap equals the batch."""
     M, x, y = s.manifold, s.points(6), s.points(5)
@@ -602,3 +581,10 @@ def broadcasting(s: _Sample) -> None:
     _demand(exists == expected.exists, "vmap of logmap differs")
     s.close(logs.nan_to_num(0.0), expected.vector.nan_to_num(0.0), "vmap of logmap differs",
             1.0 + expected.vector.nan_to_num(0.0).abs())  # fmt: skip
+
+
+_ALL: tuple[Property, ...] = (
+    membership, tangency, geodesic_equation, exp_log, transport, symmetry, isometry_invariance, phi_and_projx,
+    retraction, descent, surrogate, finite_gradients, gradcheck, arguments_untouched, broadcasting,
+)  # fmt: skip
+_PROPERTIES = {function.__name__: function for function in _ALL}

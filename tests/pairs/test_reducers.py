@@ -62,7 +62,7 @@ def expect(points, manifold, edges, k, thresholds, **options):
     table = Table(matrix(points, manifold, **options))
     positions = torch.arange(len(points)).double()[:, None]
     statistics = reference.row_statistics(positions, table, edges, k, thresholds)
-    return statistics, reference.nonedge_counts(positions, table, edges, thresholds)
+    return statistics, reference.row_statistics(positions, table, edges, 0, thresholds, upper=True).nonedges
 
 
 def assert_same_rows(found, expected):
@@ -198,7 +198,7 @@ def test_equal_distances(n, share):
         )
     for bounds in (thresholds, thresholds[:1], thresholds[:0], torch.full_like(thresholds, 2.0)):
         found = nonedge_counts(points, flat, edges, bounds, **NUMBA)
-        assert torch.equal(found, reference.nonedge_counts(points, flat, edges, bounds))
+        assert torch.equal(found, reference.row_statistics(points, flat, edges, 0, bounds, upper=True).nonedges)
         assert torch.equal(found, row_statistics(points, flat, edges, 1, bounds, **NUMBA).nonedges)
         assert torch.equal(found, reference.row_statistics(points, flat, edges, 1, bounds).nonedges)
     assert row_statistics(points, flat, edges, 1, **NUMBA).nonedges.shape == (0,)

@@ -18,6 +18,8 @@ from ..pairs import PassOptions, row_sums
 from .by_component import component_delta
 from .inputs import as_scores, check_points
 
+_TOPS = (5, 10)  # of the strongest nodes
+
 
 def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:
     """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
@@ -113,6 +115,13 @@ def strength_spearman(
     elif at_least is not None:
         chosen = np.flatnonzero(graph.strength >= at_least)
     return _spearman(graph.strength[chosen], -scores[chosen])
+
+
+def correlations(graph: Graph, scores: Floats, suffix: str = "") -> dict[str, float]:
+    """Spearman's ρ of a score that is small for central nodes, over all nodes and over the strongest, by name."""
+    found = {f"spearman_all{suffix}": hierarchy_spearman(graph, scores)}
+    tops = (top for top in _TOPS if top <= graph.n_nodes)
+    return found | {f"spearman_top{top}{suffix}": strength_spearman(graph, scores, top=top) for top in tops}
 
 
 def _spearman(a: Floats, b: Floats) -> float:

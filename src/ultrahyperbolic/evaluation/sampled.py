@@ -18,7 +18,7 @@ from ..graph.hops import components
 from ..objective.chords import half_chord_table, scale_of, signs_of, value_and_slope
 from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
-from .hierarchy import hierarchy_spearman, strength_spearman
+from .hierarchy import correlations
 from .inputs import check_points
 from .order import violated_share
 
@@ -29,7 +29,7 @@ SAMPLED_NODES = 200_000
 _DISTANCES, _FEWEST, _MOST, _AT_ONCE = 1 << 28, 64, 2000, 1 << 21
 # Ties that are compared with pairs without one, and with each other; and those pairs, of each drawn node.
 _TIES, _TIES_AMONG, _OTHERS = 4096, 1_000_000, 8192
-_NEAREST, _TOPS = 5, (5, 10)
+_NEAREST = 5
 
 
 class FromSamples(NamedTuple):
@@ -81,10 +81,7 @@ def from_samples(
     among = np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES_AMONG), replace=False))
     violated = violated_share(graph.classes[among], table.pairs(graph.edges[among]))
     delta = found.delta()
-    measures = found.measures() | {"tie_order": 1.0 - violated, "spearman_all": hierarchy_spearman(graph, delta)}
-    for top in _TOPS:
-        if top <= graph.n_nodes:
-            measures[f"spearman_top{top}"] = strength_spearman(graph, delta, top=top)
+    measures = found.measures() | {"tie_order": 1.0 - violated} | correlations(graph, delta)
     measures["measured_nodes"] = float(count)
     return FromSamples({name: value for name, value in measures.items() if not math.isnan(value)}, delta)
 
@@ -93,10 +90,8 @@ def delta_from_samples(graph: Graph, points: Tensor, manifold: Manifold, popular
     """[n] a quick estimate of δ for points [n, d], from ``_FEWEST`` nodes."""
     rng = np.random.default_rng(0)
     drawn = np.sort(rng.choice(graph.n_nodes, min(_FEWEST, graph.n_nodes), replace=False))
-    table, found = (
-        _Table(points, kernel_space(manifold, "geodesic"), popularity),
-        _Totals(graph, components(graph), rng),
-    )
+    table = _Table(points, kernel_space(manifold, "geodesic"), popularity)
+    found = _Totals(graph, components(graph), rng)
     for some in np.array_split(drawn, math.ceil(len(drawn) * graph.n_nodes / _AT_ONCE)):
         found.add_delta(some, table.rows(some))
     return found.delta()

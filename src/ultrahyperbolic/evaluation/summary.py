@@ -19,13 +19,12 @@ from .baselines import closeness, sampled_closeness
 from .by_component import component_delta
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
-from .hierarchy import hierarchy_spearman, norm_proxy, strength_spearman
+from .hierarchy import correlations, norm_proxy
 from .inputs import check_points, edge_tensor
 from .order import orders_of
 from .retrieval import precision_of, reconstruction_of
 
 _NEAREST = 5
-_TOPS = (5, 10)
 # With more nodes than this closeness is estimated: a search from each of them takes longer than all else.
 _CLOSENESS_NODES = 50_000
 _EXACTLY, _ROUGHLY = 1e-12, 1e-8  # what is left of a change of PageRank; of many nodes, far below what ranks show
@@ -100,7 +99,7 @@ def over_pairs(
             "mean_rank": ranks.mean_rank,
         }
         near = Nearest(*(part.cpu() for part in statistics.nearest))
-        return OverPairs(_defined(found | _correlations(graph, delta, "")), delta, near)
+        return OverPairs(_defined(found | correlations(graph, delta)), delta, near)
 
 
 def strongest_tie(graph: Graph, nearest: Ints) -> float:
@@ -122,9 +121,9 @@ def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: 
     check_points(graph, points)
     tolerance = _ROUGHLY if sample else _EXACTLY
     stages: dict[str, Callable[[], dict[str, float]]] = {
-        "norm": lambda: _correlations(graph, norm_proxy(points), "_norm"),
-        "PageRank": lambda: _correlations(graph, -pagerank(graph, tolerance=tolerance), "_pagerank"),
-        "closeness": lambda: _correlations(
+        "norm": lambda: correlations(graph, norm_proxy(points), "_norm"),
+        "PageRank": lambda: correlations(graph, -pagerank(graph, tolerance=tolerance), "_pagerank"),
+        "closeness": lambda: correlations(
             graph, -(sampled_closeness(graph) if graph.n_nodes > _CLOSENESS_NODES else closeness(graph)), "_closeness"
         ),
         "triangles": lambda: sampled_closure(graph) if sample else triadic_closure(graph)._asdict(),
@@ -135,15 +134,6 @@ def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: 
             update(done, name)
             found |= stage()
     return _defined(found)
-
-
-def _correlations(graph: Graph, scores: Floats, suffix: str) -> dict[str, float]:
-    """Spearman's ρ of a score that is small for central nodes, over all nodes and over the strongest."""
-    found = {f"spearman_all{suffix}": hierarchy_spearman(graph, scores)}
-    for top in _TOPS:
-        if top <= graph.n_nodes:
-            found[f"spearman_top{top}{suffix}"] = strength_spearman(graph, scores, top=top)
-    return found
 
 
 def _defined(measures: dict[str, float]) -> dict[str, float]:

@@ -16,7 +16,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 _FLOATS, _HALF = (torch.float32, torch.float64), (torch.float16, torch.bfloat16)
 # What methods call their points and vectors [..., d].
-_VECTORS = frozenset({"x", "y", "u", "v", "z", "gradient"})
+VECTORS = frozenset({"x", "y", "u", "v", "z", "gradient"})
 
 
 class Check(NamedTuple):
@@ -88,13 +88,13 @@ def _widened(value: object, dtype: torch.dtype) -> object:
 def validating(method: Callable[P, R]) -> Callable[P, R]:
     """The method of a manifold with its points and vectors validated first; their names tell which they are."""
     names = list(inspect.signature(method).parameters)
-    if not _VECTORS.intersection(names):
+    if not VECTORS.intersection(names):
         return method
 
     @wraps(method)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         given = (*zip(names, args, strict=False), *kwargs.items())
-        vectors = {name: cast("Tensor", value) for name, value in given if name in _VECTORS}
+        vectors = {name: cast("Tensor", value) for name, value in given if name in VECTORS}
         validate(args[0].ambient_dim, **vectors)  # type: ignore[attr-defined]
         return method(*args, **kwargs)
 

@@ -64,6 +64,8 @@ class Euclidean(Manifold):
         """z."""
         return _fresh(z, x)
 
+    precondition_root = proju
+
     def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
         """x + t u."""
         validate_scalars("t", t, x=x, u=u)
@@ -90,13 +92,11 @@ class Euclidean(Manifold):
         """x: flat space needs no other coordinates."""
         return x.clone()
 
-    def psi_inverse(self, z: Tensor) -> Tensor:
-        """z."""
-        return z.clone()
-
     def phi(self, z: Tensor) -> Tensor:
         """z."""
         return z.clone()
+
+    psi_inverse = raise_index = phi
 
     def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """x: flat space has no β to change."""
@@ -115,17 +115,9 @@ class Euclidean(Manifold):
         """None: no subspace of flat space is curved."""
         raise ValueError("flat space contains no sphere with its geodesics: use PseudoHyperboloid(p, q)")
 
-    def raise_index(self, z: Tensor) -> Tensor:
-        """z."""
-        return z.clone()
-
     def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
         """u."""
         return _fresh(u, x)
-
-    def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
-        """z."""
-        return _fresh(z, x)
 
     def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
         """0, repeated to [*size, d]."""

@@ -2,20 +2,52 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Callable
+from functools import wraps
+from itertools import chain, repeat
+from typing import Concatenate, ParamSpec, TypeVar
 
-import torch
 from torch import Tensor, nn
 
 from ..checks import check_count
 from . import membership
-from .arguments import Check, as_number, validate
+from .arguments import VECTORS, Check, as_number, validate
 from .manifold import Logarithm
-from .primitives import Device, Seed, Size, Spot
 from .pseudo_hyperboloid import PseudoHyperboloid
 from .quadric import CurvedQuadric, as_beta
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _turned(vector: Tensor) -> Tensor:
+    """σ, which is its own inverse."""
+    return vector.flip(-1)
+
+
+def _mirrored(
+    method: Callable[Concatenate[PseudoHyperboloid, P], R], back: Callable[[R], R], formula: str = ""
+) -> Callable[Concatenate[PseudoSphere, P], R]:
+    """A method of the image for σ of the points and vectors; ``back`` brings its result back."""
+    name, names = method.__name__, list(inspect.signature(method).parameters)[1:]
+
+    def image_of(name: str, value: object) -> object:
+        return value.flip(-1) if name in VECTORS and isinstance(value, Tensor) else value
+
+    @wraps(method)
+    def call(self: PseudoSphere, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        given = (image_of(*pair) for pair in zip(chain(names, repeat("")), args, strict=False))
+        found: R = getattr(self.image, name)(*given, **{key: image_of(key, value) for key, value in kwargs.items()})
+        return back(found)
+
+    call.__doc__ = formula or f"By σ, of the image: {method.__doc__}"
+    return call
+
+
+def _same(number: R) -> R:
+    return number
 
 
 class PseudoSphere(CurvedQuadric):
@@ -53,37 +85,42 @@ class PseudoSphere(CurvedQuadric):
         """log β where it is learned."""
         return self.image.curvature_parameters()
 
-    def homothety_slopes(self, x: Tensor, gradient: Tensor) -> list[Tensor]:
-        """½ Σ x · ∇f, for x grows like √β."""
-        return self.image.homothety_slopes(*self._image_of(x, gradient))
-
-    def follow_curvature(self, x: Tensor, before: Sequence[Tensor]) -> Tensor:
-        """x from where log β was ``before[0]``, brought onto the manifold as it is."""
-        return self.image.follow_curvature(self._image_of(x)[0], before).flip(-1)
-
-    def unit_normal(self, x: Tensor) -> Tensor:
-        """𝒩(x) = -x/√β, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = 1."""
-        return self.image.unit_normal(*self._image_of(x)).flip(-1)
-
-    def projn(self, x: Tensor, z: Tensor) -> Tensor:
-        """⟨z, x⟩ x / β, the part of z in the normal space {λx}."""
-        return self.image.projn(*self._image_of(x, z)).flip(-1)
-
-    def shape_operator(self, x: Tensor, u: Tensor) -> Tensor:
-        """S(u) = -D_u 𝒩 = u/√β."""
-        return self.image.shape_operator(*self._image_of(x, u)).flip(-1)
+    homothety_slopes = _mirrored(PseudoHyperboloid.homothety_slopes, _same)
+    follow_curvature = _mirrored(PseudoHyperboloid.follow_curvature, _turned)
+    unit_normal = _mirrored(PseudoHyperboloid.unit_normal, _turned)
+    projn = _mirrored(PseudoHyperboloid.projn, _turned)
+    shape_operator = _mirrored(PseudoHyperboloid.shape_operator, _turned)
+    proju = _mirrored(PseudoHyperboloid.proju, _turned)
+    geodesic = _mirrored(PseudoHyperboloid.geodesic, _turned)
+    transp = _mirrored(PseudoHyperboloid.transp, _turned)
+    transp_follow_expmap = _mirrored(PseudoHyperboloid.transp_follow_expmap, _turned)
+    inner = _mirrored(PseudoHyperboloid.inner, Tensor.neg, "⟨u, v⟩_q (Eq. 1), with no base point.")
+    sqdist = _mirrored(PseudoHyperboloid.sqdist, Tensor.neg, "±d_γ², positive for space-like pairs.")
+    dist = _mirrored(PseudoHyperboloid.dist, _same)
+    dissimilarity = _mirrored(PseudoHyperboloid.dissimilarity, _same)
+    broken_dissimilarity = _mirrored(PseudoHyperboloid.broken_dissimilarity, _same)
+    smoothed_dissimilarity = _mirrored(PseudoHyperboloid.smoothed_dissimilarity, _same)
+    extrinsic_dist = _mirrored(PseudoHyperboloid.extrinsic_dist, _same)
+    cone_rule = _mirrored(PseudoHyperboloid.cone_rule, _same)
+    psi = _mirrored(PseudoHyperboloid.psi, _turned)
+    psi_inverse = _mirrored(PseudoHyperboloid.psi_inverse, _turned)
+    phi = _mirrored(PseudoHyperboloid.phi, _turned, "The time part is kept, the space part rescaled.")
+    projx = _mirrored(PseudoHyperboloid.projx, _turned, "Radial rescaling onto the manifold; NaN unless ⟨z, z⟩ > 0.")
+    raise_index = _mirrored(PseudoHyperboloid.raise_index, lambda z: -z.flip(-1), "G z: time with its sign turned.")
+    wick_rotation = _mirrored(PseudoHyperboloid.wick_rotation, lambda u: -u.flip(-1), "sgn(P_x) u for tangent u at x.")
+    precondition_root = _mirrored(PseudoHyperboloid.precondition_root, _turned)
+    origin = _mirrored(PseudoHyperboloid.origin, _turned, "The positive pole (0, …, 0, √β), repeated to [*size, d].")
+    random = _mirrored(PseudoHyperboloid.random, _turned)
+    random_near_pole = _mirrored(PseudoHyperboloid.random_near_pole, _turned)
 
     def anti_isometry(self, x: Tensor) -> Tensor:
         """σ(x), on the pseudo-hyperboloid ``self.image``."""
-        return self._image_of(x)[0]
+        return x.flip(-1)
 
-    def _image_of(self, *tensors: Tensor) -> list[Tensor]:
-        """σ of every tensor."""
-        return [tensor.flip(-1) for tensor in tensors]
-
-    def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:
-        """⟨u, v⟩_q (Eq. 1), with no base point."""
-        return -self.image.inner(*self._image_of(u, v), keepdim=keepdim)
+    def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
+        """The velocity of the geodesic from x to y, which exists where ⟨x, y⟩ > -β."""
+        vector, exists = self.image.logmap(x.flip(-1), y.flip(-1))
+        return Logarithm(vector.flip(-1), exists)
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether the space part of every row is nonzero, as `phi` needs for p >= 2."""
@@ -92,77 +129,10 @@ class PseudoSphere(CurvedQuadric):
             return check
         return membership.part_nonzero(z, z[..., self.q + 1 :], f"space part (its last {self.p} coordinates)")
 
-    def proju(self, x: Tensor, z: Tensor) -> Tensor:
-        """z - ⟨z, x⟩ x / β (Eq. 3)."""
-        return self.image.proju(*self._image_of(x, z)).flip(-1)
-
-    def geodesic(self, x: Tensor, u: Tensor, t: Tensor | float) -> Tensor:
-        """cos, straight or cosh as u is space-like, null or time-like."""
-        x, u = self._image_of(x, u)
-        return self.image.geodesic(x, u, t).flip(-1)
-
-    def logmap(self, x: Tensor, y: Tensor) -> Logarithm:
-        """The velocity of the geodesic from x to y, which exists where ⟨x, y⟩ > -β."""
-        vector, exists = self.image.logmap(*self._image_of(x, y))
-        return Logarithm(vector.flip(-1), exists)
-
-    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
-        """Parallel transport of v from x to y along their geodesic; NaN where there is none."""
-        return self.image.transp(*self._image_of(x, y, v)).flip(-1)
-
-    def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
-        """Parallel transport of v from x to expmap(x, u)."""
-        return self.image.transp_follow_expmap(*self._image_of(x, u, v)).flip(-1)
-
-    def sqdist(self, x: Tensor, y: Tensor) -> Tensor:
-        """±d_γ², positive for space-like pairs."""
-        return -self.image.sqdist(*self._image_of(x, y))
-
-    def dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """Length of the geodesic, π√β at the antipode, NaN where there is none."""
-        return self.image.dist(*self._image_of(x, y))
-
-    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """D_γ of the images (Eq. 9)."""
-        return self.image.dissimilarity(*self._image_of(x, y))
-
-    def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """d_γ, or the length of the geodesic broken at -x."""
-        return self.image.broken_dissimilarity(*self._image_of(x, y))
-
-    def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
-        """D_γ of the images, smoothed on the light cone."""
-        x, y = self._image_of(x, y)
-        return self.image.smoothed_dissimilarity(x, y, epsilon)
-
-    def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
-        """√|⟨x-y, x-y⟩| (Eq. 4)."""
-        return self.image.extrinsic_dist(*self._image_of(x, y))
-
     @property
     def joins_all_pairs(self) -> bool:
         """Whether a geodesic joins every pair of points, as in the image."""
         return self.image.joins_all_pairs
-
-    def cone_rule(self, x: Tensor, y: Tensor) -> Tensor:
-        """The rule of the authors' scripts for the images."""
-        return self.image.cone_rule(*self._image_of(x, y))
-
-    def psi(self, x: Tensor) -> Tensor:
-        """σ ψ(σ(x)) = (t/√β, s/‖s‖) ∈ R^{q+1} × S^{p-1} of x = (t, s); for p = 1 the last coordinate is 1."""
-        return self.image.psi(*self._image_of(x)).flip(-1)
-
-    def psi_inverse(self, z: Tensor) -> Tensor:
-        """The inverse of `psi`, √β (v, √(1 + ‖v‖²) u) for v ∈ R^{q+1} and u ∈ S^{p-1}."""
-        return self.image.psi_inverse(*self._image_of(z)).flip(-1)
-
-    def phi(self, z: Tensor) -> Tensor:
-        """The time part is kept, the space part rescaled."""
-        return self.image.phi(*self._image_of(z)).flip(-1)
-
-    def projx(self, z: Tensor) -> Tensor:
-        """Radial rescaling; NaN unless ⟨z, z⟩ > 0, as `check_projectable` tells."""
-        return self.image.projx(*self._image_of(z)).flip(-1)
 
     def homothety(self, x: Tensor, beta: float | Tensor) -> Tensor:
         """√(beta/β) x, on the pseudo-sphere of the same signature with ``beta``; lengths scale alike."""
@@ -183,32 +153,3 @@ class PseudoSphere(CurvedQuadric):
             raise ValueError("hyperbolic space contains no sphere of its own β: include_sphere needs p >= 2, got p = 1")
         validate(self.p, point=point)
         return self.image.include_sphere(point.flip(-1)).flip(-1)
-
-    def raise_index(self, z: Tensor) -> Tensor:
-        """G z: the time coordinates with their sign turned."""
-        return -self.image.raise_index(*self._image_of(z)).flip(-1)
-
-    def wick_rotation(self, x: Tensor, u: Tensor) -> Tensor:
-        """sgn(P_x) u for tangent u at x = (t, s): -u but for its part along the sphere of space directions."""
-        return -self.image.wick_rotation(*self._image_of(x, u)).flip(-1)
-
-    def precondition_root(self, x: Tensor, z: Tensor) -> Tensor:
-        """|P_x|^½ z."""
-        return self.image.precondition_root(*self._image_of(x, z)).flip(-1)
-
-    def origin(self, *size: Size, dtype: torch.dtype = torch.float64, device: Device = None) -> Tensor:
-        """The positive pole (0, …, 0, √β), repeated to [*size, d]."""
-        return self.image.origin(*size, dtype=dtype, device=device).flip(-1)
-
-    def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
-        """σ of random points of the image."""
-        return self.image.random(*size, scale=scale, generator=generator, **at).flip(-1)
-
-    def random_near_pole(
-        self, *size: Size, epsilon: float = 0.1, generator: Seed = None, perturb_first: bool = True, **at: Unpack[Spot]
-    ) -> Tensor:
-        """σ of points near the pole of the image, ε relative to √β; ``perturb_first`` is about the last coordinate."""
-        near = self.image.random_near_pole(
-            *size, epsilon=epsilon, generator=generator, perturb_first=perturb_first, **at
-        )
-        return near.flip(-1)

@@ -11,15 +11,9 @@ from ..geometry import Euclidean, Manifold, Product, PseudoHyperboloid, PseudoSp
 from ..geometry.arguments import validate
 
 
-def in_width(manifold: Manifold) -> int:
-    """How many numbers `coordinates` gives a point."""
-    _known(manifold)
-    return manifold.ambient_dim
-
-
 def out_width(manifold: Manifold) -> int:
     """How many numbers `from_coordinates` needs for a point: d, or p in hyperbolic space, whose S^0 is one point."""
-    _known(manifold)
+    require_layers(manifold)
     if isinstance(manifold, PseudoHyperboloid):
         return manifold.p if manifold.q == 0 else manifold.ambient_dim
     if isinstance(manifold, PseudoSphere):
@@ -27,7 +21,8 @@ def out_width(manifold: Manifold) -> int:
     return sum(map(out_width, manifold._factors())) if isinstance(manifold, Product) else manifold.ambient_dim
 
 
-def _known(manifold: Manifold) -> None:
+def require_layers(manifold: Manifold) -> None:
+    """Raise unless layers are defined on the manifold."""
     if not isinstance(manifold, PseudoHyperboloid | PseudoSphere | Euclidean | Product):
         kinds = "PseudoHyperboloid, PseudoSphere, Euclidean and Product"
         raise TypeError(f"layers are defined on {kinds}, got {type(manifold).__name__}")

@@ -12,7 +12,7 @@ from torch.nn import functional
 from ..checks import check_callable
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
-from .chart import coordinates, from_coordinates, in_width, out_width, psi
+from .chart import coordinates, from_coordinates, out_width, psi, require_layers
 from .quotient import representative
 
 
@@ -71,7 +71,8 @@ class PseudoLinear(nn.Module):
         self.in_manifold, self.out_manifold, self.quotient = in_manifold, out_manifold, quotient
         if quotient:
             representative(in_manifold, in_manifold.origin())  # raises where there is none
-        rows, columns = out_width(out_manifold), in_width(in_manifold)
+        require_layers(in_manifold)
+        rows, columns = out_width(out_manifold), in_manifold.ambient_dim
         self.weight = nn.Parameter(torch.empty(rows, columns, device=device, dtype=dtype))
         self.bias = nn.Parameter(torch.empty(rows, device=device, dtype=dtype)) if bias else None
         self.reset_parameters()
@@ -125,7 +126,7 @@ class PseudoActivation(nn.Module):
         super().__init__()
         require_manifold(manifold)
         check_callable("function", function)
-        in_width(manifold)  # raises where there are no layers
+        require_layers(manifold)
         self.manifold, self.function = manifold, function
 
     def forward(self, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""One step of many parameters: small ones together, learned curvatures with their points, torch's own steps."""
+"""One step of many parameters: small ones together, and learned curvatures with their points."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 from torch.nn.utils import get_total_norm
-from torch.optim.adam import adam
-from torch.optim.sgd import sgd
 
 from ..geometry import Manifold
 from .descent import DescentSettings, DescentState, descent_step
@@ -48,57 +46,35 @@ def step_points(params: Sequence[Tensor], states: States, settings: DescentSetti
         carries = tuple(name in stored for name in _MOMENTS)
         key = (param,) if apart else (param.dtype, param.device, stored.get("step", 0), *carries)
         together[key].append(param)
-    return [
-        _step_one(bucket[0], states[bucket[0]], settings)
-        if len(bucket) == 1
-        else _step_joined(bucket, states, settings)
-        for bucket in together.values()
-    ]
+    return [_step(bucket, states, settings) for bucket in together.values()]
 
 
-def _step_one(param: Tensor, stored: Group, settings: DescentSettings) -> Stepped:
-    gradient, rows = _rows(param)
-    moments = {name: stored[name][rows] if name in stored else None for name in _MOMENTS}
-    state = DescentState(stored.get("step", 0), **moments)
-    moved, state = descent_step(param[rows], gradient, state, settings)
-    param[rows] = moved
-    stored["step"] = state.iteration
-    for name in _MOMENTS:
-        moment = getattr(state, name)
-        if moment is not None:
-            stored.setdefault(name, torch.zeros_like(param.detach()))[rows] = moment
-    return _stepped([param], state)
-
-
-def _step_joined(params: list[Tensor], states: States, settings: DescentSettings) -> Stepped:
-    """The rows of all as one table: every row moves by itself, so the result is that of single steps."""
-    d = settings.manifold.ambient_dim
-    counts = [param.numel() // d for param in params]
+def _step(params: list[Tensor], states: States, settings: DescentSettings) -> Stepped:
+    """The rows of several as one table: every row moves by itself, so the result is that of single steps."""
+    d, alone = settings.manifold.ambient_dim, len(params) == 1
+    found, stored = [_rows(param) for param in params], [states[param] for param in params]
 
     def joined(tensors: Iterable[Tensor]) -> Tensor:
-        return torch.cat([tensor.reshape(-1, d) for tensor in tensors])
+        parts = [tensor[rows] for tensor, (_, rows) in zip(tensors, found, strict=True)]
+        return parts[0] if alone else torch.cat([part.reshape(-1, d) for part in parts])
 
-    first = states[params[0]]
-    moments = {name: joined(states[param][name] for param in params) if name in first else None for name in _MOMENTS}
-    gradients = (param.grad for param in params if param.grad is not None)
-    state = DescentState(first.get("step", 0), **moments)
-    moved, state = descent_step(joined(params), joined(gradients), state, settings)
+    def share_out(table: Tensor, targets: Iterable[Tensor]) -> None:
+        parts = [table] if alone else torch.split(table, [param.numel() // d for param in params])
+        for target, part, (_, rows) in zip(targets, parts, found, strict=True):
+            target[rows] = part if alone else part.reshape(target.shape)
 
-    def shared_out(table: Tensor) -> list[Tensor]:
-        return [part.reshape(param.shape) for part, param in zip(torch.split(table, counts), params, strict=True)]
-
-    torch._foreach_copy_(params, shared_out(moved))
-    for param in params:
-        states[param]["step"] = state.iteration
+    moments = {name: joined(own[name] for own in stored) if name in stored[0] else None for name in _MOMENTS}
+    state = DescentState(stored[0].get("step", 0), **moments)
+    gradient = found[0][0] if alone else torch.cat([own.reshape(-1, d) for own, _ in found])
+    moved, state = descent_step(joined(params), gradient, state, settings)
+    share_out(moved, params)
+    for own in stored:
+        own["step"] = state.iteration
     for name in _MOMENTS:
         moment = getattr(state, name)
         if moment is not None:
-            for param, part in zip(params, shared_out(moment), strict=True):
-                states[param][name] = part.clone()
-    return _stepped(params, state)
-
-
-def _stepped(params: list[Tensor], state: DescentState) -> Stepped:
+            pairs = zip(params, stored, strict=True)
+            share_out(moment, (own.setdefault(name, torch.zeros_like(param.detach())) for param, own in pairs))
     assert state.finite is not None  # a step says so
     return Stepped(params, state.finite)
 
@@ -144,52 +120,6 @@ class Curvatures:
         """Bring the points onto their manifolds as they are now."""
         for (param, manifold), before in zip(self._points, self._before, strict=True):
             param.copy_(manifold.follow_curvature(param.detach(), before))
-
-
-def sgd_step(params: list[Tensor], gradients: list[Tensor], states: States, group: Group) -> None:
-    """A step of ``torch.optim.SGD``, with its state."""
-    buffers = [states[param].get("momentum_buffer") for param in params]
-    sgd(
-        params,
-        gradients,
-        buffers,
-        has_sparse_grad=any(gradient.is_sparse for gradient in gradients),
-        weight_decay=group["weight_decay"],
-        momentum=group["momentum"],
-        lr=group["lr"],
-        dampening=0.0,
-        nesterov=False,
-        maximize=False,
-    )
-    if group["momentum"]:
-        for param, buffer in zip(params, buffers, strict=True):
-            states[param]["momentum_buffer"] = buffer
-
-
-def adam_step(params: list[Tensor], gradients: list[Tensor], states: States, group: Group) -> None:
-    """A step of ``torch.optim.Adam``, with its state."""
-    if any(gradient.is_sparse for gradient in gradients):
-        raise RuntimeError("Adam takes no sparse gradients, as in torch.optim, but for points of a manifold")
-    for param in params:
-        if not states[param]:
-            states[param]["step"] = torch.tensor(0.0)
-            for name in ("exp_avg", "exp_avg_sq"):
-                states[param][name] = torch.zeros_like(param, memory_format=torch.preserve_format)
-    adam(
-        params,
-        gradients,
-        [states[param]["exp_avg"] for param in params],
-        [states[param]["exp_avg_sq"] for param in params],
-        [],
-        [states[param]["step"] for param in params],
-        amsgrad=False,
-        beta1=group["betas"][0],
-        beta2=group["betas"][1],
-        lr=group["lr"],
-        weight_decay=group["weight_decay"],
-        eps=group["eps"],
-        maximize=False,
-    )
 
 
 def largest(tensors: Iterable[Tensor]) -> Tensor:

@@ -211,7 +211,7 @@ def _finite(found: Reached) -> bool:
     return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
 
 
-_Step = Callable[[], Ending | None]
+_Step = Callable[[], Reached | Ending]
 
 
 class _Autograd:
@@ -226,18 +226,23 @@ class _Autograd:
         """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1, performed]."""
         values: list[float] = []
         while state.ending is None and len(values) < iterations:
-            state.ending = _within(state, self._tolerance) if state.gradient_norm <= self._tolerance else self._step()
-            if state.ending is None:
-                values.append(state.at.value)
+            found = _within(state, self._tolerance) if state.gradient_norm <= self._tolerance else self._step()
+            if isinstance(found, Ending):
+                state.ending = found
+            elif state.move(found):
+                values.append(found.value)
+            else:
+                state.ending = _NOT_FINITE
         return np.array([values], dtype=np.float64)
 
 
 def _step_of(
     state: _State, method: Method, direction: Direction, lr: float | None, momentum: float, max_step: float | None
 ) -> _Step:
-    """A function that performs one iteration and returns why to stop, or None."""
+    """A function that returns where one iteration leads, or why to stop."""
     if method == "lbfgs":
-        return _quasi_newton(state)
+        lbfgs = PhiLBFGS(state.manifold)
+        return lambda: lbfgs.step(state.at, state.evaluate) or _no_decrease(state, lbfgs.expected, lbfgs.length)
     if method == "line_search":
         return _line_search(state, direction)
     settings = DescentSettings(
@@ -250,30 +255,18 @@ def _step_of(
     )
     moments = DescentState()
 
-    def descend() -> Ending | None:
+    def descend() -> Reached:
         nonlocal moments
         points, moments = descent_step(state.at.points, state.at.gradient, moments, settings)
-        return None if state.move(Reached(points, *state.evaluate(points))) else _NOT_FINITE
+        return Reached(points, *state.evaluate(points))
 
     return descend
-
-
-def _quasi_newton(state: _State) -> _Step:
-    lbfgs = PhiLBFGS(state.manifold)
-
-    def step() -> Ending | None:
-        found = lbfgs.step(state.at, state.evaluate)
-        if found is None:
-            return _no_decrease(state, lbfgs.expected, lbfgs.length)
-        return None if state.move(found) else _NOT_FINITE
-
-    return step
 
 
 def _line_search(state: _State, direction: Direction) -> _Step:
     step = 1.0
 
-    def search() -> Ending | None:
+    def search() -> Reached | Ending:
         nonlocal step
         points, value, gradient = state.at
         found = armijo(state.function, points, value, gradient, state.manifold, direction=direction, first_step=step)
@@ -285,7 +278,7 @@ def _line_search(state: _State, direction: Direction) -> _Step:
             return _no_decrease(state, step * found.slope, step * found.length)
         # Twice the accepted step comes next, so that the search can grow again.
         step = min(2.0 * found.step, 1e12)
-        return None if state.move(Reached(found.points, *state.evaluate(found.points))) else _NOT_FINITE
+        return Reached(found.points, *state.evaluate(found.points))
 
     return search
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, cast
 
 import torch
 from torch import Tensor
 from torch.optim import Optimizer
+from torch.optim.adam import adam
 from torch.optim.optimizer import ParamsT, StateDict
+from torch.optim.sgd import sgd
 
 from ..checks import check_fraction, check_positive
 from ..geometry import Euclidean, Manifold
@@ -17,7 +19,7 @@ from ..geometry.arguments import check_finite
 from ..geometry.manifold import require_manifold
 from ..geometry.parameter import manifold_of
 from .descent import DescentSettings, Direction
-from .groups import Curvatures, Group, Stepped, adam_step, check_lr, largest, sgd_step, step_points
+from .groups import Curvatures, Group, Stepped, check_lr, largest, step_points
 
 _ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
@@ -32,10 +34,11 @@ class ManifoldOptimizer(Optimizer, ABC):
     A learned β that is among the parameters takes its points along: its gradient counts that they follow.
     """
 
-    def __init__(self, params: ParamsT, manifold: Manifold | None, defaults: Mapping[str, object]) -> None:
+    def __init__(self, params: ParamsT, manifold: Manifold | None, weight_decay: float, **defaults: object) -> None:
         if manifold is not None:
             require_manifold(manifold)
-        super().__init__(params, {"manifold": manifold, **defaults})
+        check_positive("weight_decay", weight_decay, zero=True)
+        super().__init__(params, {"manifold": manifold, **defaults, "weight_decay": weight_decay})
 
     @abstractmethod
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
@@ -230,16 +233,19 @@ class PseudoRiemannianSGD(ManifoldOptimizer):
         direction: Direction = "descent",
         weight_decay: float = 0.0,
     ) -> None:
-        check_positive("weight_decay", weight_decay, zero=True)
-        defaults = {"lr": lr, "momentum": momentum, "max_step": max_step, "direction": direction,
-                    "weight_decay": weight_decay}  # fmt: skip
-        super().__init__(params, manifold, defaults)
+        options = {"lr": lr, "momentum": momentum, "max_step": max_step, "direction": direction}
+        super().__init__(params, manifold, weight_decay, **options)
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
         return DescentSettings(manifold, **_of(group, "lr", "direction", "momentum", "max_step"))
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
-        sgd_step(params, gradients, self.state, group)
+        buffers = [self.state[param].get("momentum_buffer") for param in params]
+        options, sparse = _of(group, "weight_decay", "momentum", "lr"), any(each.is_sparse for each in gradients)
+        sgd(params, gradients, buffers, sparse, dampening=0.0, nesterov=False, maximize=False, **options)
+        if group["momentum"]:
+            for param, buffer in zip(params, buffers, strict=True):
+                self.state[param]["momentum_buffer"] = buffer
 
 
 class PseudoRiemannianAdam(ManifoldOptimizer):
@@ -276,10 +282,8 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         direction: Direction = "surrogate",
         weight_decay: float = 0.0,
     ) -> None:
-        check_positive("weight_decay", weight_decay, zero=True)
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step, "direction": direction,
-                    "weight_decay": weight_decay}  # fmt: skip
-        super().__init__(params, manifold, defaults)
+        options = {"lr": lr, "betas": betas, "eps": eps, "max_step": max_step, "direction": direction}
+        super().__init__(params, manifold, weight_decay, **options)
 
     def _settings(self, group: Group, manifold: Manifold) -> DescentSettings:
         betas = group["betas"]
@@ -291,4 +295,14 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         return DescentSettings(manifold, momentum=betas[0], second_moment=betas[1], **options)
 
     def _step_plain(self, params: list[Tensor], gradients: list[Tensor], group: Group) -> None:
-        adam_step(params, gradients, self.state, group)
+        if any(gradient.is_sparse for gradient in gradients):
+            raise RuntimeError("Adam takes no sparse gradients, as in torch.optim, but for points of a manifold")
+        states = [self.state[param] for param in params]
+        for param, state in zip(params, states, strict=True):
+            if not state:
+                state["step"] = torch.tensor(0.0)
+                for name in ("exp_avg", "exp_avg_sq"):
+                    state[name] = torch.zeros_like(param, memory_format=torch.preserve_format)
+        means, squares, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
+        (beta1, beta2), options = group["betas"], _of(group, "lr", "weight_decay", "eps") | {"amsgrad": False}
+        adam(params, gradients, means, squares, [], steps, beta1=beta1, beta2=beta2, maximize=False, **options)

@@ -68,11 +68,13 @@ def _statistics(
     edges: Tensor | None = None,
     k: int = 0,
     thresholds: Tensor | None = None,
+    *,
+    upper: bool = False,
 ) -> RowStatistics:
     compiled = _Compiled.suited(points, manifold, options, edges)
     if compiled is None:
-        return reference.row_statistics(points, manifold, edges, k, thresholds, **options)
-    return compiled.statistics(edges, k, thresholds)
+        return reference.row_statistics(points, manifold, edges, k, thresholds, upper=upper, **options)
+    return compiled.statistics(edges, k, thresholds, upper=upper)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -93,10 +95,7 @@ def nonedge_counts(
 
     Edges are int64 [m, 2] with i < j, each once; thresholds [t] have the dtype of the points [n, d] and any order.
     """
-    compiled = _Compiled.suited(points, manifold, options, edges)
-    if compiled is None:
-        return reference.nonedge_counts(points, manifold, edges, thresholds, **options)
-    return compiled.nonedges(edges, thresholds)
+    return _statistics(points, manifold, options, edges, 0, thresholds, upper=True).nonedges
 
 
 def usable_threads() -> int:
@@ -139,30 +138,20 @@ class _Compiled(NamedTuple):
             space = space._replace(popularity=np.ascontiguousarray(popularity.numpy()))
         return cls(space, block_rows, threads or usable_threads())
 
-    def statistics(self, edges: Tensor | None, k: int, thresholds: Tensor | None) -> RowStatistics:
-        none = torch.empty(0, 2, dtype=torch.int64)
-        tails, heads = _by_tail(none if edges is None else torch.cat((edges, edges.flip(1))))
-        sums, indices, distances, neighbors, others, nonedges = self.reduced(k, tails, heads, thresholds)
-        counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
-        return RowStatistics(sums, Nearest(indices, distances), counts, nonedges)
-
-    def nonedges(self, edges: Tensor, thresholds: Tensor) -> Tensor:
-        return self.reduced(0, *_by_tail(edges), thresholds, upper=True)[-1]
-
-    def reduced(
-        self, k: int, tails: Ints, heads: Ints, thresholds: Tensor | None, *, upper: bool = False
-    ) -> tuple[Tensor, ...]:
+    def statistics(self, edges: Tensor | None, k: int, thresholds: Tensor | None, *, upper: bool) -> RowStatistics:
         from .numba.reducers import reduce_rows
 
+        edges = torch.empty(0, 2, dtype=torch.int64) if edges is None else edges
+        tails, heads = _by_tail(edges if upper else torch.cat((edges, edges.flip(1))))
         bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
         bounds = np.where(np.isnan(bounds), np.inf, bounds)
         order = np.argsort(bounds)
-        found = reduce_rows(
+        reduced = reduce_rows(
             self.space, k, tails, heads, bounds[order], block_rows=self.block_rows, threads=self.threads, upper=upper
         )
-        counts = np.empty_like(found.nonedges)
-        counts[order] = found.nonedges
-        return tuple(map(torch.from_numpy, found._replace(nonedges=counts)))
+        sums, indices, distances, neighbors, others, nonedges = map(torch.from_numpy, reduced)
+        counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
+        return RowStatistics(sums, Nearest(indices, distances), counts, nonedges[np.argsort(order)])
 
     def distances(self, pairs: Tensor) -> Tensor:
         from .numba.reducers import measure_pairs

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, Protocol, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 import torch
@@ -89,15 +89,45 @@ def row_statistics(
     edges: Tensor | None = None,
     k: int = 0,
     thresholds: Tensor | None = None,
+    *,
+    upper: bool = False,
     **options: Unpack[PassOptions],
 ) -> RowStatistics:
-    """All that `pairs` finds in one pass over rows; empty where there are no edges, no thresholds or k is 0."""
-    none = torch.empty(0, 2, dtype=torch.int64, device=points.device)
-    edges, thresholds = none if edges is None else edges, points.new_empty(0) if thresholds is None else thresholds
-    sums, found, counts = _Sums(points), _NearestPoints(points, k), _CloserCounts(points, edges)
-    nonedges = _NonedgeCounts(points, edges, thresholds)
-    _reduce(points, manifold, options, sums, found, counts, nonedges)
-    return RowStatistics(sums.result, found.result, counts.result, nonedges.result)
+    """All that `pairs` finds in one pass over rows; empty where there are no edges, no thresholds or k is 0.
+
+    With ``upper`` only pairs i < j are looked at, and all but ``nonedges`` is left undefined.
+    """
+    n, device = len(points), points.device
+    edges = torch.empty(0, 2, dtype=torch.int64, device=device) if edges is None else edges.to(device)
+    bounds = points.new_empty(0) if thresholds is None else thresholds.detach().to(device, copy=True)
+    ordered, order = _nan_is_far(bounds).sort()
+    histogram = torch.zeros(len(ordered) + 1, dtype=torch.int64, device=device)
+    rows, columns, offsets = _by_row(edges, n)
+    nodes, heads, starts = _by_row(torch.cat((edges, edges.flip(1))), n)
+    # The position of each neighbour among those of its node.
+    slots = torch.arange(len(nodes), device=device) - torch.tensor(starts, device=device)[nodes]
+    sums = points.new_zeros(n, dtype=torch.float64)
+    found = Nearest(points.new_empty(n, k, dtype=torch.int64), points.new_empty(n, k))
+    counts = NeighborCounts(nodes, torch.empty_like(nodes), torch.empty_like(nodes))
+    for start, distances in _blocks(points, manifold, options, upper=upper):
+        stop = start + len(distances)
+        if len(ordered):
+            here, later = slice(offsets[start], offsets[stop]), distances if upper else distances[:, start:]
+            free = torch.ones_like(later, dtype=torch.bool).triu_(1)
+            free[rows[here] - start, columns[here] - start] = False
+            histogram += torch.bincount(torch.searchsorted(ordered, later[free]), minlength=len(histogram))
+        if upper:
+            continue
+        sums[start:stop] = distances.sum(1, dtype=torch.float64) - distances.diagonal(start).double()
+        if k:
+            found.indices[start:stop], found.distances[start:stop] = _nearest(distances, start, k)
+        here = slice(starts[start], starts[stop])
+        if here.start < here.stop:
+            of_rows = _count_rows(distances, start, nodes[here] - start, heads[here], slots[here])
+            counts.neighbors[here], counts.others[here] = of_rows
+    nonedges = torch.empty_like(order)
+    nonedges[order] = histogram[:-1].cumsum(0)
+    return RowStatistics(sums, found, counts, nonedges)
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -126,101 +156,18 @@ def popularity_of(options: PassOptions, points: Tensor) -> Tensor | None:
     return found.detach()
 
 
-def nonedge_counts(
-    points: Tensor, manifold: Manifold, edges: Tensor, thresholds: Tensor, **options: Unpack[PassOptions]
-) -> Tensor:
-    """As `pairs.nonedge_counts`."""
-    counts = _NonedgeCounts(points, edges, thresholds)
-    _reduce(points, manifold, options, counts, upper=True)
-    return counts.result
-
-
-class _Reducer(Protocol):
-    def update(self, start: int, distances: Tensor) -> None:
-        """Take in a block: distances [rows, n] from the points at ``start`` on. It must be left as it is."""
-
-
-def _reduce(points: Tensor, manifold: Manifold, options: PassOptions, *reducers: _Reducer, upper: bool = False) -> None:
-    popularity = popularity_of(options, points)
-    for start, distances in _blocks(points, manifold, options, upper=upper):
-        if popularity is not None:
-            rows, columns = popularity[start : start + len(distances), None], popularity[start if upper else 0 :]
-            distances = distances - (rows + columns)
-        for reducer in reducers:
-            reducer.update(start, distances)
-
-
-class _Sums:
-    def __init__(self, points: Tensor) -> None:
-        self.result = points.new_zeros(len(points), dtype=torch.float64)
-
-    def update(self, start: int, distances: Tensor) -> None:
-        own = distances.diagonal(start).double()
-        self.result[start : start + len(distances)] = distances.sum(1, dtype=torch.float64) - own
-
-
-class _NearestPoints:
-    def __init__(self, points: Tensor, k: int) -> None:
-        self.k, n = k, len(points)
-        self.result = Nearest(points.new_empty(n, k, dtype=torch.int64), points.new_empty(n, k))
-
-    def update(self, start: int, distances: Tensor) -> None:
-        if not self.k:
-            return
-        rows = slice(start, start + len(distances))
-        distances = distances.clone()
-        distances.diagonal(start).fill_(math.inf)
-        # topk takes any of several equal distances, so it only says how far the k-th is.
-        cut = distances.topk(self.k, largest=False).values[:, -1:]
-        closer, tied = distances < cut, distances == cut
-        tied.diagonal(start).fill_(False)
-        kept = closer | (tied & (tied.cumsum(1) <= self.k - closer.sum(1, keepdim=True)))
-        indices = kept.nonzero()[:, 1].view(-1, self.k)
-        ordered, order = distances.gather(1, indices).sort(dim=1, stable=True)
-        self.result.indices[rows], self.result.distances[rows] = indices.gather(1, order), ordered
-
-
-class _CloserCounts:
-    def __init__(self, points: Tensor, edges: Tensor) -> None:
-        edges = edges.to(points.device)
-        nodes, self.heads, self.offsets = _by_row(torch.cat((edges, edges.flip(1))), len(points))
-        # The position of each neighbour among those of its node.
-        self.slots = (
-            torch.arange(len(nodes), device=nodes.device) - torch.tensor(self.offsets, device=nodes.device)[nodes]
-        )
-        self.result = NeighborCounts(nodes, torch.empty_like(nodes), torch.empty_like(nodes))
-
-    def update(self, start: int, distances: Tensor) -> None:
-        here = slice(self.offsets[start], self.offsets[start + len(distances)])
-        if here.start < here.stop:
-            row = self.result.nodes[here] - start
-            counts = _count_rows(distances, start, row, self.heads[here], self.slots[here])
-            self.result.neighbors[here], self.result.others[here] = counts
-
-
-class _NonedgeCounts:
-    """Looks at distances to later points alone: blocks may hold those to all points, or begin at their first row's."""
-
-    def __init__(self, points: Tensor, edges: Tensor, thresholds: Tensor) -> None:
-        self.ordered, self.order = _nan_is_far(thresholds.detach().to(points.device, copy=True)).sort()
-        self.rows, self.columns, self.offsets = _by_row(edges.to(points.device), len(points))
-        self.histogram = torch.zeros(len(self.ordered) + 1, dtype=torch.int64, device=points.device)
-
-    def update(self, start: int, distances: Tensor) -> None:
-        if not len(self.ordered):
-            return
-        here = slice(self.offsets[start], self.offsets[start + len(distances)])
-        upper = distances[:, distances.shape[1] - (len(self.offsets) - 1 - start) :]
-        free = torch.ones_like(upper, dtype=torch.bool).triu_(1)
-        free[self.rows[here] - start, self.columns[here] - start] = False
-        bucket = torch.searchsorted(self.ordered, upper[free])
-        self.histogram += torch.bincount(bucket, minlength=len(self.histogram))
-
-    @property
-    def result(self) -> Tensor:
-        counts = torch.empty_like(self.order)
-        counts[self.order] = self.histogram[:-1].cumsum(0)
-        return counts
+def _nearest(distances: Tensor, start: int, k: int) -> tuple[Tensor, Tensor]:
+    """The k nearest of a block [rows, n], and how far they are: [rows, k] each."""
+    distances = distances.clone()
+    distances.diagonal(start).fill_(math.inf)
+    # topk takes any of several equal distances, so it only says how far the k-th is.
+    cut = distances.topk(k, largest=False).values[:, -1:]
+    closer, tied = distances < cut, distances == cut
+    tied.diagonal(start).fill_(False)
+    kept = closer | (tied & (tied.cumsum(1) <= k - closer.sum(1, keepdim=True)))
+    indices = kept.nonzero()[:, 1].view(-1, k)
+    ordered, order = distances.gather(1, indices).sort(dim=1, stable=True)
+    return indices.gather(1, order), ordered
 
 
 def _count_rows(distances: Tensor, start: int, row: Tensor, column: Tensor, slot: Tensor) -> tuple[Tensor, Tensor]:
@@ -246,19 +193,16 @@ def _blocks(
     points: Tensor, manifold: Manifold, options: PassOptions, *, upper: bool = False
 ) -> Iterator[tuple[int, Tensor]]:
     """The first row and the distances [rows, n] of each block; with ``upper``, from that column on: [rows, n - row]."""
-    dissimilarity, epsilon = dissimilarity_of(options)
+    (dissimilarity, epsilon), popularity = dissimilarity_of(options), popularity_of(options, points)
     points = points.detach()
     rows = block_rows_of(options) or max(1, _coordinates(points) // max(1, points.numel()))
     for start in range(0, len(points), rows):
-        columns = points[start:] if upper else points
-        yield (
-            start,
-            _nan_is_far(
-                manifold.cdist(
-                    points[start : start + rows], columns, dissimilarity=dissimilarity, epsilon=epsilon, block_rows=rows
-                )
-            ),
+        some, columns = slice(start, start + rows), slice(start if upper else 0, None)
+        distances = manifold.cdist(
+            points[some], points[columns], dissimilarity=dissimilarity, epsilon=epsilon, block_rows=rows
         )
+        distances = _nan_is_far(distances)
+        yield start, distances if popularity is None else distances - (popularity[some, None] + popularity[columns])
 
 
 def _coordinates(points: Tensor) -> int:

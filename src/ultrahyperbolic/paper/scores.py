@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
 from ..embedding import Embedding
 from ..evaluation import delta, norm_proxy, recall_at_1, strength_spearman
@@ -32,14 +31,8 @@ _PROSE = {"rho_all": "ρ", "rho10": "ρ (s_i ≥ 10)", "rho20": "ρ (s_i ≥ 20)
 AT_LEAST = {"rho_all": None, "rho10": 10.0, "rho20": 20.0}
 
 
-@dataclass(frozen=True)
-class Score:
-    """The scores of one training."""
-
-    measures: tuple[float, ...]
-    loss: float
-    steps_back: int
-    norm: tuple[float, ...]
+Score = dict[str, float]
+"""What one training reached, by name: the measures, the loss, the steps back, and what the norm gives in place of δ."""
 
 
 @dataclass
@@ -59,24 +52,24 @@ class Results:
         recall = 100.0 * recall_at_1(self.graph, points, embedding.manifold)
         result = embedding.record.result
         best = None if result is None else result.best_loss
-        score = Score(
-            (*self._correlations(delta(points, embedding.manifold)), recall),
-            math.inf if best is None else best,
-            0 if result is None else result.steps_back,
-            self._correlations(norm_proxy(points)),
-        )
+        score = self._correlations(delta(points, embedding.manifold)) | {
+            "recall_at_1": recall,
+            "loss": math.inf if best is None else best,
+            "steps_back": 0.0 if result is None else float(result.steps_back),
+        }
+        score |= self._correlations(norm_proxy(points), "norm_")
         self.scores.setdefault((job.geometry.key, job.rung), []).append(score)
         self.backend = embedding.record.timing.backend or ""
 
-    def _correlations(self, values: Tensor | NDArray[np.float64]) -> tuple[float, ...]:
-        return tuple(strength_spearman(self.graph, values, at_least=least) for least in AT_LEAST.values())
+    def _correlations(self, values: NDArray[np.float64], before: str = "") -> Score:
+        return {before + row: strength_spearman(self.graph, values, at_least=least) for row, least in AT_LEAST.items()}
 
     def kept(self, geometry: Column) -> Rung | None:
         """The step of the lowest mean loss; None while some step is not finished."""
         tried = {rung: self.scores.get((geometry.key, rung), []) for rung in geometry.ladder}
         if not all(tried.values()):
             return None
-        return min(tried, key=lambda rung: float(np.mean([score.loss for score in tried[rung]])))
+        return min(tried, key=lambda rung: float(np.mean([score["loss"] for score in tried[rung]])))
 
     def columns(self) -> list[Column]:
         """The finished columns."""
@@ -92,9 +85,8 @@ class Results:
         hyperbolic = self.table.columns[1]
         rung = self.kept(hyperbolic)
         if rung is not None:
-            norms = np.array([score.norm for score in self.scores[hyperbolic.key, rung]])
-            for column, row in enumerate(AT_LEAST):
-                put(figures, f"norm_proxy_{row}", norms[:, column])
+            for row in AT_LEAST:
+                _put(figures, f"norm_proxy_{row}", self.scores[hyperbolic.key, rung], f"norm_{row}")
             for row, value in zip(AT_LEAST, self.table.norm_published, strict=False):
                 figures[f"norm_proxy_{row}_published"] = value
         flat, free = self.table.columns[0], self.table.beside
@@ -107,12 +99,8 @@ class Results:
     def _describe(self, figures: Figures, name: str, geometry: Column, rung: Rung | None) -> None:
         if rung is None:
             return
-        scores = self.scores[geometry.key, rung]
-        measures = np.array([score.measures for score in scores])
-        for column, row in enumerate(ROWS):
-            put(figures, f"{name}_{row}", measures[:, column])
-        put(figures, f"{name}_loss", np.array([score.loss for score in scores]))
-        put(figures, f"{name}_steps_back", np.array([float(score.steps_back) for score in scores]))
+        for row in (*ROWS, "loss", "steps_back"):
+            _put(figures, f"{name}_{row}", self.scores[geometry.key, rung], row)
         figures[f"{name}_step"] = rung[0]
 
     def markdown(self) -> list[str]:
@@ -166,12 +154,12 @@ _REMARKS = (
 )
 
 
+def _put(figures: Figures, name: str, scores: list[Score], row: str) -> None:
+    put(figures, name, np.array([score[row] for score in scores]))
+
+
 def _digits(row: str, value: float) -> str:
-    if row == "loss":
-        return f"{value:,.0f}"
-    if row == "steps_back":
-        return f"{value:.2g}"
-    return f"{value:.1f}" if row == "recall_at_1" else f"{value:.3f}"
+    return format(value, {"loss": ",.0f", "steps_back": ".2g", "recall_at_1": ".1f"}.get(row, ".3f"))
 
 
 def _shown(figures: Figures, key: str, row: str) -> str:

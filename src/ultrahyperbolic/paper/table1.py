@@ -1,8 +1,7 @@
 """Table 1 of the paper: hierarchy extraction on the karate club."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol
 
 import numpy as np
 import torch
@@ -41,12 +40,8 @@ PUBLISHED: dict[str, dict[str, tuple[float, float]]] = {
 NORM_PUBLISHED = {"first_leader": (8.6, 2.3), "second_leader": (18.6, 4.9)}
 LEADERS = ("1", "34")
 
-
-class Recipe(Protocol):
-    """Settings for a graph with weights or without, and a signature; q is None for flat space."""
-
-    def __call__(self, *, weighted: bool, q: int | None) -> Settings:
-        """The settings."""
+Recipe = Callable[..., Settings]
+"""Settings by ``weighted`` and ``q``: of a graph with weights or without, and a signature; q is None for flat space."""
 
 
 def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Figures:

@@ -1,7 +1,7 @@
 """What the nodes of a map can be coloured by: communities, and the columns of the table of nodes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,7 @@ REST = "#8b949e"
 _FEW = 12  # whole numbers with at most this many different values are kinds
 
 
-@dataclass(frozen=True)
-class Kinds:
+class Kinds(NamedTuple):
     """A column of categories, one for each node."""
 
     name: str
@@ -31,8 +30,7 @@ class Kinds:
     codes: Ints  # [n] positions in kinds
 
 
-@dataclass(frozen=True)
-class Numbers:
+class Numbers(NamedTuple):
     """A column of numbers."""
 
     name: str

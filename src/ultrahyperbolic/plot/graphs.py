@@ -1,7 +1,7 @@
 """What a figure of a graph or a training shows, as plain data that any library can draw."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from .scaling import plane
 _MOST_TIES = 5000
 
 
-@dataclass(frozen=True)
-class Nodes:
+class Nodes(NamedTuple):
     """Dots, and the ties between them."""
 
     places: Floats  # [n, 2]
@@ -28,8 +27,7 @@ class Nodes:
     strengths: Floats  # [m] from 0 to 1
 
 
-@dataclass(frozen=True)
-class Line:
+class Line(NamedTuple):
     """Values over iterations."""
 
     name: str
@@ -39,8 +37,7 @@ class Line:
     ended: bool = False  # whether it stops because every constraint was met: a dot says so
 
 
-@dataclass(frozen=True)
-class Drawing:
+class Drawing(NamedTuple):
     """One flat panel of a figure."""
 
     title: str

@@ -1,7 +1,7 @@
 """What a three-dimensional figure shows, as plain data that any library can draw."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from ..arrays import Floats
 
@@ -10,8 +10,7 @@ BLUE, SKY, GREEN, ORANGE, VERMILION, BLACK = "#0072B2", "#56B4E9", "#009E73", "#
 GREY = "#A9B0BA"
 
 
-@dataclass(frozen=True)
-class Surface:
+class Surface(NamedTuple):
     """A grid of points."""
 
     points: Floats  # [a, b, 3]
@@ -20,8 +19,7 @@ class Surface:
     name: str = ""  # for the legend; surfaces without a name are not in it
 
 
-@dataclass(frozen=True)
-class Curve:
+class Curve(NamedTuple):
     """A line through points."""
 
     points: Floats  # [n, 3]
@@ -31,8 +29,7 @@ class Curve:
     dashed: bool = False
 
 
-@dataclass(frozen=True)
-class Arrow:
+class Arrow(NamedTuple):
     """A tangent vector."""
 
     start: Floats  # [3]
@@ -41,8 +38,7 @@ class Arrow:
     name: str = ""
 
 
-@dataclass(frozen=True)
-class Mark:
+class Mark(NamedTuple):
     """A point with its label."""
 
     point: Floats  # [3]
@@ -54,8 +50,7 @@ class Mark:
 Piece = Surface | Curve | Arrow | Mark
 
 
-@dataclass(frozen=True)
-class Scene:
+class Scene(NamedTuple):
     """One panel of a figure. The last of the three coordinates is drawn upward."""
 
     title: str

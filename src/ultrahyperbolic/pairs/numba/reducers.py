@@ -153,10 +153,7 @@ def reduce_rows(
 
     def reduce(first: int, last: int) -> Ints:
         histogram = np.zeros(len(thresholds), np.int64)
-        if upper:
-            _count_nonedges(space, first, last, offsets, heads, bounds, histogram)
-        else:
-            _reduce_rows(space, first, last, offsets, heads, bounds, *found[:-1], histogram)
+        _reduce_rows(space, first, last, offsets, heads, bounds, upper, *found[:-1], histogram)
         return histogram
 
     for histogram in _in_blocks(reduce, n, block_rows or _rows_of_block(n, len(thresholds)), threads):
@@ -441,20 +438,27 @@ def _count(values, i, joined, neighbors, others):
 
 
 @jit
-def _reduce_rows(space, first, last, offsets, heads, bounds, sums, indices, distances, neighbors, others, histogram):
-    values, scratch = np.empty(space.points.shape[1]), np.empty((4, _TILE))
+def _reduce_rows(
+    space, first, last, offsets, heads, bounds, upper, sums, indices, distances, neighbors, others, histogram
+):
+    n = space.points.shape[1]
+    values, scratch = np.empty(n), np.empty((4, _TILE))
     for i in range(first, last):
-        _row(space, i, 0, values, scratch)
-        _take_off(space.popularity, i, 0, len(values), values)
-        values[i] = 0.0
-        sums[i] = _sum(values)
-        if indices.shape[1] > 0:
-            _nearest(values, i, indices[i], distances[i])
-        here, end = offsets[i], offsets[i + 1]
-        if here < end:
-            _count(values, i, heads[here:end], neighbors[here:end], others[here:end])
+        start, here, end = i + 1 if upper else 0, offsets[i], offsets[i + 1]
+        _row(space, i, start, values, scratch)
+        _take_off(space.popularity, i, start, n - start, values)
+        if upper:
+            for e in range(here, end):
+                values[heads[e] - start] = np.nan
+        else:
+            values[i] = 0.0
+            sums[i] = _sum(values)
+            if indices.shape[1] > 0:
+                _nearest(values, i, indices[i], distances[i])
+            if here < end:
+                _count(values, i, heads[here:end], neighbors[here:end], others[here:end])
         if len(histogram) > 0:
-            _tally(values[i + 1 :], bounds, histogram)
+            _tally(values[i + 1 - start : n - start], bounds, histogram)
 
 
 @jit
@@ -473,19 +477,6 @@ def _tally(values, bounds, histogram):
         if values[j] <= farthest:
             cell = _cell(values[j], bounds.low, bounds.rate, cells)
             histogram[_search(bounds.thresholds, values[j], bounds.starts[cell], bounds.starts[cell + 1])] += 1
-
-
-@jit
-def _count_nonedges(space, first, last, offsets, heads, bounds, histogram):
-    """Tally the pairs of rows with later nodes that are no edges."""
-    n = space.points.shape[1]
-    values, scratch = np.empty(n), np.empty((4, _TILE))
-    for i in range(first, last):
-        _row(space, i, i + 1, values, scratch)
-        _take_off(space.popularity, i, i + 1, n - i - 1, values)
-        for e in range(offsets[i], offsets[i + 1]):
-            values[heads[e] - i - 1] = np.nan
-        _tally(values[: n - i - 1], bounds, histogram)
 
 
 @jit
