@@ -75,6 +75,7 @@ def test_graphs_of_a_power_law_have_hubs_and_ten_ties_a_node(tmp_path):
     assert read_graph(tmp_path / "again.parquet").fingerprint == graph.fingerprint
 
 
+@pytest.mark.slow
 def test_parts_of_embed_are_timed(tmp_path):
     cost.write_power_law(tmp_path / "ties.parquet", 300)
     figures = cost.parts_of_embed(tmp_path, 2)

@@ -52,7 +52,9 @@ def bits(name: str) -> str:
     return hashlib.sha256(np.ascontiguousarray(points).tobytes()).hexdigest()[:16]
 
 
-@pytest.mark.parametrize("name", TRAININGS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name == "single")) for name in TRAININGS]
+)
 def test_every_processor_computes_these_bits(name):
     assert bits(name) == BITS[name]
 

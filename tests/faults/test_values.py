@@ -83,6 +83,7 @@ def train(iterations):
     return found.run
 
 
+@pytest.mark.slow
 def test_the_loss_stays_where_it_was(poison, monkeypatch):
     sound = train(240)
     poison(30, "points", engine=ReferenceEngine)

@@ -32,6 +32,7 @@ def product(request):
 MOST_CASES = 3  # a battery takes a second or two
 
 
+@pytest.mark.slow
 def test_the_battery_passes(product, dtype):
     report = check_manifold(product, dtype=dtype)
     assert {"membership", "tangency", "geodesic_equation", "exp_log", "transport", "descent", "surrogate", "retraction",

@@ -71,6 +71,7 @@ def test_in_flat_space_the_text_sums_the_distance_it_trains_with():
     assert table1._scores(graph, embedding)[3] == pytest.approx(plain)
 
 
+@pytest.mark.slow
 def test_figure3_counts_satisfied_runs(short, tmp_path):
     figures = TARGETS["figure3"].run(1, tmp_path, True)
     assert len(figure3.SIGNATURES) == 8

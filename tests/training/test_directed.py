@@ -1,0 +1,104 @@
+"""Directed graphs from the call to the folder."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import ultrahyperbolic as uh
+from ultrahyperbolic import Graph, GraphError
+from ultrahyperbolic.evaluation.directed import directed_measures
+from ultrahyperbolic.graph.flow import flow, heights
+
+ADVICE = [
+    ("ann", "bob", 3),
+    ("bob", "cid", 2),
+    ("ann", "cid", 1),
+    ("dan", "ann", 1),
+    ("cid", "eve", 2),
+    ("eve", "bob", 1),
+]
+FEW = {"p": 2, "q": 1, "iterations": 60, "quiet": True}
+
+
+def web(n: int = 60) -> Graph:
+    """Ties from earlier nodes to later ones, and a few back."""
+    rng = np.random.default_rng(4)
+    ends = np.sort(rng.integers(0, n, (4 * n, 2)), axis=1)
+    ends[::12] = ends[::12, ::-1]
+    return Graph.from_arrays(*ends[ends[:, 0] != ends[:, 1]].T, ids=n, directed=True)
+
+
+@pytest.fixture(scope="module")
+def trained():
+    return uh.embed(web(), quiet=True)
+
+
+def test_directions_are_learnt(trained):
+    measures = trained.record.measures
+    undirected = uh.embed(Graph(web().ids, web().edges, web().weights), quiet=True)
+    far = undirected.distances()
+    without = directed_measures(lambda rows: far[rows], lambda rows: far[rows], *web().arcs, trained.heights)
+    assert measures["map_out"] > without["map_out"] + 0.1
+    assert measures["map_in"] > without["map_in"] + 0.1
+    assert measures["direction"] > 0.9
+    assert measures["circulation"] == pytest.approx(flow(60, *web().arcs).circulation)
+    np.testing.assert_array_equal(np.argsort(trained.heights), np.argsort(heights(60, *web().arcs)))
+
+
+def test_scores_are_distances_with_springs(trained):
+    row, h, spring = 7, trained.heights, trained.record.result.spring
+    out = trained.distances(7) + spring * (h[row] - h - 1.0) ** 2
+    np.testing.assert_allclose(np.delete(trained.scores([row])[0], row), np.delete(out, row), rtol=1e-12)
+    back = trained.distances(7) + spring * (h - h[row] - 1.0) ** 2
+    np.testing.assert_allclose(np.delete(trained.scores_in([row])[0], row), np.delete(back, row), rtol=1e-12)
+    near = trained.neighbors(7, k=3, way="out")
+    np.testing.assert_allclose(near["distance"], np.sort(np.delete(out, row))[:3], rtol=1e-12)
+
+
+def test_a_folder_keeps_heights_and_springs(trained, tmp_path):
+    loaded = uh.load(trained.save(tmp_path / "web"))
+    assert loaded.is_directed
+    np.testing.assert_array_equal(loaded.heights, trained.heights)
+    np.testing.assert_array_equal(loaded.scores([3]), trained.scores([3]))
+
+
+def test_the_order_of_rows_changes_nothing():
+    rows = [(*tie, 1.0 + k % 3) for k, tie in enumerate(web(40).arcs[0].tolist())]
+    found = [uh.embed(Graph.from_edges(each, directed=True), **FEW) for each in (rows, rows[::-1])]
+    back = [found[1].index(node) for node in found[0].ids]
+    np.testing.assert_array_equal(found[0].points, found[1].points[back])
+    np.testing.assert_array_equal(found[0].heights, found[1].heights[back])
+
+
+def test_a_ring_has_no_heights_and_all_of_it_goes_round():
+    ring = uh.embed(nx.cycle_graph(100, create_using=nx.DiGraph), directed=True, **FEW)
+    assert np.ptp(ring.heights) < 1e-6
+    assert ring.record.measures["circulation"] == pytest.approx(1.0)
+
+
+def test_a_symmetric_graph_has_no_heights():
+    found = uh.embed(nx.karate_club_graph().to_directed(), directed=True, **FEW)
+    assert np.ptp(found.heights) == 0.0
+
+
+def test_directions_that_are_dropped_are_spoken_of(caplog):
+    graph = nx.DiGraph()
+    graph.add_weighted_edges_from(ADVICE)
+    uh.embed(graph, p=2, q=1, iterations=2)
+    assert "directed=True (--directed) keeps them" in caplog.text
+    with pytest.raises(GraphError, match="has no directions: make it with directed=True"):
+        uh.embed(Graph.from_edges(ADVICE), directed=True, **FEW)
+
+
+def test_what_needs_directions_says_so():
+    plain = uh.embed(Graph.from_edges(ADVICE), **FEW)
+    assert not plain.is_directed
+    for ask in (lambda: plain.heights, lambda: plain.scores([0]), lambda: plain.neighbors("ann", way="in")):
+        with pytest.raises(ValueError, match="no directions: train it with directed=True"):
+            ask()
+    with pytest.raises(ValueError, match="a directed graph is trained with popularity"):
+        uh.embed(Graph.from_edges(ADVICE, directed=True), popularity=False, **FEW)
+    with pytest.raises(ValueError, match="this loss knows no directions"):
+        uh.nn.RankingLoss(Graph.from_edges(ADVICE, directed=True), uh.PseudoHyperboloid(2, 1), temperature=0.1)
