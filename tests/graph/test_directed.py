@@ -48,9 +48,7 @@ def test_every_way_in_keeps_directions(tmp_path):
     for graph in found:
         assert graph.is_directed
         assert ties_of(graph) == WANTED
-    assert sorted(read_graph(tmp_path / "ties.gml", directed=True).arcs[1]) == sorted(
-        WANTED.values()
-    )  # its ids: 0, 1, 2
+    assert sorted(read_graph(tmp_path / "ties.gml", directed=True).arcs[1]) == sorted(WANTED.values())
     assert dict(found[0].to_networkx().edges) == dict(network.edges)
 
 

@@ -57,8 +57,11 @@ class RankedPairs:
 
     @classmethod
     def of(cls, graph: Graph) -> RankedPairs:
-        """Sort the edges of a graph by capacity; a directed graph has its ties and the missing reverses."""
-        if graph.directions is not None:
+        """Sort the edges of a graph by capacity; a directed graph has its ties and the missing reverses.
+
+        If each tie has a reverse of the same weight, directions say nothing, and there are none here.
+        """
+        if graph.directions is not None and (graph.directions[:, 0] != graph.directions[:, 1]).any():
             return cls._of_directed(graph)
         sizes = np.bincount(graph.classes)
         few = len(sizes) <= 1 << 16  # numpy sorts short numbers by their digits, in linear time

@@ -18,7 +18,7 @@ from ..embedding import Embedding
 from ..embedding.record import GraphRecord, RunRecord
 from ..engines.communicator import versions
 from ..geometry import Geometry
-from ..graph import Graph, as_graph
+from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import taken
 from ..progress import bar
 from .config import TrainingConfig
@@ -52,6 +52,8 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
     Embedding
         Of the new nodes alone, in the order in which they appear; its graph holds the ties among them.
     """
+    if embedding.is_directed:
+        raise GraphError("nodes of a directed embedding cannot be placed: embed the whole graph with continue_from=")
     seed = as_integer("seed", seed)
     if embedding.geometry is None:
         raise TypeError(f"nodes can be placed on pseudo-hyperboloids and in flat space, not on {embedding.manifold}")

@@ -180,7 +180,7 @@ def embed_many(
         start = Given(start.points[order], start.offsets[order])
     problem = problem_of(inner, configs, outline=False)
     check_memory(problem, configs, machine)
-    state = _starting_state(inner, configs, checkpoint, start)
+    state = _starting_state(inner, configs, checkpoint, start, directed=problem.pairs.heights is not None)
     batch = Batch(problem, configs, machine, state, time_limit, checkpoint)
     found = _train(graph, batch, callbacks, asked, quiet=quiet)
     device = resolve(machine, graph.n_nodes).torch_device
@@ -215,9 +215,10 @@ def _train(
         points = state.best[number, :, : manifold.ambient_dim]
         popularity = state.best_offsets[number] if config.popularity else None
         attributes = dict(graph.attributes)
-        if batch.problem.pairs.heights is not None and record.result is not None:
+        if graph.is_directed and record.result is not None:
             column = free_names(["height"], list(attributes))["height"]
-            attributes[column] = batch.problem.pairs.heights[back]
+            known = batch.problem.pairs.heights
+            attributes[column] = np.zeros(graph.n_nodes) if known is None else known[back]
             spring = float(state.record["spring"][number])
             record = replace(record, result=replace(record.result, spring=spring, heights=column))
         embeddings.append(
@@ -241,6 +242,8 @@ def _starting_state(
     configs: Sequence[TrainingConfig],
     checkpoint: Checkpoint[BatchState] | None,
     given: Given | None,
+    *,
+    directed: bool,
 ) -> BatchState:
     """Where a batch starts. Trainings from given points that were stopped start from their checkpoint."""
     spectral = SpectralStart(graph)  # whose tables are large, and not kept
@@ -258,7 +261,7 @@ def _starting_state(
             raise ValueError("the points that this training starts from are not kept: continue from them again")
     state = BatchState.start(starts)
     state.offsets[:] = state.best_offsets[:] = offsets
-    if graph.is_directed:
+    if directed:
         state.record["spring"] = [START * config.geometry.radius for config in configs]
     return state
 
