@@ -158,7 +158,8 @@ def test_ctrl_c_before_the_first_iterations_saves_nothing(tmp_path):
     [
         (
             "select karate --dim 2",
-            "note: karate: directions dropped, asymmetric pairs summed: 7\ninterrupted: nothing is chosen\n",
+            "note: karate: directions dropped, asymmetric pairs summed: 7; directed=True (--directed) keeps them\n"
+            "interrupted: nothing is chosen\n",
         ),
         ("embed karate --dim 2 -o club", "interrupted while the signature was chosen: no embedding is saved\n"),
     ],

@@ -136,7 +136,7 @@ def test_a_newer_format_is_refused(graph, tmp_path):
     graph.save(tmp_path / "g")
     header = json.loads((tmp_path / "g" / HEADER).read_text())
     (tmp_path / "g" / HEADER).write_bytes(sealed_json(header | {"version": 99}))
-    with pytest.raises(GraphError, match=r"newer version of ultrahyperbolic \(format 99, and this one reads 1\)"):
+    with pytest.raises(GraphError, match=r"newer version of ultrahyperbolic \(format 99, and this one reads 2\)"):
         Graph.load(tmp_path / "g")
 
 

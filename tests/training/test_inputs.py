@@ -95,7 +95,8 @@ def test_dropped_directions_are_told_in_a_line_and_in_the_record(tmp_path, caplo
         caplog.clear()
         found = uh.embed(data, **loud)
         name = data if isinstance(data, str) else "the graph"
-        assert caplog.messages == [f"{name}: directions dropped, asymmetric pairs summed: 2"]
+        dropped = f"{name}: directions dropped, asymmetric pairs summed: 2"
+        assert caplog.messages == [f"{dropped}; directed=True (--directed) keeps them"]
         assert found.record.graph.policies == {"asymmetric_pairs_summed": 2}
     caplog.clear()
     uh.embed(nx.DiGraph([("a", "b"), ("b", "c")]), **FEW)

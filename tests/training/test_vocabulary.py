@@ -18,6 +18,7 @@ COMMAND_ALONE = {
     "delimiter", "header", "source", "target", "comments", "encoding", "nodes", "repeated", "asymmetric",
     "weights_are_distances",
 }  # fmt: skip
+READ = {"weight", "directed"}  # of reading, and in Python too
 PYTHON_ALONE = {"callback"}
 SKLEARN_HAS_NOT = {"callback", "tensorboard", "quiet"}
 
@@ -46,7 +47,7 @@ def test_scikit_learn_and_python():
 
 def test_the_reading_of_files():
     reading = COMMAND_ALONE & (parameters(uh.read_graph) | {"unweighted"})
-    assert reading | {"weight"} == parameters(uh.read_graph) - {"path", "progress"} | {"unweighted"}
+    assert reading | READ == parameters(uh.read_graph) - {"path", "progress"} | {"unweighted"}
 
 
 def test_the_comparison_of_geometries():

@@ -90,6 +90,11 @@ class Result(_Record):
     heights: str | None = None
     """The attribute that holds the heights h."""
 
+    def to_json(self) -> dict[str, Json]:
+        """Plain data."""
+        left_out = ("spring", "heights") if self.spring is None else ()
+        return {name: value for name, value in super().to_json().items() if name not in left_out}
+
 
 @dataclass(frozen=True)
 class Timing(_Record):

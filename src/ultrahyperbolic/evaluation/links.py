@@ -46,7 +46,8 @@ def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
         raise ValueError(f"share must leave edges on both sides: {share} of {graph.n_edges} edges is {held}")
     chosen = np.zeros(graph.n_edges, dtype=bool)
     chosen[np.random.default_rng(seed).choice(graph.n_edges, held, replace=False)] = True
-    training = replace(graph, edges=graph.edges[~chosen], weights=graph.weights[~chosen])
+    ways = None if graph.directions is None else graph.directions[~chosen]
+    training = replace(graph, edges=graph.edges[~chosen], weights=graph.weights[~chosen], directions=ways)
     counts = {"held_out_edges": held, "isolated_nodes": int(training.isolated.sum())}
     policies = {policy: count for policy, count in {**graph.policies, **counts}.items() if count}
     return HeldOut(replace(training, policies=policies), graph.edges[chosen])

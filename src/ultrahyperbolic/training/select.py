@@ -54,6 +54,7 @@ def select(
     held_out: float = 0.1,
     quiet: bool = False,
     weight: Weight | None = None,
+    directed: bool = False,
     **options: Unpack[Compared],
 ) -> Selection:
     """Compare flat space and every signature from hyperbolic to spherical on a graph.
@@ -75,7 +76,7 @@ def select(
         the last a sixth.
     held_out : float
         Share of the edges held out for ``"links"``, others for each seed.
-    quiet, weight
+    quiet, weight, directed
         As for `embed`.
     options
         ``goal``, ``by``, ``seed``, ``beta``, ``popularity``, ``device``, ``backend``, ``threads``, ``precision`` and
@@ -97,7 +98,7 @@ def select(
         raise TypeError(
             f"select has no option {other[0]!r}; beside its own it takes {', '.join(Compared.__annotations__)}"
         )
-    data = find_graph(graph, weight, quiet=quiet)
+    data = find_graph(graph, weight, directed=directed, quiet=quiet)
     beta = options.get("beta")
     asked = complete({**options, "iterations": iterations})
     plan, limit = Plan(Choice.of(dim, -1.0 if beta is None else beta), asked), asked["time_limit"]

@@ -33,6 +33,8 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         Those of `ultrahyperbolic.options.Options`.
     weight : str or False, optional
         Of a networkx graph: the edge attribute that holds the weights; False: every weight is 1.
+    directed : bool
+        Keep the directions of ties; an entry of a matrix is a tie from its row to its column.
     random_state : int, RandomState or None
         Seed of the start, the way scikit-learn takes it.
 
@@ -57,11 +59,12 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         q: int | None = None,
         *,
         weight: Weight | None = None,
+        directed: bool = False,
         seed: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         **options: Unpack[Options],
     ) -> None:
-        given = {"p": p, "q": q, "weight": weight, "seed": seed, "random_state": random_state}
+        given = {"p": p, "q": q, "weight": weight, "directed": directed, "seed": seed, "random_state": random_state}
         for name, value in (complete(options) | given).items():
             setattr(self, name, value)
 
@@ -86,7 +89,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         graph = self._graph(X)
         settings: dict[str, Any] = self.get_params(deep=False)
         state, seed = settings.pop("random_state"), settings.pop("seed")
-        del settings["weight"]  # of the graph, which is read already
+        del settings["weight"], settings["directed"]  # of the graph, which is read already
         result = embed(graph, **settings, seed=self._seed(state, seed), quiet=True)
         self.result_ = result
         self.embedding_ = np.array(result.points)
@@ -138,7 +141,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     def _graph(self, X: Any) -> Graph:
         """The graph of X; what scikit-learn keeps of its shape is kept."""
         if _is_graph(X):
-            graph = find_graph(X, self.weight)
+            graph = find_graph(X, self.weight, directed=self.directed)
             self.n_features_in_ = graph.n_nodes
             return graph
         named = hasattr(X, "columns") and hasattr(X, "index") and list(X.columns) == list(X.index)
@@ -147,7 +150,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         check_non_negative(X, type(self).__name__)
         if X.shape[0] != X.shape[1]:
             raise ValueError(f"X must be a square adjacency matrix, got shape {X.shape}")
-        return _of_matrix(X, ids)
+        return _of_matrix(X, ids, directed=self.directed)
 
     @staticmethod
     def _seed(state: object, seed: int | None) -> int:
@@ -166,5 +169,6 @@ def _is_graph(X: object) -> bool:
     return isinstance(X, Graph | str | os.PathLike) or library in ("networkx", "igraph", "torch_geometric")
 
 
-def _of_matrix(X: Any, ids: Sequence[Hashable] | None) -> Graph:
-    return Graph.from_numpy(X, ids=ids) if isinstance(X, np.ndarray) else Graph.from_scipy(X, ids=ids)
+def _of_matrix(X: Any, ids: Sequence[Hashable] | None, *, directed: bool = False) -> Graph:
+    make = Graph.from_numpy if isinstance(X, np.ndarray) else Graph.from_scipy
+    return make(X, ids=ids, directed=directed)

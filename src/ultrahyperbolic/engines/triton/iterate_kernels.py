@@ -10,7 +10,7 @@ from .pair_kernels import log_add
 
 _DESCENT, _PHI, _SIGNED_GRADIENT = map(tl.constexpr, (base.DESCENT, base.PHI, base.SIGNED_GRADIENT))
 # Columns of a run's record; the last two are of the device alone: whether these points are kept, and whether they move.
-_BEST_LOSS, _BEST_ITERATION, _DROPPED, _DONE_AT, _LONGEST, _SHORTEST, _STEP_SCALE, _REACH, _KEEP, _MOVES = map(
+_BEST_LOSS, _BEST_ITERATION, _DROPPED, _DONE_AT, _LONGEST, _SHORTEST, _STEP_SCALE, _REACH, _, _KEEP, _MOVES = map(
     tl.constexpr, range(len(base.FIELDS) + 2)
 )
 RECORD_WIDTH = tl.constexpr(len(base.FIELDS) + 2)
