@@ -35,7 +35,7 @@ if find_spec("hypothesis") is not None:
 
 # A test of more cases than this runs in a covering sample of them, and all of them with `make test-all`. A module whose
 # cases take long has a MOST_CASES of its own.
-MOST_CASES = 20
+MOST_CASES = 12
 
 # What compiles the loops that most rooms train with, and rooms that need none of them: so one worker alone compiles.
 # Then the files that take longest, so that short ones are left for the end and both workers come to it together.

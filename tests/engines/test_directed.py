@@ -59,7 +59,14 @@ def test_the_definition_is_eq_17_over_ordered_pairs():
     assert float(found) == pytest.approx(loss, rel=1e-12)
 
 
-@pytest.mark.parametrize(("n", "tau", "parts"), [(40, 0.05, 1), (40, 1e-3, 1), (130, 1e-3, 1), (130, 0.02, 3)])
+@pytest.mark.parametrize(
+    ("n", "tau", "parts"),
+    [
+        (40, 0.05, 1),
+        (40, 1e-3, 1),
+        *(pytest.param(130, tau, parts, marks=pytest.mark.slow) for tau, parts in ((0.05, 1), (1e-3, 1), (0.02, 3))),
+    ],
+)
 @pytest.mark.parametrize(("p", "q"), [(2, 2), (4, 0)])
 def test_compiled_loops_are_the_definition(n, tau, parts, p, q):
     manifold, pairs = PseudoHyperboloid(p, q), RankedPairs.of(graph_of(n))

@@ -120,7 +120,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         matrix = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         check_non_negative(matrix, type(self).__name__)
         square = matrix.shape[0] == matrix.shape[1]
-        if square and _of_matrix(matrix, list(self.result_.ids)) == self.result_.graph:
+        if square and _of_matrix(matrix, list(self.result_.ids), directed=self.directed) == self.result_.graph:
             return self.embedding_.copy()
         rows, columns = matrix.nonzero()
         if len(alone := np.setdiff1d(np.arange(matrix.shape[0]), rows)):
