@@ -268,7 +268,9 @@ class _Group:
     def _iterate(self) -> None:
         self._objective(self.parts, record=True)
         self._gradient()
-        self._hold(descends=True)
+        held = self._hold(descends=True)
+        if self.term is not None:
+            self.losses.scatter_add_(1, self.iterations[:, None].long(), held[:, None])
         self._move()
         self.iterations += 1
 
