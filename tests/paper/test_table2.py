@@ -79,7 +79,6 @@ def test_several_seeds_have_a_spread(small, tmp_path):
     assert {"Q3_1_rho_all_mean", "Q3_1_rho_all_std", "Q3_1_rho_all_published", "Q3_1_step"} <= set(figures)
 
 
-@pytest.mark.slow
 def test_the_lowest_loss_is_kept(small, tmp_path):
     figures = TARGETS["table2"].run(1, tmp_path, True, iterations=60)
     # Far from done after so few iterations: the longest step of the ladder leads.
