@@ -304,3 +304,18 @@ def test_points_that_would_go_nowhere_stay(engine, optimizer, step):
     assert np.isfinite(state.points).all()
     assert np.isfinite(state.free).all()
     assert M.check_point(torch.from_numpy(state.points[0]), tolerance=0.1 * float((state.points**2).sum(-1).max()))
+
+
+@pytest.mark.parametrize("popularity", [False, True])
+def test_a_graph_without_untied_pairs_reads_no_memory_that_nothing_wrote(popularity):
+    n, rng = 6, np.random.default_rng(0)
+    pairs = RankedPairs.of(Graph.from_arrays(*np.triu_indices(n, 1), 1.0 + rng.integers(0, 3, 15), ids=n))
+    manifold = PseudoHyperboloid(2, 2)
+    spec = RunSpec(manifold, Schedule.constant(2, temperature=0.1, step=0.1), "smoothed", popularity=popularity)
+    engine = NumbaEngine(pairs, [spec], threads=1)
+    engine._runs[0].arrays.scratch[:] = np.nan
+    state = BatchState.start([manifold.random(n, generator=torch.Generator().manual_seed(0)).numpy()])
+    found, expected = engine.evaluate(state), ReferenceEngine(pairs, [spec]).evaluate(state)
+    assert np.isfinite(found.gradient).all()
+    np.testing.assert_allclose(found.loss, expected.loss, rtol=1e-10)
+    np.testing.assert_allclose(found.offsets, expected.offsets, rtol=1e-8, atol=1e-12)

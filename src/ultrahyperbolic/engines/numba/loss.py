@@ -93,6 +93,9 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
             weights[positions[e]] = 0.0
         _count_pairs_both_ways(heights, spring, tau, n, weights)
         total = sum_of(weights, count)
+    else:
+        for pair in range(count):
+            weights[pair] = 0.0
     references = w[m:] if len(w) >= 2 * m else np.empty(m)
     loss, rest = rank(edge_values, weaker, edges.silent, tau, least, total, w, pulls, values, references)
     for k in range(len(gradient)):
