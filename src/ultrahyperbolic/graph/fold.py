@@ -67,10 +67,8 @@ def fold_directed(rows: EdgeRows, kind: Kind, rules: Policies) -> tuple[Ints, Fl
         raise GraphError("the graph is undirected, and directed=True (--directed) reads directions: leave it out")
     check_option("repeated", rules.repeated, Repeated)
     _check_weights(rows)
-    n, there = len(rows.ids), rows.first < rows.second
-    edges, counts = np.empty((0, 2), np.int64), dict(rows.counts)
-    found = []
-    for way in (there, rows.first > rows.second):
+    n, counts, found = len(rows.ids), dict(rows.counts), []
+    for way in (rows.first < rows.second, rows.first > rows.second):
         some = replace(
             rows, first=rows.first[way], second=rows.second[way], counts={},
             weights=None if rows.weights is None else rows.weights[way],

@@ -222,10 +222,11 @@ class Graph(Adapters, StoredGraph):
             raise GraphError(f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and an edge")
         if self.n_edges == 0:
             raise GraphError(f"{self._name} has {self.n_nodes} nodes and no edges: there is nothing to embed")
-        if len(self.arcs[1]) == 2 * pairs and len(np.unique(self.arcs[1])) == 1:
+        every = self.weights if self.directions is None else self.directions
+        if self.n_edges == pairs and (every == every.flat[0]).all():
             raise GraphError(
                 f"{self._name} has nothing to order: each of its {pairs} pairs is tied with weight "
-                f"{self.capacities[0]:g}; give weights that differ, or leave the weak ties out"
+                f"{every.flat[0]:g}; give weights that differ, or leave the weak ties out"
             )
 
     def describe(self) -> str:

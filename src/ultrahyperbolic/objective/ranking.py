@@ -92,7 +92,8 @@ class RankedPairs:
     @property
     def n_nonedges(self) -> int:
         """Unordered pairs of different nodes that no edge joins."""
-        return self.n_nodes * (self.n_nodes - 1) // 2 - len(self.neighbors[1])
+        tied = self.n_edges if self.heights is None else len(self.neighbors[1])
+        return self.n_nodes * (self.n_nodes - 1) // 2 - tied
 
     @cached_property
     def neighbors(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
