@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import networkx as nx
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 import ultrahyperbolic as uh
 from ultrahyperbolic import Graph, GraphError
+from ultrahyperbolic.cli import app
 from ultrahyperbolic.evaluation.directed import directed_measures
 from ultrahyperbolic.graph.flow import flow, heights
 
@@ -96,6 +100,16 @@ def test_directions_that_are_dropped_are_spoken_of(caplog):
     assert "directed=True (--directed) keeps them" in caplog.text
     with pytest.raises(GraphError, match="has no directions: make it with directed=True"):
         uh.embed(Graph.from_edges(ADVICE), directed=True, **FEW)
+
+
+@pytest.mark.parametrize("option", ["--backend sampled", "--no-popularity", "--preset paper"])
+def test_the_command_refuses_in_one_line_what_knows_no_directions(option, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ties.csv").write_text("".join(f"{i},{j},{w}\n" for i, j, w in ADVICE), encoding="ascii")
+    found = CliRunner().invoke(app, ["embed", "ties.csv", "--directed", "-o", "out", *option.split()])
+    assert found.exit_code != 0
+    assert found.stderr.splitlines()[-1].startswith("error: ")
+    assert "direct" in found.stderr.splitlines()[-1]
 
 
 def test_what_needs_directions_says_so():

@@ -326,7 +326,7 @@ class Engine(ABC):
 def check_directed(pairs: RankedPairs, specs: Sequence[RunSpec]) -> None:
     """Raise ``ValueError`` where runs of a directed graph are not such as directions are known for."""
     if pairs.heights is not None and not all(spec.popularity and spec.scope == "graph" for spec in specs):
-        raise ValueError("a directed graph is trained with popularity, and with scope 'graph': leave other choices out")
+        raise ValueError("a directed graph is trained with popularity, without a preset and with scope 'graph'")
 
 
 def require_scope(backend: Backend, specs: Sequence[RunSpec]) -> None:

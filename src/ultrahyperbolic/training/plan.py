@@ -10,7 +10,7 @@ import numpy as np
 
 from ..checks import check_choice, check_count, check_positive
 from ..embedding import Embedding
-from ..engines.base import Machine, Problem
+from ..engines.base import Machine, Problem, check_directed
 from ..engines.registry import ends_exactly, exact_machine, others_met, resolve
 from ..geometry import Geometry
 from ..geometry.named import ProductGeometry
@@ -171,5 +171,8 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
 def outlined(plan: Plan, where: Geometry, graph: Graph) -> Problem:
     """What engines must know for a plan, without the edges."""
     config = TrainingConfig(**{**plan.settings, **located_in(where)})
-    pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64))
+    heights = np.zeros(graph.n_nodes) if graph.is_directed else None
+    pairs = RankedPairs(graph.n_nodes, np.empty((0, 2), dtype=np.int64), np.empty(0, dtype=np.int64), heights)
+    popular = plan.preset is None and plan.asked["popularity"] is not False
+    check_directed(pairs, [replace(config.spec(), popularity=popular)])
     return Problem(pairs, [config.spec()], stop_when_ordered=config.stop == "ordered")
