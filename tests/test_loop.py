@@ -79,6 +79,9 @@ def test_time_is_limited_but_for_the_first_chunk():
     assert outcome.ending == (Stopped.TIME_LIMIT, "reached the time limit of 1e-09 s")
     assert outcome.losses.shape == (2, 1)
     assert outcome.ending.why.unfinished
+    spent = run(Counter(), Count(), 10**9, time_limit=60.0, spent=60.0)
+    assert spent.ending == (Stopped.TIME_LIMIT, "reached the time limit of 60 s")
+    assert spent.seconds < 60.0, "what was spent elsewhere is not the loop's"
 
 
 def test_it_goes_on_from_a_checkpoint_and_counts_its_time():

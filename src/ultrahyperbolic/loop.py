@@ -160,6 +160,7 @@ def run(
     *,
     callbacks: Sequence[Callback[S]] = (),
     time_limit: float | None = None,
+    spent: float = 0.0,
     losses_so_far: Floats | None = None,
     seconds_so_far: float = 0.0,
     share: Callable[[Decision], Decision] = lambda decision: decision,
@@ -167,8 +168,8 @@ def run(
     """Advance a batch to ``iterations``, or until it is done, time is up, a callback returns True, or Ctrl-C.
 
     Callbacks are called in their order. ``losses_so_far`` and ``seconds_so_far`` are those of a `Checkpoint`,
-    whose state ``state`` then is; the time limit counts them. Of several processes that run the same loop, ``share``
-    gives what the first has decided.
+    whose state ``state`` then is; the time limit counts them, and the seconds that are ``spent`` beside.
+    Of several processes that run the same loop, ``share`` gives what the first has decided.
     """
     started = time.monotonic() - seconds_so_far
     chunks: list[Floats] = [] if losses_so_far is None else [losses_so_far]
@@ -177,7 +178,7 @@ def run(
     try:
         while True:
             # The first chunk is computed whatever time there is: something should come of a training.
-            seconds = time.monotonic() - started if chunks else 0.0
+            seconds = time.monotonic() - started + spent if chunks else 0.0
             ending = ending or state.ending or _limit(state, iterations, seconds, time_limit)
             until = [stop - state.iteration % stop for stop in stops]
             ending, count = share((ending, min(size, iterations - state.iteration, *until)))
@@ -192,7 +193,7 @@ def run(
             chunks.append(chunk)
             # The first chunks may hold compilation: grow from what was measured, at most fourfold.
             room = max(_CHUNK_SECONDS, _OVERHEADS * engine.overhead)
-            room = room if time_limit is None else min(room, started + time_limit - now)
+            room = room if time_limit is None else min(room, started + time_limit - spent - now)
             size = max(1, min(4 * performed, int(performed * room / max(now - before, 1e-6))))
             progress = Progress(state.iteration, iterations, _last(chunk), now - started, state, chunks)
             answers = [callback(progress) for callback in callbacks]  # all are called, whatever the first says

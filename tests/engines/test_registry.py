@@ -11,10 +11,18 @@ from machines import WITHOUT_CUDA, WITHOUT_MPS
 
 from ultrahyperbolic import Euclidean, PseudoHyperboloid, datasets
 from ultrahyperbolic.engines import registry
-from ultrahyperbolic.engines.base import Machine, Problem, RunSpec, Schedule
+from ultrahyperbolic.engines.base import MEETS, Machine, Problem, RunSpec, Schedule
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
-from ultrahyperbolic.engines.registry import SlowEngine, find_device, kind_of, make_engine, resolve
+from ultrahyperbolic.engines.registry import (
+    SlowEngine,
+    ends_exactly,
+    find_device,
+    kind_of,
+    make_engine,
+    others_met,
+    resolve,
+)
 from ultrahyperbolic.objective import RankedPairs
 
 KARATE = RankedPairs.of(datasets.karate())
@@ -139,3 +147,11 @@ def test_manifolds_that_no_kernel_knows_are_computed_by_torch(without):
         assert isinstance(make_engine(problem, Machine()), ReferenceEngine)
     with pytest.raises(ValueError, match="no compiled loop knows Unknown"):
         make_engine(problem, Machine(backend="numba"))
+
+
+def test_a_gpu_looks_at_no_more_pairs_than_help_or_than_it_has_time_for():
+    cpu, gpu = Machine(CPU, "numba"), Machine(torch.device("cuda"), "triton")
+    assert [others_met(cpu, n) for n in (2_000, 50_000, 10**7)] == [MEETS] * 3
+    assert [others_met(gpu, n) for n in (2_000, 50_000, 100_000, 10**7)] == [MEETS, 1000, 2000, MEETS]
+    assert [ends_exactly(n, cpu) for n in (20_000, 20_001)] == [True, False]
+    assert [ends_exactly(n, gpu) for n in (200_000, 200_001)] == [True, False]

@@ -99,6 +99,16 @@ def test_large_graphs_are_measured_by_samples_and_it_is_said(monkeypatch, caplog
     assert found.record.measures.keys() >= over_nodes(graph, points_on(manifold, 34)).keys()
 
 
+def test_no_more_nodes_are_measured_than_there_is_time_for():
+    graph, manifold = random_graph(300), PseudoHyperboloid(2, 2)
+    points = points_on(manifold, 300)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("ultrahyperbolic.evaluation.sampled._AT_ONCE", 300 * 10)  # ten nodes at a time
+        few = from_samples(graph, points, manifold, seconds=1e-9).measures
+    assert few["measured_nodes"] == 70, "the fewest, in whole blocks"
+    assert from_samples(graph, points, manifold, seconds=1e9).measures["measured_nodes"] == 300
+
+
 def test_wedges_that_are_drawn_tell_the_share_that_is_closed():
     graph = datasets.karate()
     exact, found = triadic_closure(graph), sampled_closure(graph, wedges=200_000)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 
 import pytest
 
@@ -40,10 +41,40 @@ def test_a_time_limit_shortens_the_schedule_instead_of_cutting_it_off(monkeypatc
     assert 100 < embedding.record.config["iterations"] < 250
     assert not embedding.record.unfinished
     assert result.iterations <= embedding.record.config["iterations"]
+    # Of fewer moves each is longer.
+    usual = execution.Execution(Plan.of(p=2, q=2), KARATE).configs[0]
+    assert embedding.record.config["max_step"][0] > usual.max_step[0]
     # The paper's recipe has no schedule to fit.
     paper = execution.Execution(Plan.of(preset="paper", time_limit=20.0), KARATE)
     paper.prepare()
     assert paper.configs[0].iterations == 10_000
+
+
+def test_a_time_limit_includes_what_comes_before_and_after_the_training(monkeypatch, caplog):
+    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=0.01, evaluation=0.01)))
+
+    def fitted(**options):
+        found = execution.Execution(Plan.of(p=2, q=2, time_limit=10.0), KARATE, quiet=False, **options)
+        found.prepare()
+        return found
+
+    now = time.monotonic()
+    at_once, late = fitted(began=now), fitted(began=now - 6.0)
+    assert late.configs[0].iterations < 0.6 * at_once.configs[0].iterations
+    assert at_once.configs[0].iterations * 0.01 <= 0.8 * 10.0, "measures and the report have a share"
+    assert "too short" not in caplog.text
+    gone = fitted(began=now - 60.0)
+    assert "a time limit of 10 s is too short: the shortest training takes about 6" in caplog.text
+    embedding = gone.train()
+    assert embedding.record.stopped.text == "reached the time limit of 10 s"
+    assert embedding.record.result.iterations < gone.configs[0].iterations
+
+
+@pytest.mark.parametrize(("evaluation", "sampled"), [(0.001, False), (1.0, True)])
+def test_measures_come_from_a_sample_where_they_would_take_much_of_the_time(monkeypatch, evaluation, sampled):
+    monkeypatch.setattr(Pace, "of", classmethod(lambda cls, *_: cls(descent=0.001, evaluation=evaluation)))
+    embedding = uh.embed(KARATE, p=2, q=2, iterations=40, time_limit=60.0, quiet=True)
+    assert ("map_error" in embedding.record.measures) == sampled
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.5, True), (1e-4, False)])

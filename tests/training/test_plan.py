@@ -165,7 +165,7 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
             "ultrahyperbolic.training.pace.Pace.fitted",
             lambda self, config, limit: replace(config, iterations=20),
         )
-        backend, said = said_of(caplog, time_limit=1.0)
+        backend, said = said_of(caplog, time_limit=1000.0)
         assert backend == "sampled"
         assert said == [
             "there is time for 20 of 200 iterations that look at all pairs: training by samples (backend sampled)"

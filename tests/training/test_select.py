@@ -242,7 +242,7 @@ def limits_of(monkeypatch, call):
     limits, embed_many = [], train.embed_many
 
     def look(*arguments, **options):
-        limits.append(options["time_limit"])
+        limits.append(options["time_limit"] - options.get("spent", 0.0))
         return embed_many(*arguments, **options)
 
     with monkeypatch.context() as patch:

@@ -2,6 +2,7 @@
 
 import math
 import shlex
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -95,7 +96,7 @@ def embed(
       ultrahyperbolic embed new_ties.tsv --continue-from club -o club2
       ultrahyperbolic embed --resume club
     """
-    keeping = Keeping(checkpoint_every, tensorboard, with_report, quiet, as_json)
+    began, keeping = time.monotonic(), Keeping(checkpoint_every, tensorboard, with_report, quiet, as_json)
     if checkpoint_every is not None and not checkpoint_every >= 0:
         raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
     time_limit = asked["time_limit"]
@@ -134,7 +135,7 @@ def embed(
             kind = type(node).__name__
             raise Refused(f"{data.source}: id {node!r} is of type {kind}: make the ids text or numbers")
     with refusing(ValueError, TypeError):
-        execution = Execution(plan, data, quiet=quiet)
+        execution = Execution(plan, data, quiet=quiet, began=began)
     device = execution.machine.torch_device
     if deterministic and execution.machine.backend in ("reference", "sampled") and device.type != "cpu":
         raise Refused(f"--deterministic: torch's sums on {device} have no fixed order: use triton or the CPU")

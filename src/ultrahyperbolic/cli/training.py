@@ -189,7 +189,9 @@ def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Aske
     def measure() -> None:
         nonlocal found
         device = execution.machine.torch_device
-        found = with_pair_measures(execution.graph, embedding, quiet=keeping.quiet, device=device)
+        found = with_pair_measures(
+            execution.graph, embedding, quiet=keeping.quiet, device=device, seconds=execution.measuring
+        )
 
     if soon or not asked.code:
         asked.code = cut_short(measure) or asked.code
@@ -220,7 +222,9 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked)
 
     def compare() -> None:
         nonlocal complete
-        complete = with_node_measures(task.execution.graph, embedding, quiet=keeping.quiet)
+        execution = task.execution
+        sample = execution.measuring is not None
+        complete = with_node_measures(execution.graph, embedding, quiet=keeping.quiet, sample=sample)
 
     def report() -> None:
         with bar("report", show=not keeping.quiet):

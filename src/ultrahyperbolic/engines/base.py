@@ -30,7 +30,7 @@ from ..options import Precision as Precision
 # Rows and columns of a cell of pairs, all of which belong to one part of a sample.
 CELL = (4, 32)
 # Up to this many nodes a training looks at all pairs many times at its end; beyond, only at parts of them.
-EXACT_NODES = 200_000
+EXACT_NODES, EXACT_NODES_ON_CUDA = 20_000, 200_000
 # Approximate number of nodes each node is compared with in an iteration that looks at a part of the pairs.
 MEETS = 192
 # ‖x‖² of a point, in units of |β|, beyond which its distances have no digits left: it does not go there.

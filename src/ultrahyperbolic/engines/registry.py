@@ -10,7 +10,7 @@ import torch
 
 from ..checks import check_choice, check_count
 from ..objective.ranking import MAX_NODES
-from .base import BACKENDS, EXACT_NODES, MEETS, PRECISIONS, Backend, Engine, Machine, Problem
+from .base import BACKENDS, EXACT_NODES, EXACT_NODES_ON_CUDA, MEETS, PRECISIONS, Backend, Engine, Machine, Problem
 from .communicator import Communicator, ProcessesError, check_same, communicator, own_device
 from .kinds import NUMBA, REFERENCE, SAMPLED, TRITON, EngineKind
 
@@ -19,8 +19,8 @@ KINDS: tuple[EngineKind, ...] = (TRITON, NUMBA, REFERENCE)
 _BY_NAME = {kind.name: kind for kind in (*KINDS, SAMPLED)}
 # A CUDA device is used unasked from this many nodes on; below, the CPU is done before it would have started.
 _CUDA_NODES = 2000
-# How many pairs a GPU looks at in an iteration of descent: a millisecond or two.
-_PAIRS_ON_CUDA = 200_000_000
+# A GPU looks at one in this many parts of the pairs, where these are no more than it sees in a millisecond or two.
+_PARTS_ON_CUDA, _PAIRS_ON_CUDA = 50, 200_000_000
 _told: set[str] = set()
 
 
@@ -72,15 +72,15 @@ def check_processes(problem: Problem, machine: Machine) -> None:
         raise ProcessesError(why)
 
 
-def ends_exactly(n_nodes: int) -> bool:
-    """Whether a training of ``n_nodes`` nodes looks at all pairs at its end."""
-    return n_nodes <= EXACT_NODES
+def ends_exactly(n_nodes: int, machine: Machine) -> bool:
+    """Whether a training of ``n_nodes`` nodes looks at all pairs at its end, on a resolved machine."""
+    return n_nodes <= (EXACT_NODES_ON_CUDA if machine.torch_device.type == "cuda" else EXACT_NODES)
 
 
 def exact_machine(machine: Machine, problem: Problem) -> Machine | None:
     """The machine of the engine that looks at all pairs where a training by samples ends; None for too many pairs."""
     n = problem.pairs.n_nodes
-    if not ends_exactly(n):
+    if not ends_exactly(n, machine):
         return None
     try:
         found = _of_all_pairs(machine, problem, tell=False)
@@ -102,9 +102,10 @@ def resolve(machine: Machine, n_nodes: int, problem: Problem | None = None) -> M
         if unfit is not None:
             raise ValueError(unfit)
         return machine
-    found = _of_all_pairs(machine, problem, tell=n_nodes <= EXACT_NODES)
+    exactly = ends_exactly(n_nodes, machine)
+    found = _of_all_pairs(machine, problem, tell=exactly)
     # Parts of the pairs are for compiled loops: torch draws ties, too.
-    if found.backend == "reference" and n_nodes > EXACT_NODES and SAMPLED.unfit(problem, machine) is None:
+    if found.backend == "reference" and not exactly and SAMPLED.unfit(problem, machine) is None:
         return replace(machine, backend="sampled")
     return found
 
@@ -123,8 +124,10 @@ def _of_all_pairs(machine: Machine, problem: Problem | None, *, tell: bool = Tru
 
 
 def others_met(machine: Machine, n_nodes: int) -> int:
-    """Approximate number of nodes each is compared with per iteration of descent; on a GPU more cost nothing."""
-    return max(MEETS, _PAIRS_ON_CUDA // n_nodes) if machine.backend == "triton" else MEETS
+    """Approximate number of nodes each is compared with per iteration of descent; more on a GPU, of large graphs."""
+    if machine.backend != "triton":
+        return MEETS
+    return max(MEETS, min(n_nodes // _PARTS_ON_CUDA, _PAIRS_ON_CUDA // n_nodes))
 
 
 def kind_of(backend: Backend) -> EngineKind:

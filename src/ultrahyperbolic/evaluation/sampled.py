@@ -4,6 +4,7 @@ Neighbours and orders are means over the drawn nodes; δ of a node is n - 1 time
 """
 
 import math
+import time
 from typing import NamedTuple
 
 import numpy as np
@@ -22,7 +23,7 @@ from .hierarchy import correlations
 from .inputs import check_points
 from .order import violated_share
 
-SAMPLED_NODES = 200_000
+SAMPLED_NODES = 20_000
 """With more nodes than this, a training measures by samples."""
 
 # Distances that are evaluated in all, which decides how many nodes are drawn, within these bounds; and at once.
@@ -52,6 +53,7 @@ def from_samples(
     manifold: Manifold,
     *,
     nodes: int | None = None,
+    seconds: float | None = None,
     dissimilarity: Dissimilarity = "geodesic",
     popularity: Floats | None = None,
     seed: int = 0,
@@ -59,12 +61,13 @@ def from_samples(
 ) -> FromSamples:
     """Estimates of the measures of `ultrahyperbolic.evaluation.over_pairs` for points [n, d] on any device.
 
-    ``nodes`` is how many are drawn (default: `drawn_nodes`). The manifold is one of the package's.
+    ``nodes`` is how many are drawn (default: `drawn_nodes`); after some ``seconds`` no more are looked at. The manifold
+    is one of the package's.
     """
     check_points(graph, points)
     rng = np.random.default_rng(seed)
     count = drawn_nodes(graph.n_nodes) if nodes is None else min(nodes, graph.n_nodes)
-    drawn = np.sort(rng.choice(graph.n_nodes, count, replace=False))
+    drawn, began = rng.choice(graph.n_nodes, count, replace=False), time.monotonic()
     table = _Table(points.detach().double(), kernel_space(manifold, dissimilarity), popularity)
     ties = graph.edges[np.sort(rng.choice(graph.n_edges, min(graph.n_edges, _TIES), replace=False))]
     lengths = torch.from_numpy(np.sort(table.pairs(ties))).to(points.device)
@@ -72,7 +75,10 @@ def from_samples(
     size = max(1, _AT_ONCE // max(graph.n_nodes, 1))
     with bar("measuring", count, show=progress) as update:
         for start in range(0, count, size):
-            some = drawn[start : start + size]
+            if start >= _FEWEST and seconds is not None and time.monotonic() - began > seconds:
+                count = start
+                break
+            some = np.sort(drawn[start : start + size])
             distances = table.rows(some)
             found.add_delta(some, distances)
             for row, node in enumerate(some.tolist()):

@@ -27,8 +27,9 @@ from ..graph.hops import Table, components, hops_from
 _REACH = 0.6
 # Up to this many nodes all of them are landmarks of every iteration.
 ALL_NODES = 96
-# Beyond: landmarks in all, those of an evaluation, those of an iteration of descent, and entries of an evaluation.
-_LANDMARKS, _EVALUATED, _FEW, _ENTRIES = 512, 256, 32, 4_000_000
+# Beyond: the most and the fewest landmarks of an evaluation, and its pairs between them; an evaluation has this many
+# times the landmarks of an iteration of descent, and half of all.
+_MOST, _FEWEST, _PAIRS, _TIMES = 256, 64, 200_000, 8
 
 
 class Closeness(NamedTuple):
@@ -74,8 +75,8 @@ def sizes_of(n: int) -> tuple[int, int, int]:
     """How many landmarks n nodes have, and how many of them an evaluation and an iteration of descent look at."""
     if n <= ALL_NODES:
         return n, n, n
-    many = max(16, min(_EVALUATED, _ENTRIES // n))
-    return min(n, _LANDMARKS, 2 * many), many, min(_FEW, many)
+    many = max(_FEWEST, min(_MOST, _PAIRS // n))
+    return min(n, 2 * many), many, many // _TIMES
 
 
 def closeness_bytes(n: int) -> int:

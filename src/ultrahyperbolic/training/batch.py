@@ -35,6 +35,8 @@ class Batch:
     machine: Machine
     start: BatchState
     time_limit: float | None
+    spent: float
+    """Seconds of the time limit that are taken by what comes before and after."""
     checkpoint: Checkpoint[BatchState] | None
 
     def __call__(self, callbacks: Sequence[Callback[BatchState]] = (), asked: Callable[[], bool] = bool) -> Computed:
@@ -69,6 +71,7 @@ class Batch:
             configs[0].iterations,
             callbacks=[*settings, *callbacks],
             time_limit=self.time_limit,
+            spent=self.spent,
             losses_so_far=before_that,
             seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
             share=partial(_decided, state, self.machine),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Sequence
 from typing import Unpack
 
@@ -73,13 +74,14 @@ def embed(
     >>> embed(datasets.karate(), p=3, q=1, iterations=5, quiet=True)
     Embedding(34 nodes on PseudoHyperboloid(p=3, q=1, beta=-1))
     """
+    began = time.monotonic()
     data = find_graph(graph, weight, directed=directed, quiet=quiet)
     callbacks = [] if callback is None else list(callback) if isinstance(callback, Sequence) else [callback]
     for each in callbacks:
         check_callable("callback", each)
     check_board(tensorboard)
     plan = Plan.of(None if continue_from is None else earlier(continue_from), **options)
-    execution = Execution(plan, data, quiet=quiet)
+    execution = Execution(plan, data, quiet=quiet, began=began)
     with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
         choose(execution)
         with with_tensorboard(tensorboard, data, execution.configs) as boards:

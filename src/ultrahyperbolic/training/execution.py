@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,6 +30,9 @@ from .where import Choice
 log = logging.getLogger("ultrahyperbolic")
 # A training that takes more seconds than this is announced; its pace is measured from this many pairs on.
 _LONG, _MANY = 10.0, 1e9
+# Of a time limit: the share that measures may take, and their fewest seconds; seconds of the report; the most that is
+# kept for both; and how much later than that a training may end before it is said.
+_MEASURING, _SHORTEST, _REPORT, _AFTER, _LATE = 0.1, 1.0, 2.0, 0.2, 1.2
 # With time for less than this share of the iterations, samples alone are taken if they allow this many times more.
 _FEW, _MORE = 0.25, 2.0
 
@@ -38,14 +42,18 @@ class Execution:
 
     `prepare` says what will be trained, and `train` trains; between them a caller may make a folder, or write down what
     is about to happen. Where the geometry was left open, `train_all` trains each that can be chosen, and `choose` goes
-    on with one of them.
+    on with one of them. A time limit counts from ``began``, by the monotonic clock, and includes what follows the
+    training.
     """
 
-    def __init__(self, plan: Plan, graph: Graph, *, quiet: bool = True) -> None:
+    def __init__(self, plan: Plan, graph: Graph, *, quiet: bool = True, began: float | None = None) -> None:
+        self._began = time.monotonic() if began is None else began
         graph.require_trainable()
         self.graph, self.quiet = graph, quiet
         self.selection: Selection | None = None
-        self._fitted = False
+        self.measuring: float | None = None
+        """Seconds for measures of a sample of the nodes; None where there is time for the usual ones."""
+        self._fitted, self._after = False, 0.0
         if isinstance(plan.where, Choice):
             plan = replace(plan, where=_trainable(plan, plan.where, graph))
         self.configs, self.asked = configure(plan, graph), plan
@@ -79,14 +87,12 @@ class Execution:
         asked = complete(options | {"seed": configs[0].seed, "time_limit": training.time_limit})
         execution = cls(Plan(configs[0].geometry, asked), graph, quiet=quiet)
         execution.configs, execution._fitted = configs, True
+        execution._began = math.inf  # the limit of such a record is for training alone
         return execution
 
     def choose(self, selection: Selection) -> None:
-        """Go on with the geometry that was found best; the time that took is taken from the limit."""
-        limit = self.plan.time_limit
-        if limit is not None:
-            limit = max(limit - selection.seconds, 1e-3)
-        self.selection, self.plan = selection, self.plan.but(selection.best, time_limit=limit)
+        """Go on with the geometry that was found best."""
+        self.selection, self.plan = selection, self.plan.but(selection.best)
         self._resolve()
         self.configs = configure(self.plan, self.graph)
 
@@ -135,6 +141,8 @@ class Execution:
                 measures=measures,
                 callbacks=callbacks,
                 time_limit=self.plan.time_limit,
+                spent=self._spent,
+                measuring=self.measuring,
                 checkpoint=checkpoint,
                 start=self.start,
                 asked=asked,
@@ -169,13 +177,18 @@ class Execution:
         if self._fitted:
             return
         self._fitted, limit = True, self.plan.time_limit
-        if self._free and not ends_exactly(self.graph.n_nodes):
+        if self._free and not ends_exactly(self.graph.n_nodes, self.machine):
             nodes, backend = f"{self.graph.n_nodes:,}", self.machine.backend
             self._say(f"{nodes} nodes have too many pairs to look at all: training by samples (backend {backend})")
         if not self._fits():
             self._take_samples("all pairs do not fit into memory")
         if limit is not None and self.plan.preset is None:
             self._fit_time(limit)
+
+    @property
+    def _spent(self) -> float:
+        """Seconds of the time limit that are gone, or kept for measures and the report."""
+        return max(time.monotonic() - self._began, 0.0) + self._after
 
     def _fit_time(self, limit: float) -> None:
         whole = self.configs
@@ -195,8 +208,20 @@ class Execution:
 
     def _fitted_to(self, limit: float, configs: list[TrainingConfig]) -> list[TrainingConfig]:
         batch = self._batches(configs)[-1]
-        pace, share = Pace.of(self.graph, batch, self.machine), limit * len(batch) / len(configs)
-        return [pace.fitted(config, share) for config in configs]
+        pace = Pace.of(self.graph, batch, self.machine)
+        after = pace.measuring(self.graph.n_nodes)
+        if after > _MEASURING * limit:
+            after = self.measuring = max(_SHORTEST, _MEASURING * limit)
+        self._after = min(after + _REPORT, _AFTER * limit)
+        fitted = pace.fitted(configs[0], (limit - self._spent) * len(batch) / len(configs))
+        least = self._spent + pace.expected(fitted) * len(configs) / len(batch)
+        if least > _LATE * limit:
+            self._say(f"a time limit of {limit:g} s is too short: the shortest training takes about {in_words(least)}")
+        if fitted.iterations == configs[0].iterations:
+            return configs
+        # Of fewer moves each is longer.
+        made = configure(self.plan.but(iterations=fitted.iterations), self.graph)
+        return made if configs[0].finish else [replace(config, finish=0.0) for config in made]
 
     def _say(self, words: str) -> None:
         if not self.quiet:
@@ -221,7 +246,7 @@ class Execution:
     def _say_how_long(self) -> None:
         """Where a training may take long, measure its pace and say so."""
         pairs = self.graph.n_nodes**2 * len(self.configs) * self.configs[0].iterations
-        if self.quiet or pairs < _MANY:
+        if self.quiet or self.plan.time_limit is not None or pairs < _MANY:
             return
         expected = Pace.of(self.graph, self.configs, self.machine).expected(self.configs[0])
         if expected >= _LONG:

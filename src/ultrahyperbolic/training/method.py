@@ -164,7 +164,9 @@ def sampled_recipe(
     """The training by samples in the geometry of ``config``, whose loss is too noisy to take steps back by."""
     moved = moved_share(graph, machine)
     made = recipe(config, graph, goal, everywhere=True, popularity=popularity, moved=moved)
-    return replace(made, step_back=False, centrality=0.0, finish=made.finish if ends_exactly(graph.n_nodes) else 0.0)
+    return replace(
+        made, step_back=False, centrality=0.0, finish=made.finish if ends_exactly(graph.n_nodes, machine) else 0.0
+    )
 
 
 def score(goal: GivenGoal, measures: Mapping[str, float]) -> float:

@@ -7,15 +7,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from ..engines.base import BatchState, Machine, Problem
+from ..engines.base import MEETS, BatchState, Machine, Problem
 from ..engines.communicator import communicator
 from ..engines.registry import make_engine
+from ..evaluation import SAMPLED_NODES
+from ..evaluation.sampled import drawn_nodes
 from ..graph import Graph
 from .config import TrainingConfig
 from .train import problem_of
 
 # Evaluations of an iteration of the finish, about, and the share of a time limit that is planned for.
 _EVALUATIONS, _PLANNED = 1.25, 0.85
+# Measures take as long as this many evaluations, about.
+_MEASURES = 15.0
 # Iterations that are timed, and the fewest that a schedule is fitted to.
 _TIMED, _FEWEST = 3, 20
 
@@ -41,6 +45,12 @@ class Pace:
         """Seconds that a training takes at most."""
         finish = config.iterations - config.descents
         return config.descents * self.descent + finish * _EVALUATIONS * self.evaluation
+
+    def measuring(self, n_nodes: int) -> float:
+        """Seconds that the measures of a graph take, about."""
+        if n_nodes <= SAMPLED_NODES:
+            return _MEASURES * self.evaluation
+        return _MEASURES * self.descent * drawn_nodes(n_nodes) / MEETS
 
     def fitted(self, config: TrainingConfig, limit: float) -> TrainingConfig:
         """The training, with fewer iterations if there is no time for all."""

@@ -160,7 +160,7 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
         made = sampled_recipe(config, graph, plan.goal, machine, popularity=popularity)
         made = made if exact_machine(machine, problem) else replace(made, finish=0.0)
     else:
-        whole, meets = ends_exactly(graph.n_nodes), others_met(machine, graph.n_nodes)
+        whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
         everywhere = everywhere or not whole
         made = recipe(config, graph, plan.goal, meets=meets, everywhere=everywhere, popularity=popularity)
         made = made if whole else replace(made, finish=0.0)

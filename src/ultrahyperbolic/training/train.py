@@ -92,11 +92,16 @@ def embed_best(
     measures: bool = True,
     callbacks: Sequence[Callback[BatchState]] = (),
     time_limit: float | None = None,
+    spent: float = 0.0,
+    measuring: float | None = None,
     checkpoint: Checkpoint[BatchState] | None = None,
     start: Given | None = None,
     asked: Callable[[], bool] = bool,
 ) -> Embedding:
     """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
+
+    Of the time limit ``spent`` seconds are for what comes before and after, of these
+    ``measuring`` for measures from a sample.
 
     Raises `Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
     """
@@ -104,7 +109,7 @@ def embed_best(
     try:
         embeddings = embed_many(
             graph, configs, machine, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
-            checkpoint=checkpoint, start=start, asked=asked,
+            spent=spent, checkpoint=checkpoint, start=start, asked=asked,
         )  # fmt: skip
     except Interrupted as error:
         embeddings, interrupted = [e for e in error.embeddings if isinstance(e, Embedding)], True
@@ -119,7 +124,8 @@ def embed_best(
         if len(embeddings) > 1 and not interrupted:
             best = _with_ranks(graph, best, embeddings, quiet=quiet)
         if measures and not interrupted:
-            best = measured(graph, best, quiet=quiet, device=resolve(machine, graph.n_nodes).torch_device)
+            device = resolve(machine, graph.n_nodes).torch_device
+            best = measured(graph, best, quiet=quiet, device=device, seconds=measuring)
     except KeyboardInterrupt:
         interrupted = True
     if interrupted:
@@ -155,6 +161,7 @@ def embed_many(
     machine: Machine = _HERE,
     *,
     time_limit: float | None = None,
+    spent: float = 0.0,
     measures: bool = True,
     quiet: bool = True,
     callbacks: Sequence[Callback[BatchState]] = (),
@@ -165,9 +172,11 @@ def embed_many(
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
     ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
-    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now.
+    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now. Of the time limit
+    ``spent`` seconds are for what comes before and after.
     Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
+    began = time.monotonic()
     graph.require_trainable()
     if time_limit is not None:
         check_positive("time_limit", time_limit)
@@ -181,7 +190,7 @@ def embed_many(
     problem = problem_of(inner, configs, outline=False)
     check_memory(problem, configs, machine)
     state = _starting_state(inner, configs, checkpoint, start, directed=problem.pairs.heights is not None)
-    batch = Batch(problem, configs, machine, state, time_limit, checkpoint)
+    batch = Batch(problem, configs, machine, state, time_limit, spent + time.monotonic() - began, checkpoint)
     found = _train(graph, batch, callbacks, asked, quiet=quiet)
     device = resolve(machine, graph.n_nodes).torch_device
     return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
@@ -317,18 +326,27 @@ def _best(best: float, losses: NDArray[np.float64]) -> float | None:
     return float(losses[-1]) if len(losses) else None
 
 
-def measured(graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU) -> Embedding:
+def measured(
+    graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU, seconds: float | None = None
+) -> Embedding:
     """The embedding with all measures in its record; it keeps what that found of all pairs."""
-    return with_node_measures(graph, with_pair_measures(graph, embedding, quiet=quiet, device=device), quiet=quiet)
+    embedding = with_pair_measures(graph, embedding, quiet=quiet, device=device, seconds=seconds)
+    return with_node_measures(graph, embedding, quiet=quiet, sample=seconds is not None)
 
 
-def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU) -> Embedding:
-    """With the measures, δ among them, of one pass over all pairs on a device, or of a large graph from samples."""
+def with_pair_measures(
+    graph: Graph, embedding: Embedding, *, quiet: bool, device: torch.device = _CPU, seconds: float | None = None
+) -> Embedding:
+    """With the measures, δ among them, of one pass over all pairs on a device, or of a large graph from samples.
+
+    With ``seconds`` they come from the nodes that there is time for.
+    """
     points = torch.from_numpy(embedding.points.copy())
-    if graph.n_nodes > SAMPLED_NODES:
+    if graph.n_nodes > SAMPLED_NODES or seconds is not None:
         estimated = from_samples(
-            graph, points.to(device), embedding.manifold, popularity=embedding.popularity, progress=not quiet
-        )
+            graph, points.to(device), embedding.manifold, seconds=seconds, popularity=embedding.popularity,
+            progress=not quiet,
+        )  # fmt: skip
         embedding.remember(estimated.delta, None)
         if not quiet:
             log.warning(
@@ -342,9 +360,9 @@ def with_pair_measures(graph: Graph, embedding: Embedding, *, quiet: bool, devic
     return _with_measures(embedding, found.measures)
 
 
-def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool) -> Embedding:
-    """Beside those it has, the measures that need no distances."""
-    sample = graph.n_nodes > SAMPLED_NODES
+def with_node_measures(graph: Graph, embedding: Embedding, *, quiet: bool, sample: bool = False) -> Embedding:
+    """Beside those it has, the measures that need no distances; of a large graph, or to ``sample``, from some nodes."""
+    sample = sample or graph.n_nodes > SAMPLED_NODES
     found = over_nodes(graph, torch.from_numpy(embedding.points.copy()), progress=not quiet, sample=sample)
     return _with_measures(embedding, found | measures_of_directions(embedding, graph))
 

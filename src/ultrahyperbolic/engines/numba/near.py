@@ -20,6 +20,8 @@ from .streaming import add_pair, evaluate, half_chord, half_chords, scale_of, sm
 
 # A list of more than one pair in _FEW saves nothing, and one longer than _LONGEST takes too much memory.
 _FEW, _LONGEST = 8, 1 << 22
+# A pair counts up to this many temperatures beyond the nearest one: the rest, all together, is below 1e-9 of the sum.
+_COUNTS = 32.0
 # How far beyond what counts a pair is listed: in units of how far that reaches, and of the usual bounds of w.
 _MARGIN = 0.5
 # Of an entry: two nodes, w, value and slope.
@@ -67,7 +69,7 @@ class NearPairs:
         self.points[:], usual = run.points, 0.0
         if run.offsets is not None:
             self.offsets[:], usual = run.offsets, 2.0 * run.offsets.mean()
-        self.limit = least + (1.0 + _MARGIN) * work.cut[0] * now.tau
+        self.limit = least + (1.0 + _MARGIN) * _COUNTS * now.tau
         low, high = bounds(max(self.limit + usual, 0.0), space.kind, space.radius, now.epsilon)
         self.margin = _MARGIN * (high - low)
         self.reach = math.sqrt(np.square(run.points).sum(0).max())
@@ -131,7 +133,7 @@ def _look(run, offsets, heights, space, now, prepared, work, rows, columns, foun
             values[k] -= offsets[rows[k]] + offsets[columns[k]]
             values[k] += stretched(heights, spring, rows[k], columns[k])
     nearest, total = smallest(values, count), 0.0
-    last = nearest + work.cut[0] * now.tau
+    last = nearest + _COUNTS * now.tau
     if last > limit:
         return False
     exponentials(values, count, nearest, 1.0 / now.tau, w)

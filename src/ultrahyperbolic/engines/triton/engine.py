@@ -21,7 +21,7 @@ from ...arrays import Floats
 from ...objective import RankedPairs
 from ...pairs.kinds import kernel_space
 from ..base import (
-    EXACT_NODES,
+    EXACT_NODES_ON_CUDA,
     FARTHEST,
     FIELDS,
     OPTIMIZERS,
@@ -126,7 +126,7 @@ class _Group:
         kind, self.optimizer, self.width, self.time, self.popular, parts = shared
         self.parts = parts
         # What an evaluation looks at.
-        self.looks = self.parts if pairs.n_nodes > EXACT_NODES else 1
+        self.looks = self.parts if pairs.n_nodes > EXACT_NODES_ON_CUDA else 1
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
