@@ -3,14 +3,12 @@
 It knows engines and states by the little it needs of them: a training is run by it, and so is `minimize`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class Ending(NamedTuple):
     text: str
 
     @classmethod
-    def of_text(cls, text: str) -> Ending:
+    def of_text(cls, text: str) -> Self:
         """The ending that a sentence tells of, as ``run.json`` keeps it.
 
         >>> Ending.of_text("reached the time limit of 60 s").why.unfinished

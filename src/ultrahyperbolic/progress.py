@@ -1,7 +1,5 @@
 """Progress on a terminal: one line on stderr that moves as long as there is work."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """What every method says of its arguments: the argument, the rule it breaks and the value it has."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps

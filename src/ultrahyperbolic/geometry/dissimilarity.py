@@ -4,8 +4,6 @@ w > 0 is space-like, w = 0 null, -1 < w < 0 time-like; ⟨x, y⟩ = 0 at w = -1/
 w̄ = 1 + w changes sign.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """Flat space with the interface of the curved ones: the paper's baseline is one more manifold."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -12,8 +12,6 @@ gradients finite, and a short series covers a neighbourhood of zero. There is no
 says what is known of the argument: +1 never negative (q = 0), -1 never positive (p = 0), 0 anything.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """The level set ⟨x, x⟩ = β < 0 in its ambient space: parameters, metric, normals, maps onto it and points of it."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, Unpack, cast

@@ -1,7 +1,5 @@
 """The interface every manifold of this package has, and what follows from it without knowing the geometry."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Unpack

@@ -1,7 +1,5 @@
 """The checks of points and vectors, most of them on {x : ⟨x, x⟩ = β}; each names the first row that fails."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

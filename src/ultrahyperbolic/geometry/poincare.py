@@ -1,7 +1,5 @@
 """Hyperbolic space in the Poincaré ball, and back."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

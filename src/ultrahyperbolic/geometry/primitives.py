@@ -1,7 +1,5 @@
 """What a manifold must say of itself; everything else follows from it."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from abc import ABC, abstractmethod

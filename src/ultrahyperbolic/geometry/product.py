@@ -1,7 +1,5 @@
 """Products of manifolds: each factor has its own coordinates, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Unpack
 

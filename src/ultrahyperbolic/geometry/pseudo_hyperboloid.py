@@ -1,7 +1,5 @@
 """The pseudo-hyperboloid Q^{p,q}_β, equation by equation."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """What the quadrics {x : ⟨x, x⟩ = β} share, be β negative or positive."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 
 from torch import Tensor, nn

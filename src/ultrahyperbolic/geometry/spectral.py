@@ -1,7 +1,5 @@
 """Functions of symmetric matrices through their eigenvalues, with first derivatives."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable

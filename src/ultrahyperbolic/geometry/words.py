@@ -1,7 +1,5 @@
 """The names of the dissimilarities, from the command line to the kernels."""
 
-from __future__ import annotations
-
 import warnings
 from typing import get_args
 

@@ -1,7 +1,5 @@
 """The data: undirected weighted graphs with any ids, read from files or taken from other libraries' objects."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 

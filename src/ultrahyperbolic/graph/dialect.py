@@ -1,12 +1,11 @@
 """How a text file writes its table: delimiter and header are found, comments skipped."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Self
 
 from .cells import (
     Table,
@@ -59,7 +58,7 @@ class Dialect:
         """Whether a column holds numbers in most of the first rows."""
         return mostly_numbers(self.sample, column)
 
-    def with_weight(self, column: int | None) -> Dialect:
+    def with_weight(self, column: int | None) -> Self:
         """The same with a dot or a comma before decimals, as the column of weights has it."""
         return self if column is None else replace(self, point=decimal_point(self.sample, column))
 

@@ -1,7 +1,5 @@
 """Lists of nodes: ids, a label for each, and whatever else a table says of them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast

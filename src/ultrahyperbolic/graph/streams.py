@@ -1,7 +1,5 @@
 """The bytes of a file, decompressed and in UTF-8, and no more of them than its size may hold."""
 
-from __future__ import annotations
-
 import codecs
 import io
 from collections.abc import Iterator
@@ -17,7 +15,7 @@ _DECODED = 1 << 20  # bytes that are decoded at a time
 class Stream(io.RawIOBase):
     """Bytes that are read one part after the other, through another stream, which is closed with this one."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: "Stream") -> None:
         super().__init__()
         self._stream = stream
 

@@ -1,7 +1,5 @@
 """Points as plain vectors for linear layers, and vectors as points of the manifold by φ."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """Linear layers and activations between manifolds: ψ⁻¹ maps the results to points."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """The quotient by ±1: x and -x are one point, and a geodesic joins every two (Law 2021)."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -4,8 +4,6 @@ A pair enters the loss through w = ⟨x-y, x-y⟩ / 4|β| alone (in flat space, 
 and columns, w is one matrix product.
 """
 
-from __future__ import annotations
-
 import math
 
 import torch

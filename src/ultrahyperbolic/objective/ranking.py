@@ -1,11 +1,9 @@
 """The ranking loss (Eq. 17): stronger ties shorter than weaker ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, get_args
+from typing import NamedTuple, Self, get_args
 
 import numpy as np
 import torch
@@ -56,7 +54,7 @@ class RankedPairs:
     """How many of the first edges are no ties but their reverses: weaker than all ties, and without a term."""
 
     @classmethod
-    def of(cls, graph: Graph) -> RankedPairs:
+    def of(cls, graph: Graph) -> Self:
         """Sort the edges of a graph by capacity; a directed graph has its ties and the missing reverses.
 
         If each tie has a reverse of the same weight, directions say nothing, and there are none here.
@@ -69,7 +67,7 @@ class RankedPairs:
         return cls(graph.n_nodes, graph.edges[order], np.repeat(np.cumsum(sizes) - sizes, sizes))
 
     @classmethod
-    def _of_directed(cls, graph: Graph) -> RankedPairs:
+    def _of_directed(cls, graph: Graph) -> Self:
         ends, weights = graph.arcs
         keys, turned = (pairs @ np.array([graph.n_nodes, 1]) for pairs in (ends, ends[:, ::-1]))
         back = ends[~np.isin(turned, keys)][:, ::-1]
@@ -159,7 +157,7 @@ class Tables(NamedTuple):
     """How many of the first edges have no term."""
 
     @classmethod
-    def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Tables:
+    def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Self:
         """The tables of a graph small enough to list all pairs."""
         listed = pairs.incidence
         arrays = (

@@ -7,12 +7,10 @@ a sum is biased, the less the larger the sample; samples of everything give the 
 k-th of s draws is uniform in the k-th of s equal parts, so that few items are drawn twice.
 """
 
-from __future__ import annotations
-
 import math
 from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -119,7 +117,7 @@ class SampledLoss:
         begin = torch.searchsorted(keys, torch.arange(self.n + 1, device=self.device) * self.n)
         return keys.remainder_(max(self.n, 1)), begin
 
-    def resized(self, sizes: SampleSizes) -> SampledLoss:
+    def resized(self, sizes: SampleSizes) -> Self:
         """The same estimate with other sample sizes; the tables of the graph are shared."""
         other = copy(self)
         other.sizes = sizes

@@ -1,7 +1,5 @@
 """Sums of exp(-d/τ) over all pairs of some rows with some columns, and their gradient, a block of rows at a time."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """One step of descent: the only place where a gradient becomes a move."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 

@@ -1,7 +1,5 @@
 """The descent direction of Gao, Lim & Ye (2018), which the paper names as an alternative."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 

@@ -1,7 +1,5 @@
 """One step of many parameters: small ones together, and learned curvatures with their points."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, MutableMapping, Sequence
 from types import EllipsisType

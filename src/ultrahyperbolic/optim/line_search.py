@@ -1,7 +1,5 @@
 """A step size that is certain to decrease the function."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """The centroid of points on a manifold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch

@@ -1,7 +1,5 @@
 """One call for any differentiable function on a manifold."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The descent step as ``torch.optim`` optimisers."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """Section 4.1 of the paper: optimise in flat space, through φ."""
 
-from __future__ import annotations
-
 import copy
 
 from torch import Tensor, nn
