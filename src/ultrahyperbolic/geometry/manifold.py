@@ -10,8 +10,7 @@ from torch import Tensor, nn
 from ..checks import check_count, check_positive
 from . import membership
 from .arguments import Check, as_generator, as_size, check_finite, validate, validate_scalars
-from .dissimilarity import smooth
-from .functions import safe_sqrt
+from .functions import safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
 from .primitives import Primitives, Quadric, Seed, Size, Spot
 from .spectral import matrix_root, matrix_sign

@@ -14,9 +14,9 @@ from torch import Tensor, nn
 from ..checks import check_count
 from . import membership
 from .arguments import VECTORS, Check, as_number, validate
+from .level_set import CurvedQuadric, as_beta
 from .manifold import Logarithm
 from .pseudo_hyperboloid import PseudoHyperboloid
-from .quadric import CurvedQuadric, as_beta
 
 P = ParamSpec("P")
 R = TypeVar("R")

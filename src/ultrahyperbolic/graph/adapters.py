@@ -248,7 +248,7 @@ class Adapters(BaseGraph):
         name: str | None = None,
     ) -> Self:
         """From a ``pyarrow.Table`` with one row per edge; columns are found as `read_graph` finds them."""
-        from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
+        from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
 
         names, where, wanted = table.schema.names, name or "table", Wanted(source, target, weight)
         chosen = choose_arrow_columns(

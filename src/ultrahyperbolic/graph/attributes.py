@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import positions_in
-from .cells import is_number
+from .columns import is_number
 from .errors import GraphError
 
 _PLAIN = (str, int, float, np.number, type(None))

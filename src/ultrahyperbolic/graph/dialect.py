@@ -7,16 +7,17 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
-from .cells import (
+from .columns import (
+    SAMPLE_ROWS,
     Table,
     decimal_point,
     distinct_values,
+    fold_name,
     has_decimal_commas,
     has_header,
     may_be_header,
     mostly_numbers,
 )
-from .columns import SAMPLE_ROWS, fold_name
 from .errors import GraphError
 from .limits import COLUMNS
 from .streams import not_decoded, open_bytes, raw_lines

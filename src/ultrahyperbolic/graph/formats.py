@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from ..arrays import Ints
 from ..progress import bar
-from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
 from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
 from .dialect import Dialect, place_of_row
+from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
 from .errors import GraphError
 from .graph import Graph
 from .graphml import read_graphml

@@ -13,9 +13,9 @@ from xml.parsers import expat
 
 from .columns import fold_name
 from .errors import GraphError, naming_damage, need
+from .graphml import SafeXml
 from .limits import ID, OBJECTS
 from .streams import not_decoded, open_bytes
-from .xml import SafeXml
 
 if TYPE_CHECKING:
     import networkx

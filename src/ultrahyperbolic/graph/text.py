@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from .cells import is_number
+from .columns import is_number
 from .dialect import (
     BYTE_ORDER_MARK,
     WHITESPACE,
