@@ -125,6 +125,12 @@ def check_finite(name: str, tensor: Tensor) -> Check:
     return check_rows(bad, lambda row: f"{name}{row} is not finite: {format_row(tensor[row.at])}")
 
 
+def all_finite(**tensors: Tensor) -> Check:
+    """Whether every row of every tensor is finite."""
+    checks = (check_finite(name, tensor) for name, tensor in tensors.items())
+    return next((check for check in checks if not check.ok), Check(True, ""))
+
+
 class RowIndex(NamedTuple):
     """The index of a row of a tensor [..., d], written as [3], or as nothing for a single point."""
 
@@ -160,16 +166,6 @@ def as_number(name: str, value: object) -> float:
     if not is_number(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     return float(value)  # type: ignore[arg-type]
-
-
-def as_constant(name: str, value: object) -> float:
-    """Value as a float; raise unless it is a real number or a tensor that holds one and carries no gradient."""
-    if isinstance(value, Tensor) and value.requires_grad:
-        raise TypeError(
-            f"{name} is a tensor whose gradient would be lost: pass {name}.item(), "
-            f"with learnable=True if {name} is to be learned"
-        )
-    return as_number(name, value)
 
 
 def as_size(size: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:

@@ -12,8 +12,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 from torch import Tensor, nn
 
 from ..checks import check_count
-from . import membership
-from .arguments import VECTORS, Check, as_number, validate
+from .arguments import VECTORS, as_number, validate
 from .level_set import CurvedQuadric, as_beta
 from .manifold import Logarithm
 from .pseudo_hyperboloid import PseudoHyperboloid
@@ -122,12 +121,9 @@ class PseudoSphere(CurvedQuadric):
         vector, exists = self.image.logmap(x.flip(-1), y.flip(-1))
         return Logarithm(vector.flip(-1), exists)
 
-    def check_phi(self, z: Tensor) -> Check:
-        """Whether the space part of every row is nonzero, as `phi` needs for p >= 2."""
-        check = membership.all_finite(z=z)
-        if not check.ok or self.p == 1:
-            return check
-        return membership.part_nonzero(z, z[..., self.q + 1 :], f"space part (its last {self.p} coordinates)")
+    @property
+    def _rescaled(self) -> tuple[slice, str]:
+        return slice(self.q + 1, None), f"space part (its last {self.p} coordinates)"
 
     @property
     def joins_all_pairs(self) -> bool:

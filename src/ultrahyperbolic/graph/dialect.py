@@ -4,13 +4,11 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 from .columns import (
     SAMPLE_ROWS,
     Table,
-    decimal_point,
     distinct_values,
     fold_name,
     has_decimal_commas,
@@ -58,10 +56,6 @@ class Dialect:
     def is_numeric(self, column: int) -> bool:
         """Whether a column holds numbers in most of the first rows."""
         return mostly_numbers(self.sample, column)
-
-    def with_weight(self, column: int | None) -> Self:
-        """The same with a dot or a comma before decimals, as the column of weights has it."""
-        return self if column is None else replace(self, point=decimal_point(self.sample, column))
 
     def values(self, column: int) -> Sequence[str]:
         """The distinct values of a column in the first rows."""

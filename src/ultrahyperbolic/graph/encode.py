@@ -45,7 +45,9 @@ def encode_ends(parts: Iterable[Part]) -> Encoded:
         count += len(part[0])
         if count > _MANY and (pa.types.is_string(part[0].type) or pa.types.is_int64(part[0].type)):
             every = chain(held, parts)
-            return number_blocks(every, _texts_of) if pa.types.is_string(part[0].type) else _number_integers(every)
+            if pa.types.is_int64(part[0].type):
+                return _number_integers(every)
+            return number_blocks(every, lambda ends: Block(texts_of_arrow(ends[0]), texts_of_arrow(ends[1]), ends[2]))
     if not count:
         return Encoded(np.empty(0, np.int64), np.empty(0, np.int64), None, pa.array([], pa.string()))
     return _encode_any(held)
@@ -82,10 +84,6 @@ class Block(NamedTuple):
     weights: Floats | None
 
 
-def _texts_of(part: Part) -> Block:
-    return Block(texts_of_arrow(part[0]), texts_of_arrow(part[1]), part[2])
-
-
 def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encoded:
     """Positions of ids that are text: blocks are loaded on all cores, and numbered in order while more are read."""
     from . import compiled
@@ -119,18 +117,14 @@ def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encode
 
 def _number_integers(parts: Iterable[Part]) -> Encoded:
     """Positions of ids that are whole numbers."""
-    numbers, ids = _Numbered(), [np.empty(0, dtype=np.int64)]
-
-    def numbered() -> Iterator[tuple[Codes, Floats | None]]:
-        for first, second, weights in parts:
-            flat = np.stack((first.to_numpy(), second.to_numpy()), axis=1).reshape(-1)
-            keys = np.zeros((len(flat), 2), dtype=np.uint64)
-            keys[:, 0] = flat.view(np.uint64)
-            codes, fresh = numbers.number(keys)
-            ids.append(flat[fresh])
-            yield codes, weights
-
-    found = list(numbered())
+    numbers, ids, found = _Numbered(), [np.empty(0, dtype=np.int64)], []
+    for first, second, weights in parts:
+        flat = np.stack((first.to_numpy(), second.to_numpy()), axis=1).reshape(-1)
+        keys = np.zeros((len(flat), 2), dtype=np.uint64)
+        keys[:, 0] = flat.view(np.uint64)
+        codes, fresh = numbers.number(keys)
+        ids.append(flat[fresh])
+        found.append((codes, weights))
     return _joined(found, pa.array(np.concatenate(ids)))
 
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from ..arrays import Ints
 from ..progress import bar
-from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
+from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken, decimal_point
 from .dialect import Dialect, place_of_row
 from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
 from .errors import GraphError
@@ -52,11 +52,8 @@ def check_file(path: str) -> None:
 
 def first_bytes(path: str, encoding: str | None) -> bytes:
     """The beginning of a file, decompressed and in UTF-8."""
-    if encoding is not None or compression(path) is not None:
-        with open_bytes(path, encoding) as stream:
-            return bytes(stream.read(_START))
-    with open(path, "rb") as file:
-        return file.read(_START)
+    with open_bytes(path, encoding) as stream:
+        return bytes(stream.read(_START))
 
 
 def refuse_options(path: str, format: str, options: Mapping[str, object]) -> None:
@@ -71,7 +68,8 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callab
     chosen = first, second, third = choose_columns(
         dialect.header, dialect.width, dialect.is_numeric, dialect.values, wanted, dialect.path
     )
-    dialect = dialect.with_weight(third)
+    if third is not None:
+        dialect = replace(dialect, point=decimal_point(dialect.sample, third))
     (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, advance=advance)
     i, j, ids = _trim(i, j, ids)
     if dialect.first_row is not None and weights is None and _is_header(i, j, len(ids)):

@@ -3,6 +3,7 @@
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
+from functools import reduce
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -254,7 +255,7 @@ class GraphTable(PairTable):
         factors = (levels - level).exp().unbind()
         parts = [[part.double() * f for part in block[1:]] for block, f in zip(found, factors, strict=True)]
         self._rows = torch.cat([part[0] for part in parts]), torch.cat([part[1] for part in parts])
-        self._columns = sum_of(part[2] for part in parts), sum_of(part[3] for part in parts)
+        self._columns = reduce(torch.add, [part[2] for part in parts]), reduce(torch.add, [part[3] for part in parts])
         self._total = self._rows[1].sum()
         log = torch.where(self._total > 0.0, level + self._total.clamp_min(1e-300).log(), NOTHING)
         return log[None]
@@ -302,14 +303,4 @@ class NodeTable(PairTable):
         self._shares = torch.where(some, pulls / torch.where(some, self._sums, 1.0), 0.0)
         self.local.push(self.pairs.rows, self.x, self._pulls * self._shares[:, None], self._sums * self._shares)
         found = list(self.mapper(self._second, range(len(self.blocks))))
-        self.local.push(self.pairs.columns, self.y, sum_of(f[0] for f in found), sum_of(f[1] for f in found))
-
-
-def sum_of(parts: Iterable[Tensor]) -> Tensor:
-    """The sum of tensors, in their order."""
-    total: Tensor | None = None
-    for part in parts:
-        total = part if total is None else total + part
-    if total is None:
-        raise ValueError("there is nothing to add up")
-    return total
+        self.local.push(self.pairs.columns, self.y, *(reduce(torch.add, parts) for parts in zip(*found, strict=True)))

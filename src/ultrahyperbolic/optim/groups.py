@@ -124,9 +124,3 @@ def largest(tensors: Iterable[Tensor]) -> Tensor:
     """The largest absolute value among all numbers, a scalar: NaN where one is."""
     values = [tensor._values() if tensor.is_sparse else tensor for tensor in tensors]
     return get_total_norm([value for value in values if value.numel()], torch.inf)
-
-
-def check_lr(lr: float | Tensor) -> None:
-    """Raise for a tensor with negative, infinite or NaN values; numbers are checked with the other settings."""
-    if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):
-        raise ValueError(f"lr must be finite and non-negative, got {lr}")

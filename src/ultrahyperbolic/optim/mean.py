@@ -10,8 +10,6 @@ from ..geometry.arguments import validate
 from ..geometry.manifold import require_manifold
 from .minimize import minimize
 
-PairFunction = Callable[[Tensor, Tensor], Tensor]
-
 
 def mean(
     points: Tensor,
@@ -47,7 +45,7 @@ def mean(
     centre = (share.unsqueeze(-1) * points).sum(-2)
     if not manifold.check_phi(centre).ok:  # opposite points: their sum vanishes
         centre = points[..., 0, :]
-    length: PairFunction = manifold.dist
+    length: Callable[[Tensor, Tensor], Tensor] = manifold.dist
     if not manifold.joins_all_pairs or isinstance(manifold, Product):  # whose factors may differ in sign
         length = manifold.pair_function("smoothed", epsilon)
 

@@ -19,7 +19,7 @@ from ..geometry.arguments import check_finite
 from ..geometry.manifold import require_manifold
 from ..geometry.parameter import manifold_of
 from .descent import DescentSettings, Direction
-from .groups import Curvatures, Group, Stepped, check_lr, largest, step_points
+from .groups import Curvatures, Group, Stepped, largest, step_points
 
 _ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
@@ -56,7 +56,9 @@ class ManifoldOptimizer(Optimizer, ABC):
             if group["manifold"] is not None:
                 require_manifold(group["manifold"], f"manifold of group {number}")
             self._settings(group, group["manifold"] or _ANY)
-            check_lr(group["lr"])
+            lr = group["lr"]
+            if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):  # numbers are checked above
+                raise ValueError(f"lr must be finite and non-negative, got {lr}")
             for name, param in _named(number, group):
                 manifold = _manifold(param, group)
                 if manifold is not None:

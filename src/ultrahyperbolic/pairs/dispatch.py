@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Ints
 from ..checks import check_choice, check_count, check_positive
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
@@ -142,7 +141,9 @@ class _Compiled(NamedTuple):
         from .numba.reducers import reduce_rows
 
         edges = torch.empty(0, 2, dtype=torch.int64) if edges is None else edges
-        tails, heads = _by_tail(edges if upper else torch.cat((edges, edges.flip(1))))
+        tails, heads = (edges if upper else torch.cat((edges, edges.flip(1)))).cpu().long().numpy().T
+        by_tail = np.argsort(tails, kind="stable")
+        tails, heads = tails[by_tail], heads[by_tail]
         bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
         bounds = np.where(np.isnan(bounds), np.inf, bounds)
         order = np.argsort(bounds)
@@ -175,10 +176,3 @@ def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity, 
         return None
     n = len(points)
     return f"edges and pairs must be of positions from 0 to {n - 1}, got {int(indices.min())} to {int(indices.max())}"
-
-
-def _by_tail(edges: Tensor) -> tuple[Ints, Ints]:
-    """Tails and heads of the edges, sorted by tail."""
-    tails, heads = edges.cpu().long().numpy().T
-    order = np.argsort(tails, kind="stable")
-    return tails[order], heads[order]

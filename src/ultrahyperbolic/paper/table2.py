@@ -12,10 +12,9 @@ from ..graph import Graph
 from ..training.presets import COAUTHOR_DIFFERENCES
 from ..training.train import embed_many
 from . import Figures
-from .coauthors import TABLE2, TABLE3, Job, PublishedTable
+from .coauthors import TABLE2, TABLE3, Job, Loss, PublishedTable, Results, write
 from .console import Console, progress
 from .sampled import embed_sampled
-from .scores import Loss, Results, write
 
 Batches = Iterator[tuple[Sequence[Job], Sequence[Embedding]]]
 
