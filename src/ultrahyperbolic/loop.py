@@ -192,7 +192,9 @@ def run(
             room = max(_CHUNK_SECONDS, _OVERHEADS * engine.overhead)
             room = room if time_limit is None else min(room, started + time_limit - now)
             size = max(1, min(4 * performed, int(performed * room / max(now - before, 1e-6))))
-            progress = Progress(state.iteration, iterations, _last(chunk), now - started, state, chunks)
+            known = ~np.isnan(chunk)
+            last = chunk[np.arange(len(chunk)), performed - 1 - np.argmax(known[:, ::-1], axis=1)]
+            progress = Progress(state.iteration, iterations, last, now - started, state, chunks)
             answers = [callback(progress) for callback in callbacks]  # all are called, whatever the first says
             if any(answers):
                 ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
@@ -210,10 +212,3 @@ def _limit(state: State, iterations: int, seconds: float, time_limit: float | No
     if time_limit is not None and seconds >= time_limit:
         return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
     return None
-
-
-def _last(losses: Floats) -> Floats:
-    """The last loss of each run that is not NaN."""
-    known = ~np.isnan(losses)
-    index = losses.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
-    return np.asarray(losses[np.arange(len(losses)), index])

@@ -100,11 +100,6 @@ def signed_square(w: Tensor, w_bar: Tensor, *, sign: int = 0) -> Tensor:
     return 4.0 * w * asinhc_sqrt(w, w_bar, sign=sign).square()
 
 
-def beyond_antipode(w_bar: Tensor) -> Tensor:
-    """π + d_γ(-x, y) where w̄ <= 0: the broken geodesic through the antipode of x."""
-    return math.pi + angle(-w_bar, w_bar, sign=1)
-
-
 def extended_angle(w: Tensor, *, sign: int = 0) -> Tensor:
     """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, linear in ⟨x, y⟩ beyond."""
     if sign > 0:

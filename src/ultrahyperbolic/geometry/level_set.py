@@ -231,7 +231,12 @@ class LevelSet(CurvedQuadric):
         errors: list[str],
     ) -> None:
         """Refuse β >= 0 and, where the state says which it was of, another signature; β may have been learned."""
-        self._translate(state_dict, prefix)
+        # A state with a fixed β becomes one with a learned one, or the reverse.
+        fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
+        if self.learnable and learned is None and isinstance(fixed, Tensor) and bool((fixed < 0).all()):
+            state_dict[f"{prefix}log_abs_beta"] = state_dict.pop(f"{prefix}beta").double().neg().log()  # type: ignore[attr-defined]
+        elif not self.learnable and fixed is None and isinstance(learned, Tensor):
+            state_dict[f"{prefix}beta"] = -state_dict.pop(f"{prefix}log_abs_beta").double().exp()  # type: ignore[attr-defined]
         found, beta = metadata.get("signature", (self.p, self.q)), state_dict.get(f"{prefix}beta", self.beta)
         if tuple(found) != (self.p, self.q):
             errors.append(f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, {found[1]}")
@@ -241,14 +246,6 @@ class LevelSet(CurvedQuadric):
             super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
             if not self.learnable:
                 self._buffers["beta"] = self.beta.double()
-
-    def _translate(self, state_dict: dict[str, object], prefix: str) -> None:
-        """A state with a fixed β as one with a learned one, or the reverse."""
-        fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
-        if self.learnable and learned is None and isinstance(fixed, Tensor) and bool((fixed < 0).all()):
-            state_dict[f"{prefix}log_abs_beta"] = state_dict.pop(f"{prefix}beta").double().neg().log()  # type: ignore[attr-defined]
-        elif not self.learnable and fixed is None and isinstance(learned, Tensor):
-            state_dict[f"{prefix}beta"] = -state_dict.pop(f"{prefix}log_abs_beta").double().exp()  # type: ignore[attr-defined]
 
     def unit_normal(self, x: Tensor) -> Tensor:
         """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = -1."""

@@ -10,10 +10,10 @@ from .arguments import as_number, validate, validate_scalars
 from .functions import (
     angle,
     asinhc_sqrt,
-    beyond_antipode,
     cosh_sinhc_sqrt,
     extended_angle,
     extended_smooth,
+    hyperbolic_angle,
     safe_sqrt,
     signed_square,
 )
@@ -146,7 +146,7 @@ class PseudoHyperboloid(LevelSet):
         w, w_bar, _ = self._pair(x, y)
         length = angle(w, w_bar, sign=self._sign)
         if self._sign == 0:
-            length = torch.where(w_bar > 0, length, beyond_antipode(w_bar.clamp_max(0.0)))
+            length = torch.where(w_bar > 0, length, math.pi + hyperbolic_angle(-w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     @property

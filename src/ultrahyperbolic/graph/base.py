@@ -12,9 +12,8 @@ from ..arrays import Floats, Ints
 from .attributes import Attributes, as_attributes, taken
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError
-from .fingerprint import fingerprint_of
 from .fold import fold, fold_directed, invert_distances
-from .ids import NodeIds, check_texts, distinct_ids
+from .ids import NodeIds, check_texts, distinct_ids, fingerprint_of
 from .rows import EdgeRows, Kind, Policies, check_edges, frozen, owned, sorted_distinct
 
 

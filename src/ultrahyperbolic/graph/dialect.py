@@ -16,8 +16,7 @@ from .columns import (
     may_be_header,
     mostly_numbers,
 )
-from .errors import GraphError
-from .limits import COLUMNS
+from .errors import COLUMNS, GraphError
 from .streams import not_decoded, open_bytes, raw_lines
 
 WHITESPACE = "whitespace"

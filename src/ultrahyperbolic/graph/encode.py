@@ -50,20 +50,15 @@ def encode_ends(parts: Iterable[Part]) -> Encoded:
             return number_blocks(every, lambda ends: Block(texts_of_arrow(ends[0]), texts_of_arrow(ends[1]), ends[2]))
     if not count:
         return Encoded(np.empty(0, np.int64), np.empty(0, np.int64), None, pa.array([], pa.string()))
-    return _encode_any(held)
-
-
-def _encode_any(parts: list[Part]) -> Encoded:
-    """The same for ids of any type, by Arrow's dictionary."""
-    both = pa.chunked_array([part[end] for end in (0, 1) for part in parts]).dictionary_encode()
-    both = both.unify_dictionaries()
+    # Ids of any type, by Arrow's dictionary.
+    both = pa.chunked_array([part[end] for end in (0, 1) for part in held]).dictionary_encode().unify_dictionaries()
     ids = both.chunk(0).dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in both.chunks]).astype(np.int64).reshape(2, -1)
     appearance = np.empty(len(ids), dtype=np.int64)
     # Of repeated positions numpy keeps the last write, so running backwards keeps the first appearance.
     appearance[codes.T.ravel()[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(appearance)
-    weights = [some for *_, some in parts if some is not None]
+    weights = [some for *_, some in held if some is not None]
     first, second = positions_in(order)[codes]
     return Encoded(first, second, np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
 

@@ -7,9 +7,8 @@ from xml.parsers import expat
 import numpy as np
 
 from .columns import fold_name
-from .errors import GraphError
+from .errors import DEPTH, ID, GraphError
 from .ids import NodeIds
-from .limits import DEPTH, ID
 from .rows import EdgeRows, Kind
 from .streams import Stream
 

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
 from .columns import fold_name
-from .errors import GraphError, naming_damage, need
+from .errors import ID, OBJECTS, GraphError, naming_damage, need
 from .graphml import SafeXml
-from .limits import ID, OBJECTS
 from .streams import not_decoded, open_bytes
 
 if TYPE_CHECKING:

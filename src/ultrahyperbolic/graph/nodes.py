@@ -33,7 +33,20 @@ class NodeList(NamedTuple):
 def read_nodes(nodes: Nodes, comments: str, encoding: str | None, check: Callable[[str], None]) -> NodeList:
     """Nodes from whatever a list of them may be given as; ``check`` is asked before a file is opened."""
     if isinstance(nodes, (str, os.PathLike)):
-        return _of_columns(*_read_file(os.fspath(nodes), comments, encoding, check))
+        path = os.fspath(nodes)
+        check(path)
+        with open(path, "rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+        if is_parquet:
+            table = read_parquet(path, lambda schema: schema.names)
+            return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
+        dialect = sniff(path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True)
+        table, _ = read_columns(dialect, range(dialect.width))
+        trimmed = [pc.utf8_trim_whitespace(column).to_pylist() for column in table.columns]
+        at = _label_column(dialect.header, dialect.width)
+        return _of_columns(
+            dialect.header, [text if k in (0, at) else from_texts(text) for k, text in enumerate(trimmed)]
+        )
     if hasattr(nodes, "to_pandas"):
         table = cast("pyarrow.Table", nodes)
         return _of_columns(table.column_names, [column.to_pylist() for column in table.columns])
@@ -42,23 +55,6 @@ def read_nodes(nodes: Nodes, comments: str, encoding: str | None, check: Callabl
         columns = [frame.iloc[:, k].astype(object).where(frame.iloc[:, k].notna(), None) for k in range(frame.shape[1])]
         return _of_columns([str(name) for name in frame.columns], [column.tolist() for column in columns])
     return NodeList(nodes)
-
-
-def _read_file(
-    path: str, comments: str, encoding: str | None, check: Callable[[str], None]
-) -> tuple[Sequence[str] | None, list[Sequence[object] | ArrayLike]]:
-    """The names of the columns of a file, where it has any, and the columns."""
-    check(path)
-    with open(path, "rb") as file:
-        is_parquet = file.read(4) == b"PAR1"
-    if is_parquet:
-        table = read_parquet(path, lambda schema: schema.names)
-        return table.column_names, [column.to_pylist() for column in table.columns]
-    dialect = sniff(path, delimiter=None, header=None, comments=comments, encoding=encoding, nodes=True)
-    table, _ = read_columns(dialect, range(dialect.width))
-    trimmed = [pc.utf8_trim_whitespace(column).to_pylist() for column in table.columns]
-    at = _label_column(dialect.header, dialect.width)
-    return dialect.header, [text if k in (0, at) else from_texts(text) for k, text in enumerate(trimmed)]
 
 
 def _label_column(names: Sequence[str] | None, width: int) -> int | None:

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from .errors import GraphError, naming_damage
-from .limits import COLUMNS, most_bytes, most_rows
+from .errors import COLUMNS, GraphError, most_bytes, most_rows, naming_damage
 
 T = TypeVar("T")
 # A value of Thrift's compact protocol; a structure is {field: value}.
@@ -72,12 +71,21 @@ class CheckedParquet:
                 parquet.ParquetFile(self.path, read_dictionary=texts) as packed,
             ):
                 for group in range(file.num_row_groups):
-                    longest = largest if repeats else _longest_in_dictionary(packed, group, texts)
+                    longest = largest
+                    if not repeats:  # of the dictionaries: few bytes of a page may mean many rows of a long text
+                        rows_of_group = packed.iter_batches(
+                            batch_size=1, row_groups=[group], columns=texts, use_threads=False
+                        )
+                        longest = max(map(longest_text, next(rows_of_group, ()) if texts else ()), default=0)
                     some = max(1, min(rows, _BATCH_BYTES // max(longest, 1)))
                     for batch in file.iter_batches(batch_size=some, row_groups=[group], columns=names):
                         batch.validate(full=True)
                         for name in texts:
-                            sizes[name] += _text_bytes(batch.column(name))
+                            column = batch.column(name)
+                            lengths = pc.binary_length(getattr(column, "dictionary", column))
+                            if pa.types.is_dictionary(column.type):
+                                lengths = lengths.take(column.indices)
+                            sizes[name] += pc.sum(lengths).as_py() or 0
                             if sizes[name] > self._most:
                                 raise GraphError(
                                     f"{self.path}: the texts of the column {name!r} are more than {self._most >> 20} "
@@ -215,25 +223,10 @@ class _Reader:
         return self._data[self.at - 1]
 
 
-def _longest_in_dictionary(file: parquet.ParquetFile, group: int, texts: Sequence[str]) -> int:
-    """Bytes of the longest text in the dictionaries of a group of rows: few bytes of a page may mean many such rows."""
-    batches = file.iter_batches(batch_size=1, row_groups=[group], columns=list(texts), use_threads=False)
-    return max(map(longest_text, next(batches, ()) if texts else ()), default=0)
-
-
 def longest_text(column: pa.Array) -> int:
     """The bytes of the longest text of a column, or of its dictionary; 0 where it holds none."""
     texts = column.dictionary if pa.types.is_dictionary(column.type) else column
     return (pc.max(pc.binary_length(texts)).as_py() or 0) if _is_text(texts.type) else 0
-
-
-def _text_bytes(column: pa.Array) -> int:
-    """The bytes of all texts of a column, each row with its own."""
-    if pa.types.is_dictionary(column.type):
-        lengths = pc.binary_length(column.dictionary).take(column.indices)
-    else:
-        lengths = pc.binary_length(column)
-    return pc.sum(lengths).as_py() or 0
 
 
 def _is_text(kind: pa.DataType) -> bool:

@@ -272,7 +272,12 @@ def loss_of_distances(
 def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None) -> Tensor:
     """The loss of edges that are compared with the weaker pairs of their ends, from the scores -d/τ of all."""
     node, ends, n = tables.nodes, tables.nonedges, len(tables.offsets) - 1
-    sums = _log_sums(rest, ends if which is None else ends[which], n)
+    # [n] the log-sum-exp over the non-edges of each node, each of which stands at both its ends.
+    both_ends, owners = rest.repeat(2), (ends if which is None else ends[which]).T.reshape(-1)
+    most = rest.new_full((n,), NOTHING).scatter_reduce(0, owners, both_ends.detach(), "amax")
+    total = rest.new_zeros(n).index_add(0, owners, torch.exp(both_ends - most[owners]))
+    some = total > 0.0
+    sums = torch.where(some, most + torch.log(torch.where(some, total, 1.0)), NOTHING)
     # A row for each node: its non-edges, then its edges.
     column = torch.arange(len(node), device=scores.device) - tables.offsets[node]
     table = scores.new_full((n, tables.most + 1), NOTHING)
@@ -281,15 +286,6 @@ def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None
     below = torch.logcumsumexp(table, 1)[node, tables.starts - tables.offsets[node]]
     both = torch.logaddexp(below[tables.places[:, 0]], below[tables.places[:, 1]])
     return _softplus(both - scores).sum()
-
-
-def _log_sums(scores: Tensor, ends: Tensor, n: int) -> Tensor:
-    """[n] the log-sum-exp of the scores [k] of pairs [k, 2] over the pairs of each node."""
-    scores, nodes = scores.repeat(2), ends.T.reshape(-1)
-    most = scores.new_full((n,), NOTHING).scatter_reduce(0, nodes, scores.detach(), "amax")
-    total = scores.new_zeros(n).index_add(0, nodes, torch.exp(scores - most[nodes]))
-    some = total > 0.0
-    return torch.where(some, most + torch.log(torch.where(some, total, 1.0)), NOTHING)
 
 
 def _softplus(excess: Tensor) -> Tensor:

@@ -148,7 +148,11 @@ def descent_step(
 
     A point whose gradient is not finite, or whose move or moments overflow, stays where it is; the state says which.
     """
-    _check_step(points, gradient, state, settings)
+    for name, value, kind in (("state", state, DescentState), ("settings", settings, DescentSettings)):
+        if not isinstance(value, kind):
+            raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
+    moments = {name: moment for name, moment in zip(state._fields[1:3], state[1:3], strict=True) if moment is not None}
+    validate(settings.manifold.ambient_dim, points=points, gradient=gradient, **moments)
     manifold = settings.manifold
     rooted = settings.direction == "surrogate" and settings.second_moment is not None
     tangent = manifold.precondition_root(points, gradient) if rooted else manifold.egrad2rgrad(points, gradient)
@@ -195,15 +199,6 @@ def _as_direction(points: Tensor, rgrad: Tensor, followed: Tensor, settings: Des
     if settings.direction == "signed-gradient":
         return manifold.inner(rgrad, followed, keepdim=True).sign() * followed
     return followed
-
-
-def _check_step(points: Tensor, gradient: Tensor, state: DescentState, settings: DescentSettings) -> None:
-    for name, value, kind in (("state", state, DescentState), ("settings", settings, DescentSettings)):
-        if not isinstance(value, kind):
-            raise TypeError(f"{name} must be a {kind.__name__}, got {type(value).__name__}")
-    tensors = {"points": points, "gradient": gradient}
-    tensors |= {name: moment for name, moment in zip(state._fields[1:3], state[1:3], strict=True) if moment is not None}
-    validate(settings.manifold.ambient_dim, **tensors)
 
 
 def _finite(rows: Tensor) -> Tensor:

@@ -26,13 +26,6 @@ class Stepped(NamedTuple):
     finite: Tensor
     """Whether each of their rows [..., 1] had a finite step."""
 
-    def overflowing(self) -> Tensor:
-        """The first parameter with a row whose step was not finite, where there is one."""
-        if len(self.params) == 1:
-            return self.params[0]
-        parts = torch.split(self.finite.view(-1), [param.numel() // param.shape[-1] for param in self.params])
-        return next(param for param, part in zip(self.params, parts, strict=True) if not part.all())
-
 
 def step_points(params: Sequence[Tensor], states: States, settings: DescentSettings) -> list[Stepped]:
     """One descent step for parameters [..., d] of one manifold and settings; small ones are moved together."""

@@ -124,7 +124,11 @@ class ManifoldOptimizer(Optimizer, ABC):
             for check in (of_gradient, check_finite(name, param.detach())):
                 if check is not None and not check.ok:
                     raise FloatingPointError(f"{check.reason}; the parameter has shape {tuple(param.shape)}")
-        over = next(step.overflowing() for step in stepped if not step.finite.all())
+        step = next(step for step in stepped if not step.finite.all())
+        over = step.params[0]
+        if len(step.params) > 1:
+            parts = torch.split(step.finite.view(-1), [param.numel() // param.shape[-1] for param in step.params])
+            over = next(param for param, part in zip(step.params, parts, strict=True) if not part.all())
         name = next(name for name, param in named if param is over)
         raise FloatingPointError(
             f"a step of {name}, of shape {tuple(over.shape)}, overflows though its gradient is finite: "

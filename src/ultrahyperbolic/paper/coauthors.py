@@ -1,4 +1,4 @@
-"""Tables 2 and 3 of the supplement: geometries, the steps they are trained with, the published figures, the scores and their files."""
+"""Tables 2 and 3 of the supplement: geometries, steps, the published figures, the scores and their files."""
 
 import math
 from collections.abc import Sequence
