@@ -176,7 +176,11 @@ def run(
         while True:
             # The first chunk is computed whatever time there is: something should come of a training.
             seconds = time.monotonic() - started if chunks else 0.0
-            ending = ending or state.ending or _limit(state, iterations, seconds, time_limit)
+            ending = ending or state.ending
+            if ending is None and state.iteration >= iterations:
+                ending = Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
+            elif ending is None and time_limit is not None and seconds >= time_limit:
+                ending = Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
             until = [stop - state.iteration % stop for stop in stops]
             ending, count = share((ending, min(size, iterations - state.iteration, *until)))
             if ending is not None:
@@ -203,12 +207,3 @@ def run(
     assert ending is not None
     losses = np.concatenate(chunks, axis=1) if chunks else np.empty((state.runs, 0))
     return Outcome(losses, ending, time.monotonic() - started)
-
-
-def _limit(state: State, iterations: int, seconds: float, time_limit: float | None) -> Ending | None:
-    """What was asked for and is reached; None where there is more to do."""
-    if state.iteration >= iterations:
-        return Ending(Stopped.ITERATIONS, f"{Stopped.ITERATIONS.value} {iterations} iterations")
-    if time_limit is not None and seconds >= time_limit:
-        return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
-    return None

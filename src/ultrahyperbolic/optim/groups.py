@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.utils import get_total_norm
 
 from ..geometry import Manifold
 from .descent import DescentSettings, DescentState, descent_step
@@ -111,9 +110,3 @@ class Curvatures:
         """Bring the points onto their manifolds as they are now."""
         for (param, manifold), before in zip(self._points, self._before, strict=True):
             param.copy_(manifold.follow_curvature(param.detach(), before))
-
-
-def largest(tensors: Iterable[Tensor]) -> Tensor:
-    """The largest absolute value among all numbers, a scalar: NaN where one is."""
-    values = [tensor._values() if tensor.is_sparse else tensor for tensor in tensors]
-    return get_total_norm([value for value in values if value.numel()], torch.inf)

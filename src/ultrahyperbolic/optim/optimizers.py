@@ -3,11 +3,11 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils import parametrize
+from torch.nn.utils import get_total_norm, parametrize
 from torch.optim import Optimizer
 from torch.optim.adam import adam
 from torch.optim.optimizer import ParamsT, StateDict
@@ -19,7 +19,7 @@ from ..geometry.arguments import check_finite
 from ..geometry.manifold import require_manifold
 from ..geometry.parameter import manifold_of
 from .descent import DescentSettings, Direction
-from .groups import Curvatures, Group, Stepped, largest, step_points
+from .groups import Curvatures, Group, Stepped, step_points
 
 _ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
@@ -94,10 +94,13 @@ class ManifoldOptimizer(Optimizer, ABC):
             plain: dict[Tensor, Tensor] = {}
             for param in group["params"]:
                 manifold = _manifold(param, group)
-                if manifold is None and (param.grad is not None or param in slopes):
-                    plain[param] = _sum(param.grad, slopes.get(param))
-                elif manifold is not None and param.grad is not None:
+                if manifold is not None and param.grad is not None:
                     points.setdefault(id(manifold), (manifold, []))[1].append(param)
+                elif manifold is None and param in slopes:
+                    slope = slopes[param]
+                    plain[param] = slope if param.grad is None else param.grad + slope.to(param.grad)
+                elif manifold is None and param.grad is not None:
+                    plain[param] = param.grad
             for manifold, params in points.values():
                 stepped += step_points(params, self.state, self._settings(group, manifold))
             plains.append(plain)
@@ -113,8 +116,10 @@ class ManifoldOptimizer(Optimizer, ABC):
         """Raise unless all steps of points, and all other parameters and gradients, are finite: one number is read."""
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             return
+        held = [tensor for plain in plains for pair in plain.items() for tensor in pair]
+        values = [tensor._values() if tensor.is_sparse else tensor for tensor in held]
         # 0 times what is infinite or NaN is NaN.
-        plain = 0.0 * largest(tensor for plain in plains for pair in plain.items() for tensor in pair)
+        plain = 0.0 * get_total_norm([value for value in values if value.numel()], torch.inf)
         finite = [plain == 0.0, *(step.finite.all() for step in stepped)]
         if bool(torch.stack([each.to(finite[-1].device) for each in finite]).all()):
             return
@@ -186,12 +191,6 @@ def _labels(group: Group) -> list[str | None]:
     """The geometry that each parameter of a group carries itself."""
     carried = [manifold_of(param) for param in group["params"]]
     return [None if manifold is None else manifold._label() for manifold in carried]
-
-
-def _sum(gradient: Tensor | None, slope: Tensor | None) -> Tensor:
-    if gradient is None or slope is None:
-        return cast("Tensor", slope if gradient is None else gradient)
-    return gradient + slope.to(gradient)
 
 
 class PseudoRiemannianSGD(ManifoldOptimizer):

@@ -49,11 +49,6 @@ class Column:
         geometry = self.geometry
         return _LADDERS["flat" if geometry.is_flat else "ultrahyperbolic" if geometry.p and geometry.q else "curved"]
 
-    @property
-    def label(self) -> str:
-        """R⁴ (flat), or Q^{3,1}."""
-        return label(self.geometry)
-
     def config(self, rung: Rung, seed: int, iterations: int) -> TrainingConfig:
         """The training at a step."""
         step, longest = rung
@@ -242,7 +237,7 @@ class Results:
                 published = figures.get(f"norm_proxy_{row}_published")
                 beside = "" if published is None else f" [{_digits(row, published)}]"
                 values.append(f"{_PROSE[row]} {_shown(figures, 'norm_proxy', row)}{beside}")
-            lines += ["", f"Norm on {hyperbolic.label} in place of δ: {', '.join(values)}."]
+            lines += ["", f"Norm on {label(hyperbolic.geometry)} in place of δ: {', '.join(values)}."]
         for name, title in (
             (f"{flat.key}_scripts_step", "at the scripts' step"),
             (free.key, f"with all {self.table.dimension} coordinates started at random"),
