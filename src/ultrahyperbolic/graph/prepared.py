@@ -144,16 +144,16 @@ def _nodes(ids: NodeIds, labels: Mapping[Hashable, object] | None, attributes: A
     """How ids are kept, and the table."""
     pa = need("pyarrow", "saving a graph")
     kind, known = "text", ids.as_arrow()
-    values = [] if known is not None else list(ids)
+    listed = [] if known is not None else list(ids)
     if known is not None:
         kind = "text" if pa.types.is_string(known.type) else "integer"
-    elif all(type(node) is str for node in values):
-        known = pa.array(values, pa.string())
-    elif all(type(node) is int and -(2**63) <= node < 2**63 for node in values):
-        kind, known = "integer", pa.array(values, pa.int64())
+    elif all(type(node) is str for node in listed):
+        known = pa.array(listed, pa.string())
+    elif all(type(node) is int and -(2**63) <= node < 2**63 for node in listed):
+        kind, known = "integer", pa.array(listed, pa.int64())
     else:
         try:
-            kind, known = "json", pa.array([json.dumps(id_as_json(node)) for node in values], pa.string())
+            kind, known = "json", pa.array([json.dumps(id_as_json(node)) for node in listed], pa.string())
         except (TypeError, ValueError) as error:
             raise GraphError(f"the graph cannot be saved: {error}") from None
     columns = {"id": known}
