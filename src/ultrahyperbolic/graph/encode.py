@@ -201,11 +201,7 @@ class _Numbered:
 
 def _with_room(values: NDArray[Room], size: int) -> NDArray[Room]:
     """The array, or a longer one that begins with it."""
-    if size <= len(values):
-        return values
-    longer = np.empty(max(size, 3 * len(values) // 2), dtype=values.dtype)
-    longer[: len(values)] = values
-    return longer
+    return values if size <= len(values) else np.resize(values, max(size, 3 * len(values) // 2))
 
 
 def choose_arrow_columns(
