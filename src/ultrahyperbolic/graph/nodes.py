@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike
@@ -22,12 +22,8 @@ Path = str | os.PathLike[str]
 Nodes = Path | Iterable[Hashable] | Mapping[Hashable, object]
 
 
-class NodeList(NamedTuple):
-    """What ``Graph.with_nodes`` takes."""
-
-    nodes: Iterable[Hashable] | Mapping[Hashable, object]  # ids, or a mapping from id to label
-    attributes: Mapping[str, ArrayLike] | None = None
-    """Further columns, one value per node; None where there is no table."""
+# What ``Graph.with_nodes`` takes: ids, or a mapping from id to label; and further columns, where there is a table.
+NodeList = tuple[Iterable[Hashable] | Mapping[Hashable, object], Mapping[str, ArrayLike] | None]
 
 
 def read_nodes(nodes: Nodes, comments: str, encoding: str | None, check: Callable[[str], None]) -> NodeList:
@@ -54,7 +50,7 @@ def read_nodes(nodes: Nodes, comments: str, encoding: str | None, check: Callabl
         frame = cast("pandas.DataFrame", nodes)
         columns = [frame.iloc[:, k].astype(object).where(frame.iloc[:, k].notna(), None) for k in range(frame.shape[1])]
         return _of_columns([str(name) for name in frame.columns], [column.tolist() for column in columns])
-    return NodeList(nodes)
+    return nodes, None
 
 
 def _label_column(names: Sequence[str] | None, width: int) -> int | None:
@@ -67,7 +63,7 @@ def _label_column(names: Sequence[str] | None, width: int) -> int | None:
 def _of_columns(names: Sequence[str] | None, columns: Sequence[Sequence[object] | ArrayLike]) -> NodeList:
     """The nodes of a table: ids first, then labels, and the rest as attributes."""
     if not columns:
-        return NodeList([])
+        return [], None
     ids = cast("Sequence[Hashable]", columns[0])
     at = _label_column(names, len(columns))
     titles = [f"column {k + 1}" for k in range(len(columns))] if names is None else list(names)
@@ -77,5 +73,5 @@ def _of_columns(names: Sequence[str] | None, columns: Sequence[Sequence[object] 
     except TypeError:
         raise GraphError("the node list: ids must be hashable") from None
     if at is None or is_repeated:  # a repeated id is refused by with_nodes, which names it
-        return NodeList(ids, attributes)
-    return NodeList(dict(zip(ids, cast("Sequence[object]", columns[at]), strict=True)), attributes)
+        return ids, attributes
+    return dict(zip(ids, cast("Sequence[object]", columns[at]), strict=True)), attributes

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -28,11 +28,6 @@ _BATCH_ROWS, _BATCH_BYTES = 1 << 16, 64 << 20  # that are read at a time
 
 class _DamagedError(Exception):
     """Bytes that no Parquet file has."""
-
-
-class _Pages(NamedTuple):
-    largest: int = 0  # bytes that the largest unpacks to
-    repeats: bool = False  # whether values repeat the one before
 
 
 def read_parquet(path: str, choose: Callable[[pa.Schema], Sequence[str]]) -> pa.Table:
@@ -109,22 +104,25 @@ class CheckedParquet:
             raise GraphError(f"{self.path}: the column {name!r} holds {kind}, too long to be ids: shorten them")
         return kind
 
-    def _pages(self, names: Sequence[str]) -> _Pages:
-        """The pages of columns; `GraphError` where they unpack to more than the file may hold."""
-        total, found = 0, _Pages()
+    def _pages(self, names: Sequence[str]) -> tuple[int, bool]:
+        """Bytes that the largest page of columns unpacks to, and whether values repeat the one before.
+
+        `GraphError` where all pages unpack to more than the file may hold.
+        """
+        total, largest, repeats = 0, 0, False
         with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             for chunk in self._chunks:
                 if b".".join(_items(chunk.get(3), bytes)).decode(errors="replace") not in names or not chunk.get(5):
                     continue
                 for unpacked, encoding in _pages_of(data, chunk):
-                    total += unpacked
-                    found = _Pages(max(found.largest, unpacked), found.repeats or encoding == _DELTA_BYTE_ARRAY)
+                    total, largest = total + unpacked, max(largest, unpacked)
+                    repeats = repeats or encoding == _DELTA_BYTE_ARRAY
                     if total > self._most:
                         raise GraphError(
                             f"{self.path}: {self._size} bytes unpack to more than {self._most >> 20} MiB: write the "
                             "file again without compression if that is meant"
                         )
-        return found
+        return largest, repeats
 
     @cached_property
     def _chunks(self) -> list[Structure]:
