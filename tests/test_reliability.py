@@ -21,7 +21,7 @@ def test_every_promise_has_a_test_that_exists():
 
 
 def test_the_limits_of_the_page_are_those_of_the_readers():
-    from ultrahyperbolic.graph.limits import COLUMNS, DEPTH, ID, LINE, MATRIX_ROWS, most_bytes, most_rows
+    from ultrahyperbolic.graph.errors import COLUMNS, DEPTH, ID, LINE, MATRIX_ROWS, most_bytes, most_rows
 
     table = PAGE.partition("### Limits")[2].partition("### Fuzzing")[0]
     assert f"a line of text | {LINE >> 20} MiB" in table

@@ -3,14 +3,12 @@
 It knows engines and states by the little it needs of them: a training is run by it, and so is `minimize`.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -45,7 +43,7 @@ class Ending(NamedTuple):
     text: str
 
     @classmethod
-    def of_text(cls, text: str) -> Ending:
+    def of_text(cls, text: str) -> Self:
         """The ending that a sentence tells of, as ``run.json`` keeps it.
 
         >>> Ending.of_text("reached the time limit of 60 s").why.unfinished
@@ -195,7 +193,9 @@ def run(
             room = max(_CHUNK_SECONDS, _OVERHEADS * engine.overhead)
             room = room if time_limit is None else min(room, started + time_limit - spent - now)
             size = max(1, min(4 * performed, int(performed * room / max(now - before, 1e-6))))
-            progress = Progress(state.iteration, iterations, _last(chunk), now - started, state, chunks)
+            known = ~np.isnan(chunk)
+            last = chunk[np.arange(len(chunk)), performed - 1 - np.argmax(known[:, ::-1], axis=1)]
+            progress = Progress(state.iteration, iterations, last, now - started, state, chunks)
             answers = [callback(progress) for callback in callbacks]  # all are called, whatever the first says
             if any(answers):
                 ending = Ending(Stopped.CALLBACK, Stopped.CALLBACK.value)
@@ -213,10 +213,3 @@ def _limit(state: State, iterations: int, seconds: float, time_limit: float | No
     if time_limit is not None and seconds >= time_limit:
         return Ending(Stopped.TIME_LIMIT, f"{Stopped.TIME_LIMIT.value} of {time_limit:g} s")
     return None
-
-
-def _last(losses: Floats) -> Floats:
-    """The last loss of each run that is not NaN."""
-    known = ~np.isnan(losses)
-    index = losses.shape[1] - 1 - np.argmax(known[:, ::-1], axis=1)
-    return np.asarray(losses[np.arange(len(losses)), index])

@@ -1,7 +1,5 @@
 """Progress on a terminal: one line on stderr that moves as long as there is work."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys
@@ -137,7 +135,7 @@ class _Line:
                 return
 
     def _text(self, frame: int) -> str:
-        task, plain = self.tasks[-1], not _encodes(self._stream, "⠋━─")
+        task, plain = self.tasks[-1], self._shown("⠋━─") != "⠋━─"
         spinner, full, empty = ("|/-\\", "=", "-") if plain else ("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "━", "─")
         parts = [spinner[frame % len(spinner)], task.title]
         if task.total is not None:
@@ -157,9 +155,13 @@ class _Line:
 
     def _write(self, text: str) -> None:
         with suppress(OSError, ValueError):  # a terminal that has gone is no reason to stop the work
-            encoding = getattr(self._stream, "encoding", None) or "utf-8"
-            self._stream.write(text.encode(encoding, "replace").decode(encoding))
+            self._stream.write(self._shown(text))
             self._stream.flush()
+
+    def _shown(self, text: str) -> str:
+        """The text with question marks for what the terminal cannot show."""
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        return text.encode(encoding, "replace").decode(encoding)
 
 
 class _Above:
@@ -187,14 +189,6 @@ def _can_draw(stream: TextIO) -> bool:
     with suppress(AttributeError, ValueError):
         return stream.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
     return False
-
-
-def _encodes(stream: TextIO, text: str) -> bool:
-    try:
-        text.encode(getattr(stream, "encoding", None) or "utf-8")
-    except (LookupError, UnicodeEncodeError):
-        return False
-    return True
 
 
 def _cut(text: str, end: str, width: int) -> str:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ultrahyperbolic.graph import Graph, GraphError, NodeIds, fold
-from ultrahyperbolic.graph.merge import merge_rows
+from ultrahyperbolic.graph.fold import merge_rows
 from ultrahyperbolic.graph.rows import EdgeRows, Policies, sorted_distinct
 
 N = 6

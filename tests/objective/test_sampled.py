@@ -11,9 +11,8 @@ from ultrahyperbolic import Euclidean, PseudoHyperboloid
 from ultrahyperbolic.geometry.words import DISSIMILARITIES
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.objective import ExactLoss, RankedPairs
-from ultrahyperbolic.objective.chords import half_chord_table, half_chords, value_and_slope
 from ultrahyperbolic.objective.sampled import Measure, SampledLoss, SampleSizes
-from ultrahyperbolic.objective.tables import Local
+from ultrahyperbolic.objective.tables import Local, half_chord_table, half_chords, value_and_slope
 from ultrahyperbolic.pairs.kinds import kernel_space
 
 EVERYTHING = SampleSizes(10**6, 10**6, 10**6)

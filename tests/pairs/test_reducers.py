@@ -269,7 +269,7 @@ def test_arguments_are_left_alone():
 
 
 def suited(points, manifold, **options):
-    return dispatch._Compiled.suited(points, manifold, options) is not None
+    return dispatch._prepared(points, manifold, options, None) is not None
 
 
 def test_what_is_compiled():

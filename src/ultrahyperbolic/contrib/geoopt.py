@@ -1,7 +1,7 @@
 """Our manifolds for geoopt's optimisers."""
 
-from collections.abc import Sequence
-from typing import Unpack
+from collections.abc import Callable, Sequence
+from typing import Any, Unpack
 
 from torch import Tensor
 
@@ -13,6 +13,16 @@ try:
     import geoopt
 except ImportError as error:
     raise ImportError("as_geoopt needs geoopt: pip install 'ultrahyperbolic[geoopt]'") from error
+
+
+def _own(name: str) -> Callable[..., Any]:
+    """A method that is the manifold's own."""
+
+    def call(self: "GeooptManifold", *vectors: Tensor) -> Any:
+        return getattr(self.manifold, name)(*vectors)
+
+    call.__doc__ = getattr(Manifold, name).__doc__
+    return call
 
 
 class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
@@ -30,6 +40,9 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
     reversible = False
     name = "ultrahyperbolic"
     __scaling__ = geoopt.Manifold.__scaling__.copy()
+    proju, retr, expmap, transp = _own("proju"), _own("retr"), _own("expmap"), _own("transp")
+    expmap_transp, transp_follow_expmap = _own("expmap_transp"), _own("transp_follow_expmap")
+    dissimilarity = _own("dissimilarity")
 
     def __init__(self, manifold: Manifold) -> None:
         super().__init__()
@@ -59,37 +72,17 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
         length = self.manifold.dist(x, y)
         return length.unsqueeze(-1) if keepdim else length
 
-    def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
-        """D_γ, which is defined for all pairs."""
-        return self.manifold.dissimilarity(x, y)
-
     def egrad2rgrad(self, x: Tensor, u: Tensor) -> Tensor:
         """χ, the vector whose negative descends; of a manifold with a positive metric, too."""
         return self.manifold.descent_direction(x, u)
-
-    def proju(self, x: Tensor, u: Tensor) -> Tensor:
-        """Projection onto the tangent space."""
-        return self.manifold.proju(x, u)
 
     def projx(self, x: Tensor) -> Tensor:
         """φ, which maps almost all vectors onto the manifold."""
         return self.manifold.phi(x)
 
-    def retr(self, x: Tensor, u: Tensor) -> Tensor:
-        """φ(x + u)."""
-        return self.manifold.retr(x, u)
-
-    def expmap(self, x: Tensor, u: Tensor) -> Tensor:
-        """Exponential map."""
-        return self.manifold.expmap(x, u)
-
     def logmap(self, x: Tensor, y: Tensor) -> Tensor:
         """Logarithm; NaN where there is none."""
         return self.manifold.logmap(x, y).vector
-
-    def transp(self, x: Tensor, y: Tensor, v: Tensor) -> Tensor:
-        """Parallel transport along the geodesic; NaN where there is none."""
-        return self.manifold.transp(x, y, v)
 
     def retr_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
         """φ(x + u), and v projected onto its tangent space."""
@@ -99,14 +92,6 @@ class GeooptManifold(geoopt.Manifold):  # type: ignore[misc]
     def transp_follow_retr(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
         """v projected onto the tangent space at φ(x + u)."""
         return self.retr_transp(x, u, v)[1]
-
-    def expmap_transp(self, x: Tensor, u: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """The exponential map, and v carried along by parallel transport."""
-        return self.manifold.expmap_transp(x, u, v)
-
-    def transp_follow_expmap(self, x: Tensor, u: Tensor, v: Tensor) -> Tensor:
-        """v carried along by parallel transport."""
-        return self.manifold.transp_follow_expmap(x, u, v)
 
     def random(self, *size: Size, scale: float = 1.0, generator: Seed = None, **at: Unpack[Spot]) -> Tensor:
         """Random points [*size, d], as a ``geoopt.ManifoldTensor``; size leaves out the coordinates."""

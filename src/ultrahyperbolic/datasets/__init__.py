@@ -38,11 +38,6 @@ _KNOWN: dict[str, tuple[str, Callable[[], Graph]]] = {
     "wordnet-mammals": ("WordNet's mammals: 1,182 synsets, 6,542 hypernym pairs (needs WordNet's data.noun)", wordnet),
     "nips": ("NIPS 1988-2003: 2,715 co-authors, 4,733 ties, weighted (downloaded once)", nips),
 }
-# Those that need a file, and whether it is there.
-_NEEDS: dict[str, Callable[[], bool]] = {
-    "wordnet-mammals": nouns.available,
-    "nips": coauthors.available,
-}
 
 
 def names() -> dict[str, str]:
@@ -71,7 +66,8 @@ def available(name: str) -> bool:
     True
     """
     _check(name)
-    return name not in _NEEDS or _NEEDS[name]()
+    needs = {"wordnet-mammals": nouns.available, "nips": coauthors.available}  # a file, which may be there
+    return name not in needs or needs[name]()
 
 
 def _check(name: str) -> None:

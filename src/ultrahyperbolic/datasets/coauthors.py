@@ -11,7 +11,7 @@ import numpy as np
 
 from ..files import replace_file
 from ..graph import Graph, GraphError
-from ..graph.limits import MATRIX_ROWS
+from ..graph.errors import MATRIX_ROWS
 
 DATA_FOLDER = "ULTRAHYPERBOLIC_DATA"
 

@@ -1,6 +1,6 @@
 """How far one node is from all others, in numpy: queries answer without importing torch.
 
-The formulas are those of ``geometry.separation`` and ``geometry.dissimilarity``, for one point against many.
+The formulas are those of ``geometry.separation`` and ``geometry.functions``, for one point against many.
 """
 
 from __future__ import annotations

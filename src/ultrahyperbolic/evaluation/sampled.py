@@ -16,7 +16,7 @@ from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
 from ..graph import Graph
 from ..graph.hops import components
-from ..objective.chords import half_chord_table, scale_of, signs_of, value_and_slope
+from ..objective.tables import half_chord_table, scale_of, signs_of, value_and_slope
 from ..pairs.kinds import KernelSpace, kernel_space
 from ..progress import bar
 from .hierarchy import correlations

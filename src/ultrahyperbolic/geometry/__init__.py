@@ -8,9 +8,8 @@ from .flat import Euclidean
 from .manifold import Logarithm, Manifold
 from .named import Geometry
 from .parameter import ManifoldParameter, ManifoldTensor, rebuild
-from .poincare import lorentz_to_poincare, poincare_to_lorentz
 from .product import Product
-from .pseudo_hyperboloid import PseudoHyperboloid
+from .pseudo_hyperboloid import PseudoHyperboloid, lorentz_to_poincare, poincare_to_lorentz
 from .pseudo_sphere import PseudoSphere
 
 __all__ = [

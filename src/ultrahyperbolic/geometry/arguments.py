@@ -1,18 +1,15 @@
 """What every method says of its arguments: the argument, the rule it breaks and the value it has."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Sequence
 from functools import wraps
-from typing import NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 from torch import Tensor
 
 from ..checks import is_number
 
-P = ParamSpec("P")
 R = TypeVar("R")
 _FLOATS, _HALF = (torch.float32, torch.float64), (torch.float16, torch.bfloat16)
 # What methods call their points and vectors [..., d].
@@ -56,49 +53,35 @@ def validate(dim: int, **tensors: Tensor) -> None:
         seen[name] = tensor
 
 
-def widening(method: Callable[P, R]) -> Callable[P, R]:
-    """The method with half-precision arguments widened under autocast: to float64 beside float64, else to float32.
+def guarded(method: Callable[..., R], *, validates: bool) -> Callable[..., R]:
+    """The method of a manifold with its points and vectors widened and, where it does not do so itself, validated.
 
-    Distances near the light cone are differences of numbers that almost agree, and half precision has three digits.
+    Half precision under autocast becomes float64 beside float64, else float32: distances near the light cone are
+    differences of numbers that almost agree, and half precision has three digits. Names tell which are vectors.
     """
+    names = list(inspect.signature(method).parameters)
+    validates = validates and bool(VECTORS.intersection(names))
 
     @wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+    def call(*args: Any, **kwargs: Any) -> R:
         # Told by the dtype first: a call in full precision, as most are, is held up by nothing else.
         for value in (*args, *kwargs.values()):
             if isinstance(value, Tensor) and value.dtype in _HALF and torch.is_autocast_enabled(value.device.type):
+                dtypes = [each.dtype for each in (*args, *kwargs.values()) if isinstance(each, Tensor)]
+                dtype = torch.float64 if torch.float64 in dtypes else torch.float32
+                args = tuple(_widened(each, dtype) for each in args)
+                kwargs = {name: _widened(each, dtype) for name, each in kwargs.items()}
                 break
-        else:
-            return method(*args, **kwargs)
-        values = (*args, *kwargs.values())
-        double = any(isinstance(value, Tensor) and value.dtype == torch.float64 for value in values)
-        dtype = torch.float64 if double else torch.float32
-        return method(
-            *(_widened(value, dtype) for value in args),  # type: ignore[arg-type]
-            **{name: _widened(value, dtype) for name, value in kwargs.items()},  # type: ignore[arg-type]
-        )
+        if validates:
+            given = (*zip(names, args, strict=False), *kwargs.items())
+            validate(args[0].ambient_dim, **{name: value for name, value in given if name in VECTORS})
+        return method(*args, **kwargs)
 
     return call
 
 
 def _widened(value: object, dtype: torch.dtype) -> object:
     return value.to(dtype) if isinstance(value, Tensor) and value.dtype in _HALF else value
-
-
-def validating(method: Callable[P, R]) -> Callable[P, R]:
-    """The method of a manifold with its points and vectors validated first; their names tell which they are."""
-    names = list(inspect.signature(method).parameters)
-    if not VECTORS.intersection(names):
-        return method
-
-    @wraps(method)
-    def call(*args: P.args, **kwargs: P.kwargs) -> R:
-        given = (*zip(names, args, strict=False), *kwargs.items())
-        vectors = {name: cast("Tensor", value) for name, value in given if name in VECTORS}
-        validate(args[0].ambient_dim, **vectors)  # type: ignore[attr-defined]
-        return method(*args, **kwargs)
-
-    return call
 
 
 def validate_scalars(name: str, value: Tensor | float, **tensors: Tensor) -> None:
@@ -125,6 +108,12 @@ def check_finite(name: str, tensor: Tensor) -> Check:
     """The first row of a tensor [..., d] that holds NaN or infinity, if any."""
     bad = ~tensor.isfinite().all(-1)
     return check_rows(bad, lambda row: f"{name}{row} is not finite: {format_row(tensor[row.at])}")
+
+
+def all_finite(**tensors: Tensor) -> Check:
+    """Whether every row of every tensor is finite."""
+    checks = (check_finite(name, tensor) for name, tensor in tensors.items())
+    return next((check for check in checks if not check.ok), Check(True, ""))
 
 
 class RowIndex(NamedTuple):
@@ -162,16 +151,6 @@ def as_number(name: str, value: object) -> float:
     if not is_number(value):
         raise TypeError(f"{name} must be a number, got {value!r}")
     return float(value)  # type: ignore[arg-type]
-
-
-def as_constant(name: str, value: object) -> float:
-    """Value as a float; raise unless it is a real number or a tensor that holds one and carries no gradient."""
-    if isinstance(value, Tensor) and value.requires_grad:
-        raise TypeError(
-            f"{name} is a tensor whose gradient would be lost: pass {name}.item(), "
-            f"with learnable=True if {name} is to be learned"
-        )
-    return as_number(name, value)
 
 
 def as_size(size: tuple[int | Sequence[int], ...]) -> tuple[int, ...]:

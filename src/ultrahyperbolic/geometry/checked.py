@@ -1,7 +1,5 @@
 """An opt-in wrapper that checks the values of every call."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Flat space with the interface of the curved ones: the paper's baseline is one more manifold."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 
@@ -39,10 +37,7 @@ class Euclidean(Manifold):
         """0."""
         return torch.zeros((), dtype=torch.float64)
 
-    @property
-    def mean_curvature(self) -> Tensor:
-        """0."""
-        return torch.zeros((), dtype=torch.float64)
+    mean_curvature = sectional_curvature
 
     def unit_normal(self, x: Tensor) -> Tensor:
         """None: flat space is all of its ambient space."""

@@ -1,22 +1,150 @@
-"""The level set ⟨x, x⟩ = β < 0 in its ambient space: parameters, metric, normals, maps onto it and points of it."""
-
-from __future__ import annotations
+"""Quadrics ⟨x, x⟩ = β; of those with β < 0 parameters, metric, normals, and maps onto them and points of them."""
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self, Unpack, cast
 
 import torch
 from torch import Tensor, nn
 
-from ..checks import check_count, check_positive
-from . import membership
-from .arguments import Check, as_generator, as_size, check_dtype
-from .manifold import noise
+from ..checks import check_count, check_positive, format_number
+from .arguments import Check, all_finite, as_generator, as_number, as_size, check_dtype, check_rows, format_row
+from .manifold import Manifold, default_tolerance, noise
 from .primitives import Device, Seed, Size, Spot
-from .quadric import CurvedQuadric, as_beta
+
+
+class CurvedQuadric(Manifold):
+    """{x ∈ R^{p,q+1} : ⟨x, x⟩_q = β}; of two sheets the upper one."""
+
+    p: int
+    q: int
+
+    @property
+    @abstractmethod
+    def beta(self) -> Tensor:
+        """The value of ⟨x, x⟩."""
+
+    @property
+    @abstractmethod
+    def _sheet(self) -> tuple[int, str] | None:
+        """The coordinate that is positive on the upper sheet, and when there are two; None where there is one sheet."""
+
+    @property
+    @abstractmethod
+    def _rescaled(self) -> tuple[slice, str]:
+        """The coordinates that `phi` rescales, and what they are called."""
+
+    def extra_repr(self) -> str:
+        """The parameters, for ``repr``."""
+        learnable = ", learnable=True" if self.learnable else ""
+        return f"p={self.p}, q={self.q}, beta={format_number(self.beta.item())}{learnable}"
+
+    def _label(self) -> str:
+        """With β unless it is learned: then it is not what tells manifolds apart."""
+        return f"{type(self).__name__}(p={self.p}, q={self.q}, learnable=True)" if self.learnable else super()._label()
+
+    @property
+    def sectional_curvature(self) -> Tensor:
+        """1/β."""
+        return 1.0 / self.beta
+
+    @property
+    def mean_curvature(self) -> Tensor:
+        """|β|^(-1/2), with respect to the unit normal field -x/√|β|."""
+        return self.beta.abs().rsqrt()
+
+    def check_point(self, x: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
+        """|⟨x, x⟩ - β| <= tolerance · ‖x‖² in every row, on the upper sheet of two (default 1e-10, float32 2e-5).
+
+        Points so far out that rounding hides β fail too, unless ``tolerance`` is a tensor with one for each row.
+        """
+        tolerance = default_tolerance(x.dtype, tolerance)
+        square, beta, size = self.inner(x, x), self.beta.item(), x.square().sum(-1)
+        residual, number = (square - beta).abs(), format_number(beta)
+        far = size * torch.finfo(x.dtype).eps > _HIDING * abs(beta)
+        if isinstance(tolerance, Tensor):
+            far = torch.zeros_like(far)
+        check = all_finite(x=x) and check_rows(
+            far,
+            lambda row: (
+                f"x{row} is too far out: ‖x‖ = {x[row.at].norm().item():.3g}, where rounding in {x.dtype} "
+                f"hides whether ⟨x, x⟩ is beta = {number}"
+            ),
+        )
+        check = check and check_rows(
+            residual > tolerance * size.clamp_min(abs(beta)),
+            lambda row: (
+                f"x{row} is off the manifold: ⟨x, x⟩ = {row.of(square):.9g} instead of beta = {number} "
+                f"(residual {row.of(residual):.3g}, tolerance {row.of(tolerance, residual):.3g}·‖x‖²); phi maps it back"
+            ),
+        )
+        if self._sheet is None:
+            return check
+        axis, case = self._sheet
+        return check and check_rows(
+            x[..., axis] <= 0,
+            lambda row: (
+                f"x{row} is on the lower sheet: x_{axis} = {row.of(x[..., axis]):.6g}, and for {case} the manifold is "
+                f"the upper sheet x_{axis} > 0"
+            ),
+        )
+
+    def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
+        """|⟨x, u⟩| <= tolerance · ‖x‖ ‖u‖ in every row (default 1e-10, float32 2e-5); x itself is not checked.
+
+        What projecting a vector of the size of x leaves by rounding, 8 u ‖x‖², passes: it may be all there is of u.
+        """
+        tolerance = default_tolerance(x.dtype, tolerance)
+        residual, size = self.inner(x, u).abs(), x.norm(dim=-1)
+        rounding = 4.0 * torch.finfo(x.dtype).eps * size.square()
+        return all_finite(x=x, u=u) and check_rows(
+            residual > tolerance * size * u.norm(dim=-1) + rounding,
+            lambda row: (
+                f"u{row} is not tangent: |⟨x, u⟩| = {row.of(residual):.3g} instead of 0 "
+                f"(tolerance {row.of(tolerance, residual):.3g}·‖x‖‖u‖); proju projects it"
+            ),
+        )
+
+    def check_phi(self, z: Tensor) -> Check:
+        """Whether the part of every row that `phi` rescales is nonzero, where there is one sheet."""
+        check = all_finite(z=z)
+        if self._sheet is not None:
+            return check
+        where, which = self._rescaled
+        return check and check_rows(
+            (z[..., where] == 0).all(-1),
+            lambda row: f"z{row} has a zero {which}, where phi is not defined: {format_row(z[row.at])}",
+        )
+
+    def check_projectable(self, z: Tensor) -> Check:
+        """Whether ⟨z, z⟩ has the sign of β in every row, as `projx` needs."""
+        square, beta = self.inner(z, z), self.beta.to(z)
+        factor = (beta / square).sqrt()  # NaN where the signs differ
+        return self.check_phi(z) and check_rows(
+            ~((factor > 0) & factor.isfinite()),
+            lambda row: (
+                f"z{row} cannot be rescaled onto the manifold: ⟨z, z⟩ = {row.of(square):.9g}, and projx needs it "
+                f"{'below' if beta < 0 else 'above'} 0, where beta = {format_number(beta.item())} is; phi maps it"
+            ),
+        )
+
+
+def as_beta(beta: float | Tensor, learnable: bool) -> tuple[float, bool]:
+    """β as a number, and whether it is learned: an ``nn.Parameter`` says so too."""
+    if isinstance(beta, nn.Parameter):
+        learnable = learnable or beta.requires_grad
+    elif isinstance(beta, Tensor) and beta.requires_grad:
+        raise TypeError(
+            "beta is a tensor whose gradient would be lost: pass beta.item(), "
+            "with learnable=True if beta is to be learned"
+        )
+    return as_number("beta", beta), learnable
+
 
 _REDRAWS = 100
+# ‖x‖² in units of |β| and of the dtype's roundoff, beyond which ⟨x, x⟩ = β and ⟨x, x⟩ = 0 cannot be told apart.
+_HIDING = 8.0
 
 
 class LevelSet(CurvedQuadric):
@@ -42,6 +170,10 @@ class LevelSet(CurvedQuadric):
     @property
     def _sheet(self) -> tuple[int, str] | None:
         return (0, "q = 0") if self.q == 0 else None
+
+    @property
+    def _rescaled(self) -> tuple[slice, str]:
+        return slice(0, self.q + 1), f"time part (its first {self.q + 1} coordinates)"
 
     @property
     def learnable(self) -> bool:
@@ -99,7 +231,12 @@ class LevelSet(CurvedQuadric):
         errors: list[str],
     ) -> None:
         """Refuse β >= 0 and, where the state says which it was of, another signature; β may have been learned."""
-        self._translate(state_dict, prefix)
+        # A state with a fixed β becomes one with a learned one, or the reverse.
+        fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
+        if self.learnable and learned is None and isinstance(fixed, Tensor) and bool((fixed < 0).all()):
+            state_dict[f"{prefix}log_abs_beta"] = state_dict.pop(f"{prefix}beta").double().neg().log()  # type: ignore[attr-defined]
+        elif not self.learnable and fixed is None and isinstance(learned, Tensor):
+            state_dict[f"{prefix}beta"] = -state_dict.pop(f"{prefix}log_abs_beta").double().exp()  # type: ignore[attr-defined]
         found, beta = metadata.get("signature", (self.p, self.q)), state_dict.get(f"{prefix}beta", self.beta)
         if tuple(found) != (self.p, self.q):
             errors.append(f"{prefix}p and q are {self.p} and {self.q} here, and the state is of {found[0]}, {found[1]}")
@@ -109,14 +246,6 @@ class LevelSet(CurvedQuadric):
             super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, unexpected, errors)
             if not self.learnable:
                 self._buffers["beta"] = self.beta.double()
-
-    def _translate(self, state_dict: dict[str, object], prefix: str) -> None:
-        """A state with a fixed β as one with a learned one, or the reverse."""
-        fixed, learned = state_dict.get(f"{prefix}beta"), state_dict.get(f"{prefix}log_abs_beta")
-        if self.learnable and learned is None and isinstance(fixed, Tensor) and bool((fixed < 0).all()):
-            state_dict[f"{prefix}log_abs_beta"] = state_dict.pop(f"{prefix}beta").double().neg().log()  # type: ignore[attr-defined]
-        elif not self.learnable and fixed is None and isinstance(learned, Tensor):
-            state_dict[f"{prefix}beta"] = -state_dict.pop(f"{prefix}log_abs_beta").double().exp()  # type: ignore[attr-defined]
 
     def unit_normal(self, x: Tensor) -> Tensor:
         """𝒩(x) = -x/√|β|, which spans the normal space at x; ⟨𝒩, 𝒩⟩ = -1."""
@@ -155,14 +284,6 @@ class LevelSet(CurvedQuadric):
         """⟨u, v⟩_q = -Σ_{i<=q} u_i v_i + Σ_{j>q} u_j v_j (Eq. 1), with no base point."""
         product = self._inner(u, v)
         return product if keepdim else product.squeeze(-1)
-
-    def check_phi(self, z: Tensor) -> Check:
-        """Whether the time part of every row is nonzero, as `phi` needs for q >= 1."""
-        check = membership.all_finite(z=z)
-        if not check.ok or self.q == 0:
-            return check
-        which = f"time part (its first {self.q + 1} coordinates)"
-        return membership.part_nonzero(z, z[..., : self.q + 1], which)
 
     def proju(self, x: Tensor, z: Tensor) -> Tensor:
         """Π_x(z) = z - ⟨z, x⟩ x / β (Eq. 3)."""

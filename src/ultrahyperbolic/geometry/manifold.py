@@ -1,7 +1,5 @@
 """The interface every manifold of this package has, and what follows from it without knowing the geometry."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from typing import Unpack
@@ -10,10 +8,18 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_count, check_positive
-from . import membership
-from .arguments import Check, as_generator, as_size, check_finite, validate, validate_scalars
-from .dissimilarity import smooth
-from .functions import safe_sqrt
+from .arguments import (
+    Check,
+    all_finite,
+    as_generator,
+    as_size,
+    check_finite,
+    check_rows,
+    format_row,
+    validate,
+    validate_scalars,
+)
+from .functions import safe_sqrt, smooth
 from .primitives import Logarithm as Logarithm
 from .primitives import Primitives, Quadric, Seed, Size, Spot
 from .spectral import matrix_root, matrix_sign
@@ -71,19 +77,34 @@ class Manifold(Primitives):
         ``tolerance`` is a number, or a tensor [...] with one for each row.
         """
         tolerance = default_tolerance(x.dtype, tolerance)
-        check = membership.all_finite(x=x)
-        return membership.unmoved(x, self.phi(x), tolerance) if check.ok else check
+        residual = (self.phi(x) - x).norm(dim=-1)
+        return all_finite(x=x) and check_rows(
+            ~(residual <= tolerance * x.norm(dim=-1)),  # NaN is off
+            lambda row: (
+                f"x{row} is off the manifold: phi moves it by {row.of(residual):.3g} instead of 0 "
+                f"(tolerance {row.of(tolerance, residual):.3g}·‖x‖); phi maps it back"
+            ),
+        )
 
     def check_tangent(self, x: Tensor, u: Tensor, *, tolerance: float | Tensor | None = None) -> Check:
         """Whether every row of u is finite and tangent at x, its own projection; and the first row that is not."""
         tolerance = default_tolerance(x.dtype, tolerance)
-        check = membership.all_finite(x=x, u=u)
-        return membership.unprojected(x, u, self.proju(x, u), tolerance) if check.ok else check
+        residual = (self.proju(x, u) - u).norm(dim=-1)
+        rounding = 4.0 * torch.finfo(x.dtype).eps * x.norm(dim=-1)
+        return all_finite(x=x, u=u) and check_rows(
+            ~(residual <= tolerance * u.norm(dim=-1) + rounding),
+            lambda row: (
+                f"u{row} is not tangent: proju moves it by {row.of(residual):.3g} instead of 0 "
+                f"(tolerance {row.of(tolerance, residual):.3g}·‖u‖); proju projects it"
+            ),
+        )
 
     def check_phi(self, z: Tensor) -> Check:
         """Whether `phi` is defined at every row of z, and the first row at which it is not."""
-        check = check_finite("z", z)
-        return membership.mapped(z, self.phi(z)) if check.ok else check
+        bad = ~self.phi(z).isfinite().all(-1)
+        return check_finite("z", z) and check_rows(
+            bad, lambda row: f"z{row} is where phi is not defined: {format_row(z[row.at])}"
+        )
 
     def check_projectable(self, z: Tensor) -> Check:
         """Whether `projx` maps every row of z onto the manifold, and the first row that it does not."""
@@ -297,7 +318,7 @@ class Manifold(Primitives):
         ``size`` is given as integers or as one tuple, ``generator`` as a generator or as a seed.
         By default the exponential map of normal tangent vectors at the origin, ``scale`` their standard deviation.
         """
-        origin = self.origin(*as_size(size), **at)
+        origin = self.origin(*size, **at)
         return self.expmap(origin, self.random_tangent(origin, scale=scale, generator=generator))
 
     def random_near_pole(
@@ -345,7 +366,6 @@ def require_manifold(value: object, name: str = "manifold") -> None:
 
 def noise(*size: int, like: Tensor, uniform: bool = False, generator: Seed = None) -> Tensor:
     """Standard normal numbers, or uniform ones in [-1, 1], drawn where the generator lives and moved to ``like``."""
-    size = as_size(size)
     generator = as_generator(generator)
     source = like.device if generator is None else generator.device
     draw = torch.rand if uniform else torch.randn

@@ -152,7 +152,13 @@ class Geometry:
         """The reverse of `to_json`; ``ValueError`` where it is not that."""
         kind = data.get("kind")
         if kind == "product":
-            return ProductGeometry.of_json(data)
+            factors, weights = data.get("factors"), data.get("weights")
+            if not isinstance(factors, Sequence) or not isinstance(weights, Sequence):
+                raise ValueError(f"a product has factors and weights, got {factors!r} and {weights!r}")
+            for factor in factors:
+                if not isinstance(factor, Mapping) or factor.get("kind") == "product":
+                    raise ValueError(f"a factor of a product must be one geometry, got {factor!r}")
+            return ProductGeometry(factors=tuple(map(Geometry.from_json, factors)), weights=tuple(weights))
         if kind == "flat":
             return cls.of_flat(_integer(data, "dim"))
         if kind == "pseudo_hyperboloid":
@@ -248,17 +254,6 @@ class ProductGeometry(Geometry):
             "factors": [factor.to_json() for factor in self.factors],
             "weights": list(self.weights),
         }
-
-    @classmethod
-    def of_json(cls, data: Mapping[str, object]) -> ProductGeometry:
-        """The reverse of `to_json`; ``ValueError`` where it is not that."""
-        factors, weights = data.get("factors"), data.get("weights")
-        if not isinstance(factors, Sequence) or not isinstance(weights, Sequence):
-            raise ValueError(f"a product has factors and weights, got {factors!r} and {weights!r}")
-        for factor in factors:
-            if not isinstance(factor, Mapping) or factor.get("kind") == "product":
-                raise ValueError(f"a factor of a product must be one geometry, got {factor!r}")
-        return cls(factors=tuple(Geometry.from_json(factor) for factor in factors), weights=tuple(weights))
 
 
 def described(manifold: Manifold) -> Geometry | None:

@@ -1,7 +1,5 @@
 """What a manifold must say of itself; everything else follows from it."""
 
-from __future__ import annotations
-
 import inspect
 import math
 from abc import ABC, abstractmethod
@@ -11,7 +9,7 @@ from typing import NamedTuple, TypedDict
 import torch
 from torch import Tensor, nn
 
-from .arguments import validating, widening
+from .arguments import guarded
 
 Size = int | Sequence[int]
 Seed = torch.Generator | int | None
@@ -60,7 +58,7 @@ class Primitives(nn.Module, ABC):
         for name, method in list(vars(cls).items()):
             if inspect.isfunction(method) and not name.startswith("_"):
                 own = name == "cdist" or name.startswith("assert_")  # which check otherwise
-                setattr(cls, name, widening(method if own else validating(method)))
+                setattr(cls, name, guarded(method, validates=not own))
 
     @abstractmethod
     def inner(self, u: Tensor, v: Tensor, *, keepdim: bool = False) -> Tensor:

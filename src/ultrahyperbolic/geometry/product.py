@@ -1,7 +1,5 @@
 """Products of manifolds: each factor has its own coordinates, side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from typing import Unpack
 
@@ -9,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from ..checks import check_positive, format_number
-from .arguments import Check, as_generator, as_size, validate, validate_scalars
+from .arguments import Check, as_generator, as_size, validate_scalars
 from .flat import Euclidean
 from .functions import safe_sqrt
 from .manifold import Logarithm, Manifold, require_manifold
@@ -83,7 +81,6 @@ class Product(Manifold):
 
     def _parts(self, **tensors: Tensor) -> Iterator[tuple[Manifold, list[Tensor]]]:
         """Each factor with its coordinates of every tensor."""
-        validate(self.ambient_dim, **tensors)
         pieces = [torch.split(tensor, self.sizes, dim=-1) for tensor in tensors.values()]
         return ((factor, list(own)) for factor, *own in zip(self._factors(), *pieces, strict=True))
 

@@ -1,6 +1,4 @@
-"""The pseudo-hyperboloid Q^{p,q}_β, equation by equation."""
-
-from __future__ import annotations
+"""The pseudo-hyperboloid Q^{p,q}_β, equation by equation, and hyperbolic space in the Poincaré ball."""
 
 import math
 
@@ -8,9 +6,17 @@ import torch
 from torch import Tensor
 
 from ..checks import check_positive
-from . import dissimilarity as _dissimilarity
 from .arguments import as_number, validate, validate_scalars
-from .functions import angle, asinhc_sqrt, cosh_sinhc_sqrt, safe_sqrt
+from .functions import (
+    angle,
+    asinhc_sqrt,
+    cosh_sinhc_sqrt,
+    extended_angle,
+    extended_smooth,
+    hyperbolic_angle,
+    safe_sqrt,
+    signed_square,
+)
 from .level_set import LevelSet
 from .manifold import Logarithm
 from .primitives import Quadric
@@ -117,7 +123,7 @@ class PseudoHyperboloid(LevelSet):
         if pair is not None:
             exists = w_bar > 0
             w, w_bar = torch.where(exists, w, 0.0), torch.where(exists, w_bar, 1.0)
-        square = _dissimilarity.signed_square(w, w_bar, sign=self._sign) * self._scale(x)
+        square = signed_square(w, w_bar, sign=self._sign) * self._scale(x)
         if pair is not None:
             square = with_antipode(x, self.q + 1, pair, square, -(math.pi**2) * self._scale(x))
         return square.squeeze(-1)
@@ -132,7 +138,7 @@ class PseudoHyperboloid(LevelSet):
 
     def dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
         """D_γ (Eq. 9): d_γ where ⟨x, y⟩ <= 0, √|β|(π/2 + ⟨x, y⟩/|β|) elsewhere. Symmetric, but no metric."""
-        length = _dissimilarity.extended_angle(self._pair(x, y)[0], sign=self._sign)
+        length = extended_angle(self._pair(x, y)[0], sign=self._sign)
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     def broken_dissimilarity(self, x: Tensor, y: Tensor) -> Tensor:
@@ -140,7 +146,7 @@ class PseudoHyperboloid(LevelSet):
         w, w_bar, _ = self._pair(x, y)
         length = angle(w, w_bar, sign=self._sign)
         if self._sign == 0:
-            length = torch.where(w_bar > 0, length, _dissimilarity.beyond_antipode(w_bar.clamp_max(0.0)))
+            length = torch.where(w_bar > 0, length, math.pi + hyperbolic_angle(-w_bar.clamp_max(0.0)))
         return length.squeeze(-1) * self._scale(x).sqrt()
 
     @property
@@ -156,7 +162,7 @@ class PseudoHyperboloid(LevelSet):
     def smoothed_dissimilarity(self, x: Tensor, y: Tensor, epsilon: float = 0.1) -> Tensor:
         """(σ² + ε²)^¼ - √ε with σ = ±D_γ²: D_γ with its infinite slope on the light cone smoothed away."""
         check_positive("epsilon", epsilon)
-        smoothed = _dissimilarity.extended_smooth(self._pair(x, y)[0], self._scale(x), epsilon, sign=self._sign)
+        smoothed = extended_smooth(self._pair(x, y)[0], self._scale(x), epsilon, sign=self._sign)
         return smoothed.squeeze(-1)
 
     def extrinsic_dist(self, x: Tensor, y: Tensor) -> Tensor:
@@ -252,3 +258,32 @@ class PseudoHyperboloid(LevelSet):
 def _nan_unless(exists: Tensor, vector: Tensor) -> Tensor:
     """The vector, or NaN where no geodesic exists; added, so that no NaN enters the gradient."""
     return vector.add_(torch.where(exists, 0.0, math.nan).to(vector.dtype))
+
+
+def lorentz_to_poincare(x: Tensor, manifold: PseudoHyperboloid) -> Tensor:
+    """Points x [..., p + 1] of hyperbolic space (q = 0) in the Poincaré ball of radius √|β|: √|β| s/(√|β| + x_0).
+
+    >>> M = PseudoHyperboloid(2, 0, -4.0)
+    >>> lorentz_to_poincare(M.origin(), M)
+    tensor([0., 0.], dtype=torch.float64)
+    """
+    _require_hyperbolic(manifold)
+    validate(manifold.ambient_dim, x=x)
+    radius = manifold.beta.to(x).abs().sqrt()
+    return x[..., 1:] * (radius / (radius + x[..., :1]))
+
+
+def poincare_to_lorentz(ball: Tensor, manifold: PseudoHyperboloid) -> Tensor:
+    """Points [..., p] of the open Poincaré ball of radius √|β| as points of hyperbolic space; undoes the above."""
+    _require_hyperbolic(manifold)
+    validate(manifold.p, ball=ball)
+    scale = manifold.beta.to(ball).abs()
+    square = ball.square().sum(-1, keepdim=True)
+    room = scale - square
+    return torch.cat((scale.sqrt() * (scale + square) / room, ball * (2.0 * scale / room)), dim=-1)
+
+
+def _require_hyperbolic(manifold: PseudoHyperboloid) -> None:
+    if not isinstance(manifold, PseudoHyperboloid) or manifold.q != 0:
+        found = manifold._label() if hasattr(manifold, "_label") else repr(manifold)
+        raise ValueError(f"manifold must be hyperbolic, PseudoHyperboloid(p, 0), got {found}")

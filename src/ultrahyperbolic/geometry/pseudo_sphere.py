@@ -12,11 +12,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 from torch import Tensor, nn
 
 from ..checks import check_count
-from . import membership
-from .arguments import VECTORS, Check, as_number, validate
+from .arguments import VECTORS, as_number, validate
+from .level_set import CurvedQuadric, as_beta
 from .manifold import Logarithm
 from .pseudo_hyperboloid import PseudoHyperboloid
-from .quadric import CurvedQuadric, as_beta
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -28,9 +27,9 @@ def _turned(vector: Tensor) -> Tensor:
 
 
 def _mirrored(
-    method: Callable[Concatenate[PseudoHyperboloid, P], R], back: Callable[[R], R], formula: str = ""
+    method: Callable[Concatenate[PseudoHyperboloid, P], R], back: Callable[[R], R] | None = None, formula: str = ""
 ) -> Callable[Concatenate[PseudoSphere, P], R]:
-    """A method of the image for σ of the points and vectors; ``back`` brings its result back."""
+    """A method of the image for σ of the points and vectors; ``back`` brings its result back, where it is a vector."""
     name, names = method.__name__, list(inspect.signature(method).parameters)[1:]
 
     def image_of(name: str, value: object) -> object:
@@ -40,14 +39,10 @@ def _mirrored(
     def call(self: PseudoSphere, /, *args: P.args, **kwargs: P.kwargs) -> R:
         given = (image_of(*pair) for pair in zip(chain(names, repeat("")), args, strict=False))
         found: R = getattr(self.image, name)(*given, **{key: image_of(key, value) for key, value in kwargs.items()})
-        return back(found)
+        return found if back is None else back(found)
 
     call.__doc__ = formula or f"By σ, of the image: {method.__doc__}"
     return call
-
-
-def _same(number: R) -> R:
-    return number
 
 
 class PseudoSphere(CurvedQuadric):
@@ -85,7 +80,7 @@ class PseudoSphere(CurvedQuadric):
         """log β where it is learned."""
         return self.image.curvature_parameters()
 
-    homothety_slopes = _mirrored(PseudoHyperboloid.homothety_slopes, _same)
+    homothety_slopes = _mirrored(PseudoHyperboloid.homothety_slopes)
     follow_curvature = _mirrored(PseudoHyperboloid.follow_curvature, _turned)
     unit_normal = _mirrored(PseudoHyperboloid.unit_normal, _turned)
     projn = _mirrored(PseudoHyperboloid.projn, _turned)
@@ -96,12 +91,12 @@ class PseudoSphere(CurvedQuadric):
     transp_follow_expmap = _mirrored(PseudoHyperboloid.transp_follow_expmap, _turned)
     inner = _mirrored(PseudoHyperboloid.inner, Tensor.neg, "⟨u, v⟩_q (Eq. 1), with no base point.")
     sqdist = _mirrored(PseudoHyperboloid.sqdist, Tensor.neg, "±d_γ², positive for space-like pairs.")
-    dist = _mirrored(PseudoHyperboloid.dist, _same)
-    dissimilarity = _mirrored(PseudoHyperboloid.dissimilarity, _same)
-    broken_dissimilarity = _mirrored(PseudoHyperboloid.broken_dissimilarity, _same)
-    smoothed_dissimilarity = _mirrored(PseudoHyperboloid.smoothed_dissimilarity, _same)
-    extrinsic_dist = _mirrored(PseudoHyperboloid.extrinsic_dist, _same)
-    cone_rule = _mirrored(PseudoHyperboloid.cone_rule, _same)
+    dist = _mirrored(PseudoHyperboloid.dist)
+    dissimilarity = _mirrored(PseudoHyperboloid.dissimilarity)
+    broken_dissimilarity = _mirrored(PseudoHyperboloid.broken_dissimilarity)
+    smoothed_dissimilarity = _mirrored(PseudoHyperboloid.smoothed_dissimilarity)
+    extrinsic_dist = _mirrored(PseudoHyperboloid.extrinsic_dist)
+    cone_rule = _mirrored(PseudoHyperboloid.cone_rule)
     psi = _mirrored(PseudoHyperboloid.psi, _turned)
     psi_inverse = _mirrored(PseudoHyperboloid.psi_inverse, _turned)
     phi = _mirrored(PseudoHyperboloid.phi, _turned, "The time part is kept, the space part rescaled.")
@@ -122,12 +117,9 @@ class PseudoSphere(CurvedQuadric):
         vector, exists = self.image.logmap(x.flip(-1), y.flip(-1))
         return Logarithm(vector.flip(-1), exists)
 
-    def check_phi(self, z: Tensor) -> Check:
-        """Whether the space part of every row is nonzero, as `phi` needs for p >= 2."""
-        check = membership.all_finite(z=z)
-        if not check.ok or self.p == 1:
-            return check
-        return membership.part_nonzero(z, z[..., self.q + 1 :], f"space part (its last {self.p} coordinates)")
+    @property
+    def _rescaled(self) -> tuple[slice, str]:
+        return slice(self.q + 1, None), f"space part (its last {self.p} coordinates)"
 
     @property
     def joins_all_pairs(self) -> bool:

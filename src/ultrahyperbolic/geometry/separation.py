@@ -1,7 +1,5 @@
 """Products and chords of two points of Q^{p,q}_β, accurate for near and far points, at the pole and far from it."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

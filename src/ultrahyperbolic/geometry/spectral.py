@@ -1,7 +1,5 @@
 """Functions of symmetric matrices through their eigenvalues, with first derivatives."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.autograd.function import FunctionCtx, once_differentiable
@@ -9,17 +7,12 @@ from torch.autograd.function import FunctionCtx, once_differentiable
 
 def matrix_sign(matrix: Tensor, rank: int) -> Tensor:
     """sgn(P) of symmetric matrices P [..., d, d] of a known rank."""
-    return _apply(matrix, rank, False)
+    return _Spectral.apply(matrix, rank, False)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def matrix_root(matrix: Tensor, rank: int) -> Tensor:
     """|P|^½ of symmetric matrices P [..., d, d] of a known rank."""
-    return _apply(matrix, rank, True)
-
-
-def _apply(matrix: Tensor, rank: int, root: bool) -> Tensor:
-    applied: Tensor = _Spectral.apply(matrix, rank, root)  # type: ignore[no-untyped-call]
-    return applied
+    return _Spectral.apply(matrix, rank, True)  # type: ignore[no-any-return, no-untyped-call]
 
 
 class _Spectral(torch.autograd.Function):

@@ -1,10 +1,9 @@
 """The names of the dissimilarities, from the command line to the kernels."""
 
-from __future__ import annotations
-
 import warnings
-from typing import get_args
+from typing import cast, get_args
 
+from ..checks import check_choice
 from ..options import Dissimilarity as Dissimilarity
 
 DISSIMILARITIES: tuple[Dissimilarity, ...] = get_args(Dissimilarity)
@@ -41,10 +40,8 @@ def check_dissimilarity(name: str, what: str = "dissimilarity") -> Dissimilarity
             stacklevel=3,
         )
         return _FORMER[name]
-    for known in DISSIMILARITIES:
-        if name == known:
-            return known
-    raise ValueError(f"{what} must be one of {', '.join(DISSIMILARITIES)}, got {name!r}")
+    check_choice(what, name, DISSIMILARITIES)
+    return cast("Dissimilarity", name)
 
 
 def former_measure(measure: str) -> Dissimilarity:

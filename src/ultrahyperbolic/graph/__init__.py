@@ -1,16 +1,13 @@
 """The data: undirected weighted graphs with any ids, read from files or taken from other libraries' objects."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .convert import as_graph
     from .errors import GraphError
     from .graph import Graph
     from .ids import NodeIds
-    from .readers import read_graph
+    from .readers import as_graph, read_graph
 
 __all__ = ["Graph", "GraphError", "NodeIds", "as_graph", "read_graph"]
 
@@ -18,7 +15,7 @@ _HOMES = {
     "Graph": ".graph",
     "GraphError": ".errors",
     "NodeIds": ".ids",
-    "as_graph": ".convert",
+    "as_graph": ".readers",
     "read_graph": ".readers",
 }
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats
 from .attributes import plain_columns
 from .base import BaseGraph
 from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
@@ -151,7 +151,8 @@ class Adapters(BaseGraph):
         entries, where = matrix.tocoo(), name or "sparse matrix"
         _check_square(entries.shape, entries.dtype, where)
         first, second = (np.asarray(axis, dtype=np.int64) for axis in entries.coords)
-        rows = _rows_of_matrix(first, second, entries.data, ids, entries.shape[0], where)
+        weights = np.asarray(entries.data, dtype=np.float64)
+        rows = EdgeRows(first, second, weights, _ids_of_matrix(ids, entries.shape[0], where), lambda row: where)
         rules = Policies("sum", asymmetric, weights_are_distances, directed)
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
@@ -177,7 +178,8 @@ class Adapters(BaseGraph):
         array, where = np.asarray(matrix), name or "matrix"
         _check_square(array.shape, array.dtype, where)
         first, second = np.nonzero(array)
-        rows = _rows_of_matrix(first, second, array[first, second], ids, len(array), where)
+        weights = np.asarray(array[first, second], dtype=np.float64)
+        rows = EdgeRows(first, second, weights, _ids_of_matrix(ids, len(array), where), lambda row: where)
         rules = Policies("sum", asymmetric, weights_are_distances, directed)
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
@@ -248,7 +250,7 @@ class Adapters(BaseGraph):
         name: str | None = None,
     ) -> Self:
         """From a ``pyarrow.Table`` with one row per edge; columns are found as `read_graph` finds them."""
-        from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
+        from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
 
         names, where, wanted = table.schema.names, name or "table", Wanted(source, target, weight)
         chosen = choose_arrow_columns(
@@ -277,13 +279,6 @@ def _rows_of_network(
             raise GraphError(f"{where}: the weights must be numbers")
     counts = {"missing_weights_set_to_1": missing} if missing and floats is not None else {}
     return EdgeRows(first, second, floats, NodeIds(ids), lambda row: where, counts)
-
-
-def _rows_of_matrix(
-    first: Ints, second: Ints, entries: ArrayLike, ids: Sequence[Hashable] | None, n_nodes: int, where: str
-) -> EdgeRows:
-    weights = np.asarray(entries, dtype=np.float64)
-    return EdgeRows(first, second, weights, _ids_of_matrix(ids, n_nodes, where), lambda row: where)
 
 
 def _check_square(shape: tuple[int, ...], dtype: DTypeLike, where: str) -> None:

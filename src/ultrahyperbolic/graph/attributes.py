@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..arrays import positions_in
-from .cells import is_number
+from .columns import is_number
 from .errors import GraphError
 
 _PLAIN = (str, int, float, np.number, type(None))
@@ -33,18 +33,14 @@ def _column(name: str, values: ArrayLike, n_nodes: int) -> NDArray[np.generic]:
     elif array.dtype.kind == "f":
         found = array.astype(np.float64)
     else:
-        found = _of_objects(array.tolist())
+        listed = array.tolist()
+        present = [value for value in listed if value is not None and value == value]
+        if present and all(isinstance(v, int | float | np.number) for v in present):
+            found = np.array([np.nan if v is None else v for v in listed], dtype=np.float64)
+        else:
+            found = np.array(["" if v is None or v != v else str(v) for v in listed], dtype=object)
     found.flags.writeable = False
     return found
-
-
-def _of_objects(values: Sequence[object]) -> NDArray[np.generic]:
-    """Numbers where all are numbers or missing, else text."""
-    present = [value for value in values if value is not None and value == value]
-    numeric = bool(present) and all(isinstance(v, int | float | np.number) for v in present)
-    if numeric:
-        return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
-    return np.array(["" if v is None or v != v else str(v) for v in values], dtype=object)
 
 
 def from_texts(values: Sequence[str | None]) -> NDArray[np.generic]:

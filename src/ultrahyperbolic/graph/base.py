@@ -12,9 +12,8 @@ from ..arrays import Floats, Ints
 from .attributes import Attributes, as_attributes, taken
 from .columns import Column, Columns, warn_of_distances
 from .errors import GraphError
-from .fingerprint import fingerprint_of
 from .fold import fold, fold_directed, invert_distances
-from .ids import NodeIds, check_texts, distinct_ids
+from .ids import NodeIds, check_texts, distinct_ids, fingerprint_of
 from .rows import EdgeRows, Kind, Policies, check_edges, frozen, owned, sorted_distinct
 
 
@@ -41,21 +40,16 @@ class BaseGraph:
             raise GraphError(f"edges must be [m, 2] and weights [m], got {self.edges.shape} and {self.weights.shape}")
         check_edges(self.edges, self.weights, len(self.ids), self._name)
         if self.directions is not None:
-            object.__setattr__(self, "directions", owned(self.directions, np.float64))
-            self._check_directions(self.directions)
+            ways = owned(self.directions, np.float64)
+            object.__setattr__(self, "directions", ways)
+            if ways.shape != (self.n_edges, 2):
+                raise GraphError(f"{self._name}: directions must be [m, 2], got {ways.shape} of {self.n_edges} edges")
+            if not ((ways >= 0.0).all() and np.array_equal(ways.sum(1), self.weights)):
+                raise GraphError(
+                    f"{self._name}: the weights of both directions, 0 or more, must add up to that of the edge"
+                )
         object.__setattr__(self, "attributes", as_attributes(self.attributes, len(self.ids)))
-        self._check_texts()
-
-    def _check_directions(self, directions: Floats) -> None:
-        if directions.shape != (self.n_edges, 2):
-            raise GraphError(f"{self._name}: directions must be [m, 2], got {directions.shape} of {self.n_edges} edges")
-        if not ((directions >= 0.0).all() and np.array_equal(directions.sum(1), self.weights)):
-            raise GraphError(
-                f"{self._name}: the weights of both directions, 0 or more, must add up to that of the edge"
-            )
-
-    def _check_texts(self) -> None:
-        """Refuse here what could not be saved later, after a training."""
+        # What could not be saved later, after a training, is refused here.
         if self.ids.is_listed:
             check_texts(self.ids, "id", self._name)
         check_texts((self.labels or {}).values(), "label", self._name)

@@ -5,8 +5,6 @@
 Every loop releases the interpreter's lock, so that threads run several at once.
 """
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 

@@ -1,25 +1,22 @@
 """How a text file writes its table: delimiter and header are found, comments skipped."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from .cells import (
+from .columns import (
+    SAMPLE_ROWS,
     Table,
-    decimal_point,
     distinct_values,
+    fold_name,
     has_decimal_commas,
     has_header,
     may_be_header,
     mostly_numbers,
 )
-from .columns import SAMPLE_ROWS, fold_name
-from .errors import GraphError
-from .limits import COLUMNS
+from .errors import COLUMNS, GraphError
 from .streams import not_decoded, open_bytes, raw_lines
 
 WHITESPACE = "whitespace"
@@ -58,10 +55,6 @@ class Dialect:
     def is_numeric(self, column: int) -> bool:
         """Whether a column holds numbers in most of the first rows."""
         return mostly_numbers(self.sample, column)
-
-    def with_weight(self, column: int | None) -> Dialect:
-        """The same with a dot or a comma before decimals, as the column of weights has it."""
-        return self if column is None else replace(self, point=decimal_point(self.sample, column))
 
     def values(self, column: int) -> Sequence[str]:
         """The distinct values of a column in the first rows."""

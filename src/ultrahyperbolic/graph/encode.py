@@ -1,16 +1,21 @@
-"""From ids to positions: integers in the order in which the ids first appear."""
+"""From ids to positions: integers in the order in which the ids first appear; and rows from tables of Arrow."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, Words, positions_in
+from .columns import Wanted, choose_columns
+from .errors import GraphError
+from .ids import NodeIds
+from .rows import EdgeRows
 
 Raw = TypeVar("Raw")
 Room = TypeVar("Room", np.uint8, np.int32)
@@ -40,23 +45,20 @@ def encode_ends(parts: Iterable[Part]) -> Encoded:
         count += len(part[0])
         if count > _MANY and (pa.types.is_string(part[0].type) or pa.types.is_int64(part[0].type)):
             every = chain(held, parts)
-            return number_blocks(every, _texts_of) if pa.types.is_string(part[0].type) else _number_integers(every)
+            if pa.types.is_int64(part[0].type):
+                return _number_integers(every)
+            return number_blocks(every, lambda ends: Block(texts_of_arrow(ends[0]), texts_of_arrow(ends[1]), ends[2]))
     if not count:
         return Encoded(np.empty(0, np.int64), np.empty(0, np.int64), None, pa.array([], pa.string()))
-    return _encode_any(held)
-
-
-def _encode_any(parts: list[Part]) -> Encoded:
-    """The same for ids of any type, by Arrow's dictionary."""
-    both = pa.chunked_array([part[end] for end in (0, 1) for part in parts]).dictionary_encode()
-    both = both.unify_dictionaries()
+    # Ids of any type, by Arrow's dictionary.
+    both = pa.chunked_array([part[end] for end in (0, 1) for part in held]).dictionary_encode().unify_dictionaries()
     ids = both.chunk(0).dictionary
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in both.chunks]).astype(np.int64).reshape(2, -1)
     appearance = np.empty(len(ids), dtype=np.int64)
     # Of repeated positions numpy keeps the last write, so running backwards keeps the first appearance.
     appearance[codes.T.ravel()[::-1]] = np.arange(codes.size)[::-1]
     order = np.argsort(appearance)
-    weights = [some for *_, some in parts if some is not None]
+    weights = [some for *_, some in held if some is not None]
     first, second = positions_in(order)[codes]
     return Encoded(first, second, np.concatenate(weights) if weights else None, ids.take(pa.array(order)))
 
@@ -75,10 +77,6 @@ class Block(NamedTuple):
     first: Texts
     second: Texts
     weights: Floats | None
-
-
-def _texts_of(part: Part) -> Block:
-    return Block(texts_of_arrow(part[0]), texts_of_arrow(part[1]), part[2])
 
 
 def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encoded:
@@ -114,18 +112,14 @@ def number_blocks(blocks: Iterable[Raw], load: Callable[[Raw], Block]) -> Encode
 
 def _number_integers(parts: Iterable[Part]) -> Encoded:
     """Positions of ids that are whole numbers."""
-    numbers, ids = _Numbered(), [np.empty(0, dtype=np.int64)]
-
-    def numbered() -> Iterator[tuple[Codes, Floats | None]]:
-        for first, second, weights in parts:
-            flat = np.stack((first.to_numpy(), second.to_numpy()), axis=1).reshape(-1)
-            keys = np.zeros((len(flat), 2), dtype=np.uint64)
-            keys[:, 0] = flat.view(np.uint64)
-            codes, fresh = numbers.number(keys)
-            ids.append(flat[fresh])
-            yield codes, weights
-
-    found = list(numbered())
+    numbers, ids, found = _Numbered(), [np.empty(0, dtype=np.int64)], []
+    for first, second, weights in parts:
+        flat = np.stack((first.to_numpy(), second.to_numpy()), axis=1).reshape(-1)
+        keys = np.zeros((len(flat), 2), dtype=np.uint64)
+        keys[:, 0] = flat.view(np.uint64)
+        codes, fresh = numbers.number(keys)
+        ids.append(flat[fresh])
+        found.append((codes, weights))
     return _joined(found, pa.array(np.concatenate(ids)))
 
 
@@ -207,8 +201,66 @@ class _Numbered:
 
 def _with_room(values: NDArray[Room], size: int) -> NDArray[Room]:
     """The array, or a longer one that begins with it."""
-    if size <= len(values):
-        return values
-    longer = np.empty(max(size, 3 * len(values) // 2), dtype=values.dtype)
-    longer[: len(values)] = values
-    return longer
+    return values if size <= len(values) else np.resize(values, max(size, 3 * len(values) // 2))
+
+
+def choose_arrow_columns(
+    schema: pa.Schema, values: Callable[[int], Sequence[object]], wanted: Wanted, where: str
+) -> tuple[int, int, int | None]:
+    """Positions of source, target and weight in an Arrow schema; ``values`` are those of `choose_columns`."""
+
+    def is_numeric(k: int) -> bool:
+        kind = schema.field(k).type
+        return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+    return choose_columns(schema.names, len(schema), is_numeric, values, wanted, where)
+
+
+def arrow_values(column: pa.ChunkedArray) -> list[object]:
+    """The distinct values of an Arrow column, as far as they can be compared."""
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not (pa.types.is_primitive(kind) or pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        return []
+    return [value for value in column.unique().to_pylist() if value is not None]
+
+
+def rows_of_arrow(batches: Iterable[pa.RecordBatch], where: str) -> EdgeRows:
+    """Rows from batches of a table whose columns are the ids of both ends and, if there is a third, the weights."""
+    i, j, weights, ids = encode_ends(_checked(batches, where))
+    is_lazy = pa.types.is_string(ids.type) or pa.types.is_int64(ids.type)
+    return EdgeRows(
+        i, j, weights, NodeIds(ids if is_lazy else ids.to_pylist()), lambda row: f"{where}, row {row} (from 0)"
+    )
+
+
+def _checked(batches: Iterable[pa.RecordBatch], where: str) -> Iterator[Part]:
+    rows = 0
+    for batch in batches:
+        first, second = _plain_column(batch.column(0)), _plain_column(batch.column(1))
+        if first.type != second.type:
+            raise GraphError(f"{where}: source ids are {first.type}, target ids {second.type}: give both one type")
+        missing = pc.or_(first.is_null(nan_is_null=True), second.is_null(nan_is_null=True))
+        if missing.true_count:
+            row = pc.index(missing, True).as_py()
+            what = "NaN" if first[row].is_valid and second[row].is_valid else "null"
+            raise GraphError(f"{where}, row {rows + row} (from 0): an id is missing ({what})")
+        weights = None
+        if batch.num_columns > 2:
+            try:
+                weights = batch.column(2).cast(pa.float64()).to_numpy(zero_copy_only=False)
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):  # values, or a type, that Arrow makes no numbers of
+                raise GraphError(f"{where}: the weights are {batch.column(2).type}, no numbers") from None
+        rows += len(first)
+        yield first, second, weights
+
+
+def _plain_column(column: pa.Array) -> pa.Array:
+    """A column without dictionaries, and with one type for all text and one for all whole numbers."""
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        kind = pa.string()
+    elif pa.types.is_integer(kind) and kind != pa.uint64():
+        kind = pa.int64()
+    return column if column.type == kind else column.cast(kind)

@@ -13,16 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..arrays import Ints
 from ..progress import bar
-from .arrow import arrow_values, choose_arrow_columns, rows_of_arrow
-from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
+from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken, decimal_point
 from .dialect import Dialect, place_of_row
-from .errors import GraphError
+from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
+from .errors import ID, GraphError
 from .graph import Graph
 from .graphml import read_graphml
 from .ids import NodeIds
-from .limits import ID
 from .matrix_market import read_matrix_market
 from .networkx_files import Format, label_attribute, read_networkx_file, weight_attribute
 from .parquet import CheckedParquet, longest_text
@@ -52,11 +50,8 @@ def check_file(path: str) -> None:
 
 def first_bytes(path: str, encoding: str | None) -> bytes:
     """The beginning of a file, decompressed and in UTF-8."""
-    if encoding is not None or compression(path) is not None:
-        with open_bytes(path, encoding) as stream:
-            return bytes(stream.read(_START))
-    with open(path, "rb") as file:
-        return file.read(_START)
+    with open_bytes(path, encoding) as stream:
+        return bytes(stream.read(_START))
 
 
 def refuse_options(path: str, format: str, options: Mapping[str, object]) -> None:
@@ -71,30 +66,30 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callab
     chosen = first, second, third = choose_columns(
         dialect.header, dialect.width, dialect.is_numeric, dialect.values, wanted, dialect.path
     )
-    dialect = dialect.with_weight(third)
+    if third is not None:
+        dialect = replace(dialect, point=decimal_point(dialect.sample, third))
     (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, advance=advance)
-    i, j, ids = _trim(i, j, ids)
-    if dialect.first_row is not None and weights is None and _is_header(i, j, len(ids)):
-        first_row = dialect.first_row
-        dialect = replace(dialect, header=first_row)
-        i, j, ids = i[1:] - 2, j[1:] - 2, ids[2:]
-        warnings.warn(
-            f"{dialect.path}: the first row, {first_row[first]!r} – {first_row[second]!r}, is taken for a header, as "
-            "both names occur in no other row; if it is a tie, say so (header=False, --no-header)",
-            stacklevel=3,
-        )
+    trimmed = pc.utf8_trim_whitespace(ids)
+    if not trimmed.equals(ids):  # those that are then equal become one
+        table = trimmed.dictionary_encode()
+        codes, ids = table.indices.to_numpy().astype(np.int64), table.dictionary
+        i, j = codes[i], codes[j]
+    if (names := dialect.first_row) is not None and weights is None:
+        once = np.bincount(i, minlength=len(ids)) + np.bincount(j, minlength=len(ids)) == 1
+        alone = once[i] & once[j]
+        if alone[0] and 2 * int(alone[1:].sum()) < len(i) - 1:  # a header, whose names few ties are like
+            dialect = replace(dialect, header=names)
+            i, j, ids = i[1:] - 2, j[1:] - 2, ids[2:]
+            warnings.warn(
+                f"{dialect.path}: the first row, {names[first]!r} – {names[second]!r}, is taken for a header, as both "
+                "names occur in no other row; if it is a tie, say so (header=False, --no-header)",
+                stacklevel=3,
+            )
     counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
     rows = EdgeRows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
     _check_ids(rows, ids)
     columns_named = columns_taken(dialect.header, chosen)
     return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
-
-
-def _is_header(i: Ints, j: Ints, n_nodes: int) -> bool:
-    """Whether the first row of a table of texts is a header: its ends are in no other row, as those of few ties are."""
-    once = np.bincount(i, minlength=n_nodes) + np.bincount(j, minlength=n_nodes) == 1
-    alone = once[i] & once[j]
-    return bool(alone[0]) and 2 * int(alone[1:].sum()) < len(i) - 1
 
 
 def _check_ids(rows: EdgeRows, ids: pa.StringArray) -> None:
@@ -104,16 +99,6 @@ def _check_ids(rows: EdgeRows, ids: pa.StringArray) -> None:
         if wrong.any():
             row = int(np.flatnonzero(wrong[rows.first] | wrong[rows.second])[0])
             raise GraphError(f"{rows.place(row)}: an id is {why}")
-
-
-def _trim(i: Ints, j: Ints, ids: pa.StringArray) -> tuple[Ints, Ints, pa.StringArray]:
-    """Ids without the blanks around them; those that are then equal become one."""
-    trimmed = pc.utf8_trim_whitespace(ids)
-    if trimmed.equals(ids):
-        return i, j, ids
-    table = trimmed.dictionary_encode()
-    codes = table.indices.to_numpy().astype(np.int64)
-    return codes[i], codes[j], table.dictionary
 
 
 def read_parquet(path: str, wanted: Wanted, rules: Policies) -> Graph:

@@ -12,9 +12,8 @@ import pyarrow.compute as pc
 
 from ..arrays import Floats, Ints
 from .dialect import WHITESPACE, Dialect, place_of_row
-from .errors import GraphError
+from .errors import MATRIX_ROWS, GraphError, most_rows
 from .ids import NodeIds
-from .limits import MATRIX_ROWS, most_rows
 from .rows import EdgeRows, Kind
 from .streams import compression, open_bytes
 from .text import read_columns, read_ends

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from xml.parsers import expat
 
 from .columns import fold_name
-from .errors import GraphError, naming_damage, need
-from .limits import ID, OBJECTS
+from .errors import ID, OBJECTS, GraphError, naming_damage, need
+from .graphml import SafeXml
 from .streams import not_decoded, open_bytes
-from .xml import SafeXml
 
 if TYPE_CHECKING:
     import networkx

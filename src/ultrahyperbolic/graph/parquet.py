@@ -8,14 +8,13 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet
 
-from .errors import GraphError, naming_damage
-from .limits import COLUMNS, most_bytes, most_rows
+from .errors import COLUMNS, GraphError, most_bytes, most_rows, naming_damage
 
 T = TypeVar("T")
 # A value of Thrift's compact protocol; a structure is {field: value}.
@@ -29,11 +28,6 @@ _BATCH_ROWS, _BATCH_BYTES = 1 << 16, 64 << 20  # that are read at a time
 
 class _DamagedError(Exception):
     """Bytes that no Parquet file has."""
-
-
-class _Pages(NamedTuple):
-    largest: int = 0  # bytes that the largest unpacks to
-    repeats: bool = False  # whether values repeat the one before
 
 
 def read_parquet(path: str, choose: Callable[[pa.Schema], Sequence[str]]) -> pa.Table:
@@ -72,12 +66,21 @@ class CheckedParquet:
                 parquet.ParquetFile(self.path, read_dictionary=texts) as packed,
             ):
                 for group in range(file.num_row_groups):
-                    longest = largest if repeats else _longest_in_dictionary(packed, group, texts)
+                    longest = largest
+                    if not repeats:  # of the dictionaries: few bytes of a page may mean many rows of a long text
+                        rows_of_group = packed.iter_batches(
+                            batch_size=1, row_groups=[group], columns=texts, use_threads=False
+                        )
+                        longest = max(map(longest_text, next(rows_of_group, ()) if texts else ()), default=0)
                     some = max(1, min(rows, _BATCH_BYTES // max(longest, 1)))
                     for batch in file.iter_batches(batch_size=some, row_groups=[group], columns=names):
                         batch.validate(full=True)
                         for name in texts:
-                            sizes[name] += _text_bytes(batch.column(name))
+                            column = batch.column(name)
+                            lengths = pc.binary_length(getattr(column, "dictionary", column))
+                            if pa.types.is_dictionary(column.type):
+                                lengths = lengths.take(column.indices)
+                            sizes[name] += pc.sum(lengths).as_py() or 0
                             if sizes[name] > self._most:
                                 raise GraphError(
                                     f"{self.path}: the texts of the column {name!r} are more than {self._most >> 20} "
@@ -101,22 +104,25 @@ class CheckedParquet:
             raise GraphError(f"{self.path}: the column {name!r} holds {kind}, too long to be ids: shorten them")
         return kind
 
-    def _pages(self, names: Sequence[str]) -> _Pages:
-        """The pages of columns; `GraphError` where they unpack to more than the file may hold."""
-        total, found = 0, _Pages()
+    def _pages(self, names: Sequence[str]) -> tuple[int, bool]:
+        """Bytes that the largest page of columns unpacks to, and whether values repeat the one before.
+
+        `GraphError` where all pages unpack to more than the file may hold.
+        """
+        total, largest, repeats = 0, 0, False
         with open(self.path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
             for chunk in self._chunks:
                 if b".".join(_items(chunk.get(3), bytes)).decode(errors="replace") not in names or not chunk.get(5):
                     continue
                 for unpacked, encoding in _pages_of(data, chunk):
-                    total += unpacked
-                    found = _Pages(max(found.largest, unpacked), found.repeats or encoding == _DELTA_BYTE_ARRAY)
+                    total, largest = total + unpacked, max(largest, unpacked)
+                    repeats = repeats or encoding == _DELTA_BYTE_ARRAY
                     if total > self._most:
                         raise GraphError(
                             f"{self.path}: {self._size} bytes unpack to more than {self._most >> 20} MiB: write the "
                             "file again without compression if that is meant"
                         )
-        return found
+        return largest, repeats
 
     @cached_property
     def _chunks(self) -> list[Structure]:
@@ -215,25 +221,10 @@ class _Reader:
         return self._data[self.at - 1]
 
 
-def _longest_in_dictionary(file: parquet.ParquetFile, group: int, texts: Sequence[str]) -> int:
-    """Bytes of the longest text in the dictionaries of a group of rows: few bytes of a page may mean many such rows."""
-    batches = file.iter_batches(batch_size=1, row_groups=[group], columns=list(texts), use_threads=False)
-    return max(map(longest_text, next(batches, ()) if texts else ()), default=0)
-
-
 def longest_text(column: pa.Array) -> int:
     """The bytes of the longest text of a column, or of its dictionary; 0 where it holds none."""
     texts = column.dictionary if pa.types.is_dictionary(column.type) else column
     return (pc.max(pc.binary_length(texts)).as_py() or 0) if _is_text(texts.type) else 0
-
-
-def _text_bytes(column: pa.Array) -> int:
-    """The bytes of all texts of a column, each row with its own."""
-    if pa.types.is_dictionary(column.type):
-        lengths = pc.binary_length(column.dictionary).take(column.indices)
-    else:
-        lengths = pc.binary_length(column)
-    return pc.sum(lengths).as_py() or 0
 
 
 def _is_text(kind: pa.DataType) -> bool:

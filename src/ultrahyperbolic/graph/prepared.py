@@ -143,30 +143,26 @@ def _described(path: str | Path) -> dict[str, object]:
 def _nodes(ids: NodeIds, labels: Mapping[Hashable, object] | None, attributes: Attributes) -> tuple[str, pyarrow.Table]:
     """How ids are kept, and the table."""
     pa = need("pyarrow", "saving a graph")
-    kind, column = _id_column(ids)
-    columns = {"id": column}
+    kind, known = "text", ids.as_arrow()
+    listed = [] if known is not None else list(ids)
+    if known is not None:
+        kind = "text" if pa.types.is_string(known.type) else "integer"
+    elif all(type(node) is str for node in listed):
+        known = pa.array(listed, pa.string())
+    elif all(type(node) is int and -(2**63) <= node < 2**63 for node in listed):
+        kind, known = "integer", pa.array(listed, pa.int64())
+    else:
+        try:
+            kind, known = "json", pa.array([json.dumps(id_as_json(node)) for node in listed], pa.string())
+        except (TypeError, ValueError) as error:
+            raise GraphError(f"the graph cannot be saved: {error}") from None
+    columns = {"id": known}
     if labels is not None:
         texts = [None if (label := labels.get(node)) is None else str(label) for node in ids]
         columns["label"] = pa.array(texts, pa.string())
     for name, values in attributes.items():
         columns[f"={name}"] = pa.array(values, pa.string() if values.dtype == object else None)
     return kind, pa.table(columns)
-
-
-def _id_column(ids: NodeIds) -> tuple[str, pyarrow.Array]:
-    pa = need("pyarrow", "saving a graph")
-    known = ids.as_arrow()
-    if known is not None:
-        return ("text" if pa.types.is_string(known.type) else "integer"), known
-    values = list(ids)
-    if all(type(node) is str for node in values):
-        return "text", pa.array(values, pa.string())
-    if all(type(node) is int and -(2**63) <= node < 2**63 for node in values):
-        return "integer", pa.array(values, pa.int64())
-    try:
-        return "json", pa.array([json.dumps(id_as_json(node)) for node in values], pa.string())
-    except (TypeError, ValueError) as error:
-        raise GraphError(f"the graph cannot be saved: {error}") from None
 
 
 def _write_table(file: IO[bytes], table: pyarrow.Table) -> None:

@@ -1,4 +1,4 @@
-"""Graphs from files: what a file is, its first bytes say."""
+"""Graphs from files, whose first bytes say what they are, and from anything else that can become one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ from .rows import Asymmetric, Policies, Repeated, check_option
 
 if TYPE_CHECKING:
     from .nodes import Nodes
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast
 
 Path = str | os.PathLike[str]
 
@@ -148,3 +151,46 @@ def read_graph(
         raise GraphError(f"{file}: cannot be read: {error.strerror or error}") from None
     except MemoryError:
         raise GraphError(f"{file}: too large for the memory of this machine") from None
+
+
+_ADAPTERS: dict[str, Callable[..., Graph]] = {
+    "numpy": Graph.from_numpy,
+    "networkx": Graph.from_networkx,
+    "scipy": Graph.from_scipy,
+    "pandas": Graph.from_pandas,
+    "pyarrow": Graph.from_arrow,
+    "torch_geometric": Graph.from_pyg,
+    "igraph": Graph.from_igraph,
+}
+
+
+def as_graph(data: object, **options: object) -> Graph:
+    """A `Graph` from a file, a networkx, igraph or PyG graph, a matrix, a table, or a list of pairs or triples.
+
+    A table has one row per edge; a triple is (id, id, weight). ``options`` go to the reader or constructor that the
+    object needs, for example ``weight="calls"``; a ``Graph`` is returned as it is and takes none.
+
+    >>> as_graph([("ann", "bob", 2), ("bob", "cid", 1)])
+    Graph(n_nodes=3, n_edges=2)
+    """
+    if isinstance(data, Graph):
+        if options:
+            raise GraphError(f"a Graph takes no options, got {', '.join(options)}")
+        return data
+    if isinstance(data, (str, os.PathLike)):
+        return read_graph(data, **cast("Any", options))
+    if isinstance(data, (list, tuple, Iterator)):
+        weight = options.pop("weight", None)
+        if weight is not None and weight is not False:
+            raise GraphError(
+                f"a list of edges has no columns: its weights are the third of each triple, got {weight!r}"
+            )
+        return Graph.from_edges([edge[:2] for edge in data] if weight is False else data, **cast("Any", options))
+    libraries = (kind.__module__.partition(".")[0] for kind in type(data).__mro__)
+    make = next((_ADAPTERS[library] for library in libraries if library in _ADAPTERS), None)
+    if make is None:
+        raise GraphError(
+            f"cannot make a graph of {type(data).__name__}: give a file, a networkx, igraph or PyG graph, a matrix, "
+            "a table with one row per edge, or a list of pairs or triples"
+        )
+    return make(data, **options)

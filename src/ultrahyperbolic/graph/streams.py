@@ -1,15 +1,12 @@
 """The bytes of a file, decompressed and in UTF-8, and no more of them than its size may hold."""
 
-from __future__ import annotations
-
 import codecs
 import io
 from collections.abc import Iterator
 
 import pyarrow as pa
 
-from .errors import GraphError
-from .limits import LINE, most_bytes
+from .errors import LINE, GraphError, most_bytes
 
 _DECODED = 1 << 20  # bytes that are decoded at a time
 
@@ -17,7 +14,7 @@ _DECODED = 1 << 20  # bytes that are decoded at a time
 class Stream(io.RawIOBase):
     """Bytes that are read one part after the other, through another stream, which is closed with this one."""
 
-    def __init__(self, stream: Stream) -> None:
+    def __init__(self, stream: "Stream") -> None:
         super().__init__()
         self._stream = stream
 
@@ -74,21 +71,17 @@ class _Decoded(Stream):
         """The next bytes, at most ``size``, all of them where it is negative; none at the end."""
         parts = [self._ready]
         while not self._at_end and (size < 0 or sum(map(len, parts)) < size):
-            parts.append(self._next())
+            block = self._stream.read(_DECODED)
+            self._at_end = not block
+            try:
+                parts.append(self._decoder.decode(block, final=self._at_end).encode())
+            except UnicodeError as error:  # of a decoder, or half a character, which UTF-8 does not have
+                before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
+                raise not_decoded(self._path, self._line + before.count(b"\n"), self._encoding) from None
+            self._line += parts[-1].count(b"\n")
         data = b"".join(parts)
         size = len(data) if size < 0 else size
         data, self._ready = data[:size], data[size:]
-        return data
-
-    def _next(self) -> bytes:
-        block = self._stream.read(_DECODED)
-        self._at_end = not block
-        try:
-            data = self._decoder.decode(block, final=self._at_end).encode()
-        except UnicodeError as error:  # of a decoder, or half a character, which UTF-8 does not have
-            before = error.object[: error.start] if isinstance(error, UnicodeDecodeError) else b""
-            raise not_decoded(self._path, self._line + before.count(b"\n"), self._encoding) from None
-        self._line += data.count(b"\n")
         return data
 
 

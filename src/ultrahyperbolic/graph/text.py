@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import io
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain, repeat
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from .cells import is_number
+from .columns import is_number
 from .dialect import (
     BYTE_ORDER_MARK,
     WHITESPACE,
@@ -22,9 +22,8 @@ from .dialect import (
     records,
     squeeze_blanks,
 )
-from .encode import Block, Encoded, Part, Texts, encode_ends, number_blocks, texts_of_arrow
-from .errors import GraphError
-from .limits import LINE
+from .encode import Block, Encoded, Texts, encode_ends, number_blocks, texts_of_arrow
+from .errors import LINE, GraphError
 from .streams import open_bytes
 
 _LARGE = 16 << 20  # bytes from which loading the compiled loops pays
@@ -52,7 +51,8 @@ def read_ends(
         except (pa.ArrowInvalid, OSError) as error:
             raise _diagnosis(dialect, ids, weight, error) from None
     table, comment_lines = read_columns(dialect, ids, weight, advance=advance)
-    return encode_ends(_parts(table)), comment_lines
+    parts = ((*batch.columns[:2], batch[2].to_numpy() if weight is not None else None) for batch in table.to_batches())
+    return encode_ends(parts), comment_lines
 
 
 def read_columns(
@@ -65,13 +65,16 @@ def read_columns(
     """The columns of ids as text and the column of weights as numbers, and how many comment lines were skipped."""
     lines = _CleanLines(dialect, advance)
     try:
-        source = pa.BufferReader(lines.read_all_quoted()) if dialect.quoted else pa.PythonFile(lines, mode="r")
-        table = _parse(dialect, source, ids, weight, has_header=dialect.header is not None)
+        blocks = [lines.read_all_quoted()] if dialect.quoted else lines.blocks()
+        heads = chain([dialect.header is not None], repeat(False))
+        tables = [_parse(dialect, block, head, ids, weight) for block, head in zip(blocks, heads, strict=False)]
+        if not tables:
+            raise pa.ArrowInvalid("Empty CSV file")
     except _QuoteFoundError:
         return read_columns(replace(dialect, quoted=True), ids, weight, advance=advance)
     except (pa.ArrowInvalid, OSError) as error:
         raise _diagnosis(dialect, ids, weight, error) from None
-    return table, lines.comment_lines
+    return pa.concat_tables(tables), lines.comment_lines
 
 
 def _number_lines(dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], weight: int | None) -> Encoded:
@@ -97,26 +100,19 @@ def _number_lines(dialect: Dialect, lines: _CleanLines, ids: tuple[int, int], we
         has_header = number == 0 and dialect.header is not None
         if not has_header and (block := split(data)) is not None:
             return block
-        table = _parse(dialect, pa.BufferReader(data), ids, weight, has_header=has_header)
+        table = _parse(dialect, data, has_header, ids, weight)
         first, second, *weights = (column.combine_chunks() for column in table.columns)
         return Block(texts_of_arrow(first), texts_of_arrow(second), weights[0].to_numpy() if weights else None)
 
-    return number_blocks(enumerate(block for block in lines.blocks() if block and not block.isspace()), load)
+    return number_blocks(enumerate(lines.blocks()), load)
 
 
-def _parts(table: pa.Table) -> Iterator[Part]:
-    for batch in table.to_batches():
-        yield batch.column(0), batch.column(1), batch.column(2).to_numpy() if batch.num_columns > 2 else None
-
-
-def _parse(
-    dialect: Dialect, source: pa.NativeFile, ids: Sequence[int], weight: int | None, *, has_header: bool
-) -> pa.Table:
+def _parse(dialect: Dialect, data: bytes, has_header: bool, ids: Sequence[int], weight: int | None) -> pa.Table:
     """The columns of clean lines, by Arrow: those of ids in their order, and then that of the weights."""
     names = [f"c{k}" for k in range(dialect.width)]
     types = {names[k]: pa.string() for k in ids} | ({} if weight is None else {names[weight]: pa.float64()})
     return csv.read_csv(
-        source,
+        pa.BufferReader(data),
         read_options=csv.ReadOptions(column_names=names, block_size=_BLOCK, skip_rows_after_names=int(has_header)),
         parse_options=csv.ParseOptions(delimiter=dialect.separator, newlines_in_values=dialect.quoted),
         convert_options=csv.ConvertOptions(
@@ -136,26 +132,23 @@ def _is_utf8(data: bytes) -> bool:
         return False
 
 
-class _CleanLines(io.RawIOBase):
+class _CleanLines:
     """The lines of a file as Arrow wants them: no byte order mark, no comments, one blank for a run of blanks."""
 
     def __init__(self, dialect: Dialect, advance: Callable[[int], object]) -> None:
-        super().__init__()
         self.comment_lines = 0
         self._dialect = dialect
         self._advance = advance
         self._stream = open_bytes(dialect.path, dialect.encoding)
         self._stream.read(dialect.start[0])
         self._comment = comment_pattern(dialect.comments)
-        self._blocks = self.blocks()
-        self._ready = b""
         self._at_start = True
 
-    def readable(self) -> bool:
-        return True
-
     def blocks(self) -> Iterator[bytes]:
-        """All clean lines, many at a time."""
+        """All clean lines, many at a time; those that are only blanks are left out."""
+        return (block for block in self._cleaned() if block and not block.isspace())
+
+    def _cleaned(self) -> Iterator[bytes]:
         rest = b""  # the beginning of a line whose end is not yet read
         while block := self._stream.read(_BLOCK - len(rest)):
             self._advance(len(block))
@@ -166,14 +159,6 @@ class _CleanLines(io.RawIOBase):
                 yield self._clean(b"".join((rest, memoryview(block)[:end])))
             rest = block[end:] if end else rest + block
         yield self._clean(rest)
-
-    def read(self, size: int = -1) -> bytes:
-        """The next clean bytes, at most ``size``; none at the end of the file."""
-        while not self._ready and (block := next(self._blocks, None)) is not None:
-            self._ready = block
-        size = len(self._ready) if size < 0 else size
-        ready, self._ready = self._ready[:size], self._ready[size:]
-        return ready
 
     def read_all_quoted(self) -> bytes:
         """All clean bytes of a file with quotes, inside which nothing is cleaned."""

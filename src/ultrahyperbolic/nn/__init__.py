@@ -1,12 +1,12 @@
 """Layers, losses and decoders as modules, for models of your own."""
 
 from ..objective import SampleSizes
+from .chart import quotient_dist, representative
 from .decoders import ClassDecoder, LinkDecoder
 from .embedding import ManifoldEmbedding
 from .graph import PseudoGraphConv, normalized_edges
 from .linear import PseudoActivation, PseudoLinear
 from .loss import RankingLoss
-from .quotient import quotient_dist, representative
 
 __all__ = [
     "ClassDecoder",

@@ -1,7 +1,5 @@
 """From points to answers: whether two nodes are tied, and to which class a node belongs."""
 
-from __future__ import annotations
-
 import math
 
 import torch

@@ -1,7 +1,5 @@
 """A table of points on a manifold, looked up by number."""
 
-from __future__ import annotations
-
 from typing import Protocol, Self
 
 import torch

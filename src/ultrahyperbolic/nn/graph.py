@@ -1,7 +1,5 @@
 """Graph convolutions between manifolds: sums over neighbours, mapped to points by ψ⁻¹."""
 
-from __future__ import annotations
-
 import torch
 from torch import Tensor
 from torch.nn import functional

@@ -1,7 +1,5 @@
 """Linear layers and activations between manifolds: ψ⁻¹ maps the results to points."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -12,8 +10,7 @@ from torch.nn import functional
 from ..checks import check_callable
 from ..geometry import Manifold
 from ..geometry.manifold import require_manifold
-from .chart import coordinates, from_coordinates, out_width, psi, require_layers
-from .quotient import representative
+from .chart import coordinates, from_coordinates, out_width, psi, representative, require_layers
 
 
 class PseudoLinear(nn.Module):

@@ -9,11 +9,9 @@ be what the optimiser happened to leave. This term asks that δ follows closenes
 relative to their mean over the component. Like the ranking loss it is in units of τ, and its slope is bounded.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -49,7 +47,7 @@ class Closeness(NamedTuple):
     """Landmarks of an evaluation: the first ones."""
 
     @classmethod
-    def of(cls, graph: Graph) -> Closeness:
+    def of(cls, graph: Graph) -> Self:
         """Those of a graph."""
         n, component = graph.n_nodes, components(graph)
         count, many, few = sizes_of(n)
@@ -60,7 +58,7 @@ class Closeness(NamedTuple):
         return cls(landmarks, hops, component, _REACH / max(int(hops.max(initial=1)), 1), few, many)
 
     @classmethod
-    def none(cls, n: int) -> Closeness:
+    def none(cls, n: int) -> Self:
         """No landmarks, for trainings without this term."""
         return cls(np.zeros(0, np.int64), np.zeros((0, n), np.int32), np.zeros(n, np.int64), 0.0, 0, 0)
 

@@ -1,11 +1,9 @@
 """The ranking loss (Eq. 17): stronger ties shorter than weaker ones."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, get_args
+from typing import NamedTuple, Self, get_args
 
 import numpy as np
 import torch
@@ -56,7 +54,7 @@ class RankedPairs:
     """How many of the first edges are no ties but their reverses: weaker than all ties, and without a term."""
 
     @classmethod
-    def of(cls, graph: Graph) -> RankedPairs:
+    def of(cls, graph: Graph) -> Self:
         """Sort the edges of a graph by capacity; a directed graph has its ties and the missing reverses.
 
         If each tie has a reverse of the same weight, directions say nothing, and there are none here.
@@ -69,7 +67,7 @@ class RankedPairs:
         return cls(graph.n_nodes, graph.edges[order], np.repeat(np.cumsum(sizes) - sizes, sizes))
 
     @classmethod
-    def _of_directed(cls, graph: Graph) -> RankedPairs:
+    def _of_directed(cls, graph: Graph) -> Self:
         ends, weights = graph.arcs
         keys, turned = (pairs @ np.array([graph.n_nodes, 1]) for pairs in (ends, ends[:, ::-1]))
         back = ends[~np.isin(turned, keys)][:, ::-1]
@@ -159,7 +157,7 @@ class Tables(NamedTuple):
     """How many of the first edges have no term."""
 
     @classmethod
-    def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Tables:
+    def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Self:
         """The tables of a graph small enough to list all pairs."""
         listed = pairs.incidence
         arrays = (
@@ -274,7 +272,12 @@ def loss_of_distances(
 def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None) -> Tensor:
     """The loss of edges that are compared with the weaker pairs of their ends, from the scores -d/τ of all."""
     node, ends, n = tables.nodes, tables.nonedges, len(tables.offsets) - 1
-    sums = _log_sums(rest, ends if which is None else ends[which], n)
+    # [n] the log-sum-exp over the non-edges of each node, each of which stands at both its ends.
+    both_ends, owners = rest.repeat(2), (ends if which is None else ends[which]).T.reshape(-1)
+    most = rest.new_full((n,), NOTHING).scatter_reduce(0, owners, both_ends.detach(), "amax")
+    total = rest.new_zeros(n).index_add(0, owners, torch.exp(both_ends - most[owners]))
+    some = total > 0.0
+    sums = torch.where(some, most + torch.log(torch.where(some, total, 1.0)), NOTHING)
     # A row for each node: its non-edges, then its edges.
     column = torch.arange(len(node), device=scores.device) - tables.offsets[node]
     table = scores.new_full((n, tables.most + 1), NOTHING)
@@ -283,15 +286,6 @@ def _of_nodes(tables: Tables, scores: Tensor, rest: Tensor, which: Tensor | None
     below = torch.logcumsumexp(table, 1)[node, tables.starts - tables.offsets[node]]
     both = torch.logaddexp(below[tables.places[:, 0]], below[tables.places[:, 1]])
     return _softplus(both - scores).sum()
-
-
-def _log_sums(scores: Tensor, ends: Tensor, n: int) -> Tensor:
-    """[n] the log-sum-exp of the scores [k] of pairs [k, 2] over the pairs of each node."""
-    scores, nodes = scores.repeat(2), ends.T.reshape(-1)
-    most = scores.new_full((n,), NOTHING).scatter_reduce(0, nodes, scores.detach(), "amax")
-    total = scores.new_zeros(n).index_add(0, nodes, torch.exp(scores - most[nodes]))
-    some = total > 0.0
-    return torch.where(some, most + torch.log(torch.where(some, total, 1.0)), NOTHING)
 
 
 def _softplus(excess: Tensor) -> Tensor:

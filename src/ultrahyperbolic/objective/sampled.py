@@ -7,12 +7,10 @@ a sum is biased, the less the larger the sample; samples of everything give the 
 k-th of s draws is uniform in the k-th of s equal parts, so that few items are drawn twice.
 """
 
-from __future__ import annotations
-
 import math
 from copy import copy
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -96,7 +94,11 @@ class SampledLoss:
         self.device, self.dtype, self.mapper = device or torch.device("cpu"), dtype, mapper
         self._edges = self._here(pairs.edges)
         self._starts = self._here(np.unique(pairs.weaker))
-        self._neighbors, self._begin = self._adjacency()
+        # The neighbours [2m] of every node, ascending, and where each node's begin [n + 1].
+        i, j = self._edges.unbind(1)
+        keys = torch.cat((i * self.n + j, j * self.n + i)).sort().values
+        self._begin = torch.searchsorted(keys, torch.arange(self.n + 1, device=self.device) * self.n)
+        self._neighbors = keys.remainder_(max(self.n, 1))
         self._degrees = self._begin[1:] - self._begin[:-1]
         self._alone = torch.nonzero(self._degrees == 0)[:, 0]
         if scope == "node":
@@ -112,14 +114,7 @@ class SampledLoss:
     def _here(self, array: np.ndarray) -> Tensor:
         return torch.from_numpy(np.ascontiguousarray(array)).to(self.device)
 
-    def _adjacency(self) -> tuple[Tensor, Tensor]:
-        """The neighbours [2m] of every node, ascending, and where each node's begin [n + 1]."""
-        i, j = self._edges.unbind(1)
-        keys = torch.cat((i * self.n + j, j * self.n + i)).sort().values
-        begin = torch.searchsorted(keys, torch.arange(self.n + 1, device=self.device) * self.n)
-        return keys.remainder_(max(self.n, 1)), begin
-
-    def resized(self, sizes: SampleSizes) -> SampledLoss:
+    def resized(self, sizes: SampleSizes) -> Self:
         """The same estimate with other sample sizes; the tables of the graph are shared."""
         other = copy(self)
         other.sizes = sizes

@@ -1,12 +1,9 @@
 """Descent on manifolds: directions, one step, two optimisers, a line search, φ, and one call for any function."""
 
-from .descent import DescentSettings, DescentState, Direction, descent_step
-from .gram_schmidt import gram_schmidt_direction, orthonormal_basis
-from .line_search import LineSearch, armijo
+from .descent import DescentSettings, DescentState, Direction, descent_step, gram_schmidt_direction, orthonormal_basis
 from .mean import mean
-from .minimize import MinimizeResult, minimize
-from .optimizers import PseudoRiemannianAdam, PseudoRiemannianSGD
-from .parametrization import OntoManifold, optimize_through_phi
+from .minimize import LineSearch, MinimizeResult, armijo, minimize
+from .optimizers import OntoManifold, PseudoRiemannianAdam, PseudoRiemannianSGD, optimize_through_phi
 
 __all__ = [
     "DescentSettings",

@@ -1,7 +1,5 @@
 """One step of many parameters: small ones together, and learned curvatures with their points."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterable, MutableMapping, Sequence
 from types import EllipsisType
@@ -9,7 +7,6 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.utils import get_total_norm
 
 from ..geometry import Manifold
 from .descent import DescentSettings, DescentState, descent_step
@@ -27,13 +24,6 @@ class Stepped(NamedTuple):
     params: list[Tensor]
     finite: Tensor
     """Whether each of their rows [..., 1] had a finite step."""
-
-    def overflowing(self) -> Tensor:
-        """The first parameter with a row whose step was not finite, where there is one."""
-        if len(self.params) == 1:
-            return self.params[0]
-        parts = torch.split(self.finite.view(-1), [param.numel() // param.shape[-1] for param in self.params])
-        return next(param for param, part in zip(self.params, parts, strict=True) if not part.all())
 
 
 def step_points(params: Sequence[Tensor], states: States, settings: DescentSettings) -> list[Stepped]:
@@ -120,15 +110,3 @@ class Curvatures:
         """Bring the points onto their manifolds as they are now."""
         for (param, manifold), before in zip(self._points, self._before, strict=True):
             param.copy_(manifold.follow_curvature(param.detach(), before))
-
-
-def largest(tensors: Iterable[Tensor]) -> Tensor:
-    """The largest absolute value among all numbers, a scalar: NaN where one is."""
-    values = [tensor._values() if tensor.is_sparse else tensor for tensor in tensors]
-    return get_total_norm([value for value in values if value.numel()], torch.inf)
-
-
-def check_lr(lr: float | Tensor) -> None:
-    """Raise for a tensor with negative, infinite or NaN values; numbers are checked with the other settings."""
-    if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):
-        raise ValueError(f"lr must be finite and non-negative, got {lr}")

@@ -1,7 +1,5 @@
 """Quasi-Newton steps through φ: Section 4.1 of the paper with a memory of the curvature."""
 
-from __future__ import annotations
-
 import math
 from collections import deque
 from collections.abc import Callable, Generator

@@ -1,7 +1,5 @@
 """The centroid of points on a manifold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import torch
@@ -11,8 +9,6 @@ from ..geometry import Manifold, Product
 from ..geometry.arguments import validate
 from ..geometry.manifold import require_manifold
 from .minimize import minimize
-
-PairFunction = Callable[[Tensor, Tensor], Tensor]
 
 
 def mean(
@@ -45,11 +41,17 @@ def mean(
     if points.dim() < 2 or points.shape[-2] == 0:
         raise ValueError(f"points must be [..., n, d] with n >= 1, got shape {tuple(points.shape)}")
     points = points.detach()
-    share = _share(points, weights)
+    if weights is None:
+        weights = torch.ones_like(points[..., 0])
+    count = points.shape[-2]
+    if weights.shape[-1:] != (count,) or not bool((weights >= 0).all()) or not bool(weights.sum(-1).all()):
+        raise ValueError(f"weights must be [..., {count}], not negative and not all 0")
+    weights = weights.detach().to(points).expand(points.shape[:-1])
+    share = weights / weights.sum(-1, keepdim=True)
     centre = (share.unsqueeze(-1) * points).sum(-2)
     if not manifold.check_phi(centre).ok:  # opposite points: their sum vanishes
         centre = points[..., 0, :]
-    length: PairFunction = manifold.dist
+    length: Callable[[Tensor, Tensor], Tensor] = manifold.dist
     if not manifold.joins_all_pairs or isinstance(manifold, Product):  # whose factors may differ in sign
         length = manifold.pair_function("smoothed", epsilon)
 
@@ -57,12 +59,3 @@ def mean(
         return (share * length(x.unsqueeze(-2), points).square()).sum()
 
     return minimize(spread, manifold.phi(centre), manifold, max_iterations=max_iterations).point
-
-
-def _share(points: Tensor, weights: Tensor | None) -> Tensor:
-    if weights is None:
-        return torch.full_like(points[..., 0], 1.0 / points.shape[-2])
-    if weights.shape[-1:] != points.shape[-2:-1] or not bool((weights >= 0).all()) or not bool(weights.sum(-1).all()):
-        raise ValueError(f"weights must be [..., {points.shape[-2]}], not negative and not all 0")
-    weights = weights.detach().to(points).expand(points.shape[:-1])
-    return weights / weights.sum(-1, keepdim=True)

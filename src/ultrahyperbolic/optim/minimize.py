@@ -1,26 +1,84 @@
-"""One call for any differentiable function on a manifold."""
-
-from __future__ import annotations
+"""One call for any differentiable function on a manifold, and a step size that is certain to decrease it."""
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from ..checks import check_callable, check_count, check_positive
+from ..arrays import Floats
+from ..checks import check_callable, check_count, check_fraction, check_positive
 from ..geometry import Manifold
+from ..geometry.arguments import as_number, validate
 from ..geometry.manifold import require_manifold
 from ..interrupted import Interrupted
 from ..loop import Callback, Ending, Every, Stopped, run
 from ..progress import bar
-from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step
+from .descent import DESCENDING, DescentSettings, DescentState, Direction, check_direction, descent_step, direction_of
 from .lbfgs import PhiLBFGS, Reached
-from .line_search import armijo
+
+
+class LineSearch(NamedTuple):
+    """What `armijo` found."""
+
+    points: Tensor
+    """The new points, or the old ones if no step decreased the function."""
+    value: float
+    step: float
+    """The accepted step size η; 0 if none was."""
+    evaluations: int
+    slope: float
+    """How far f falls per unit of η, at the old points and to first order."""
+    length: float
+    """How far the points move per unit of η."""
+
+
+def armijo(
+    function: Callable[[Tensor], Tensor],
+    points: Tensor,
+    value: float,
+    gradient: Tensor,
+    manifold: Manifold,
+    *,
+    direction: Direction = "descent",
+    first_step: float = 1.0,
+    sufficient: float = 0.1,
+    shrink: float = 0.5,
+    max_trials: int = 80,
+) -> LineSearch:
+    """Shorten η until f(exp_x(-η ζ)) <= f(x) - c η ⟨Df, ζ⟩, and below f(x) itself.
+
+    ``points`` [..., d] move together, ``value`` and ``gradient`` are f and its Euclidean gradient there, c is
+    ``sufficient``. -χ descends with slope -⟨Df, χ⟩ = -‖Df‖² (Eq. 15), and so does the surrogate, so a step is found
+    unless rounding hides the decrease; trials where f is not finite are shortened like any other. The function never
+    increases. A direction that does not descend gets no step.
+    """
+    check_callable("function", function)
+    require_manifold(manifold)
+    validate(manifold.ambient_dim, points=points, gradient=gradient)
+    value = as_number("value", value)
+    check_positive("first_step", first_step)
+    for name, fraction in (("sufficient", sufficient), ("shrink", shrink)):
+        check_fraction(name, fraction)
+        check_positive(name, fraction)
+    max_trials = check_count("max_trials", max_trials, 0)
+    ascent, slope = direction_of(points, gradient, DescentSettings(manifold, lr=first_step, direction=direction))
+    length = float(ascent.norm())
+    step = first_step
+    trials = max_trials if slope > 0.0 else 0  # else rounding, or the second order, would decide
+    for trial in range(1, trials + 1):
+        settings = DescentSettings(manifold, lr=step, direction=direction)
+        candidate, _ = descent_step(points, gradient, DescentState(), settings)
+        with torch.no_grad():
+            reached = float(function(candidate))
+        if reached <= value - sufficient * step * slope and reached < value:
+            return LineSearch(candidate, reached, step, trial, slope, length)
+        step *= shrink
+    return LineSearch(points, value, 0.0, trials, slope, length)
+
 
 Method = Literal["lbfgs", "line_search", "sgd", "adam"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -121,14 +179,14 @@ def minimize(
     if time_limit is not None:
         check_positive("time_limit", time_limit)
     manifold.assert_point(x0, name="x0")
-    state = _State(function, x0.detach().clone(), manifold)
-    engine = _Autograd(_step_of(state, method, direction or "surrogate", lr, momentum, max_step), gradient_tolerance)
+    state = _State(function, x0.detach().clone(), manifold, gradient_tolerance)
+    state.step = _step_of(state, method, direction or "surrogate", lr, momentum, max_step)
     with bar("minimise", max_iterations, show=progress) as update:
         callbacks: list[Callback[_State]] = [lambda now: update(now.iteration, f"value {state.at.value:.6g}")]
         if callback is not None:
             tell = callback
             callbacks.append(Every[_State](1, lambda now: tell(now.iteration, state.at.points, state.at.value)))
-        ending = run(engine, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
+        ending = run(state, state, max_iterations, callbacks=callbacks, time_limit=time_limit).ending
     if ending.why is Stopped.ITERATIONS and state.gradient_norm <= gradient_tolerance:
         ending = _within(state, gradient_tolerance)
     in_words = {
@@ -156,12 +214,18 @@ def minimize(
 
 
 class _State:
-    """Where the minimisation stands: the current point with value and gradient, the best point, the history."""
+    """Where the minimisation stands: the current point with value and gradient, the best point, the history.
 
-    runs = 1
+    It is the engine of the loop, too; every iteration may be the last.
+    """
 
-    def __init__(self, function: Callable[[Tensor], Tensor], points: Tensor, manifold: Manifold) -> None:
-        self.function, self.manifold = function, manifold
+    runs, overhead = 1, 0.0
+    step: Callable[[], Reached | Ending]
+
+    def __init__(
+        self, function: Callable[[Tensor], Tensor], points: Tensor, manifold: Manifold, gradient_tolerance: float
+    ) -> None:
+        self.function, self.manifold, self.tolerance = function, manifold, gradient_tolerance
         self.iteration, self.evaluations = 0, 0
         self.ending: Ending | None = None
         self.at = Reached(points, *self.evaluate(points))
@@ -195,50 +259,31 @@ class _State:
         """Euclidean norm of Df."""
         return float(self.manifold.egrad2rgrad(found.points, found.gradient).norm())
 
-    def move(self, found: Reached) -> bool:
-        """Go to new points; False, and nothing changed, where the function or its gradient is not finite."""
-        if not _finite(found):
-            return False
-        self.at = found
-        self.iteration += 1
-        self.history.append(found.value)
-        if found.value < self.best.value:
-            self.best = found
-        return True
+    def advance(self, _: "_State", iterations: int) -> Floats:
+        """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1, performed]."""
+        before = len(self.history)
+        while self.ending is None and len(self.history) - before < iterations:
+            found = _within(self, self.tolerance) if self.gradient_norm <= self.tolerance else self.step()
+            if isinstance(found, Ending):
+                self.ending = found
+            elif not _finite(found):
+                self.ending = _NOT_FINITE
+            else:
+                self.at = found
+                self.iteration += 1
+                self.history.append(found.value)
+                if found.value < self.best.value:
+                    self.best = found
+        return np.array([self.history[before:]], dtype=np.float64)
 
 
 def _finite(found: Reached) -> bool:
     return math.isfinite(found.value) and bool(found.gradient.isfinite().all())
 
 
-_Step = Callable[[], Reached | Ending]
-
-
-class _Autograd:
-    """The engine of the loop; every iteration may be the last."""
-
-    overhead = 0.0
-
-    def __init__(self, step: _Step, gradient_tolerance: float) -> None:
-        self._step, self._tolerance = step, gradient_tolerance
-
-    def advance(self, state: _State, iterations: int) -> NDArray[np.float64]:
-        """Perform up to ``iterations`` iterations, until one finds that it is over; the values [1, performed]."""
-        values: list[float] = []
-        while state.ending is None and len(values) < iterations:
-            found = _within(state, self._tolerance) if state.gradient_norm <= self._tolerance else self._step()
-            if isinstance(found, Ending):
-                state.ending = found
-            elif state.move(found):
-                values.append(found.value)
-            else:
-                state.ending = _NOT_FINITE
-        return np.array([values], dtype=np.float64)
-
-
 def _step_of(
     state: _State, method: Method, direction: Direction, lr: float | None, momentum: float, max_step: float | None
-) -> _Step:
+) -> Callable[[], Reached | Ending]:
     """A function that returns where one iteration leads, or why to stop."""
     if method == "lbfgs":
         lbfgs = PhiLBFGS(state.manifold)
@@ -263,7 +308,7 @@ def _step_of(
     return descend
 
 
-def _line_search(state: _State, direction: Direction) -> _Step:
+def _line_search(state: _State, direction: Direction) -> Callable[[], Reached | Ending]:
     step = 1.0
 
     def search() -> Reached | Ending:

@@ -1,13 +1,13 @@
-"""The descent step as ``torch.optim`` optimisers."""
+"""The descent step as ``torch.optim`` optimisers, and torch's own in flat space, through φ (Section 4.1)."""
 
-from __future__ import annotations
-
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.utils import get_total_norm, parametrize
 from torch.optim import Optimizer
 from torch.optim.adam import adam
 from torch.optim.optimizer import ParamsT, StateDict
@@ -19,7 +19,7 @@ from ..geometry.arguments import check_finite
 from ..geometry.manifold import require_manifold
 from ..geometry.parameter import manifold_of
 from .descent import DescentSettings, Direction
-from .groups import Curvatures, Group, Stepped, check_lr, largest, step_points
+from .groups import Curvatures, Group, Stepped, step_points
 
 _ANY = Euclidean(1)  # where settings are checked and no manifold is given
 
@@ -56,7 +56,9 @@ class ManifoldOptimizer(Optimizer, ABC):
             if group["manifold"] is not None:
                 require_manifold(group["manifold"], f"manifold of group {number}")
             self._settings(group, group["manifold"] or _ANY)
-            check_lr(group["lr"])
+            lr = group["lr"]
+            if isinstance(lr, Tensor) and not bool(((lr >= 0) & lr.isfinite()).all()):  # numbers are checked above
+                raise ValueError(f"lr must be finite and non-negative, got {lr}")
             for name, param in _named(number, group):
                 manifold = _manifold(param, group)
                 if manifold is not None:
@@ -92,10 +94,13 @@ class ManifoldOptimizer(Optimizer, ABC):
             plain: dict[Tensor, Tensor] = {}
             for param in group["params"]:
                 manifold = _manifold(param, group)
-                if manifold is None and (param.grad is not None or param in slopes):
-                    plain[param] = _sum(param.grad, slopes.get(param))
-                elif manifold is not None and param.grad is not None:
+                if manifold is not None and param.grad is not None:
                     points.setdefault(id(manifold), (manifold, []))[1].append(param)
+                elif manifold is None and param in slopes:
+                    slope = slopes[param]
+                    plain[param] = slope if param.grad is None else param.grad + slope.to(param.grad)
+                elif manifold is None and param.grad is not None:
+                    plain[param] = param.grad
             for manifold, params in points.values():
                 stepped += step_points(params, self.state, self._settings(group, manifold))
             plains.append(plain)
@@ -111,8 +116,10 @@ class ManifoldOptimizer(Optimizer, ABC):
         """Raise unless all steps of points, and all other parameters and gradients, are finite: one number is read."""
         if torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
             return
+        held = [tensor for plain in plains for pair in plain.items() for tensor in pair]
+        values = [tensor._values() if tensor.is_sparse else tensor for tensor in held]
         # 0 times what is infinite or NaN is NaN.
-        plain = 0.0 * largest(tensor for plain in plains for pair in plain.items() for tensor in pair)
+        plain = 0.0 * get_total_norm([value for value in values if value.numel()], torch.inf)
         finite = [plain == 0.0, *(step.finite.all() for step in stepped)]
         if bool(torch.stack([each.to(finite[-1].device) for each in finite]).all()):
             return
@@ -122,7 +129,11 @@ class ManifoldOptimizer(Optimizer, ABC):
             for check in (of_gradient, check_finite(name, param.detach())):
                 if check is not None and not check.ok:
                     raise FloatingPointError(f"{check.reason}; the parameter has shape {tuple(param.shape)}")
-        over = next(step.overflowing() for step in stepped if not step.finite.all())
+        step = next(step for step in stepped if not step.finite.all())
+        over = step.params[0]
+        if len(step.params) > 1:
+            parts = torch.split(step.finite.view(-1), [param.numel() // param.shape[-1] for param in step.params])
+            over = next(param for param, part in zip(step.params, parts, strict=True) if not part.all())
         name = next(name for name, param in named if param is over)
         raise FloatingPointError(
             f"a step of {name}, of shape {tuple(over.shape)}, overflows though its gradient is finite: "
@@ -180,12 +191,6 @@ def _labels(group: Group) -> list[str | None]:
     """The geometry that each parameter of a group carries itself."""
     carried = [manifold_of(param) for param in group["params"]]
     return [None if manifold is None else manifold._label() for manifold in carried]
-
-
-def _sum(gradient: Tensor | None, slope: Tensor | None) -> Tensor:
-    if gradient is None or slope is None:
-        return cast("Tensor", slope if gradient is None else gradient)
-    return gradient + slope.to(gradient)
 
 
 class PseudoRiemannianSGD(ManifoldOptimizer):
@@ -306,3 +311,45 @@ class PseudoRiemannianAdam(ManifoldOptimizer):
         means, squares, steps = ([state[name] for state in states] for name in ("exp_avg", "exp_avg_sq", "step"))
         (beta1, beta2), options = group["betas"], _of(group, "lr", "weight_decay", "eps") | {"amsgrad": False}
         adam(params, gradients, means, squares, [], steps, beta1=beta1, beta2=beta2, maximize=False, **options)
+
+
+class OntoManifold(nn.Module):
+    """A ``torch.nn.utils.parametrize`` parametrisation x = φ(z): any torch optimiser then moves z freely.
+
+    It keeps a copy of the manifold: what happens to the module (``.to``, ``load_state_dict``) does not reach yours.
+    """
+
+    def __init__(self, manifold: Manifold) -> None:
+        super().__init__()
+        require_manifold(manifold)
+        self.manifold = copy.deepcopy(manifold)
+
+    def forward(self, z: Tensor) -> Tensor:
+        """φ(z)."""
+        return self.manifold.phi(z)
+
+    def right_inverse(self, x: Tensor) -> Tensor:
+        """x, for φ(x) = x on the manifold; a value off the manifold becomes φ of it."""
+        self.manifold.assert_phi(x.detach())
+        return x
+
+
+def optimize_through_phi(module: nn.Module, name: str, manifold: Manifold) -> nn.Module:
+    """Make ``module.name`` a point set φ(z) on the manifold and z its parameter; returns the module.
+
+    >>> import torch
+    >>> from ultrahyperbolic import PseudoHyperboloid
+    >>> M = PseudoHyperboloid(3, 1)
+    >>> nodes = optimize_through_phi(torch.nn.Embedding(34, 5, dtype=torch.float64), "weight", M)
+    >>> M.check_point(nodes.weight).ok
+    True
+    >>> adam = torch.optim.Adam(nodes.parameters())
+    """
+    if not isinstance(module, nn.Module):
+        raise TypeError(f"module must be a torch.nn.Module, got {type(module).__name__}")
+    if not isinstance(name, str) or not isinstance(getattr(module, name, None), Tensor):
+        raise ValueError(f"name must be that of a parameter of {type(module).__name__}, got {name!r}")
+    require_manifold(manifold)
+    manifold.assert_phi(getattr(module, name).detach(), name=name)
+    parametrize.register_parametrization(module, name, OntoManifold(manifold))
+    return module

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, NamedTuple, Unpack, get_args
+from typing import TYPE_CHECKING, Unpack, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Ints
 from ..checks import check_choice, check_count, check_positive
 from ..geometry import Manifold
 from ..geometry.words import Dissimilarity
@@ -71,10 +70,23 @@ def _statistics(
     *,
     upper: bool = False,
 ) -> RowStatistics:
-    compiled = _Compiled.suited(points, manifold, options, edges)
-    if compiled is None:
+    prepared = _prepared(points, manifold, options, edges)
+    if prepared is None:
         return reference.row_statistics(points, manifold, edges, k, thresholds, upper=upper, **options)
-    return compiled.statistics(edges, k, thresholds, upper=upper)
+    from .numba.reducers import reduce_rows
+
+    space, block_rows, threads = prepared
+    edges = torch.empty(0, 2, dtype=torch.int64) if edges is None else edges
+    tails, heads = (edges if upper else torch.cat((edges, edges.flip(1)))).cpu().long().numpy().T
+    by_tail = np.argsort(tails, kind="stable")
+    tails, heads = tails[by_tail], heads[by_tail]
+    bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
+    bounds = np.where(np.isnan(bounds), np.inf, bounds)
+    order = np.argsort(bounds)
+    reduced = reduce_rows(space, k, tails, heads, bounds[order], block_rows=block_rows, threads=threads, upper=upper)
+    sums, indices, distances, neighbors, others, nonedges = map(torch.from_numpy, reduced)
+    counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
+    return RowStatistics(sums, Nearest(indices, distances), counts, nonedges[np.argsort(order)])
 
 
 def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options: Unpack[PassOptions]) -> Tensor:
@@ -82,10 +94,12 @@ def pair_distances(points: Tensor, manifold: Manifold, pairs: Tensor, **options:
 
     The same numbers as in the other passes over these points, which can therefore be compared with them.
     """
-    compiled = _Compiled.suited(points, manifold, options, pairs)
-    if compiled is None:
+    prepared = _prepared(points, manifold, options, pairs)
+    if prepared is None:
         return reference.pair_distances(points, manifold, pairs, **options)
-    return compiled.distances(pairs)
+    from .numba.reducers import measure_pairs
+
+    return torch.from_numpy(measure_pairs(prepared[0], np.ascontiguousarray(pairs.cpu().long().numpy())))
 
 
 def nonedge_counts(
@@ -103,60 +117,35 @@ def usable_threads() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class _Compiled(NamedTuple):
-    """Points ready for the compiled passes."""
+def _prepared(
+    points: Tensor, manifold: Manifold, options: PassOptions, indices: Tensor | None
+) -> tuple[MeasuredPoints, int | None, int] | None:
+    """Points ready for the compiled passes, rows of a block and threads; None where torch does it.
 
-    space: MeasuredPoints
-    block_rows: int | None
-    threads: int
+    ``indices`` are of points.
+    """
+    backend, threads = options.get("backend", "auto"), options.get("threads")
+    check_choice("backend", backend, get_args(Backend))
+    if threads is not None:
+        threads = check_count("threads", threads, 1)
+    if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
+        return None
+    dissimilarity, epsilon = reference.dissimilarity_of(options)
+    why = _unsuited(points, manifold, dissimilarity, indices)
+    if why is not None:
+        if backend == "numba":
+            raise ValueError(f"backend 'numba': {why}; use 'reference'")
+        return None
+    epsilon = _SMOOTHING if epsilon is None else epsilon
+    check_positive("epsilon", epsilon)
+    block_rows = reference.block_rows_of(options)
+    from .numba.reducers import prepare
 
-    @classmethod
-    def suited(
-        cls, points: Tensor, manifold: Manifold, options: PassOptions, indices: Tensor | None = None
-    ) -> _Compiled | None:
-        """Nothing where torch does it; ``indices`` are of points."""
-        backend, threads = options.get("backend", "auto"), options.get("threads")
-        check_choice("backend", backend, get_args(Backend))
-        if threads is not None:
-            threads = check_count("threads", threads, 1)
-        if backend == "reference" or (backend == "auto" and len(points) < _COMPILED_NODES):
-            return None
-        dissimilarity, epsilon = reference.dissimilarity_of(options)
-        why = _unsuited(points, manifold, dissimilarity, indices)
-        if why is not None:
-            if backend == "numba":
-                raise ValueError(f"backend 'numba': {why}; use 'reference'")
-            return None
-        epsilon = _SMOOTHING if epsilon is None else epsilon
-        check_positive("epsilon", epsilon)
-        block_rows = reference.block_rows_of(options)
-        from .numba.reducers import prepare
-
-        space = prepare(points.detach().numpy(), kernel_space(manifold, dissimilarity), epsilon)
-        popularity = reference.popularity_of(options, points)
-        if popularity is not None:
-            space = space._replace(popularity=np.ascontiguousarray(popularity.numpy()))
-        return cls(space, block_rows, threads or usable_threads())
-
-    def statistics(self, edges: Tensor | None, k: int, thresholds: Tensor | None, *, upper: bool) -> RowStatistics:
-        from .numba.reducers import reduce_rows
-
-        edges = torch.empty(0, 2, dtype=torch.int64) if edges is None else edges
-        tails, heads = _by_tail(edges if upper else torch.cat((edges, edges.flip(1))))
-        bounds = np.empty(0) if thresholds is None else thresholds.detach().cpu().double().numpy()
-        bounds = np.where(np.isnan(bounds), np.inf, bounds)
-        order = np.argsort(bounds)
-        reduced = reduce_rows(
-            self.space, k, tails, heads, bounds[order], block_rows=self.block_rows, threads=self.threads, upper=upper
-        )
-        sums, indices, distances, neighbors, others, nonedges = map(torch.from_numpy, reduced)
-        counts = NeighborCounts(torch.from_numpy(tails), neighbors, others)
-        return RowStatistics(sums, Nearest(indices, distances), counts, nonedges[np.argsort(order)])
-
-    def distances(self, pairs: Tensor) -> Tensor:
-        from .numba.reducers import measure_pairs
-
-        return torch.from_numpy(measure_pairs(self.space, np.ascontiguousarray(pairs.cpu().long().numpy())))
+    space = prepare(points.detach().numpy(), kernel_space(manifold, dissimilarity), epsilon)
+    popularity = reference.popularity_of(options, points)
+    if popularity is not None:
+        space = space._replace(popularity=np.ascontiguousarray(popularity.numpy()))
+    return space, block_rows, threads or usable_threads()
 
 
 def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity, indices: Tensor | None) -> str | None:
@@ -175,10 +164,3 @@ def _unsuited(points: Tensor, manifold: Manifold, dissimilarity: Dissimilarity, 
         return None
     n = len(points)
     return f"edges and pairs must be of positions from 0 to {n - 1}, got {int(indices.min())} to {int(indices.max())}"
-
-
-def _by_tail(edges: Tensor) -> tuple[Ints, Ints]:
-    """Tails and heads of the edges, sorted by tail."""
-    tails, heads = edges.cpu().long().numpy().T
-    order = np.argsort(tails, kind="stable")
-    return tails[order], heads[order]

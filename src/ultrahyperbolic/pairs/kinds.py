@@ -1,7 +1,5 @@
 """A manifold and its dissimilarity as compiled loops know them: the one place where the one becomes the other."""
 
-from __future__ import annotations
-
 from enum import IntEnum
 from typing import NamedTuple
 

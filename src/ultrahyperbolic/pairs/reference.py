@@ -5,8 +5,6 @@ that is NaN (no geodesic joins the points) counts as +∞. Distances are compare
 tolerance: two that are equal but for rounding may compare either way.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from typing import Literal, NamedTuple, TypedDict, Unpack

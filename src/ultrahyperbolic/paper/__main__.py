@@ -31,7 +31,13 @@ def main(arguments: list[str] | None = None) -> None:
     folder = asked.output or Path("out") / asked.target
     folder.mkdir(parents=True, exist_ok=True)
     if asked.draw is not None:
-        _draw(parser, asked.target, asked.draw, folder)
+        from .coauthors import TABLE2, TABLE3, draw
+
+        tables = {"table2": TABLE2, "table3": TABLE3}
+        if asked.target not in tables:
+            parser.error(f"--draw is of table2 and table3, and {asked.target} draws by itself: leave it out")
+        figures = json.loads(asked.draw.read_text(encoding="utf-8"))
+        draw(folder / f"{asked.target}.png", tables[asked.target], figures)
         return
     given = {name: getattr(asked, name) for name in ("loss", "iterations", "device", "threads")}
     options = {name: value for name, value in given.items() if value is not None}
@@ -41,16 +47,6 @@ def main(arguments: list[str] | None = None) -> None:
     figures = TARGETS[asked.target].run(asked.seeds, folder, asked.quiet, **options)
     if asked.json is not None:
         write_figures(asked.json, figures)
-
-
-def _draw(parser: argparse.ArgumentParser, target: str, figures: Path, folder: Path) -> None:
-    from .coauthors import TABLE2, TABLE3
-    from .scores import draw
-
-    tables = {"table2": TABLE2, "table3": TABLE3}
-    if target not in tables:
-        parser.error(f"--draw is of table2 and table3, and {target} draws by itself: leave it out")
-    draw(folder / f"{target}.png", tables[target], json.loads(figures.read_text(encoding="utf-8")))
 
 
 if __name__ == "__main__":

@@ -1,14 +1,19 @@
-"""What the reproductions share: printing, progress, and a drawing backend that needs no screen."""
+"""What the reproductions share: printing, progress, drawings without a screen, and what is common to tables."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ..engines.base import BatchState
-from ..files import replace_file
+from ..files import replace_file, replace_files
+from ..geometry import Geometry
 from ..loop import Progress
 from ..progress import bar
+from . import Figures
 
 
 class Console:
@@ -67,3 +72,67 @@ def pyplot() -> Any:
     import matplotlib.pyplot as plt
 
     return plt
+
+
+Value = tuple[float, float | None]
+"""A mean and its standard deviation (n - 1), which one value alone does not have."""
+
+
+class Series(NamedTuple):
+    """Markers of one kind in the drawing of a table."""
+
+    name: str
+    color: str
+    marker: str
+    values: Sequence[Sequence[Value]]  # row by row, a value for each column
+
+
+def geometries(dimension: int) -> list[Geometry]:
+    """Flat space, then the signatures from hyperbolic to spherical."""
+    return [Geometry(flat=dimension), *(Geometry(p, dimension - p) for p in range(dimension, -1, -1))]
+
+
+def label(geometry: Geometry) -> str:
+    """R⁴ (flat), or Q^{3,1}."""
+    return f"R{'⁰¹²³⁴⁵⁶⁷⁸⁹'[geometry.dim]} (flat)" if geometry.is_flat else geometry.name
+
+
+def put(figures: Figures, name: str, values: NDArray[np.float64]) -> None:
+    """Values of several seeds as ``NAME_mean`` and ``NAME_std``, one value as ``NAME``."""
+    if len(values) == 1:
+        figures[name] = float(values[0])
+    else:
+        figures[f"{name}_mean"], figures[f"{name}_std"] = float(np.mean(values)), float(np.std(values, ddof=1))
+
+
+def get(figures: Figures, name: str) -> Value:
+    """What `put` put there."""
+    return (figures[name], None) if name in figures else (figures[f"{name}_mean"], figures[f"{name}_std"])
+
+
+def row_of(cells: Sequence[str]) -> str:
+    """A row of a table in Markdown."""
+    return "| " + " | ".join(cells) + " |"
+
+
+def head_of(columns: Sequence[Geometry]) -> list[str]:
+    """The head of a table in Markdown."""
+    return [row_of(["", *map(label, columns)]).replace("|  |", "| |", 1), "|---|" + "---|" * len(columns)]
+
+
+def draw_table(path: Path, titles: Sequence[str], columns: Sequence[Geometry], series: Sequence[Series]) -> None:
+    """A panel for each row of a table, with the series side by side in each column."""
+    plt = pyplot()
+    figure, axes = plt.subplots(1, len(titles), figsize=(3 + 2 * len(columns), 3.4), layout="constrained")
+    positions = np.arange(len(columns))
+    ticks = [label(geometry).split(" ")[0].replace("^{", " ").replace("}", "") for geometry in columns]
+    for number, (title, axis) in enumerate(zip(titles, axes, strict=True)):
+        for shift, (name, color, marker, values) in zip(np.linspace(-0.2, 0.2, len(series)), series, strict=True):
+            means, spreads = [mean for mean, _ in values[number]], [spread or 0.0 for _, spread in values[number]]
+            axis.errorbar(positions + shift, means, spreads, fmt=marker, color=color, label=name)
+        axis.set_xticks(positions, ticks)
+        axis.set_title(title, fontsize=10)
+        axis.grid(alpha=0.3)
+    axes[-1].legend(fontsize=7, loc="lower right")
+    replace_files(path.parent, {path.name: lambda file: figure.savefig(file, dpi=130)})
+    plt.close(figure)

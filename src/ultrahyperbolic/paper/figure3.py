@@ -7,7 +7,6 @@ import numpy as np
 from .. import plot
 from ..datasets import karate
 from ..embedding import Embedding
-from ..engines.base import Optimizer
 from ..graph import Graph
 from ..plot.graphs import Drawing, hierarchy_drawing, losses_drawing
 from ..training.config import Settings, configured
@@ -51,16 +50,15 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     console = Console(quiet)
     console.differences(DIFFERENCES)
     graph = karate().unweighted()
-    paper = settings(weighted=False, q=1)
-    paper["iterations"] = ITERATIONS
+    paper = settings(weighted=False, q=1) | Settings(iterations=ITERATIONS)
     arms: dict[str, tuple[str, Settings | None]] = {
         "chi_paper": ("χ, the paper's recipe", paper),
-        "phi_paper": ("φ, the paper's recipe", _with_optimizer(paper, "phi")),
-        "gradient_paper": ("-Df, the paper's recipe", _with_optimizer(paper, "gradient")),
-        "signed_paper": ("∓Df, whichever descends, the paper's recipe", _with_optimizer(paper, "signed-gradient")),
+        "phi_paper": ("φ, the paper's recipe", paper | Settings(optimizer="phi")),
+        "gradient_paper": ("-Df, the paper's recipe", paper | Settings(optimizer="gradient")),
+        "signed_paper": ("∓Df, whichever descends, the paper's recipe", paper | Settings(optimizer="signed-gradient")),
         "chi_clipped": ("χ, clipped steps, the paper's objective", CLIPPED),
-        "phi_clipped": ("φ, the same clipped steps", _with_optimizer(CLIPPED, "phi")),
-        "signed_clipped": ("∓Df, the same clipped steps", _with_optimizer(CLIPPED, "signed-gradient")),
+        "phi_clipped": ("φ, the same clipped steps", CLIPPED | Settings(optimizer="phi")),
+        "signed_clipped": ("∓Df, the same clipped steps", CLIPPED | Settings(optimizer="signed-gradient")),
         "chi_controlled": ("χ, clipped steps, cone smoothed, in several ways", None),
     }
     figures: Figures = {}
@@ -88,12 +86,6 @@ def figure3(*, seeds: int | None = None, output: Path, quiet: bool = False) -> F
     names = write_figure("figure3", output, lambda library: plot.draw(panels, library=library))
     console.finish(lines, output, names, "figure3.md")
     return figures
-
-
-def _with_optimizer(recipe: Settings, optimizer: Optimizer) -> Settings:
-    found = recipe.copy()
-    found["optimizer"] = optimizer
-    return found
 
 
 def last_loss(embedding: Embedding) -> float:

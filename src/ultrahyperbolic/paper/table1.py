@@ -7,7 +7,6 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from ..arrays import Floats
 from ..datasets import karate
 from ..embedding import Embedding
 from ..evaluation import delta, leader_ranks, norm_proxy, strength_spearman
@@ -17,8 +16,7 @@ from ..training.config import Settings, TrainingConfig, configured
 from ..training.presets import DIFFERENCES, settings, text_settings
 from ..training.train import embed_many
 from . import Figures
-from .console import Console, progress
-from .tables import Series, draw_table, geometries, get, head_of, label, put, row_of
+from .console import Console, Series, draw_table, geometries, get, head_of, label, progress, put, row_of
 
 ROWS = ("first_leader", "second_leader", "rho5", "rho10")
 NAMES = {
@@ -53,7 +51,14 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     console.differences(DIFFERENCES)
     embeddings, scores = _columns(graph, settings, count, "Table 1, the scripts' recipe", quiet)
     literal, text = _columns(graph, text_settings, count, "Table 1, the text's recipe", quiet)
-    _, text_best = _columns(graph, _lowest_of_text, count, "Table 1, the text's recipe, lowest loss", quiet)
+    # The text says when to stop and not which points are kept: the last ones above, here those of the lowest loss.
+    _, text_best = _columns(
+        graph,
+        lambda **about: text_settings(**about) | Settings(keep="best"),
+        count,
+        "Table 1, the text's recipe, lowest loss",
+        quiet,
+    )
     leaders = [graph.index(node) for node in LEADERS]
     norms = [norm_proxy(torch.from_numpy(np.array(e.points))) for e in embeddings[count : 2 * count]]
     proxy = np.array([leader_ranks(norm, leaders) for norm in norms])
@@ -68,15 +73,36 @@ def table1(*, seeds: int | None = None, output: Path, quiet: bool = False) -> Fi
     warm = np.array([_scores(graph, e) for e in _train(graph, hot, "Q^{4,0} at temperature 1", quiet)])
     beside = {f"{key}_text": values for key, values in text.items()}
     beside |= {f"{key}_text_best": values for key, values in text_best.items()}
-    figures = _figures(scores, proxy, {**beside, "R4_all_coordinates": free, "Q4_0_temperature_1": warm})
+    beside |= {"norm_proxy": proxy, "R4_all_coordinates": free, "Q4_0_temperature_1": warm}
+    figures: Figures = {}
+    published = {**PUBLISHED, "norm_proxy": NORM_PUBLISHED}
+    for key, values in (scores | beside).items():
+        for column, row in enumerate(ROWS[: values.shape[1]]):
+            put(figures, f"{key}_{row}", values[:, column])
+            if key in published:
+                figures[f"{key}_{row}_published"] = published[key][row][0]
     for k, key in enumerate(GEOMETRIES):
         # Trainings that ended more than 2 % above the lowest loss that they saw.
         seen = [[x for x in e.record.loss if x is not None] for e in literal[k * count : (k + 1) * count]]
         figures[f"{key}_text_thrown_off"] = float(sum(losses[-1] > 1.02 * min(losses) for losses in seen))
     lines = _markdown(figures, count)
     output.mkdir(parents=True, exist_ok=True)
-    _write_csv(output / "table1.csv", figures)
-    _plot(output / "table1.png", figures, count)
+    header = ["geometry", "measure", "mean", "std", "published_mean", "published_std", "text_mean", "text_std"]
+    rows = [
+        [key, row, *get(figures, f"{key}_{row}"), *PUBLISHED[key][row], *get(figures, f"{key}_text_{row}")]
+        for key in GEOMETRIES
+        for row in ROWS
+    ]
+    write_table(output / "table1.csv", header, rows)
+    ours, of_text = (
+        [[get(figures, f"{key}{way}_{row}") for key in GEOMETRIES] for row in ROWS] for way in ("", "_text")
+    )
+    series = [
+        Series(f"the scripts' recipe, {count} seeds", "#0072B2", "o", ours),
+        Series(f"the text's recipe, {count} seeds", "#009E73", "o", of_text),
+        Series("published, 5 seeds", "#D55E00", "s", [[PUBLISHED[key][row] for key in GEOMETRIES] for row in ROWS]),
+    ]
+    draw_table(output / "table1.png", [NAMES[row] for row in ROWS], list(GEOMETRIES.values()), series)
     console.finish(lines, output, ("table1.csv", "table1.png"), "table1.md")
     return figures
 
@@ -100,13 +126,6 @@ def _train(graph: Graph, configs: Sequence[TrainingConfig], title: str, quiet: b
         return embed_many(graph, configs, measures=False, callbacks=[callback])
 
 
-def _lowest_of_text(*, weighted: bool, q: int | None) -> Settings:
-    """The text's recipe with the lowest loss kept: the text does not say which points are, only when to stop."""
-    found = text_settings(weighted=weighted, q=q)
-    found["keep"] = "best"
-    return found
-
-
 def _scores(graph: Graph, embedding: Embedding) -> list[float]:
     # The text sums the distance that it trains with, which in flat space is not the one that embeddings answer with.
     plain = (embedding.record.config or {}).get("dissimilarity") == "distance"
@@ -116,17 +135,6 @@ def _scores(graph: Graph, embedding: Embedding) -> list[float]:
     return [
         float(first), float(second), strength_spearman(graph, sums, top=5), strength_spearman(graph, sums, top=10),
     ]  # fmt: skip
-
-
-def _figures(scores: dict[str, Floats], proxy: NDArray[np.float64], beside: dict[str, Floats]) -> Figures:
-    figures: Figures = {}
-    published = {**PUBLISHED, "norm_proxy": NORM_PUBLISHED}
-    for key, values in {**scores, "norm_proxy": proxy, **beside}.items():
-        for column, row in enumerate(ROWS[: values.shape[1]]):
-            put(figures, f"{key}_{row}", values[:, column])
-            if key in published:
-                figures[f"{key}_{row}_published"] = published[key][row][0]
-    return figures
 
 
 def _markdown(figures: Figures, count: int) -> list[str]:
@@ -168,25 +176,3 @@ def _markdown(figures: Figures, count: int) -> list[str]:
         "",
         f"Temperature matters as much as the signature. Q^{{4,0}} at τ = 1 instead of 0.01: {warm}.",
     ]
-
-
-def _write_csv(path: Path, figures: Figures) -> None:
-    header = ["geometry", "measure", "mean", "std", "published_mean", "published_std", "text_mean", "text_std"]
-    rows = [
-        [key, row, *get(figures, f"{key}_{row}"), *PUBLISHED[key][row], *get(figures, f"{key}_text_{row}")]
-        for key in GEOMETRIES
-        for row in ROWS
-    ]
-    write_table(path, header, rows)
-
-
-def _plot(path: Path, figures: Figures, count: int) -> None:
-    scripts, text = (
-        [[get(figures, f"{key}{way}_{row}") for key in GEOMETRIES] for row in ROWS] for way in ("", "_text")
-    )
-    series = [
-        Series(f"the scripts' recipe, {count} seeds", "#0072B2", "o", scripts),
-        Series(f"the text's recipe, {count} seeds", "#009E73", "o", text),
-        Series("published, 5 seeds", "#D55E00", "s", [[PUBLISHED[key][row] for key in GEOMETRIES] for row in ROWS]),
-    ]
-    draw_table(path, [NAMES[row] for row in ROWS], list(GEOMETRIES.values()), series)

@@ -12,10 +12,9 @@ from ..graph import Graph
 from ..training.presets import COAUTHOR_DIFFERENCES
 from ..training.train import embed_many
 from . import Figures
-from .coauthors import TABLE2, TABLE3, Job, PublishedTable
-from .console import Console, progress
+from .coauthors import TABLE2, TABLE3, Job, Loss, PublishedTable, Results, write
+from .console import Console, label, progress
 from .sampled import embed_sampled
-from .scores import Loss, Results, write
 
 Batches = Iterator[tuple[Sequence[Job], Sequence[Embedding]]]
 
@@ -68,7 +67,7 @@ def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Ma
     for (geometry, seed), group in groupby(jobs, key=lambda job: (job.geometry, job.config.seed)):
         batch = list(group)
         configs = [job.config for job in batch]
-        with progress(f"{title}, {geometry.label}, seed {seed}", configs[0].iterations, quiet) as callback:
+        with progress(f"{title}, {label(geometry.geometry)}, seed {seed}", configs[0].iterations, quiet) as callback:
             embeddings = embed_many(graph, configs, place, measures=False, callbacks=[callback])
         yield batch, embeddings
 
@@ -76,7 +75,7 @@ def _exact(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Ma
 def _sampled(graph: Graph, jobs: Sequence[Job], title: str, quiet: bool, place: Machine) -> Batches:
     """A training at a time: each takes hours."""
     for job in jobs:
-        name = f"{title}, {job.geometry.label}, step {job.rung[0]:g}, seed {job.config.seed}"
+        name = f"{title}, {label(job.geometry.geometry)}, step {job.rung[0]:g}, seed {job.config.seed}"
         with progress(name, job.config.iterations, quiet) as callback:
             embedding = embed_sampled(graph, job.config, place, callback=callback, quiet=quiet)
         yield [job], [embedding]

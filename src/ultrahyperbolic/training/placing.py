@@ -16,7 +16,7 @@ from torch import Tensor
 from ..arrays import Floats, Ints
 from ..engines.callbacks import spread_of
 from ..geometry import Geometry
-from ..geometry.dissimilarity import extended_smooth, smooth
+from ..geometry.functions import extended_smooth, smooth
 from ..objective.ranking import NOTHING
 
 # Each node is tried from _STARTS places, of which the better half goes on after each round of _STEPS steps.

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ...objective import Closeness
-from ...objective.chords import half_chord_table, scale_of, signs_of, value_and_slope
+from ...objective.tables import half_chord_table, scale_of, signs_of, value_and_slope
 from ...pairs.kinds import KernelSpace
 
 

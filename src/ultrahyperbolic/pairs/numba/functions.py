@@ -8,8 +8,6 @@ A table holds a function and its slope as polynomials on 32 segments of every oc
 segment and the place within it are bits of w itself, so that looking up costs no logarithm, root or division.
 """
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -6,8 +6,6 @@ sums are fused exactly where `fma` says so, `Lanes` fix the order of long sums, 
 which every processor rounds alike.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

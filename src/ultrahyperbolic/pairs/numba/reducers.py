@@ -5,8 +5,6 @@ of threads. Loops here therefore keep to the order and the rounding they are wri
 alone, read from a table where there is one; w is taken from the form that loses fewest digits, as the manifolds do.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
