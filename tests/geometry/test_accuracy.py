@@ -27,7 +27,6 @@ def _load_study() -> ModuleType:
 
 study = _load_study()
 mp = study.mp
-MOST_CASES = 12  # high precision takes half a second for each
 CAUSAL_TYPES = ("space-like", "null", "time-like")
 DTYPES = ("float64", "float32")
 

@@ -17,8 +17,6 @@ from ultrahyperbolic.optim import (
     orthonormal_basis,
 )
 
-MOST_CASES = 12  # many take hundreds of steps
-
 
 def random_function(generator, d=5):
     a, b, c = (torch.randn(d, dtype=torch.float64, generator=generator) for _ in range(3))
