@@ -183,7 +183,7 @@ def test_names_stay_inside_and_apart():
             assert not ((low < top).all() and (bottom < high).all())
 
 
-@pytest.mark.parametrize("draw", [plot.map, plot.hierarchy])
+@pytest.mark.parametrize("draw", [plot.hierarchy, pytest.param(plot.map, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ids", ["names", pytest.param("numbers", marks=pytest.mark.slow)])
 def test_names_on_flat_panels_do_not_overlap(draw, ids):
     pytest.importorskip("matplotlib")
