@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from covering import covering
@@ -35,11 +36,14 @@ if find_spec("hypothesis") is not None:
 
 # A test of more cases than this runs in a covering sample of them, and all of them with `make test-all`. A module whose
 # cases take long has a MOST_CASES of its own.
-MOST_CASES = 12
+MOST_CASES = 6
 
-# What compiles the loops that most rooms train with, and rooms that need none of them: so one worker alone compiles.
-# Then the files that take longest, so that short ones are left for the end and both workers come to it together.
-FIRST = ("cli/test_embed.py", "geometry/", "nn/", "optim/", "objective/", "report/test_browser.py", "test_testing.py")
+# What compiles the loops that most rooms train with: one worker runs all of these, so that nothing is compiled twice.
+COMPILING = ("cli/test_embed.py", "cli/test_documentation.py", "engines/", "evaluation/test_summary.py", "pairs/")
+# What another worker does in the meantime: it needs none of those loops.
+MEANWHILE = ("engines/test_triton.py", "geometry/", "graph/", "nn/", "objective/", "optim/", "test_testing.py")
+
+HERE = Path(__file__).parent
 
 SIGNATURES = [(4, 0), (0, 4), (1, 3), (3, 1), (2, 2)]
 BETAS = [-0.25, -1.0, -4.0]
@@ -113,7 +117,7 @@ def listening():
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Leave what takes long to `make test-all`: most of a large product, and two long checks of scikit-learn's.
 
-    What is `FIRST` is moved to the front.
+    What is `COMPILING` is moved to the front, and what goes on in the `MEANWHILE` comes next.
 
     Of a test of many cases, those stay in which every pair of its parameters' values meets. Where even these are many,
     as of two parameters, which meet in all cases, those stay in which every value occurs.
@@ -134,5 +138,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             sample = covering(values, strength=1)
         for k in set(range(len(cases))) - set(sample):
             cases[k].add_marker(pytest.mark.slow)
-    here = Path(__file__).parent
-    items.sort(key=lambda item: not str(item.path.relative_to(here)).startswith(FIRST))
+    items.sort(key=lambda item: turn_of(str(item.path.relative_to(HERE))))
+
+
+def turn_of(file: str) -> int:
+    """0 for a file of tests that compiles, 1 for one that runs in the meantime, 2 for all others."""
+    return 1 if file.startswith(MEANWHILE) else 0 if file.startswith(COMPILING) else 2
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Files of tests stay whole, and all that compile stay together."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            file = super()._split_scope(nodeid)
+            return "what compiles" if turn_of(file.removeprefix("tests/")) == 0 else file
+
+    return Scheduling(config, log)

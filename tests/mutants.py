@@ -146,7 +146,7 @@ MUTANTS = [
         "paper/coauthors.py",
         "return min(tried, key",
         "return max(tried, key",
-        "paper/test_table2.py::test_the_lowest_loss_is_kept",
+        "paper/test_table2.py::test_one_seed",
     ),
     # What is answered, kept and refused.
     Mutant(

@@ -422,6 +422,7 @@ except OSError as error:
 """
 
 
+@pytest.mark.slow
 @ON_LINUX
 def test_a_folder_that_cannot_be_written_to_is_named(club, tmp_path):
     folder = club.save(tmp_path / "club")

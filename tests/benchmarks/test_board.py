@@ -231,6 +231,7 @@ def test_a_run_gives_what_embed_gives(board):
         assert found[f"karate/Q2_2/new/1/{what}"] == pytest.approx(alone[what])
 
 
+@pytest.mark.slow
 def test_an_interrupted_run_goes_on(board, monkeypatch, tmp_path):
     import board_run
 
@@ -371,6 +372,7 @@ sys.exit(3 if sys.argv[2] == "fails" else 0)
 """
 
 
+@pytest.mark.slow
 def test_the_time_of_a_command_is_that_of_the_cpu(tmp_path):
     import board
 

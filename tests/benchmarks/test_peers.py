@@ -142,6 +142,7 @@ def compare(tmp_path, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_runs_are_kept_and_not_repeated(compare, monkeypatch):
     import compare as runs
 

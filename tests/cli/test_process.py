@@ -111,6 +111,7 @@ def interrupt(folder: Path, *words: object, chunk: int, pause: float) -> tuple[s
     return process, out, err, before
 
 
+@pytest.mark.slow
 def test_a_terminal_sees_how_far_the_training_is(tmp_path):
     words = ("embed", "karate", "-o", "club", "--iterations", 1_000_000, "--time-limit", 3, "--no-report")
     code, shown = on_terminal(*words, folder=tmp_path)
@@ -251,6 +252,7 @@ def test_ctrl_c_stays_ignored_where_it_is():
         signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_bad_input_has_one_line_and_no_traceback(tmp_path):
     result = run("embed", "karate", "--signature", "3;1", folder=tmp_path)
     assert result.returncode == 2

@@ -46,10 +46,10 @@ def one_a_branch(manifolds):
     ("capacities", "tau"), [("tied", 0.01), *slow(("distinct", 1.0), ("one", 0.1))], ids=lambda value: str(value)
 )
 @pytest.mark.parametrize("manifold", one_a_branch(MANIFOLDS), ids=str)
-def test_smoothed_value_and_gradient(manifold, capacities, tau):
+@pytest.mark.parametrize(("engine", "bound"), [(DOUBLE, 1e-10), *slow((SINGLE, 1e-4))], ids=["double", "single"])
+def test_smoothed_value_and_gradient(manifold, capacities, tau, engine, bound):
     pairs, points = random_pairs(70, capacities), spread_points(manifold, 70)
-    assert max(compare(DOUBLE, pairs, manifold, "smoothed", tau, points)) <= 1e-10
-    assert max(compare(SINGLE, pairs, manifold, "smoothed", tau, points)) <= 1e-4
+    assert max(compare(engine, pairs, manifold, "smoothed", tau, points)) <= bound
 
 
 @pytest.mark.parametrize("scale", [1.5, *slow(0.3)])
@@ -68,11 +68,11 @@ def test_the_papers_dissimilarity_to_its_conditioning(manifold, tau):
 
 
 OTHERS = [
-    (PseudoHyperboloid(2, 2), "broken"),
     (PseudoHyperboloid(2, 2), "cone-rule"),
     (PseudoHyperboloid(2, 2, -4.0), "extrinsic"),
-    (PseudoHyperboloid(4, 0, -0.25), "distance"),
     *slow(
+        (PseudoHyperboloid(2, 2), "broken"),
+        (PseudoHyperboloid(4, 0, -0.25), "distance"),
         (PseudoHyperboloid(4, 0), "extrinsic"),
         (PseudoHyperboloid(0, 4), "extrinsic"),
         (PseudoHyperboloid(0, 4), "distance"),
@@ -122,7 +122,7 @@ def test_graphs_without_non_edges_or_with_one_edge(pairs, why):
     assert max(compare(DOUBLE, ranked, manifold, "smoothed", 0.1, spread_points(manifold, n))) <= 1e-10
 
 
-@pytest.mark.parametrize("optimizer", ["descent", "phi", *slow("gradient", "signed-gradient")])
+@pytest.mark.parametrize("optimizer", ["descent", *slow("phi", "gradient", "signed-gradient")])
 def test_iterations_equal_the_reference(optimizer):
     manifold = PseudoHyperboloid(3, 1, -4.0)
     schedule = Schedule.constant(10, temperature=0.05, step=1e-2, max_step=0.01, epsilon=0.1)
@@ -158,12 +158,12 @@ def test_no_point_moves_before_all_gradients_are_known():
     specs = [RunSpec(manifold, schedule, "smoothed")]
     states = [BatchState.start([points.numpy()]) for _ in range(2)]
     for engine, state in zip((DOUBLE, ReferenceEngine), states, strict=True):
-        engine(pairs, specs).advance(state, 2)
+        engine(pairs, specs).advance(state, 1)
     np.testing.assert_allclose(states[0].points, states[1].points, rtol=1e-8, atol=1e-10)
 
 
 def test_run_k_of_a_batch_is_that_run_alone():
-    manifolds = [PseudoHyperboloid(3, 1), PseudoHyperboloid(4, 0, -4.0), Euclidean(4), PseudoHyperboloid(3, 1, -4.0)]
+    manifolds = [PseudoHyperboloid(3, 1, -4.0), Euclidean(4)]
     specs = [spec_of(m, "smoothed", 0.02 * (k + 1)) for k, m in enumerate(manifolds)]
     starts = [
         m.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0)).numpy() for m in manifolds
@@ -222,7 +222,7 @@ def test_points_move_with_their_offsets(manifold, optimizer):
     specs = [spec, replace(spec, popularity=False)]
     states = [BatchState.start([points] * 2) for _ in range(2)]
     for engine_of, state in zip((ReferenceEngine, DOUBLE), states, strict=True):
-        engine_of(KARATE, specs).advance(state, 4)
+        engine_of(KARATE, specs).advance(state, 2)
     for name in ("points", "best", "offsets", "best_offsets"):
         np.testing.assert_allclose(getattr(states[1], name), getattr(states[0], name), rtol=1e-8, atol=1e-9)
     assert states[1].offsets[0].any()

@@ -117,7 +117,7 @@ def test_stability_that_is_not_defined():
 def test_trainings_with_several_seeds_record_their_stability(sampled, monkeypatch):
     if sampled:
         monkeypatch.setattr(train, "SAMPLED_NODES", 33)
-    words = {"p": 2, "q": 1, "iterations": 20, "backend": "reference", "quiet": True}
+    words = {"p": 2, "q": 1, "iterations": 5, "backend": "reference", "quiet": True}
     each = [uh.embed(uh.datasets.karate(), seed=seed, **words).delta for seed in range(3)]
     found = uh.embed(uh.datasets.karate(), seeds=3, **words).record.measures
     assert found["stability"] == pytest.approx(stability(each), abs=0.02 if sampled else 1e-9)

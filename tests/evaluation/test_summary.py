@@ -176,6 +176,7 @@ def test_the_names_are_documented():
         assert f"`{stem}`" in page, name
 
 
+@pytest.mark.slow
 def test_numpy_and_torch_are_enough():
     code = """
 import sys

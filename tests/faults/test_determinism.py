@@ -36,6 +36,7 @@ def states_equal(a, b):
     return all(np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True) for name in names)
 
 
+@pytest.mark.slow
 def test_the_reference_does_not_depend_on_threads():
     # So many pairs that torch would give them to several threads.
     manifold, pairs, found = uh.PseudoHyperboloid(3, 1), random_pairs(500, "tied"), []

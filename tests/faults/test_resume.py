@@ -186,7 +186,7 @@ def test_the_signature_is_not_chosen_again(call, begun, monkeypatch):
     assert read_sealed_json(Path("club/run.json"))["select"] == before
 
 
-@pytest.mark.parametrize("more", ["", "--weights-are-distances"])
+@pytest.mark.parametrize("more", ["--weights-are-distances", pytest.param("", marks=pytest.mark.slow)])
 def test_the_graph_is_found_from_another_folder_with_its_reading_options(call, begun, tmp_path, monkeypatch, more):
     Path("ties.txt").write_text("strength;a;b\n3;ann;bob\n1;bob;cid\n2;cid;dan\n")
     words = f"embed ties.txt --iterations 300 --weight strength --source a --target b --delimiter ';' --header {more}"

@@ -19,6 +19,8 @@ from ultrahyperbolic.objective import RankedPairs
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD, gram_schmidt_direction, minimize
 from ultrahyperbolic.testing import check_gradient, check_manifold
 
+MOST_CASES = 3  # of each a battery or a training
+
 
 class LinesTimesSphere(Manifold):
     """R^k × S²: the lines' coordinates first, each with its sign in the metric."""

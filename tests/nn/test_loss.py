@@ -54,7 +54,7 @@ def test_a_sample_of_everything_is_the_objective(M, scope):
     torch.testing.assert_close(M.egrad2rgrad(x, one), M.egrad2rgrad(x, two), rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("scope", ["graph", "node"])
+@pytest.mark.parametrize("scope", ["graph", pytest.param("node", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("sample", [None, EVERYTHING])
 def test_its_gradient_is_that_of_finite_differences(scope, sample):
     M = uh.PseudoHyperboloid(2, 1, -4.0)

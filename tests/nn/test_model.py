@@ -122,6 +122,7 @@ def test_two_processes_train_as_one(tmp_path):
     assert found == pytest.approx(train(Model()), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_compiled_as_one_graph_it_trains_alike():
     model = Model()
     twin = copy.deepcopy(model)
@@ -143,6 +144,7 @@ def test_a_learned_curvature_is_learned_through_layers():
     assert abs(M.beta.item() + 4.0) < 0.4
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_torch():
     code = "import sys, ultrahyperbolic; assert 'torch' not in sys.modules; ultrahyperbolic.nn.PseudoLinear"
     subprocess.run([sys.executable, "-c", code], check=True)

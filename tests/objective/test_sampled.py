@@ -131,7 +131,7 @@ def class_sums(loss, points, draw, measure):
     return rest, sums[torch.searchsorted(draw.weaker, loss._starts)]
 
 
-@pytest.mark.parametrize("alone", [0, 9])
+@pytest.mark.parametrize("alone", [9, pytest.param(0, marks=pytest.mark.slow)])
 def test_class_sums_are_without_bias(alone):
     pairs, points = with_isolated(50, alone), spread_points(Q22, 50)
     loss, whole = SampledLoss(pairs, SampleSizes(20, 8)), SampledLoss(pairs, EVERYTHING)
@@ -166,7 +166,7 @@ def test_weaker_ties_of_an_end_count_for_all_of_them():
     assert within_three_errors(sums[:, :1], [float(np.arange(39).sum())])
 
 
-@pytest.mark.parametrize("scope", ["graph", "node"])
+@pytest.mark.parametrize("scope", ["graph", pytest.param("node", marks=pytest.mark.slow)])
 def test_bias_falls_with_the_sample(scope):
     pairs, points = random_pairs(60, "tied"), spread_points(Q22, 60)
     truth, (gradient,) = exact(pairs, Q22, points, scope=scope)

@@ -60,6 +60,7 @@ def test_it_does_not_stall_away_from_the_pole(signature, beta):
         assert result.value < 1e-14 * result.history[0]
 
 
+@pytest.mark.slow
 def test_the_surrogate_needs_fewer_steps_than_chi():
     M = PseudoHyperboloid(3, 1)
     generator = torch.Generator().manual_seed(1)

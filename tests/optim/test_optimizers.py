@@ -13,7 +13,6 @@ from ultrahyperbolic import Euclidean, ManifoldParameter, PseudoHyperboloid, dat
 from ultrahyperbolic.nn import LinkDecoder, ManifoldEmbedding
 from ultrahyperbolic.optim import PseudoRiemannianAdam, PseudoRiemannianSGD
 
-MOST_CASES = 12  # many take hundreds of steps
 BOTH = [PseudoRiemannianSGD, PseudoRiemannianAdam]
 
 

@@ -15,6 +15,7 @@ from ultrahyperbolic.plot.names import names_of
 from ultrahyperbolic.plot.ties import backbone
 
 BETAS = (-1.0, -0.25, -4.0)
+FLAT = [partial(draw, library="matplotlib") for draw in (plot.map, plot.hierarchy)]
 
 
 def clumps(count=4, each=15, far=20.0, seed=0):
@@ -140,7 +141,7 @@ def test_whole_numbers_are_kinds_where_they_are_few():
 # --- the picture -----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
 def test_a_map_is_a_picture_with_names(theme, tmp_path):
     image = pytest.importorskip("PIL.Image")
     figure = plot.plot_map(embedded(), title="Les $Misérables$", theme=theme)
@@ -153,14 +154,14 @@ def test_a_map_is_a_picture_with_names(theme, tmp_path):
     assert (corner > 250) == (theme == "light")
 
 
-def test_a_saved_embedding_has_the_same_picture(tmp_path):
+@pytest.mark.parametrize("draw", [plot.plot_map, *(pytest.param(each, marks=pytest.mark.slow) for each in FLAT)])
+def test_a_saved_embedding_has_the_same_picture(draw, tmp_path):
     pytest.importorskip("matplotlib")
     trained = embedded()
     loaded = load(trained.save(tmp_path / "folder"))
     assert loaded.ties == trained.graph
-    for draw in (plot.plot_map, partial(plot.map, library="matplotlib"), partial(plot.hierarchy, library="matplotlib")):
-        first, second = (plot.save(draw(each), tmp_path / f"{k}.png") for k, each in enumerate((trained, loaded)))
-        assert first.read_bytes() == second.read_bytes()
+    first, second = (plot.save(draw(each), tmp_path / f"{k}.png") for k, each in enumerate((trained, loaded)))
+    assert first.read_bytes() == second.read_bytes()
 
 
 def test_names_stay_inside_and_apart():
@@ -182,8 +183,8 @@ def test_names_stay_inside_and_apart():
             assert not ((low < top).all() and (bottom < high).all())
 
 
-@pytest.mark.parametrize("draw", [plot.map, plot.hierarchy])
-@pytest.mark.parametrize("ids", ["names", "numbers"])
+@pytest.mark.parametrize("draw", [plot.hierarchy, pytest.param(plot.map, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ids", ["names", pytest.param("numbers", marks=pytest.mark.slow)])
 def test_names_on_flat_panels_do_not_overlap(draw, ids):
     pytest.importorskip("matplotlib")
     from matplotlib.backends.backend_agg import FigureCanvasAgg

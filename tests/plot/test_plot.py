@@ -156,7 +156,7 @@ def test_plotly_figures(name, club, tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=[pytest.mark.slow] * (name in {"family", "geodesics", "losses"})) for name in FIGURES],
+    [pytest.param(name, marks=[pytest.mark.slow] * (name not in {"hierarchy", "map"})) for name in FIGURES],
 )
 def test_matplotlib_figures(name, club, tmp_path):
     matplotlib = pytest.importorskip("matplotlib")

@@ -150,7 +150,6 @@ def worst(show: Callable[..., Tab], hostile: Embedding) -> Tab:
 
 
 def test_it_opens_from_disk_without_a_complaint_or_a_request(tab):
-    tab.keep("light")
     assert tab.complaints == []
     assert [url for url in tab.requests if not url.startswith(("file:", "data:", "blob:"))] == []
     assert len([url for url in tab.requests if url.startswith("file:")]) == 1
@@ -217,6 +216,7 @@ def check_names(page: Tab, lesmis: Embedding) -> None:
     assert page.complaints == []
 
 
+@pytest.mark.slow
 def test_the_top_ten_have_their_names_inside_and_apart(cast, lesmis):
     check_names(cast, lesmis)
     cast.keep("lesmis")
@@ -287,6 +287,7 @@ def test_the_selected_node_and_its_neighbours_are_named(show, lesmis):
     page.page.close()
 
 
+@pytest.mark.slow
 def test_pictures_are_saved_as_png_and_svg(tab):
     for kind, start in (("png", b"\x89PNG"), ("svg", b"<svg")):
         with tab.page.expect_download() as waiting:
@@ -495,6 +496,7 @@ def test_light_and_dark(tab):
     page = tab.page
     paper = "getComputedStyle(document.body).backgroundColor"
     assert page.evaluate(paper) == "rgb(255, 255, 255)"
+    tab.keep("light")
     page.emulate_media(color_scheme="dark")
     page.wait_for_selector("html[data-theme=dark]")
     assert page.evaluate(paper) == "rgb(18, 22, 27)"
@@ -613,7 +615,6 @@ def test_hostile_labels_do_nothing(worst):
     worst.find("")
     for head in ("node", "id", "rank"):
         page.click(f"#heads button:text-is('{head}')")
-    worst.keep("hostile")
     page.wait_for_timeout(300)
     assert page.title() == title != "broken"
     assert worst.complaints == []

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import torch
 
-from report.conftest import HOSTILE, points_on, ring
+from report.conftest import GEOMETRIES, HOSTILE, points_on, ring
 from ultrahyperbolic import Euclidean, Graph, PseudoHyperboloid, TrainingConfig, datasets
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals, evaluate
@@ -317,6 +317,15 @@ def test_the_shading_of_a_large_graph_lies_beside_the_nearest_shown_node(large):
     assert np.average(gap, weights=counts[rows, cols]) < 0.08 * np.ptp(seen, axis=0).max()
 
 
+@pytest.mark.parametrize(
+    "geometry",
+    [
+        pytest.param(
+            geometry, id=name, marks=[pytest.mark.slow] * (name not in {"flat", "hyperbolic", "sphere", "mixed"})
+        )
+        for name, geometry in GEOMETRIES.items()
+    ],
+)
 def test_large_graphs_have_the_nearest_of_all_nodes(large, geometry):
     embedding = Embedding(large.ids, points_on(geometry, 400), geometry)
     data = read(embedding).data

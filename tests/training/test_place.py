@@ -55,6 +55,7 @@ def recall(graph, embedding, nodes):
     return np.mean(shares)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "seed"), [("karate", 0), pytest.param("lesmis", 0, marks=pytest.mark.slow)])
 def test_nodes_that_were_never_seen_find_their_neighbours(name, seed):
     graph = uh.datasets.load(name)

@@ -61,7 +61,7 @@ def test_the_reference_learns_as_the_compiled_engine_does():
 
 
 @pytest.mark.parametrize(("scope", "backend"), [("graph", "numba"), ("node", "reference")])
-@pytest.mark.parametrize(("p", "q"), [(2, 2), (3, 0)])
+@pytest.mark.parametrize(("p", "q"), [(2, 2), pytest.param(3, 0, marks=pytest.mark.slow)])
 def test_the_finish_lowers_the_loss_in_points_and_offsets(p, q, scope, backend):
     made = recipe(uh.TrainingConfig(p, q, iterations=60), KARATE)
     config = replace(made, finish=0.5, scope=scope, popularity=True)
