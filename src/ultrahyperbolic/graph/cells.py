@@ -23,6 +23,11 @@ def is_number(cell: str, point: str = ".") -> bool:
     return _NUMBERS[point].fullmatch(cell) is not None
 
 
+def is_strength(cell: str, point: str = ".") -> bool:
+    """Whether a cell is a finite number above 0, as a weight is."""
+    return is_number(cell, point) and 0 < float(cell.replace(point, ".")) < float("inf")
+
+
 def mostly_numbers(table: Table, column: int) -> bool:
     """Whether more than half of a column's cells are numbers."""
     cells, point = _cells(table, column), decimal_point(table, column)

@@ -90,7 +90,7 @@ def choose_columns(
     """
     source, target, weight = wanted
     if width < 2:
-        raise GraphError(f"{where}: one column; an edge needs two, the ids of its ends (is the delimiter right?)")
+        raise GraphError(f"{where}: one column; a tie needs two, the ids of its ends (is the delimiter right?)")
     known = [fold_name(name) for name in names or ()]
     ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
     if ends is not None:
