@@ -56,7 +56,7 @@ as_machines = for target in $(1); do \
 test-machines: $(READY)
 	$(call as_machines,$(TARGETS))
 
-test-all: lint audit
+test-all: lint audit dist
 	$(PYTEST) --hypothesis-profile=thorough --cov --cov-report=
 	for room in geometry objective training embedding; do \
 	  $(BIN)/coverage report --include="*/ultrahyperbolic/$$room/*" --fail-under=95 || exit 1; \

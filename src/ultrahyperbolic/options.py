@@ -66,6 +66,7 @@ class Option(NamedTuple):
     default: Any = None
     least: int | None = None
     metavar: str | None = None
+    common: bool = False  # whether most users may want it: then the short help of the command names it
 
 
 class Compared(TypedDict, total=False):
@@ -73,73 +74,97 @@ class Compared(TypedDict, total=False):
 
     goal: Annotated[
         GivenGoal,
-        Option("Training", "What the embedding is for; with `dim`, also what geometries are judged by.", "balanced"),
+        Option(
+            "Training",
+            "What the map should do best: show who is central (hierarchy), who is near whom (neighbours), which ties "
+            "are strong (ties), or all three. With `dim`, geometries are compared by it.",
+            "balanced",
+            metavar="GOAL",
+            common=True,
+        ),
     ]
     by: Annotated[
-        By, Option("Geometry", "With `dim`: judge by the graph itself, or by ties that are held out.", default="graph")
+        By,
+        Option("Geometry", "With `dim`: compare geometries by the whole graph, or by ties that are held out.", "graph"),
     ]
     seed: Annotated[
         int,
-        Option("Training", "Same seed, same points on the CPU, for any number of threads.", default=0, least=0),
+        Option("Training", "The same seed gives the same points on the CPU, for any number of threads.", 0, least=0),
     ]
-    beta: Annotated[float | None, Option("Geometry", "Negative; 1/β is the curvature. Default: -1.")]
+    beta: Annotated[float | None, Option("Geometry", "A negative number; 1/β is the curvature. Default: -1.")]
     popularity: Annotated[
         bool | None,
         Option(
             "Training",
-            "Learn an offset a_i of each node, which is part of every distance, d_ij - a_i - a_j: hubs find room for "
-            "their many ties. Default: yes, but for the presets.",
+            "Learn a popularity a_i for each node. A distance is then d_ij - a_i - a_j, which gives hubs room for "
+            "their many ties. Default: yes, except with a preset.",
         ),
     ]
     device: Annotated[
         str | Device | None,
-        Option("Computing", "cpu or cuda. Default: the CPU, or CUDA where there is one and the graph is large."),
+        Option("Computing", "cpu or cuda. Default: cuda for a large graph if there is a GPU, else cpu."),
     ]
     backend: Annotated[
         Backend,
         Option(
             "Computing",
-            "auto: the fastest that fits; numba: compiled loops on the CPU; triton: kernels on CUDA; reference: torch; "
-            "sampled: draws ties and pairs, where memory or time allow nothing else.",
+            "What computes: numba (compiled loops on the CPU), triton (kernels on CUDA), reference (torch), sampled (a "
+            "sample of ties and pairs, if memory or time is short), or auto, the fastest that fits.",
             default="auto",
         ),
     ]
-    threads: Annotated[int | None, Option("Computing", "CPU threads; results do not depend on it.", least=1)]
+    threads: Annotated[
+        int | None, Option("Computing", "CPU threads; they do not change the result. Default: all cores.", least=1)
+    ]
     precision: Annotated[
         Precision | None,
-        Option("Computing", "Of the pass over pairs. Default: float64 with numba, float32 with triton."),
+        Option("Computing", "Precision of the distances. Default: float64 with numba, float32 with triton."),
     ]
     time_limit: Annotated[
         float | None,
-        Option("Training", "Seconds: fit the training into this and stop after it.", metavar="SECONDS"),
+        Option(
+            "Training",
+            "Plan the training for this many seconds, and stop after them. Default: no limit.",
+            metavar="SECONDS",
+            common=True,
+        ),
     ]
 
 
 class Options(Compared, total=False):
     """The options of a training that were given, or all of them after `complete`."""
 
-    p: Annotated[int | None, Option("Geometry", "Space dimensions of Q^(p,q); with `q`.", least=0)]
-    q: Annotated[int | None, Option("Geometry", "Time dimensions of Q^(p,q) less one; with `p`.", least=0)]
+    p: Annotated[int | None, Option("Geometry", "Space dimensions of Q^(p,q); give `q` too.", least=0)]
+    q: Annotated[int | None, Option("Geometry", "Time dimensions of Q^(p,q), minus one; give `p` too.", least=0)]
     dim: Annotated[
         int | None,
         Option(
             "Geometry",
-            "Dimension: the signature is chosen for the graph, as by select, within the time of two trainings. With "
-            "`flat`, the dimension of flat space.",
+            "Find the geometry of this dimension that fits the graph best, as select does; takes about twice as long. "
+            "With `flat`, the dimension of flat space.",
             least=1,
+            metavar="N",
+            common=True,
         ),
     ]
     flat: Annotated[
-        bool, Option("Geometry", "Euclidean space; δ and the measures take the squared distance.", default=False)
+        bool, Option("Geometry", "Use Euclidean space; δ and the measures then use squared distances.", default=False)
     ]
     signature: Annotated[
-        Signature | None, Option("Geometry", "p and q in one, such as 3,1; or flat. Default: 3,3.", metavar="P,Q")
+        Signature | None,
+        Option(
+            "Geometry",
+            "The geometry: P space and Q time dimensions, for example 3,1; or flat. Default: 3,3.",
+            metavar="P,Q",
+            common=True,
+        ),
     ]
     product: Annotated[
         str | Any | None,
         Option(
             "Geometry",
-            "Geometries side by side, such as 3,1+2,0+flat2 (2,0@-4 for β = -4). Slower: at most 10,000 nodes.",
+            "Several geometries together, for example 3,1+2,0+flat2 (2,0@-4 for β = -4). Slow, and for at most 10,000 "
+            "nodes.",
             metavar="PARTS",
         ),
     ]
@@ -147,64 +172,69 @@ class Options(Compared, total=False):
         int,
         Option(
             "Training",
-            "Train this many seeds, from `seed` on, and keep the one of the lowest loss; ranks then have intervals.",
+            "Train this many times, from `seed` on, and keep the result with the lowest loss. With several, ranks get "
+            "intervals.",
             default=1,
             least=1,
             metavar="N",
+            common=True,
         ),
     ]
     preset: Annotated[
         Preset | None,
-        Option("Training", "The recipe of the authors' scripts, or that of the paper's text (docs/reproducing.md)."),
+        Option("Training", "Train as the authors' scripts do, or as the paper's text says (docs/reproducing.md)."),
     ]
     optimizer: Annotated[
         Optimizer | None,
         Option(
             "Training",
-            "Along -χ (descent, the default), through φ (Section 4.1), along -Df, which need not converge, or along "
-            "∓Df, whichever descends.",
+            "The direction of a step: -χ (descent, the default), through φ (phi, Section 4.1), -Df (gradient; may not "
+            "converge), or -Df or Df, whichever descends (signed-gradient).",
         ),
     ]
     iterations: Annotated[
         int | None,
         Option(
             "Training",
-            "The most iterations. Default: 1,600 to 4,000, growing with the mean degree; 10,000 with a preset.",
+            "Stop after this many iterations. Default: 1,600 to 4,000, more for a higher mean degree; 10,000 with a "
+            "preset.",
             least=1,
         ),
     ]
     temperature: Annotated[
-        Ends | None, Option("Training", "τ, or its first and last value. Default: set by the method.", metavar="TAU")
+        Ends | None, Option("Training", "τ, or its first and last value. Default: chosen for the graph.", metavar="TAU")
     ]
     dissimilarity: Annotated[
         Dissimilarity | None,
         Option(
             "Training",
-            "What is trained. Default: smoothed D_γ; geodesic is D_γ (in flat space the squared distance), cone-rule "
-            "the scripts' form of it, extrinsic Eq. 4, distance that of flat space, H^p or S^q.",
+            "What the loss compares: smoothed D_γ (the default), D_γ itself (geodesic; in flat space the squared "
+            "distance), the authors' form of it (cone-rule), Eq. 4 (extrinsic), the broken geodesic (broken), or the "
+            "distance of flat space, H^p or S^q (distance).",
         ),
     ]
     epsilon: Annotated[
-        Ends | None, Option("Training", "Smoothing of the light cone, or its first and last value.", metavar="EPS")
+        Ends | None, Option("Training", "Smoothing at the light cone, or its first and last value.", metavar="EPS")
     ]
-    step: Annotated[float | None, Option("Training", "Step size. Default: set by the method.")]
+    step: Annotated[float | None, Option("Training", "Step size. Default: chosen for the graph.")]
     max_step: Annotated[
-        Ends | None, Option("Training", "The longest move of a point, or the first and the last.", metavar="LENGTH")
+        Ends | None,
+        Option("Training", "Longest move of a point in one step, or its first and last value.", metavar="LENGTH"),
     ]
     stop: Annotated[
         Stop | None,
         Option(
             "Training",
-            "converged (default): once the loss no longer falls; iterations (default of the presets): after all of "
-            "them; ordered: also once every tie is shorter than every pair without one.",
+            "When to stop: once the loss no longer falls (converged, the default), after all iterations (iterations, "
+            "the default of a preset), or also once every tie is shorter than every other pair (ordered).",
         ),
     ]
     scope: Annotated[
         Scope | None,
         Option(
             "Training",
-            "Compare a tie with all weaker pairs of the graph (Eq. 17), or with those of its two ends. Default: set by "
-            "the method.",
+            "Compare a tie with all weaker pairs of the graph (Eq. 17), or only with those of its two ends (node). "
+            "Default: chosen for the graph.",
         ),
     ]
 
@@ -266,7 +296,7 @@ def takes_options(call: Callable[P, R]) -> Callable[P, R]:
 def described(docstring: str) -> str:
     r"""A docstring with the options in place of the lines that refer to them, in the style of numpy.
 
-    >>> "    p : int, optional\n        Space dimensions of Q^(p,q); with ``q``.\n" in described(_REFERENCE)
+    >>> "    p : int, optional\n        Space dimensions of Q^(p,q); give ``q`` too.\n" in described(_REFERENCE)
     True
     """
     lines = []

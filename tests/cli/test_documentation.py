@@ -78,7 +78,7 @@ def test_every_command_is_in_the_table():
 
 
 def test_every_option_of_embed_is_on_the_page(call):
-    options = set(re.findall(r"--[a-z-]+", call("embed --help").stdout)) - {"--help"}
+    options = set(re.findall(r"--[a-z-]+", call("embed --help-all").stdout)) - {"--help"}
     assert {"--signature", "--repeated", "--json"} <= options
     assert [option for option in options if f"`{option}" not in PAGE and f"/`{option}" not in PAGE] == []
 

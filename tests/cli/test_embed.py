@@ -25,7 +25,7 @@ def test_it_ends_with_policies_measures_the_top_and_the_files(call):
     assert result.exit_code == 0
     assert result.stderr == ""
     lines = result.stdout.splitlines()
-    assert lines[0] == "karate: 34 nodes, 78 edges"
+    assert lines[0] == "karate: 34 nodes, 78 ties, 1 component"
     assert lines[1] == "  directions dropped, asymmetric pairs summed: 7"
     assert lines[2].startswith("embedded on Q^(3,3), beta -1, seed 0, in ")
     assert lines[2].endswith("reached 60 iterations")
@@ -366,3 +366,12 @@ def test_measuring_saving_and_the_report_share_one_pass_over_the_pairs(call, pas
     assert call("embed karate -o club --iterations 60 --temperature 0.1").exit_code == 0
     assert Path("club/report.html").exists()
     assert len(passes) == 1
+
+
+def test_the_output_counts_components_and_rows_left_out(call, tmp_path):
+    (tmp_path / "ties.csv").write_text("a,b,1\nb,c,2\nx\nd,e,2\nd,f,no\n", encoding="utf-8")
+    words = "embed ties.csv -o club --iterations 5 --no-report --skip-bad-rows"
+    result = call(words)
+    assert "note: ties.csv: 2 bad rows left out, the first on line 3\n" in result.stderr
+    assert result.stdout.startswith("ties.csv: 5 nodes, 3 ties, 2 components\n  bad rows skipped: 2\n")
+    assert json.loads(call(f"{words} --overwrite --json").stdout)["graph"]["components"] == 2

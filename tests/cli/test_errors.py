@@ -18,7 +18,7 @@ GRAPHS = {
     "only comments": ("# nothing\n", "nothing in it"),
     "only a header": ("source,target\n", "nothing in it but a header"),
     "one node": ("a,a,1\n", "has one node, 'a'"),
-    "no edges": ("a,a,1\nb,b,1\n", "has 2 nodes and no edges"),
+    "no edges": ("a,a,1\nb,b,1\n", "has 2 nodes and no ties"),
     "nothing to order": ("a,b,2\nb,c,2\na,c,2\n", "nothing to order: each of its 3 pairs is tied with weight 2"),
     "zero": ("a,b,1\nb,c,0\n", "line 2 ('b' - 'c'): the weight is 0"),
     "negative": ("a,b,1\nb,c,-3\n", "line 2 ('b' - 'c'): the weight is -3"),
@@ -308,6 +308,6 @@ def test_no_name_of_a_graph_leaves_the_output_folder(call, name):
 def test_a_training_that_does_not_fit_is_refused_before_it_begins(refuse):
     Path("ties.tsv").write_text("a b 2\nb c 1\n" + "".join(f"a {k} 1\n" for k in range(100_000)))
     line = refuse("embed ties.tsv --signature 30000,1 -o club")
-    assert line.startswith("100003 nodes and 100002 edges in 30002 coordinates, 1 at once, need about ")
+    assert line.startswith("100003 nodes and 100002 ties in 30002 coordinates, 1 at once, need about ")
     assert line.endswith("are free: use fewer dimensions, a smaller graph or a machine with more memory")
     assert not Path("club").exists()

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 from ultrahyperbolic import __version__
+from ultrahyperbolic.cli import app
 from ultrahyperbolic.cli.signals import cut_short, on_interrupt
 from ultrahyperbolic.embedding import Embedding
 
@@ -132,7 +133,7 @@ def test_ctrl_c_saves_the_best_so_far(tmp_path):
     assert run["stopped"] == "interrupted"
     assert 0 < run["iterations"] < 2_000_000
     assert "recall_at_1" in run["measures"]
-    going_on = "the best points so far are in club; embed --resume club goes on"
+    going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
     how_long, said = err.splitlines()
     assert how_long.startswith("2000000 iterations at most, in about ")
     assert said == f"interrupted after {run['iterations']} iterations: {going_on}"
@@ -192,7 +193,7 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
         patched.setattr(room, "over_nodes", interrupted)
         result = call("embed karate -o club --iterations 60")
     assert result.exit_code == 130
-    going_on = "the best points so far are in club; embed --resume club goes on"
+    going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
     assert result.stderr == f"interrupted in measuring: {going_on}\n"
     run = json.loads(Path("club/run.json").read_text())
     assert run["stopped"] == "reached 60 iterations"
@@ -219,7 +220,7 @@ def test_ctrl_c_after_the_last_iteration_is_not_lost(call, monkeypatch):
 
     monkeypatch.setattr(train, "_record", pressed)
     result = call("embed karate -o club --iterations 60")
-    going_on = "the best points so far are in club; embed --resume club goes on"
+    going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
     assert (result.exit_code, result.stderr) == (130, f"interrupted in measuring: {going_on}\n")
     assert json.loads(Path("club/run.json").read_text())["stopped"] == "reached 60 iterations"
     assert call("embed --resume club --quiet").exit_code == 0
@@ -313,3 +314,29 @@ def test_help_has_examples_and_says_what_weights_mean(call, command):
 
 def test_without_a_command_there_is_help(call):
     assert call("").stdout == call("--help").stdout
+
+
+@pytest.mark.parametrize("command", ["embed", "select", "evaluate", "export", "place", "prepare", "cluster"])
+def test_help_is_short_and_help_all_has_every_option(call, command):
+    from typer.main import get_command
+
+    short, whole = (call(f"{command} {option}").stdout for option in ("--help", "--help-all"))
+    shown, known = (set(re.findall(r"^  (?:-., )?(--[a-z-]+)", text, re.M)) for text in (short, whole))
+    assert {"--help-all", "--directed", "--json"} <= shown < known
+    assert len(shown) <= 16
+    options = {each.opts[-1] for each in get_command(app).commands[command].params if each.opts[0].startswith("-")}
+    assert {name for name in options | {"--help"} if name not in known} == set()
+
+
+def test_help_says_defaults_and_no_types_of_python(call):
+    text = " ".join(call("embed --help-all").stdout.split())
+    for default in ("3,3", "balanced", "no limit", "1", "0", "out/NAME OF THE GRAPH", "10", "utf-8"):
+        assert f"Default: {default}." in text
+    assert "<bool>" not in text
+    assert "<int" not in text
+
+
+def test_help_fits_a_usual_terminal_and_cuts_no_name(call):
+    text = call("embed --help-all").stdout
+    assert "--weights-are-distances" in text.split()
+    assert max(map(len, text.partition("Examples:")[0].splitlines())) <= 80

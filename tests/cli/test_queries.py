@@ -155,7 +155,7 @@ def test_evaluate_prints_all_measures_with_baselines_beside(call, club):
     result = call("evaluate", club, "--graph", "karate")
     assert result.exit_code == 0
     first, blank, *table, end, wedges = result.stdout.splitlines()
-    assert first.startswith("karate: 34 nodes, 78 edges")
+    assert first.startswith("karate: 34 nodes, 78 ties, weights from 2 to 14")
     assert blank == end == ""
     assert wedges.startswith(
         "of all pairs of ties that share a node, 25.57 % are closed into a triangle and 74.43 % are"
@@ -187,7 +187,7 @@ def test_evaluate_reads_files_and_finds_the_order_of_the_nodes(call, club):
 def test_evaluate_by_another_graph_says_so(call, club):
     Path("few.txt").write_text("1 2 1\n3 34 2\n")
     result = call("evaluate", club, "--graph", "few.txt")
-    assert "few.txt: 34 nodes, 2 edges" in result.stdout
+    assert "few.txt: 34 nodes, 2 ties" in result.stdout
     assert "this is not the graph that was embedded" in result.stdout
 
 

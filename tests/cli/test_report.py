@@ -136,7 +136,7 @@ def test_ctrl_c_while_it_is_written_keeps_the_rest(call, monkeypatch):
     result = call("embed karate -o club --iterations 5")
     assert result.exit_code == 130
     assert (
-        result.stderr
-        == "interrupted in writing the report: the best points so far are in club; embed --resume club goes on\n"
+        result.stderr == "interrupted in writing the report: the best points so far are in club; "
+        "to continue: ultrahyperbolic embed --resume club\n"
     )
     assert "recall_at_1" in json.loads(Path("club/run.json").read_text())["measures"]

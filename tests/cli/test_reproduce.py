@@ -86,9 +86,11 @@ def test_options_of_the_training(call, refuse, target):
 
 
 def test_options_a_target_does_not_know(refuse):
-    assert refuse("reproduce figure1 --seeds 3") == "--seeds is of what is trained, and figure1 is not: leave it out"
-    assert refuse("reproduce table1 --loss sampled") == "--loss is of table2 and table3: leave it out"
-    assert refuse("reproduce timing --iterations 3") == "--iterations is of table2 and table3: leave it out"
+    assert (
+        refuse("reproduce figure1 --seeds 3") == "--seeds does not apply to figure1, which trains nothing: leave it out"
+    )
+    assert refuse("reproduce table1 --loss sampled") == "--loss applies to table2 and table3 only: leave it out"
+    assert refuse("reproduce timing --iterations 3") == "--iterations applies to table2 and table3 only: leave it out"
 
 
 @pytest.mark.parametrize("error", [GraphError("nips: cannot download"), ImportError("drawing needs matplotlib")])

@@ -34,7 +34,7 @@ def test_the_keys_of_run_json_stay(club):
     assert KEYS | {"call"} == set(club.run)
     assert set(club.run["timing"]) == {"started", "seconds", "runs", "backend"}
     assert set(club.run["graph"]) == {
-        "source", "fingerprint", "nodes", "edges", "capacities", "policies", "columns",
+        "source", "fingerprint", "nodes", "edges", "capacities", "components", "policies", "columns",
     }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_json_and_back(club):
     assert ranked.to_json() == {"ranks": {"seeds": 20, "first_seed": 7, "coverage": 19 / 21}}
     assert RunRecord.from_json(ranked.to_json()) == ranked
     assert RunRecord.from_json({"ranks": {"seeds": 20}}).ranks is None
-    about = GraphRecord("ties.csv", "f", 3, 2, 1, {"loops": 1}, None, "/ties.csv", None, {"weight": "w"})
+    about = GraphRecord("ties.csv", "f", 3, 2, 1, 1, {"loops": 1}, None, "/ties.csv", None, {"weight": "w"})
     assert GraphRecord.from_json(about.to_json()) == about
     later = {"seed": 1, "of_a_later_version": [1, {"a": 2}]}
     assert RunRecord.from_json(later).to_json() == later

@@ -90,7 +90,7 @@ def graph_of(n):
 
 def test_what_no_machine_holds_is_refused_before_it_starts():
     begun = []
-    with pytest.raises(MemoryError, match=r"^10000000 nodes and 3 edges in 302 coordinates, 1 at once, need about \d+"):
+    with pytest.raises(MemoryError, match=r"^10000000 nodes and 3 ties in 302 coordinates, 1 at once, need about \d+"):
         embed_many(
             graph_of(10_000_000),
             [TrainingConfig(p=300, q=1)],

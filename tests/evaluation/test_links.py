@@ -41,7 +41,7 @@ def test_holding_out_is_by_seed(make_graph):
 
 @pytest.mark.parametrize("share", [0.0, 1.0, 1e-9, -0.5, 2.0])
 def test_a_share_that_leaves_nothing(make_graph, share):
-    with pytest.raises(ValueError, match="share must leave edges on both sides"):
+    with pytest.raises(ValueError, match="share must leave ties on both sides"):
         hold_out_edges(make_graph(), share)
 
 
@@ -100,7 +100,7 @@ def test_degenerate():
 @pytest.mark.parametrize("held", [[[0, 2]], [[0, 5]], [[-1, 4]], [], [[0, 1, 2]], [0, 1]])
 def test_what_is_held_out_was_an_edge(held):
     graph, points = Graph.from_arrays([0, 1], [1, 2]), torch.zeros(3, 1)
-    with pytest.raises(ValueError, match="held_out must be edges of the graph"):
+    with pytest.raises(ValueError, match="held_out must be ties of the graph"):
         link_prediction(graph, points, Euclidean(1), np.array(held, dtype=np.int64))
     with pytest.raises(ValueError, match="negatives must be 'all' or at least 1"):
         link_prediction(graph, points, Euclidean(1), graph.edges, negatives=0)

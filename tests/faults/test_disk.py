@@ -20,7 +20,7 @@ pytestmark = ON_LINUX
 
 # The losses make the checkpoint grow by 8 bytes an iteration, until it no longer fits.
 TRAIN = "embed karate --preset paper --iterations 12000 --checkpoint-every 0 --quiet"
-SAID = f"cannot write the checkpoint, the last one stays: {{folder}}/{CHECKPOINT}: {{why}}"
+SAID = f"cannot write the checkpoint, the previous one stays: {{folder}}/{CHECKPOINT}: {{why}}"
 
 
 @pytest.fixture

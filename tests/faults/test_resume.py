@@ -1,4 +1,4 @@
-"""A training that goes on ends as one that never stopped; what cannot be gone on with is refused in one line."""
+"""A training that goes on ends as one that never stopped; what cannot be resumed is refused in one line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ THROWN_OFF = TrainingConfig(
 
 
 def stopped_at(folder, configs, iteration, **options):
-    """The same trainings, stopped after some iterations, written, read, and gone on with."""
+    """The same trainings, stopped after some iterations, written, read, and continued."""
 
     def stop(progress):
         if progress.iteration >= iteration:
@@ -144,7 +144,7 @@ def test_a_time_limit_leaves_what_can_be_gone_on_with(call, out_of_time):
     assert read_checkpoint(Path("club"))[0].state.iteration == iterations
     # With more time it ends as one that had it from the start.
     result = call("embed --resume club --time-limit 1000")
-    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "karate: 34 nodes, 78 edges")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "karate: 34 nodes, 78 ties, 1 component")
     ended, undisturbed = content(Path("club")), content(Path("undisturbed"))
     limits = [record["training"].pop("time_limit") for _, record in (ended, undisturbed)]
     assert ended == undisturbed
@@ -224,7 +224,7 @@ def test_what_was_begun_is_not_begun_again_unless_that_is_said(call, refuse, beg
     begun()
     before = contents(Path("club"))
     line = refuse("embed karate -o club")
-    assert line == "club holds a training that is not finished: go on with --resume, or use --overwrite"
+    assert line == "club holds a training that is not finished: continue it with --resume, or add --overwrite"
     assert contents(Path("club")) == before
     assert call("embed karate -o club --iterations 5 --overwrite --quiet").exit_code == 0
     assert sorted(contents(Path("club"))) == ["embedding.parquet", "report.html", "run.json"]
@@ -246,10 +246,10 @@ def test_another_graph_is_refused(refuse, begun):
     begun("embed ties.csv -o club --iterations 300")
     Path("ties.csv").write_text("a,b,2\nb,c,1\nc,d,1\nd,e,1\n")
     line = refused(refuse)
-    assert line.startswith("club cannot be gone on with, another graph: graph.fingerprint: ")
+    assert line.startswith("club cannot be resumed, another graph: graph.fingerprint: ")
     assert line.endswith("graph.nodes: 4 then, 5 now")
     Path("ties.csv").unlink()
-    assert refused(refuse) == "club cannot be gone on with, as ties.csv is not here: put it back"
+    assert refused(refuse) == "club cannot be resumed, as ties.csv is not here: put it back"
 
 
 def test_another_version_is_refused(refuse, begun, monkeypatch):
@@ -257,7 +257,7 @@ def test_another_version_is_refused(refuse, begun, monkeypatch):
     here = communicator.versions()
     monkeypatch.setattr(communicator, "versions", lambda: {**here, "numba": "0.1", "python": "3.99"})
     said = f"versions.numba: {here['numba']} then, 0.1 now"
-    assert refused(refuse) == f"club cannot be gone on with, other versions, whose bits may differ: {said}"
+    assert refused(refuse) == f"club cannot be resumed, other versions, whose bits may differ: {said}"
 
 
 def test_another_configuration_is_refused(refuse, begun):
@@ -267,7 +267,7 @@ def test_another_configuration_is_refused(refuse, begun):
         config["seed"] = 5
     write_record(Path("club"), RunRecord.from_json({**record, "seed": 5}))
     line = refused(refuse)
-    assert line.startswith("club cannot be gone on with, run.json and the checkpoint are of two trainings: ")
+    assert line.startswith("club cannot be resumed, run.json and the checkpoint are of two trainings: ")
     assert "seed: 5 then, 0 now" in line
 
 
@@ -285,7 +285,7 @@ def test_settings_are_those_of_the_folder(refuse, begun, more):
 def test_nothing_to_go_on_with(refuse, call):
     assert refuse("embed --resume nowhere") == "nowhere: no such folder; give one embed wrote"
     uh.embed(KARATE, p=2, q=1, iterations=5, quiet=True).save("club")
-    assert refused(refuse) == "club holds no training of the command embed: there is nothing to go on with"
+    assert refused(refuse) == "club holds no training of the command embed: there is nothing to continue"
     assert refuse("embed").startswith("Missing argument 'GRAPH'")
     assert refuse("embed karate --checkpoint-every -1").startswith("--checkpoint-every -1: a number of seconds")
 
@@ -404,7 +404,7 @@ def test_a_polite_kill_saves_and_leaves(tmp_path):
     out, err = process.communicate(timeout=60)
     said = json.loads(out)
     assert (process.returncode, said["stopped"]) == (143, "interrupted")
-    going_on = "the best points so far are in club; embed --resume club goes on"
+    going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
     assert err.splitlines()[-1] == f"interrupted after {said['iterations']} iterations: {going_on}"
     # The checkpoint is of the very end, and nothing else lies about.
     so_far, _ = read_checkpoint(tmp_path / "club")

@@ -289,7 +289,7 @@ def test_columns_are_told_and_no_part_of_what_a_graph_is(write):
     assert graph == plain
     assert graph.fingerprint == plain.fingerprint
     assert plain.columns is None
-    assert graph.describe() == "g.csv: 3 nodes, 2 edges, 2 capacities from 3 to 4; columns: 'A' – 'B', weight 'n'"
+    assert graph.describe() == "g.csv: 3 nodes, 2 ties, weights from 3 to 4; columns: 'A' – 'B', weight 'n'"
     assert graph.with_nodes(["cid", "bob", "ann"]).columns == graph.columns == Columns("A", "B", "n")
     assert graph.unweighted().columns == Columns("A", "B", None)
 

@@ -26,7 +26,7 @@ def test_rows_in_one_direction_become_one_tie():
     assert graph.weights.tolist() == [7.0, 3.0]
     assert graph.policies == {"repeated_rows_summed": 1, "self_loops_dropped": 1}
     assert ties_of(Graph.from_edges(TIES, directed=True, repeated="max"))["a", "b"] == 4.0
-    with pytest.raises(GraphError, match="this edge was given before"):
+    with pytest.raises(GraphError, match="this tie was given before"):
         Graph.from_edges(TIES, directed=True, repeated="error")
 
 

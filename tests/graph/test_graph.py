@@ -239,7 +239,7 @@ def test_arrow_and_plain_ids_have_one_fingerprint(tmp_path):
         (Graph.from_edges([]), "^graph is empty"),
         (Graph.from_edges([], nodes=["x"]), "^graph has one node, 'x'"),
         (Graph.from_edges([("x", "x")], name="loop"), "^loop has one node, 'x'"),
-        (Graph.from_edges([], nodes="xy"), "^graph has 2 nodes and no edges"),
+        (Graph.from_edges([], nodes="xy"), "^graph has 2 nodes and no ties"),
         (Graph.from_edges([("a", "b", 2), ("b", "c", 2), ("a", "c", 2)]), "nothing to order: each of its 3 pairs"),
         (Graph.from_edges([("a", "b")]), "nothing to order"),
     ],
@@ -260,11 +260,10 @@ def test_describe_and_repr():
     graph = Graph.from_edges([("a", "b", 2), ("a", "a", 1), ("b", "c", 3), ("b", "c", 4)], nodes="abcd", name="toy")
     assert repr(graph) == "Graph(n_nodes=4, n_edges=2, source='toy')"
     assert graph.describe() == (
-        "toy: 4 nodes, 2 edges, 2 capacities from 2 to 7; self loops dropped: 1; repeated rows summed: 1; "
-        "isolated nodes: 1"
+        "toy: 4 nodes, 2 ties, weights from 2 to 7; self loops dropped: 1; repeated rows summed: 1; isolated nodes: 1"
     )
-    assert Graph.from_edges([("a", "b")]).describe() == "graph: 2 nodes, 1 edge, every weight 1"
-    assert Graph.from_edges([], nodes="a").describe() == "graph: 1 node, 0 edges; isolated nodes: 1"
+    assert Graph.from_edges([("a", "b")]).describe() == "graph: 2 nodes, 1 tie, every weight 1"
+    assert Graph.from_edges([], nodes="a").describe() == "graph: 1 node, 0 ties; isolated nodes: 1"
 
 
 def test_a_graph_survives_pickling():
@@ -299,5 +298,5 @@ except ImportError as error:
     lines = done.stdout.splitlines()
     assert lines[0] == karate().fingerprint
     assert lines[1] == "Graph(n_nodes=2, n_edges=1) " * 2 + "Graph(n_nodes=2, n_edges=1)"
-    assert lines[2] == "nips: 3 nodes, 2 edges, 2 capacities from 1 to 3"
+    assert lines[2] == "nips: 3 nodes, 2 ties, weights from 1 to 3"
     assert lines[3] == "reading a file needs pyarrow, which is not installed: pip install pyarrow"

@@ -33,7 +33,7 @@ def what_it_gets(content, **options):
         graph = read_graph("graph", **options)
     except GraphError as error:
         return f"`{error}`"
-    return f"it is read: {graph.n_nodes} nodes, {graph.n_edges} edges"
+    return f"it is read: {graph.n_nodes} nodes, {graph.n_edges} ties"
 
 
 @pytest.fixture(autouse=True)
@@ -180,9 +180,9 @@ def test_a_damaged_list_of_nodes_is_refused():
 
 def test_a_name_that_two_columns_have_is_refused_only_where_it_is_used():
     content = b"source,target,note,note\nann,bob,x,y\n"
-    assert what_it_gets(content) == "it is read: 2 nodes, 1 edges"
+    assert what_it_gets(content) == "it is read: 2 nodes, 1 ties"
     assert "2 columns are named 'note'" in what_it_gets(content, target="note")
-    assert what_it_gets(content, target=3) == "it is read: 2 nodes, 1 edges"
+    assert what_it_gets(content, target=3) == "it is read: 2 nodes, 1 ties"
     twice = pa.Table.from_arrays([pa.array(["x"]), pa.array(["y"])], names=["a", "a"])
     pq.write_table(twice, "graph")
     with pytest.raises(GraphError, match="2 columns are named 'a': give each its own name"):

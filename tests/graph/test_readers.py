@@ -4,6 +4,7 @@ import csv
 import gzip
 import io
 import time
+import warnings
 
 import networkx as nx
 import numpy as np
@@ -153,7 +154,7 @@ def test_columns_by_name_and_by_position(write):
         ({"weight": True}, "no column True"),
         ({"header": False, "source": "a"}, "no column 'a', for there is no header"),
         ({"delimiter": "::"}, "one character or 'whitespace'"),
-        ({"delimiter": ";"}, "one column; an edge needs two"),
+        ({"delimiter": ";"}, "one column; a tie needs two"),
         ({"repeated": "mean"}, "repeated must be one of"),
         ({"asymmetric": "max"}, "asymmetric must be one of"),
         ({"weight": "b"}, r"line 2 \('x' - 'y'\): the weight 'y' is not a number"),
@@ -355,7 +356,7 @@ BAD = [
     ("", "graph.txt: the file is empty"),
     ("# nothing\n\n", "graph.txt: nothing in it: the file is empty, or all of it is comments"),
     ("source,target\n", "graph.txt: nothing in it but a header"),
-    ("ann\nbob\n", "graph.txt: one column; an edge needs two"),
+    ("ann\nbob\n", "graph.txt: one column; a tie needs two"),
     ("a,b,1\nc,d\ne,f,1\n", "graph.txt, line 2: 2 columns where 3 are expected: 'c,d'"),
     ("a,b\nc,d,1\ne,f,1\n", "graph.txt, line 1: 2 columns where 3 are expected: 'a,b'"),
     ("source,target\na,b,1\nc,d,1\n", "graph.txt, line 1: the header has 2 columns, the rows have 3"),
@@ -660,3 +661,30 @@ def test_an_id_may_begin_as_xml_does(tmp_path):
     path = tmp_path / "edges.tsv"
     path.write_text("<a>\t<b\t2\n<b\tc\t1\n")
     assert read_graph(path).ids == ["<a>", "<b", "c"]
+
+
+def test_bad_rows_are_left_out_on_request_and_counted(write):
+    file = write('who,whom,calls\na,b,2\nb,c\nc,,1\n# note\nd,a,x\nb,d,-1\nc,d,nan\n"c",d,"1.5"\nx,y,1,2\na,d,0\n')
+    with pytest.raises(GraphError, match="line 3: 2 columns where 3"):
+        read_graph(file)
+    with pytest.warns(UserWarning, match=r"7 bad rows left out, the first on line 3"):
+        graph = read_graph(file, skip_bad_rows=True)
+    assert list(graph.ids) == ["a", "b", "c", "d"]
+    assert graph.weights.tolist() == [2.0, 1.5]
+    assert graph.policies == {"bad_rows_skipped": 7}
+
+
+def test_where_no_row_is_bad_skipping_changes_nothing(write):
+    file = write("a;b;1,5\nb;c;2\n c ;a;3,25\n")
+    graph, same = (read_graph(file, skip_bad_rows=skip) for skip in (True, False))
+    assert graph.fingerprint == same.fingerprint
+    assert list(graph.ids) == list(same.ids)
+    assert graph.policies == same.policies == {}
+
+
+@pytest.mark.parametrize("rows", ["a,b,1\nb,c,2\nx\nb,a,1\nc,a,1\n", "who,whom\na,b\nx\nb,a\nc,a\nb,c\n"])
+def test_errors_after_skipped_rows_name_the_right_line(write, rows):
+    file = write(rows)
+    with warnings.catch_warnings(record=True, action="always") as said, pytest.raises(GraphError, match="line 4"):
+        read_graph(file, skip_bad_rows=True, repeated="error")
+    assert "the first on line 3" in str(said[0].message)

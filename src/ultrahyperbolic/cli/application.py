@@ -4,17 +4,17 @@ import functools
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ..progress import count_from_start
 from .output import show_log
 
 _EPILOG = """\
+\b
 Examples:
-
   ultrahyperbolic embed karate -o out/karate
   ultrahyperbolic embed ties.tsv --signature 3,1 --seed 7 -o club
   ultrahyperbolic select ties.tsv --dim 4
@@ -26,10 +26,12 @@ Examples:
   ultrahyperbolic evaluate club --graph ties.tsv
   ultrahyperbolic prepare ties.parquet -o ties.graph
   ultrahyperbolic report club
+  ultrahyperbolic plot club -o club.svg
   ultrahyperbolic export club --format gexf --graph ties.tsv
   ultrahyperbolic datasets
   ultrahyperbolic reproduce table1 --seeds 20
 
+\b
 Exit codes: 0 done, 1 the training failed or a pipe was closed,
 2 bad input (one line on stderr says what), 130 Ctrl-C, 143 SIGTERM."""
 
@@ -72,9 +74,25 @@ class _OneLineErrors(TyperGroup):
         sys.exit(result if isinstance(result, int) else 0)
 
 
+class PlainHelp(TyperCommand):
+    """A command whose help has its options in groups, and cuts no name of one on a narrow terminal."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options, group by group: the unnamed groups first."""
+        groups: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for each in self.get_params(ctx):
+            if (row := each.get_help_record(ctx)) is not None:
+                usual = "Arguments" if each.param_type_name == "argument" else "Options"
+                groups.setdefault(getattr(each, "rich_help_panel", None) or usual, []).append(row)
+        for name, rows in groups.items():
+            if rows:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
+
+
 app = typer.Typer(
-    cls=_OneLineErrors, epilog=_EPILOG, rich_markup_mode="rich", pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    cls=_OneLineErrors, epilog=_EPILOG, rich_markup_mode=None, pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )  # fmt: skip
 
 
@@ -90,13 +108,13 @@ def _print_version(wanted: bool) -> None:
 def ultrahyperbolic(
     context: typer.Context,
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and leave.", callback=_print_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
-    """Embed weighted graphs on pseudo-hyperboloids and read their hierarchy.
+    """Find the central nodes of a weighted network, and map it.
 
-    A weight is the strength of a tie: the larger, the closer. Where yours
-    are distances or costs, give --weights-are-distances (docs/graphs.md).
+    A weight is the strength of a tie: the larger, the closer. If yours are
+    distances or costs, pass --weights-are-distances (docs/graphs.md).
     """
     show_log()
     if context.invoked_subcommand is None:

@@ -2,12 +2,13 @@
 
 import inspect
 
-from .application import app, run
+from .application import PlainHelp, app, run
 from .cluster import cluster
 from .datasets import datasets
 from .embed import embed
 from .export import export
 from .place import place
+from .plot import plot
 from .prepare import prepare
 from .queries import evaluate, neighbors, rank
 from .report import report
@@ -18,7 +19,8 @@ from .suggest import suggest
 __all__ = ["app", "run"]
 
 for command in (
-    embed, select, rank, neighbors, suggest, cluster, place, evaluate, prepare, report, export, datasets, reproduce,
+    embed, select, rank, neighbors, suggest, cluster, place, evaluate, prepare, report, plot, export, datasets,
+    reproduce,
 ):  # fmt: skip
     text, heading, examples = (inspect.getdoc(command) or "").partition("Examples:")
-    app.command(help=text.rstrip(), epilog=f"\n{heading}\n{examples}")(command)
+    app.command(cls=PlainHelp, help=text.rstrip(), epilog=f"\b\n{heading}{examples}")(command)

@@ -5,10 +5,10 @@ from .output import print_json, print_table
 
 
 def datasets(as_json: opt.Json = False) -> None:
-    """The data sets that can be named in place of a file.
+    """List the data sets that you can name in place of a file.
 
-    Their weights, where they have any, are tie strengths, as everywhere
-    (docs/graphs.md). What is not here says what it needs.
+    Their weights, if they have any, are tie strengths, as everywhere
+    (docs/graphs.md). One that is not here says what it needs when you use it.
 
     Examples:
       ultrahyperbolic datasets

@@ -26,6 +26,11 @@ _CONTINUE = (
     "Start from an earlier embedding of this graph: old nodes start where they were, new ones near their ties. The "
     "geometry comes from FOLDER."
 )
+_DETERMINISTIC = "Stop with an error if the same seed may not give the same bits."
+_RESUME = "Continue the training in this folder; no other option is needed."
+_EVERY = "How often to write a checkpoint. Default: 10."
+_BOARD = "Record the training there for TensorBoard."
+_REPORT = "Whether to write the HTML report. Default: yes."
 
 
 @together
@@ -35,56 +40,39 @@ def embed(
     context: typer.Context,
     graph: opt.OptionalGraphArgument = None,
     deterministic: Annotated[
-        bool, opt.option("--deterministic", panel=_TRAINING, help="Same seed, same bits, or a line that says why not.")
+        bool, opt.option("--deterministic", panel=_TRAINING, rare=True, help=_DETERMINISTIC)
     ] = False,
     output: Annotated[Path | None, opt.output("out/NAME OF THE GRAPH", _RESULT)] = None,
     overwrite: Annotated[
-        bool, opt.option("--overwrite", panel=_RESULT, help="Replace the embedding that is there.")
+        bool, opt.option("--overwrite", panel=_RESULT, help="Replace an embedding that is already there.")
     ] = False,
     continue_from: Annotated[
-        Path | None, opt.option("--continue-from", panel=_TRAINING, metavar="FOLDER", help=_CONTINUE)
+        Path | None, opt.option("--continue-from", panel=_TRAINING, rare=True, metavar="FOLDER", help=_CONTINUE)
     ] = None,
-    resume: Annotated[
-        Path | None,
-        opt.option(
-            "--resume", panel=_RESULT, metavar="FOLDER", help="Go on with the training of a folder; needs nothing else."
-        ),
-    ] = None,
+    resume: Annotated[Path | None, opt.option("--resume", panel=_RESULT, metavar="FOLDER", help=_RESUME)] = None,
     checkpoint_every: Annotated[
         float | None,
-        opt.option("--checkpoint-every", panel=_RESULT, metavar="SECONDS", help="How often to write one; default: 10."),
+        opt.option("--checkpoint-every", panel=_RESULT, rare=True, metavar="SECONDS", help=_EVERY),
     ] = None,
     tensorboard: Annotated[
-        Path | None,
-        opt.option(
-            "--tensorboard",
-            panel=_RESULT,
-            metavar="FOLDER",
-            help="Write the training there for TensorBoard, as it goes.",
-        ),
+        Path | None, opt.option("--tensorboard", panel=_RESULT, rare=True, metavar="FOLDER", help=_BOARD)
     ] = None,
-    with_report: Annotated[
-        bool,
-        opt.option(
-            "--report/--no-report", panel=_RESULT, help="Whether to write report.html, to look at; default: yes."
-        ),
-    ] = True,
+    with_report: Annotated[bool, opt.option("--report/--no-report", panel=_RESULT, rare=True, help=_REPORT)] = True,
     quiet: Annotated[bool, opt.option("--quiet", panel=_RESULT, help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
     asked: Options,
     reading: opt.Reading,
 ) -> None:
-    """Embed a graph: stronger ties shorter than weaker ones.
+    """Embed a graph: place its nodes so that strong ties are short.
 
-    A weight is the strength of a tie: the larger, the closer; 1 where none
-    is given. Where yours are distances or costs, give --weights-are-distances,
-    which takes 1/d (docs/graphs.md).
+    A weight is the strength of a tie: the larger, the closer. If yours are
+    distances or costs, pass --weights-are-distances (docs/graphs.md).
 
-    FOLDER gets embedding.parquet (node, coordinates, delta, rank),
-    run.json (settings, seed, versions, loss, measures) and report.html,
-    to look at in a browser. Ctrl-C and --time-limit keep the best points
-    so far, and a checkpoint from which --resume goes on.
+    The output folder gets embedding.parquet (node, coordinates, delta,
+    rank), run.json (settings, versions, measures) and report.html, to open
+    in a browser. Ctrl-C and --time-limit keep the best points so far;
+    --resume continues from there.
 
     Examples:
       ultrahyperbolic embed karate

@@ -20,12 +20,12 @@ def export(
     form: Annotated[Literal["atlas", "projector", "graphml", "gexf"], opt.option("--format", help="What to write.")],
     graph: opt.EmbeddedGraph = None,
     output: Annotated[
-        Path | None, opt.option("-o", "--output", metavar="PATH", help="Where to write; else into FOLDER.")
+        Path | None, opt.option("-o", "--output", metavar="PATH", help="Where to write. Default: into FOLDER.")
     ] = None,
     neighbors: Annotated[
-        int, typer.Option("-k", "--neighbors", min=1, help="How many nearest nodes of each, for atlas.")
+        int, typer.Option("-k", "--neighbors", min=1, help="How many nearest nodes of each node, for atlas.")
     ] = 15,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are already there.")] = False,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
@@ -34,7 +34,7 @@ def export(
 
     atlas: a Parquet file for Embedding Atlas. projector: a folder of TSV
     files for TensorBoard. graphml, gexf: the graph with positions, rank and
-    delta, for Gephi, Cytoscape and others. The graph gives edges, labels
+    delta, for Gephi, Cytoscape and others. The graph gives ties, labels
     and strengths. docs/exports.md says what is in the files.
 
     Examples:

@@ -2,6 +2,7 @@
 
 import functools
 import inspect
+import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,36 +14,44 @@ from ..options import OPTIONS, Declared
 from .errors import Refused, refusing
 
 
-def option(*names: str, panel: str | None = None, **settings: Any) -> Any:
-    """An option whose help says what its default is."""
-    return typer.Option(*names, rich_help_panel=panel, show_default=False, **settings)
+def option(*names: str, panel: str | None = None, rare: bool = False, **settings: Any) -> Any:
+    """An option whose help says what its default is; a ``rare`` one is for ``--help-all`` and shells alone."""
+    if settings.get("min") is not None:
+        settings["metavar"] = settings.get("metavar") or "N"
+    hidden = rare and "_ULTRAHYPERBOLIC_COMPLETE" not in os.environ
+    return typer.Option(*names, rich_help_panel=panel, show_default=False, hidden=hidden, **settings)
+
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        for parameter in context.command.params:
+            parameter.hidden = False  # type: ignore[attr-defined]
+        print(context.get_help())
+        raise typer.Exit
 
 
 def output(default: str, panel: str | None = None) -> Any:
     """The option of the folder to write to."""
-    return option("-o", "--output", panel=panel, metavar="FOLDER", help=f"Where to write; default: {default}.")
+    return option("-o", "--output", panel=panel, metavar="FOLDER", help=f"Where to write. Default: {default}.")
 
 
 _graph = typer.Argument(
     metavar="GRAPH",
     show_default=False,
-    help="A file (CSV, TSV, blanks, Parquet, GraphML, Matrix Market, and by networkx GML, GEXF, JSON node-link; gzip "
-    "and zstd), or the name of a data set. "
-    "Where there are both, the file is taken.",
+    help="A file (CSV, TSV, Parquet, GraphML, Matrix Market, GML, GEXF, JSON node-link; text also gzipped), or the "
+    "name of a data set. If both exist, the file is read.",
 )
 GraphArgument = Annotated[str, _graph]
 OptionalGraphArgument = Annotated[str | None, _graph]
-Folder = Annotated[
-    Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that [bold]embed[/bold] wrote.")
-]
-_embedded = "The graph that was embedded, file or data set; by default looked for where embed read it."
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", show_default=False, help="The folder that embed wrote.")]
+_embedded = "The graph that was embedded, a file or data set. Default: looked for where embed read it."
 EmbeddedGraph = Annotated[str | None, option("--graph", metavar="GRAPH", help=_embedded)]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")]
-_csv = "Also write the table as CSV that a spreadsheet may open."
+_csv = "Also write the table as CSV, safe to open in a spreadsheet."
 Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
 
-_READING = "Reading a file (else found from its content; docs/graphs.md)"
+_READING = "Reading the graph (docs/graphs.md)"
 
 
 class _Reading(NamedTuple):
@@ -51,11 +60,13 @@ class _Reading(NamedTuple):
     help: str
     metavar: str | None = None
     kind: Any = str | None
+    common: bool = False  # whether the short help names it
 
     def parameter(self, name: str) -> inspect.Parameter:
         flag = name.replace("_", "-")
         both = f"--{flag}/--no-{flag}" if self.kind == bool | None else f"--{flag}"
-        kind, said = self.kind, option(both, panel=_READING, metavar=self.metavar, help=self.help)
+        said = option(both, panel=_READING, rare=not self.common, metavar=self.metavar, help=self.help)
+        kind = self.kind
         default = False if kind is bool else None
         return inspect.Parameter(
             name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, said]
@@ -64,40 +75,62 @@ class _Reading(NamedTuple):
 
 _Repeated = Literal["sum", "max", "first", "error"]
 _Asymmetric = Literal["sum", "error"]
-_UNWEIGHTED = _Reading("Every weight is 1, whatever the third column holds.", kind=bool)
+_UNWEIGHTED = _Reading("Ignore weights: all ties are equally strong.", kind=bool)
+_HELP_ALL = typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
 
 
 class Reading(TypedDict, total=False):
     """The options of ``read_graph`` that were given."""
 
-    delimiter: Annotated[str, _Reading("Between columns: one character, tab or whitespace.", "CHAR")]
-    header: Annotated[bool, _Reading("Whether the first row names the columns.", kind=bool | None)]
-    source: Annotated[str | int, _Reading("One end: a name, or a position from 0.", "COLUMN")]
-    target: Annotated[str | int, _Reading("The other end.", "COLUMN")]
+    delimiter: Annotated[str, _Reading("Between columns: one character, tab or whitespace. Default: detected.", "CHAR")]
+    header: Annotated[bool, _Reading("Whether the first row names the columns. Default: detected.", kind=bool | None)]
+    source: Annotated[
+        str | int, _Reading("Column of one end: its name, or its position from 0. Default: detected.", "COLUMN")
+    ]
+    target: Annotated[str | int, _Reading("Column of the other end. Default: detected.", "COLUMN")]
     weight: Annotated[
         str | int | Literal[False],
-        _Reading("Tie strength: the larger, the closer. In GraphML an attribute.", "COLUMN"),
+        _Reading(
+            "Column of the tie strength: the larger, the closer. Default: detected, else all ties are equally strong.",
+            "COLUMN",
+            common=True,
+        ),
     ]
-    comments: Annotated[str, _Reading("Lines that begin with one are skipped (#%).", "CHARS")]
-    encoding: Annotated[str, _Reading("Of text that is not UTF-8: latin-1, cp1252, utf-16, ...", "NAME")]
+    comments: Annotated[str, _Reading("Skip lines that begin with one of these. Default: #%.", "CHARS")]
+    encoding: Annotated[str, _Reading("Encoding of text: latin-1, cp1252, utf-16, ... Default: utf-8.", "NAME")]
+    skip_bad_rows: Annotated[
+        bool, _Reading("Leave out rows that cannot be read, and say how many. Default: stop at the first.", kind=bool)
+    ]
     nodes: Annotated[
-        Path, _Reading("All nodes in the order wanted; labels in a second column.", "FILE", kind=Path | None)
+        Path,
+        _Reading(
+            "A list of all nodes, in the order you want, with labels in a second column.", "FILE", kind=Path | None
+        ),
     ]
     repeated: Annotated[
-        _Repeated, _Reading("What rows that give an edge again become; default: sum.", kind=_Repeated | None)
+        _Repeated,
+        _Reading("How to combine rows that repeat a tie. Default: sum.", "sum|max|first|error", kind=_Repeated | None),
     ]
     asymmetric: Annotated[
         _Asymmetric,
-        _Reading("What a matrix whose directions differ becomes: C + Cᵀ (sum), or refused.", kind=_Asymmetric | None),
+        _Reading(
+            "What to do with a matrix whose two directions differ: add them, or stop. Default: sum.",
+            "sum|error",
+            kind=_Asymmetric | None,
+        ),
     ]
     weights_are_distances: Annotated[
-        bool, _Reading("The smaller, the closer: each tie gets the strength 1/d.", kind=bool)
+        bool,
+        _Reading("Weights are distances or costs: a tie gets the strength 1/d.", kind=bool, common=True),
     ]
-    directed: Annotated[bool, _Reading("Ties point from source to target: keep their directions.", kind=bool)]
+    directed: Annotated[
+        bool, _Reading("Ties point from source to target: keep their directions.", kind=bool, common=True)
+    ]
 
 
 def _as_given(given: dict[str, Any]) -> Reading:
     """The options that were given, as ``read_graph`` takes them."""
+    del given["help_all"]
     unweighted = given.pop("unweighted")
     if unweighted and given["weights_are_distances"]:
         raise Refused("--unweighted leaves the weights out, and --weights-are-distances reads them: give one of them")
@@ -109,7 +142,7 @@ def _as_given(given: dict[str, Any]) -> Reading:
     given["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(given["delimiter"], given["delimiter"])
     if unweighted:
         given["weight"] = False
-    for name in ("weights_are_distances", "directed"):
+    for name in ("skip_bad_rows", "weights_are_distances", "directed"):
         given[name] = given[name] or None
     return cast("Reading", {name: value for name, value in given.items() if value is not None})
 
@@ -119,6 +152,11 @@ def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
     hints = get_type_hints(Reading, include_extras=True)
     parameters = [hint.__metadata__[0].parameter(name) for name, hint in hints.items()]
     parameters.insert(list(hints).index("weight") + 1, _UNWEIGHTED.parameter("unweighted"))
+    parameters.append(
+        inspect.Parameter(
+            "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, _HELP_ALL]
+        )
+    )
     return _with_parameters(command, "reading", parameters, _as_given)
 
 
@@ -151,9 +189,10 @@ def _annotated(declared: Declared) -> Any:
         option(
             f"--{name}/--no-{name}" if both else f"--{name}",
             panel=said.panel,
+            rare=not said.common,
             metavar=said.metavar,
             min=said.least,
-            help=text if said.default in (None, False) else f"{text} Default: {said.default}.",
+            help=text if said.default is None or said.default is False else f"{text} Default: {said.default}.",
         ),
     ]
 

@@ -26,20 +26,20 @@ def place(
         str, typer.Argument(metavar="NEW_TIES", show_default=False, help="A file with the ties of the new nodes.")
     ],
     output: Annotated[Path | None, opt.output("out/NAME OF THE FILE")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the embedding that is there.")] = False,
-    seed: Annotated[int, typer.Option("--seed", min=0, help="Same seed, same points.")] = 0,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an embedding that is already there.")] = False,
+    seed: Annotated[int, typer.Option("--seed", min=0, help="The same seed gives the same points.")] = 0,
     graph: opt.EmbeddedGraph = None,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
 ) -> None:
-    """Machine new nodes by their ties, without training again.
+    """Place new nodes by their ties, without training again.
 
     NEW_TIES is read as embed reads a graph: one tie per line, from a new
     node to an old one or to another new one. Nodes that FOLDER does not have
     are new. Old nodes stay where they are. The output folder holds both, and
-    its column new says which nodes are. To train on the whole graph:
-    embed --continue-from.
+    its column new says which nodes are new. To train on the whole graph
+    instead, use embed --continue-from.
 
     Examples:
       ultrahyperbolic place club new_ties.tsv -o newcomers

@@ -16,17 +16,19 @@ from .sources import find_graph, graph_name
 def prepare(
     graph: opt.GraphArgument,
     output: Annotated[Path | None, opt.output("NAME OF THE GRAPH.graph")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the prepared graph that is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace a prepared graph that is already there.")
+    ] = False,
     quiet: opt.Quiet = False,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
 ) -> None:
-    """Prepare a large graph, so that other commands start at once.
+    """Prepare a large graph: other commands then start immediately.
 
-    FOLDER holds the graph as arrays that are mapped into memory. Give it
-    instead of the file: embed FOLDER. The options that say how a file is
-    read belong to this command; the prepared graph takes none of them.
+    The folder holds the graph as arrays that are mapped into memory. Give
+    it in place of the file: embed FOLDER. Options that say how a file is
+    read belong here; a prepared graph takes none of them.
 
     Examples:
       ultrahyperbolic prepare ties.parquet -o ties.graph

@@ -39,7 +39,7 @@ _OF_DIRECTIONS = ("weight_down", "circulation", "incoherence")
 
 
 _RankedBy = Literal["centrality", "height"]
-_MEASURED_BY = "The graph to measure by, a file or data set; default: the graph that was embedded."
+_MEASURED_BY = "The graph to measure by, a file or data set. Default: the graph that was embedded."
 
 
 def rank(
@@ -185,10 +185,11 @@ def evaluate(
     *,
     reading: opt.Reading,
 ) -> None:
-    """Measure how well an embedding fits a graph, next to simple baselines.
+    """Measure how well an embedding fits a graph.
 
-    Without --graph, this is the graph that was embedded, read again from
-    where embed found it. A graph given with --graph is read as embed reads
+    The measures stand next to those of simple baselines. Without --graph,
+    the graph is the one that was embedded, read again from where embed found
+    it. A graph given with --graph is read as embed reads
     it: weights are tie strengths unless you give --weights-are-distances.
     All its nodes must be in the embedding. docs/measures.md explains the
     measures.
@@ -226,7 +227,7 @@ def evaluate(
         return
     print(data.describe())
     if trained is not None and trained != read.fingerprint:
-        print("this is not the graph that was embedded: its ids, edges or weights differ")
+        print("this is not the graph that was embedded: its ids, ties or weights differ")
     print()
     _print_measures(measures)
 

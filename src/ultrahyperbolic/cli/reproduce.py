@@ -17,22 +17,25 @@ _STDOUT = Path("-")
 
 
 _TRAINING = "Training (table2 and table3)"
-_LOSS = "exact, or 42,000 non-edges an edge drawn anew each iteration. Default: exact."
+_LOSS = "exact, or 42,000 non-edges per edge, drawn anew in each iteration. Default: exact."
 
 
 def reproduce(
     target: Annotated[
         str | None,
-        typer.Argument(metavar="[TARGET]", show_default=False, help="What to reproduce; without it, all are named."),
+        typer.Argument(metavar="[TARGET]", show_default=False, help="What to reproduce. Default: list all targets."),
     ] = None,
-    seeds: Annotated[int | None, option("--seeds", min=1, help="How many seeds; else as the target says.")] = None,
+    seeds: Annotated[
+        int | None, option("--seeds", min=1, help="How many seeds. Default: depends on the target.")
+    ] = None,
     output: Annotated[Path | None, out("out/TARGET")] = None,
     loss: Annotated[Literal["exact", "sampled"] | None, option("--loss", panel=_TRAINING, help=_LOSS)] = None,
     iterations: Annotated[
-        int | None, option("--iterations", panel=_TRAINING, min=1, help="Default: the paper's.")
+        int | None,
+        option("--iterations", panel=_TRAINING, min=1, help="How many iterations. Default: as in the paper."),
     ] = None,
     device: Annotated[
-        str | None, option("--device", panel=_TRAINING, help="cpu or cuda; cuda if there is one.")
+        str | None, option("--device", panel=_TRAINING, help="cpu or cuda. Default: cuda if there is a GPU.")
     ] = None,
     threads: Annotated[
         int | None,
@@ -41,10 +44,10 @@ def reproduce(
     quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but errors.")] = False,
     json_file: Annotated[
         Path | None,
-        option("--json", metavar="FILE", help="Write the figures as one flat JSON object; - is stdout."),
+        option("--json", metavar="FILE", help="Write the figures as one flat JSON object; - for stdout."),
     ] = None,
 ) -> None:
-    """Print the paper's tables and figures again, with their spread.
+    """Reproduce the tables and figures of the paper.
 
     The weights of the graphs are tie strengths, as everywhere
     (docs/graphs.md).
@@ -65,13 +68,13 @@ def reproduce(
         near = suggestion(target, TARGETS) or f"; there are {', '.join(TARGETS)}"
         raise Refused(f"no target {target!r}{near}")
     if seeds is not None and not TARGETS[target].seeded:
-        raise Refused(f"--seeds is of what is trained, and {target} is not: leave it out")
+        raise Refused(f"--seeds does not apply to {target}, which trains nothing: leave it out")
     asked = {"loss": loss, "iterations": iterations, "device": device, "threads": threads}
     options: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
     for name in options:
         if name not in TARGETS[target].options:
             knowing = [other for other, found in TARGETS.items() if name in found.options]
-            raise Refused(f"--{name} is of {' and '.join(knowing)}: leave it out")
+            raise Refused(f"--{name} applies to {' and '.join(knowing)} only: leave it out")
     if device is not None:
         device_kind(device)
     folder = output or Path("out") / target

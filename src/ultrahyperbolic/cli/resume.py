@@ -1,4 +1,4 @@
-"""A training of the command as it lies in its folder, opened to go on with it."""
+"""A training in its folder, opened to continue it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def reopen(
         if (folder / CHECKPOINT).exists():
             checkpoint, record = read_checkpoint(folder)
     if record.training is None or record.graph is None:
-        raise Refused(f"{folder} holds no training of the command embed: there is nothing to go on with")
+        raise Refused(f"{folder} holds no training of the command embed: there is nothing to continue")
     if checkpoint is None and written.stopped is not None and not written.unfinished:
         return written.stopped.text
     if checkpoint is None and any(config.get("start") == "given" for config in record.training.configs):
@@ -74,7 +74,7 @@ def reopen(
         check_writable(folder)
     data, why = find_again(record, folder, quiet=quiet, download=True)
     if data is None:
-        raise Refused(f"{folder} cannot be gone on with, as {why}: put it back")
+        raise Refused(f"{folder} cannot be resumed, as {why}: put it back")
     kept: dict[str, Json] = {"fingerprint": record.graph.fingerprint, "nodes": record.graph.nodes}
     found: dict[str, Json] = {"fingerprint": data.fingerprint, "nodes": data.n_nodes}
     _refuse(folder, "another graph", differences({"graph": kept}, {"graph": found}))
@@ -111,4 +111,4 @@ def _refuse_differences(folder: Path, what: str, then: RunRecord, now: RunRecord
 
 def _refuse(folder: Path, what: str, found: list[str]) -> None:
     if found:
-        raise Refused(f"{folder} cannot be gone on with, {what}: {'; '.join(found)}")
+        raise Refused(f"{folder} cannot be resumed, {what}: {'; '.join(found)}")

@@ -1,4 +1,4 @@
-"""``select``: which geometry a graph wants."""
+"""``select``: which geometry suits a graph."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ from .sources import find_graph
 if TYPE_CHECKING:
     from ..training.selection import Row, Selection
 
-_ITERATIONS = "Of the training to choose for; the comparisons take a twelfth and a sixth. By default as embed."
+_ITERATIONS = "Iterations of a full training; comparisons run a twelfth and a sixth of them. Default: as for embed."
+_SEEDS = "How many seeds to average over. Default: 1, or 5 with --by links."
+_HELD_OUT = "Share of the ties that --by links holds out. Default: 0.1."
 
 
 @opt.reads_graph
@@ -30,13 +32,9 @@ def select(
     dim: Annotated[
         str, typer.Option("--dim", metavar="D", help="Dimension of the manifolds, or several: 2,4,6.")
     ] = "4",
-    seeds: Annotated[
-        int | None, opt.option("--seeds", min=1, help="How many starts: 1 by default, 5 with --by links.")
-    ] = None,
-    iterations: Annotated[int | None, opt.option("--iterations", min=1, help=_ITERATIONS)] = None,
-    held_out: Annotated[
-        float | None, opt.option("--held-out", help="Share of the ties held out by --by links: 0.1.")
-    ] = None,
+    seeds: Annotated[int | None, opt.option("--seeds", min=1, help=_SEEDS)] = None,
+    iterations: Annotated[int | None, opt.option("--iterations", rare=True, min=1, help=_ITERATIONS)] = None,
+    held_out: Annotated[float | None, opt.option("--held-out", rare=True, help=_HELD_OUT)] = None,
     output: Annotated[
         Path | None, opt.option("-o", "--output", metavar="FOLDER", help="Write select.json and select.png here.")
     ] = None,
@@ -46,12 +44,12 @@ def select(
     asked: Compared,
     reading: opt.Reading,
 ) -> None:
-    """Which geometry does a graph want? Flat space and all signatures, compared.
+    """Find the geometry that suits a graph best.
 
-    Every geometry is trained briefly, and the better half again for twice as
-    long. The one that does best what the goal asks of the graph wins; embed
-    --dim makes the same choice. With --by links, ties that were held out
-    decide. The graph's own hints are shown beside.
+    Flat space and all signatures are trained briefly, and the better half again for twice as
+    long. The one that serves the goal best wins; embed --dim makes the same
+    choice. With --by links, ties that were held out decide. Below the table
+    stands what the graph alone suggests.
 
     Examples:
       ultrahyperbolic select karate --dim 4

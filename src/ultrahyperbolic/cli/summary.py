@@ -53,8 +53,9 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
             f"unfinished: {stopped} after {result.iterations} of {total} iterations; "
             f"to continue: ultrahyperbolic {resuming(folder, record.stopped)}"
         )
-    ties = f" of {len(graph.arcs[1])} directed ties" if graph.is_directed else ""
-    print(f"{graph.source or 'graph'}: {graph.n_nodes} nodes, {graph.n_edges} edges{ties}")
+    parts = None if record.graph is None else record.graph.components
+    counted = "" if parts is None else f", {parts} component{'s' * (parts != 1)}"
+    print(f"{graph.source or 'graph'}: {graph.counts_in_words}{counted}")
     for policy, count in graph.policies.items():
         print(f"  {policy_words(policy)}: {count}")
     geometry = embedding.geometry

@@ -1,4 +1,4 @@
-"""A training of the command in its folder: written down, trained, kept, and gone on with after Ctrl-C."""
+"""A training of the command in its folder: written down, trained, kept, and continued after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -74,7 +74,9 @@ def claim(context: typer.Context, folder: Path, *, overwrite: bool) -> None:
             prepare_folder(folder, overwrite=overwrite)
         hold(context, folder)
         if (folder / CHECKPOINT).exists() and not overwrite:
-            raise Refused(f"{folder} holds a training that is not finished: go on with --resume, or use --overwrite")
+            raise Refused(
+                f"{folder} holds a training that is not finished: continue it with --resume, or add --overwrite"
+            )
         prepare_folder(folder, overwrite=overwrite)
 
 
@@ -119,7 +121,10 @@ def train_and_keep(task: Task, keeping: Keeping) -> None:
     if (interrupted or left_out) and ending is not None and result is not None:
         resuming = summary.resuming(task.folder, ending)
         what = f"interrupted in {left_out}" if left_out else f"interrupted after {result.iterations} iterations"
-        print(f"{what}: the best points so far are in {task.folder}; {resuming} goes on", file=sys.stderr)
+        print(
+            f"{what}: the best points so far are in {task.folder}; to continue: ultrahyperbolic {resuming}",
+            file=sys.stderr,
+        )
         raise typer.Exit(asked.code or 130)
 
 
@@ -133,7 +138,7 @@ class _Asked:
         if not self.something:
             end("interrupted before there was anything to keep: no embedding is saved", code)
         if self.code:
-            end(f"left at once: embed --resume {self.folder} goes on from the last checkpoint", code)
+            end(f"stopped immediately; to continue: ultrahyperbolic embed --resume {self.folder}", code)
         self.code = code
 
 
@@ -150,7 +155,7 @@ def _train(task: Task, asked: _Asked, keeping: Keeping) -> tuple[Embedding, Chec
     def between(progress: Progress[BatchState]) -> None:
         last = asked.code > 0  # a signal from here on is for the next chunk
         asked.something = True
-        with refusing(OSError, about="cannot write the checkpoint, the last one stays: "):
+        with refusing(OSError, about="cannot write the checkpoint, the previous one stays: "):
             checkpoints(progress)
         if last:
             raise KeyboardInterrupt
@@ -208,7 +213,7 @@ def _stop_here(checkpoints: Checkpoints) -> None:
     try:
         checkpoints.write_latest()
     except OSError as error:
-        note(f"cannot write the checkpoint, the last one stays: {reason(error)}")
+        note(f"cannot write the checkpoint, the previous one stays: {reason(error)}")
 
 
 def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked) -> tuple[Embedding, str]:

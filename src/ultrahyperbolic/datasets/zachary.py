@@ -66,7 +66,7 @@ def karate(weighted: bool = True) -> Graph:
     S = C + Cᵀ of `karate_matrix`, as in the paper; with ``weighted=False`` they are 1.
 
     >>> print(karate().describe())
-    karate: 34 nodes, 78 edges, 10 capacities from 2 to 14; directions dropped, asymmetric pairs summed: 7
+    karate: 34 nodes, 78 ties, weights from 2 to 14; directions dropped, asymmetric pairs summed: 7
     """
     members = range(1, _MEMBERS + 1)
     graph = Graph.from_numpy(karate_matrix(), ids=[str(member) for member in members], name="karate")

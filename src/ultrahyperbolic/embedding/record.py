@@ -46,6 +46,7 @@ class GraphRecord(_Record):
     edges: int | None = None
     capacities: int | None = None
     """How many different weights there are."""
+    components: int | None = None
     policies: Mapping[str, int] = field(default_factory=dict)
     columns: Mapping[str, Json] | None = None
     file: str | None = None

@@ -45,7 +45,9 @@ def _joined(offsets: Ints, values: NDArray[np.generic]) -> list[str]:
     # In Arrow's memory: as objects, the numbers of millions of ties would take gigabytes.
     texts = as_numbers(values).cast(pa.string())
     begins = pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets.astype(np.int32))])
-    found: list[str] = pc.binary_join(pa.ListArray.from_arrays(begins, texts), " ").to_pylist()
+    # From a text of Python's pyarrow would import pandas, to ask if it is missing.
+    blank = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 1], dtype=np.int32)), pa.py_buffer(b" "))[0]
+    found: list[str] = pc.binary_join(pa.ListArray.from_arrays(begins, texts), blank).to_pylist()
     return found
 
 

@@ -47,7 +47,7 @@ def require_memory(problem: Problem, machine: Machine, start: Callable[[int], in
     need, free = estimate(problem, machine, start(runs)), (free_bytes(), _free_on(machine.torch_device))
     where = 1 if free[1] is not None and need.device > free[1] else 0
     raise MemoryError(
-        f"{n} nodes and {problem.pairs.n_edges} edges in {max(problem.widths)} coordinates, {runs} at once, need about "
+        f"{n} nodes and {problem.pairs.n_edges} ties in {max(problem.widths)} coordinates, {runs} at once, need about "
         f"{_gib(need[where])} with backend {machine.backend!r}, and {_gib(free[where] or 0)} are free"
         f"{' on the device' * where}: {advice}"
     )

@@ -43,7 +43,7 @@ def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
     """
     held = round(share * graph.n_edges)
     if not 0 < held < graph.n_edges:
-        raise ValueError(f"share must leave edges on both sides: {share} of {graph.n_edges} edges is {held}")
+        raise ValueError(f"share must leave ties on both sides: {share} of {graph.n_edges} ties is {held}")
     chosen = np.zeros(graph.n_edges, dtype=bool)
     chosen[np.random.default_rng(seed).choice(graph.n_edges, held, replace=False)] = True
     ways = None if graph.directions is None else graph.directions[~chosen]
@@ -82,7 +82,7 @@ def link_prediction(
     check_points(graph, points)
     held_out = np.asarray(held_out)
     if held_out.ndim != 2 or held_out.shape[1] != 2 or not len(held_out) or not are_edges(graph, *held_out.T).all():
-        raise ValueError(f"held_out must be edges of the graph, [h, 2] with h >= 1, got shape {held_out.shape}")
+        raise ValueError(f"held_out must be ties of the graph, [h, 2] with h >= 1, got shape {held_out.shape}")
     nonedges = graph.n_nodes * (graph.n_nodes - 1) // 2 - graph.n_edges
     if nonedges == 0:
         return LinkPrediction(math.nan, math.nan, 0)

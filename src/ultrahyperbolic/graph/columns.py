@@ -90,7 +90,7 @@ def choose_columns(
     """
     source, target, weight = wanted
     if width < 2:
-        raise GraphError(f"{where}: one column; an edge needs two, the ids of its ends (is the delimiter right?)")
+        raise GraphError(f"{where}: one column; a tie needs two, the ids of its ends (is the delimiter right?)")
     known = [fold_name(name) for name in names or ()]
     ends = next((pair for pair in ENDS if pair[0] in known and pair[1] in known), None)
     if ends is not None:
@@ -214,6 +214,11 @@ _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+\s*", re.ASCII)
 def is_number(cell: str, point: str = ".") -> bool:
     """Whether a cell is a number as Arrow reads one, NaN and infinities included."""
     return _NUMBERS[point].fullmatch(cell) is not None
+
+
+def is_strength(cell: str, point: str = ".") -> bool:
+    """Whether a cell is a finite number above 0, as a weight is."""
+    return is_number(cell, point) and 0 < float(cell.replace(point, ".")) < float("inf")
 
 
 def mostly_numbers(table: Table, column: int) -> bool:

@@ -302,11 +302,11 @@ def _check_merged(rows: EdgeRows, kind: Kind, rules: Policies, merged: Merged) -
         row = int(order[1:][keys[order[1:]] == keys[order[:-1]]].min())
         earlier = int(np.flatnonzero(keys == keys[row])[0])
         raise GraphError(
-            f"{_name(rows, row)}: this edge was given before ({rows.place(earlier)}) and repeated='error' allows it "
+            f"{_name(rows, row)}: this tie was given before ({rows.place(earlier)}) and repeated='error' allows it "
             "once: remove one, or choose 'sum', 'max' or 'first'"
         )
     wrong: Bools | None = ~np.isfinite(merged.weights)
-    reason = "the weights of this edge add up to infinity: divide all weights first"
+    reason = "the weights of this tie add up to infinity: divide all weights first"
     if _refused(merged, kind, rules):
         wrong = merged.uneven
         reason = (

@@ -26,7 +26,7 @@ from .networkx_files import Format, label_attribute, read_networkx_file, weight_
 from .parquet import CheckedParquet, longest_text
 from .rows import EdgeRows, Policies
 from .streams import compression, open_bytes
-from .text import read_ends
+from .text import read_ends, read_good_rows
 
 _START = 4 << 10  # bytes in which a file must show its format
 _TOO_LONG = f"longer than {ID >> 10} KiB: shorten it, or name the columns of the ids"
@@ -61,14 +61,25 @@ def refuse_options(path: str, format: str, options: Mapping[str, object]) -> Non
         raise GraphError(f"{path}: {given[0]} does not apply to {format}: leave it out")
 
 
-def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callable[[int], object]) -> Graph:
+def read_text(
+    dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callable[[int], object], *, skip_bad_rows: bool
+) -> Graph:
     """An edge list in text."""
     chosen = first, second, third = choose_columns(
         dialect.header, dialect.width, dialect.is_numeric, dialect.values, wanted, dialect.path
     )
     if third is not None:
         dialect = replace(dialect, point=decimal_point(dialect.sample, third))
-    (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, advance=advance)
+    counts: dict[str, int] = {}
+    lines: list[int] = []  # of the rows, where some are left out
+    if skip_bad_rows:
+        (i, j, weights, ids), lines, bad = read_good_rows(dialect, (first, second), third)
+        if bad:
+            counts["bad_rows_skipped"] = len(bad)
+            warnings.warn(f"{dialect.path}: {len(bad)} bad rows left out, the first on line {bad[0]}", stacklevel=3)
+    else:
+        (i, j, weights, ids), comment_lines = read_ends(dialect, (first, second), third, advance=advance)
+        counts |= {"comment_lines_skipped": comment_lines} if comment_lines else {}
     trimmed = pc.utf8_trim_whitespace(ids)
     if not trimmed.equals(ids):  # those that are then equal become one
         table = trimmed.dictionary_encode()
@@ -79,14 +90,17 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callab
         alone = once[i] & once[j]
         if alone[0] and 2 * int(alone[1:].sum()) < len(i) - 1:  # a header, whose names few ties are like
             dialect = replace(dialect, header=names)
-            i, j, ids = i[1:] - 2, j[1:] - 2, ids[2:]
+            i, j, ids, lines = i[1:] - 2, j[1:] - 2, ids[2:], lines[1:]
             warnings.warn(
                 f"{dialect.path}: the first row, {names[first]!r} – {names[second]!r}, is taken for a header, as both "
                 "names occur in no other row; if it is a tie, say so (header=False, --no-header)",
                 stacklevel=3,
             )
-    counts = {"comment_lines_skipped": comment_lines} if comment_lines else {}
-    rows = EdgeRows(i, j, weights, NodeIds(ids), lambda row: place_of_row(dialect, row), counts)
+
+    def place(row: int) -> str:
+        return f"{dialect.path}, line {lines[row]}" if lines else place_of_row(dialect, row)
+
+    rows = EdgeRows(i, j, weights, NodeIds(ids), place, counts)
     _check_ids(rows, ids)
     columns_named = columns_taken(dialect.header, chosen)
     return Graph.from_rows(rows, kind="list", rules=rules, columns=columns_named, name=dialect.path)
@@ -95,7 +109,7 @@ def read_text(dialect: Dialect, wanted: Wanted, rules: Policies, advance: Callab
 def _check_ids(rows: EdgeRows, ids: pa.StringArray) -> None:
     """Refuse an id that is empty or far too long."""
     lengths = pc.binary_length(ids).to_numpy()
-    for wrong, why in ((lengths == 0, "empty: give both ends of the edge"), (lengths > ID, _TOO_LONG)):
+    for wrong, why in ((lengths == 0, "empty: give both ends of the tie"), (lengths > ID, _TOO_LONG)):
         if wrong.any():
             row = int(np.flatnonzero(wrong[rows.first] | wrong[rows.second])[0])
             raise GraphError(f"{rows.place(row)}: an id is {why}")

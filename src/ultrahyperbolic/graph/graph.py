@@ -54,7 +54,7 @@ class Graph(Adapters, StoredGraph):
     >>> graph.ids[1], graph.index("cid"), graph.strength.tolist()
     ('bob', 2, [5.0, 6.0, 1.0])
     >>> print(graph.describe())
-    graph: 3 nodes, 2 edges, 2 capacities from 1 to 5; reversed rows summed: 1
+    graph: 3 nodes, 2 ties, weights from 1 to 5; reversed rows summed: 1
     """
 
     @classmethod
@@ -218,9 +218,9 @@ class Graph(Adapters, StoredGraph):
         if self.n_nodes == 0:
             raise GraphError(f"{self._name} is empty: there is nothing to embed")
         if self.n_nodes == 1:
-            raise GraphError(f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and an edge")
+            raise GraphError(f"{self._name} has one node, {self.ids[0]!r}: an embedding needs at least two and a tie")
         if self.n_edges == 0:
-            raise GraphError(f"{self._name} has {self.n_nodes} nodes and no edges: there is nothing to embed")
+            raise GraphError(f"{self._name} has {self.n_nodes} nodes and no ties: there is nothing to embed")
         every = self.weights if self.directions is None else self.directions
         if self.n_edges == pairs and (every == every.flat[0]).all():
             raise GraphError(
@@ -228,15 +228,21 @@ class Graph(Adapters, StoredGraph):
                 f"{every.flat[0]:g}; give weights that differ, or leave the weak ties out"
             )
 
+    @property
+    def counts_in_words(self) -> str:
+        """How many nodes and ties there are."""
+        ties = f"{self.n_edges} tie{'s' * (self.n_edges != 1)}"
+        if self.directions is not None:
+            ties = f"{len(self.arcs[1])} directed ties between {self.n_edges} pairs"
+        return f"{self.n_nodes} node{'s' * (self.n_nodes != 1)}, {ties}"
+
     def describe(self) -> str:
         """One line: where from, how much, which columns of a table, and what was done on the way."""
-        parts = f"{self.n_nodes} node{'s' * (self.n_nodes != 1)}, {self.n_edges} edge{'s' * (self.n_edges != 1)}"
-        if self.directions is not None:
-            parts += f" of {len(self.arcs[1])} directed ties"
+        parts = self.counts_in_words
         if len(self.capacities) == 1:
             parts += f", every weight {self.capacities[0]:g}"
         elif self.n_edges:
-            parts += f", {len(self.capacities)} capacities from {self.capacities[0]:g} to {self.capacities[-1]:g}"
+            parts += f", weights from {self.capacities[0]:g} to {self.capacities[-1]:g}"
         taken = [] if self.columns is None else [str(self.columns)]
         done = [f"{policy_words(policy)}: {count}" for policy, count in self.policies.items()]
         return "; ".join([f"{self._name}: {parts}", *taken, *done])

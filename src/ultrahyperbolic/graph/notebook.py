@@ -14,7 +14,7 @@ _LONGEST = 80
 
 def summary(graph: BaseGraph) -> str:
     """Sizes, weights, data cleaning, and the nodes with the strongest ties."""
-    rows = [("nodes", f"{len(graph.ids):,}"), ("edges", f"{len(graph.edges):,}")]
+    rows = [("nodes", f"{len(graph.ids):,}"), ("ties", f"{len(graph.edges):,}")]
     if graph.source:
         rows.insert(0, ("source", graph.source))
     if len(graph.capacities):

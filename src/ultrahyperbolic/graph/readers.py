@@ -31,6 +31,7 @@ def read_graph(
     weight: Column | Literal[False] | None = None,
     comments: str = "#%",
     encoding: str | None = None,
+    skip_bad_rows: bool = False,
     nodes: Nodes | None = None,
     repeated: Repeated = "sum",
     asymmetric: Asymmetric = "sum",
@@ -67,6 +68,10 @@ def read_graph(
         Of text: lines that begin with one of these characters are skipped. ``""`` where ids begin with them.
     encoding
         Of text and GML, and of a text file of ``nodes``: such as ``"latin-1"`` or ``"utf-16"``. Default: UTF-8.
+    skip_bad_rows
+        Of text: leave out rows with too few or too many columns, without an id, or whose weight is no finite number
+        above 0. They are counted, and a warning says where the first is. Slower; by default the first such row is an
+        error.
     nodes
         All nodes in the order wanted: a file or a table with ids in its first column, a mapping from id to label, or a
         list of ids. The label is in the column named label, name or title, else in the second. All other columns are
@@ -101,7 +106,8 @@ def read_graph(
     check_texts([file], "file name", "the graph")
     if is_prepared(file):
         usual = {"comments": comments == "#%", "repeated": repeated == "sum", "asymmetric": asymmetric == "sum"}
-        usual["weights_are_distances"], usual["directed"] = not weights_are_distances, not directed
+        usual |= {"weights_are_distances": not weights_are_distances, "directed": not directed}
+        usual["skip_bad_rows"] = not skip_bad_rows
         given = {"delimiter": delimiter, "header": header, "source": source, "target": target, "encoding": encoding}
         usual |= {name: value is None for name, value in (given | {"weight": weight, "nodes": nodes}).items()}
         if changed := [name for name, is_usual in usual.items() if not is_usual]:
@@ -112,7 +118,7 @@ def read_graph(
         return Graph.load(file)
     wanted, rules = Wanted(source, target, weight), Policies(repeated, asymmetric, weights_are_distances, directed)
     columns: dict[str, object] = {"source": source, "target": target}
-    layout: dict[str, object] = {"delimiter": delimiter, "header": header}
+    layout: dict[str, object] = {"delimiter": delimiter, "header": header, "skip_bad_rows": skip_bad_rows or None}
     coded: dict[str, object] = {"encoding": encoding}
     try:
         formats.check_file(file)
@@ -137,7 +143,7 @@ def read_graph(
             names = [column for column in wanted if isinstance(column, str)]
             dialect = sniff(file, delimiter=delimiter, header=header, comments=comments, encoding=encoding, names=names)
             with formats.progress_of(file, progress) as advance:
-                graph = formats.read_text(dialect, wanted, rules, advance)
+                graph = formats.read_text(dialect, wanted, rules, advance, skip_bad_rows=skip_bad_rows)
         if nodes is not None:
             graph = graph.with_nodes(*read_nodes(nodes, comments, encoding, formats.check_file))
         if graph.n_nodes == 0:

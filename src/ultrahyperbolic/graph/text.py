@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from .columns import is_number
+from .columns import is_number, is_strength
 from .dialect import (
     BYTE_ORDER_MARK,
     WHITESPACE,
@@ -23,7 +23,7 @@ from .dialect import (
     squeeze_blanks,
 )
 from .encode import Block, Encoded, Texts, encode_ends, number_blocks, texts_of_arrow
-from .errors import LINE, GraphError
+from .errors import ID, LINE, GraphError
 from .streams import open_bytes
 
 _LARGE = 16 << 20  # bytes from which loading the compiled loops pays
@@ -53,6 +53,27 @@ def read_ends(
     table, comment_lines = read_columns(dialect, ids, weight, advance=advance)
     parts = ((*batch.columns[:2], batch[2].to_numpy() if weight is not None else None) for batch in table.to_batches())
     return encode_ends(parts), comment_lines
+
+
+def read_good_rows(dialect: Dialect, ids: tuple[int, int], weight: int | None) -> tuple[Encoded, list[int], list[int]]:
+    """The rows of an edge list that can be read, their lines, and the lines of all others. It is slow."""
+    good: list[tuple[str, ...]] = []
+    lines: list[int] = []
+    bad: list[int] = []
+    for k, (line, row) in enumerate(records(dialect)):
+        if k == 0 and dialect.header is not None:
+            continue
+        is_good = (
+            len(row) == dialect.width
+            and all(0 < len(row[column].strip().encode()) <= ID for column in ids)
+            and (weight is None or is_strength(row[weight], dialect.point))
+        )
+        (lines if is_good else bad).append(line)
+        if is_good:
+            good.append((row[ids[0]], row[ids[1]], "" if weight is None else row[weight].replace(dialect.point, ".")))
+    first, second, weights = zip(*good, strict=True) if good else ((), (), ())
+    numbers = None if weight is None else np.array(weights, dtype=np.float64)
+    return encode_ends([(pa.array(first, pa.string()), pa.array(second, pa.string()), numbers)]), lines, bad
 
 
 def read_columns(

@@ -139,12 +139,12 @@ class _Comparison:
             return [None] * len(self.starts)
         if self.graph.n_edges < _FEWEST_EDGES:
             raise ValueError(
-                f"by = 'links' holds out edges, and a graph of {self.graph.n_edges} can spare none: "
+                f"by = 'links' holds out ties, and a graph of {self.graph.n_edges} can spare none: "
                 f"it takes {_FEWEST_EDGES} or more; compare by 'graph'"
             )
         if RankedPairs.of(self.graph).n_nonedges == 0:
             raise ValueError(
-                "by = 'links' compares held-out edges with pairs that have none, and here every pair has one: "
+                "by = 'links' compares held-out ties with pairs that have none, and here every pair has one: "
                 "compare by 'graph'"
             )
         return [hold_out_edges(self.graph, held_out, start) for start in self.starts]

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.portable import WIDTH, exp, fma, jit, load, log1p, splat, store, subtract, total, vectorized
+from ...pairs.numba.portable import WIDTH, exp, fma, inner, jit, load, log1p, splat, store, subtract, total, vectorized
 from .offsets import add_offset, take_off_row
 from .streaming import evaluate, half_chords, scale_of, without_exponentials
 
 _LOG_2 = math.log(2.0)
 
 
-@jit
+@inner
 def pulls_of(excess, met, component, tau, weight, pulls):
     """The term; its slopes in the sums of distances into pulls [n]. ``excess``: distances less hops, of ``met``."""
     n, value = len(excess), 0.0
@@ -42,7 +42,7 @@ def pulls_of(excess, met, component, tau, weight, pulls):
     return weight * value
 
 
-@jit
+@inner
 def small_closeness(values, radius, closeness, tau, weight, pulls):
     """The term where all nodes are landmarks, from the distances of all pairs, row after row; slopes into pulls [n]."""
     n, unit, component = len(pulls), closeness.unit * radius, closeness.component
@@ -63,7 +63,7 @@ def small_closeness(values, radius, closeness, tau, weight, pulls):
     return pulls_of(excess, met, component, tau, weight, pulls)
 
 
-@jit
+@inner
 def add_small_closeness(offsets, points, slopes, component, pulls, tau, weights, gradient):
     """Add the slopes of that term: to the weights of all pairs, which are in units of 1/τ, and to the offsets'."""
     n, row = points.shape[1], 0
@@ -77,7 +77,7 @@ def add_small_closeness(offsets, points, slopes, component, pulls, tau, weights,
         row += n - i - 1
 
 
-@jit
+@inner
 def _take_off(offsets, i, values):
     if offsets is not None:
         take_off_row(values, 0, len(values), offsets[i], offsets)

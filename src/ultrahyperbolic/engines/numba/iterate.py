@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.portable import cosh_sinhc, jit
+from ...pairs.numba.portable import cosh_sinhc, inner, jit
 from .. import base
 from .arguments import Moment
 from .closeness import closeness_term
@@ -19,7 +19,7 @@ from .offsets import bound_offset_moves, shift_offset
 from .streaming import prepare, slab
 
 
-@jit
+@inner
 def finish(run, space, rules, now, iteration, found):
     """What follows the loss, the longest edge and the nearest other pair (``found``): the record, and every move."""
     points, free, record, gradient = run.points, run.free, run.record, run.gradient
@@ -64,7 +64,7 @@ def finish(run, space, rules, now, iteration, found):
     _copy(points, run.pair_points)
 
 
-@jit
+@inner
 def _loss(positions, tiles, run, space, rules, now, prepared, edges, work, iteration):
     """The loss, the longest edge and the nearest other pair.
 
@@ -98,28 +98,28 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
         finish(run, space, rules, now, first + index, found)
 
 
-@jit
+@inner
 def _copy(source, target):
     for k in range(len(source)):
         for i in range(source.shape[1]):
             target[k, i] = source[k, i]
 
 
-@jit
+@inner
 def _copy_offsets(source, target):
     if source is not None:
         for i in range(len(source)):
             target[i] = source[i]
 
 
-@jit
+@inner
 def _keep(run):
     """Take the points for the best."""
     _copy(run.points, run.best)
     _copy_offsets(run.offsets, run.best_offsets)
 
 
-@jit
+@inner
 def _onto(points, d, i, time, radius):
     """φ in place: the time part of point i, of d coordinates, rescaled."""
     time_square, space_square = 0.0, 0.0
@@ -133,7 +133,7 @@ def _onto(points, d, i, time, radius):
         points[k, i] *= stretch
 
 
-@jit
+@inner
 def _move(points, g, i, time, radius, step, max_step, optimizer):
     """Point i along -χ or ∓Df by the exponential map, into g [d, n], which held the Euclidean gradient."""
     d = len(points)
@@ -159,7 +159,7 @@ def _move(points, g, i, time, radius, step, max_step, optimizer):
     _onto(g, d, i, time, radius)
 
 
-@jit
+@inner
 def _is_somewhere(points, d, i, time, radius):
     """Whether point i, of d coordinates, is finite, has a time part if it should, and is not too far for float64."""
     time_square, square = 0.0, 0.0
@@ -170,7 +170,7 @@ def _is_somewhere(points, d, i, time, radius):
     return square < base.FARTHEST * radius * radius and (time == 0 or time_square > 0.0)
 
 
-@jit
+@inner
 def _step(g, d, i, step, max_step):
     """The factor of the gradient of point i: -step, or what makes the move ``max_step`` long if that is less."""
     length = 0.0
@@ -180,14 +180,14 @@ def _step(g, d, i, step, max_step):
     return -step if length <= max_step else -step * max_step / length
 
 
-@jit
+@inner
 def _move_flat(points, g, i, step, max_step):
     factor = _step(g, len(points), i, step, max_step)
     for k in range(len(points)):
         g[k, i] = points[k, i] + factor * g[k, i]
 
 
-@jit
+@inner
 def _pull_back(z, g, i, time, radius):
     """The gradient in z of f(φ(z)) from the gradient g of f at φ(z), in place."""
     time_square, space_square, along = 0.0, 0.0, 0.0

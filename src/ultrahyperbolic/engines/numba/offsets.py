@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.portable import jit, vectorized
+from ...pairs.numba.portable import inner, vectorized
 
 
 @vectorized
@@ -20,7 +20,7 @@ def take_off_row(values, at, count, own, columns):
         values[at + j] -= own + columns[j]
 
 
-@jit
+@inner
 def take_off_tile(offsets, values, i, rows, start, count):
     """Take the offsets of both nodes from the dissimilarities of a tile."""
     if offsets is not None:
@@ -28,7 +28,7 @@ def take_off_tile(offsets, values, i, rows, start, count):
             take_off_row(values, r * count, count, offsets[i + r], offsets[start:])
 
 
-@jit
+@inner
 def take_off_pairs(offsets, values):
     """Take them from those of all pairs of a small graph, row after row."""
     if offsets is not None:
@@ -38,7 +38,7 @@ def take_off_pairs(offsets, values):
             row += n - i - 1
 
 
-@jit
+@inner
 def take_off_edges(offsets, ends, values):
     """Take them from those of the edges."""
     if offsets is not None:
@@ -46,14 +46,14 @@ def take_off_edges(offsets, ends, values):
             values[e] -= offsets[ends[e, 0]] + offsets[ends[e, 1]]
 
 
-@jit
+@inner
 def add_offset(offsets, gradient, i, amount):
     """Add to the gradient in the offset of a node."""
     if offsets is not None:
         gradient[len(gradient) - 1, i] += amount
 
 
-@jit
+@inner
 def add_edge_offsets(offsets, gradient, ends, pulls, factor):
     """Add the pulls of the edges, times a factor."""
     if offsets is not None:
@@ -63,7 +63,7 @@ def add_edge_offsets(offsets, gradient, ends, pulls, factor):
             gradient[last, ends[e, 1]] += factor * pulls[e]
 
 
-@jit
+@inner
 def add_offsets(offsets, gradient, weights, factor):
     """Add the weights of all pairs of a small graph, row after row, times a factor."""
     if offsets is not None:
@@ -76,7 +76,7 @@ def add_offsets(offsets, gradient, weights, factor):
             row += n - i - 1
 
 
-@jit
+@inner
 def scale_offsets(offsets, gradient, factor):
     """Multiply the gradient in the offsets."""
     if offsets is not None:
@@ -85,7 +85,7 @@ def scale_offsets(offsets, gradient, factor):
             gradient[last, i] *= factor
 
 
-@jit
+@inner
 def bound_offset_moves(offsets, gradient, step, max_step):
     """Make moves of the gradient in the offsets, whose root mean square is ``max_step`` at most.
 
@@ -101,7 +101,7 @@ def bound_offset_moves(offsets, gradient, step, max_step):
             slopes[i] *= factor
 
 
-@jit
+@inner
 def shift_offset(offsets, gradient, i):
     """Move the offset of node i by what the last row of the gradient has become; not to what is no number."""
     if offsets is not None:

@@ -18,11 +18,14 @@ from numba.extending import intrinsic, models, register_model
 
 # Without the interpreter's lock, so that slabs and runs can be given to threads, and without the wrapper for C.
 _OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+# The wrapper for Python takes longer to compile than many a function that only compiled functions call.
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
 jit = numba.njit(**_OPTIONS)
+inner = numba.njit(**_INNER)
 # The same for what is computed for every pair or tie: a call would cost as much as the function.
 inlined = numba.njit(**_OPTIONS, forceinline=True)
 # Loops that become vector instructions. Nothing here lets the compiler reorder or fuse operations.
-vectorized = numba.njit(**_OPTIONS, fastmath={"nnan", "ninf", "nsz"})
+vectorized = numba.njit(**_INNER, fastmath={"nnan", "ninf", "nsz"})
 
 WIDTH = 4
 """Numbers in a `Lanes` value: one AVX2 register, two of NEON."""
