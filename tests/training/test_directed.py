@@ -127,5 +127,3 @@ def test_what_needs_directions_says_so():
             ask()
     with pytest.raises(ValueError, match="a directed graph is trained with popularity"):
         uh.embed(Graph.from_edges(ADVICE, directed=True), popularity=False, **FEW)
-    with pytest.raises(ValueError, match="this loss knows no directions"):
-        uh.nn.RankingLoss(Graph.from_edges(ADVICE, directed=True), uh.PseudoHyperboloid(2, 1), temperature=0.1)
