@@ -18,8 +18,8 @@ from ..objective import RankedPairs
 from .base import BatchState, RunSpec
 from .reference import pair_function
 
-# Where κ starts, in units of the radius, and what it is multiplied or divided by.
-START, _STEP = 0.01, math.sqrt(2.0)
+# Where κ starts, in units of the first temperature, and what it is multiplied or divided by.
+START, _STEP = 0.25, math.sqrt(2.0)
 _LOOK_EVERY = 50
 # Pairs without a tie, and at most as many edges, that the loss is estimated from.
 _PAIRS, _TIES = 100_000, 1_000_000
