@@ -7,6 +7,7 @@
   python benchmarks/truth.py held-out    the direction of a tenth of the one-way ties, hidden: ours and SpringRank's
   python benchmarks/truth.py flows       a ring, a tree whose leaves lead back to the root, a symmetric graph
   python benchmarks/truth.py dup-div     hidden ties of a graph that grew by duplication, and two likelihoods of others
+  python benchmarks/truth.py worm        a picture of the neurons of C. elegans by their heights
 
 A run is one of three seeds on one of three orders of rows. Nodes that the graph cannot tell apart count once.
 ``outside`` has planted trees and directed graphs; an interval is over bootstraps of the nodes, `start` is the value
@@ -39,6 +40,7 @@ from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.graph.centrality import directed_pagerank, pagerank
 from ultrahyperbolic.graph.flow import flow, heights, trophic_levels
 from ultrahyperbolic.graph.hops import hops_from
+from ultrahyperbolic.plot import plane
 from ultrahyperbolic.training.start import SpectralStart
 
 SEEDS = ORDERS = 3
@@ -261,7 +263,8 @@ def held_out(folder: Path, splits: int) -> Figures:
                 replace(graph, edges=graph.edges[k], weights=graph.weights[k], directions=graph.directions[k])
                 for k in (~hidden, hidden)
             )
-            run, above = uh.embed(rest, seed=split, quiet=True), spring_rank(rest)
+            # Directions follow from the heights, which no iteration changes.
+            run, above = uh.embed(rest, seed=split, iterations=1, quiet=True), spring_rank(rest)
             up = above - above[:, None]
             ours.append(direction(run.scores, run.scores_in, asked.arcs[0]))
             theirs.append(direction(up.__getitem__, up.T.__getitem__, asked.arcs[0]))
@@ -331,7 +334,7 @@ def rival(chance: Callable[[Tensor, Tensor], Tensor], arcs: Ints, n: int, seed: 
         known = chance(x, own).clamp(1e-9, 1.0 - 1e-6)
         loss = -known[i, j].log().mean() - 4.0 * torch.log1p(-known[other]).mean()
         optimizer.zero_grad()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         if step in (15, 30, 60, 120, 240):
             found[f"{chance.__name__}_{step}"] = -known.detach().numpy()
@@ -361,15 +364,38 @@ def dup_div(starts: int) -> Figures:
     return {f"dup-div:{name}": float(np.median(each)) for name, each in found.items()} | {"dup-div:ties": len(arcs)}
 
 
+def worm(folder: Path, path: Path) -> Figures:
+    """Every neuron at its height, ties that point up in red, and the layers that others found in colours."""
+    from matplotlib.figure import Figure
+
+    ((_, graph, layer),) = known(folder, {"worm": DIRECTED["worm"]}, directed=True)
+    run = uh.embed(graph, quiet=True)
+    at = np.column_stack((rankdata(plane(run)[:, 0]), run.heights))
+    figure = Figure(figsize=(10.0, 6.5), layout="constrained")
+    axis = figure.subplots()
+    for i, j in graph.arcs[0]:
+        up = at[i, 1] < at[j, 1]
+        axis.plot(*at[[i, j]].T, color="#d62728" if up else "#777777", alpha=0.15, lw=0.4, zorder=0)
+    axis.scatter(*at[np.isnan(layer)].T, color="#bbbbbb", s=12, label="other cells")
+    for k, words in enumerate(("motor", "first layer", "second layer", "third layer", "sensory")):
+        axis.scatter(*at[layer == k].T, color=f"C{k}", s=22, label=words)
+    axis.legend(fontsize="small", loc="lower left")
+    axis.set(xlabel="nodes by their place on the map", ylabel="height", title="C. elegans: ties point down")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, dpi=90)
+    return {f"worm:{key}": run.record.measures[key] for key in ("direction", "weight_down", "circulation")}
+
+
 def main() -> None:
     made = bench.parser(__doc__)
     parts: dict[str, Callable[[Path, int], Figures]] = {
         "textbook": lambda *_: textbook(), "outside": lambda at, _: outside(at), "board": lambda at, _: board(at),
         "directed": directed, "held-out": held_out, "flows": lambda *_: flows(),
-        "dup-div": lambda _, seeds: dup_div(4 * seeds),
+        "dup-div": lambda _, seeds: dup_div(4 * seeds), "worm": lambda at, _: worm(at, options.plot),
     }  # fmt: skip
     made.add_argument("part", nargs="?", choices=tuple(parts), help="default: all")
     made.add_argument("--seeds", type=int, default=5, help="splits of held-out, a quarter of dup-div's (default: 5)")
+    made.add_argument("--plot", type=Path, default=Path("worm.png"), help="of worm: draw it here (default: worm.png)")
     bench.add_folder(made)
     options = made.parse_args()
     wanted = [part(options.folder, options.seeds) for name, part in parts.items() if options.part in (None, name)]

@@ -142,8 +142,8 @@ def _solution(n: int, pairs: _Pairs, alpha: float, held: Floats | None = None) -
         return _spread(n, pairs, both * (h[pairs.i] - h[pairs.j])) + alpha * h
 
     if held is not None:
-        free = np.isnan(held)
-        found[~free] = held[~free]
+        asked = np.isnan(held)
+        found, free = np.where(asked, 0.0, held), asked
         residual = free * (residual - product(found))
     direction = scale * residual
     fall, enough = _product(residual, direction), _TOLERANCE**2 * _product(residual, residual)
