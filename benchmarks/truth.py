@@ -376,9 +376,10 @@ def worm(folder: Path, path: Path) -> Figures:
     for i, j in graph.arcs[0]:
         up = at[i, 1] < at[j, 1]
         axis.plot(*at[[i, j]].T, color="#d62728" if up else "#777777", alpha=0.15, lw=0.4, zorder=0)
-    axis.scatter(*at[np.isnan(layer)].T, color="#bbbbbb", s=12, label="other cells")
+    x, y = at.T
+    axis.scatter(x[np.isnan(layer)], y[np.isnan(layer)], color="#bbbbbb", s=12, label="other cells")
     for k, words in enumerate(("motor", "first layer", "second layer", "third layer", "sensory")):
-        axis.scatter(*at[layer == k].T, color=f"C{k}", s=22, label=words)
+        axis.scatter(x[layer == k], y[layer == k], color=f"C{k}", s=22, label=words)
     axis.legend(fontsize="small", loc="lower left")
     axis.set(xlabel="nodes by their place on the map", ylabel="height", title="C. elegans: ties point down")
     path.parent.mkdir(parents=True, exist_ok=True)
