@@ -95,12 +95,15 @@ class RankedPairs:
         tied = self.n_edges if self.heights is None else self.n_edges // 2
         return self.n_nodes * (self.n_nodes - 1) // 2 - tied
 
+    @property
+    def joined(self) -> NDArray[np.int64]:
+        """[k, 2] the edges, each pair of nodes once: in a directed graph the reverse of each is an edge, too."""
+        return self.edges if self.heights is None else self.edges[self.edges[:, 0] < self.edges[:, 1]]
+
     @cached_property
     def neighbors(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each node i its neighbours j > i, ascending: offsets [n + 1] and nodes [m]."""
-        edges = self.edges
-        if self.heights is not None:  # the reverse of each is an edge, too
-            edges = edges[edges[:, 0] < edges[:, 1]]
+        edges = self.joined
         order = np.lexsort((edges[:, 1], edges[:, 0]))
         offsets = np.searchsorted(edges[order, 0], np.arange(self.n_nodes + 1))
         return offsets.astype(np.int64), np.ascontiguousarray(edges[order, 1])

@@ -132,7 +132,7 @@ class _Group:
         n, runs = pairs.n_nodes, len(specs)
         dtype = getattr(torch, engine.precision)
         self.passes = Passes(
-            n, pairs.edges, runs, self.width, self.time, kind, dtype, device,
+            n, pairs.joined, runs, self.width, self.time, kind, dtype, device,
             popular=self.popular, heights=pairs.heights,
         )  # fmt: skip
         self.flat = self.time == 0
