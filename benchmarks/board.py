@@ -2,29 +2,22 @@
 
     python benchmarks/board.py run --half looked --which new,paper --json out/board.json
     python benchmarks/board.py table out/board.json --before old/board.json
-    python benchmarks/board.py bars out/board.json --before old/board.json
 
 ``run`` trains every graph of a half in eight geometries from three seeds: as ``embed(graph, p=, q=)`` does (``new``)
 and by the paper's recipe (``paper``; of NIPS its scripts' own). All trainings of a graph are one batch, and share its
 seconds alike. What the file of ``--json`` holds is not trained again unless ``--again`` says so. ``table`` prints the
-tables of the docs from such files, and ``bars``, which takes those of the other parts too, what must hold.
+tables of the docs from such files.
 
 ``karate``       how often a bare ``embed`` ranks both leaders of the club first
 ``nips``         NIPS by its signature alone, beside the paper's figures
 ``longer``       2N iterations against N, N the median at convergence, which ``--runs`` has or is trained for
 ``choice``       the geometry that is chosen for neighbours, against the best that ``--runs`` has of that goal
-``cost``         CPU time of the command, on a terminal and against the source of another version (``--source``)
 ``goals``        mAP, tie order and ρ of the four goals on four graphs, in Q^{2,2} (``--plot`` draws them)
 ``ranks``        how often ranks from further seeds lie in the intervals that 20 seeds gave
 ``depth``        whether the hierarchy follows a depth that nothing was trained on; mammals are of the unseen half
 """
 
 import math
-import os
-import pty
-import subprocess
-import sys
-import tempfile
 import time
 from argparse import Namespace
 from collections.abc import Callable, Mapping, Sequence
@@ -35,7 +28,7 @@ from typing import Any
 import board_run
 import numpy as np
 import torch
-from bench import Figures, Floats, Ints, Panel, Value, add_folder, draw, found, load, mean, parser, print_bars, save
+from bench import Figures, Floats, Ints, Panel, Value, add_folder, draw, load, mean, parser, save
 from board_graphs import Loaded, depths_known, load_graph, of_half
 from board_run import GEOMETRIES, KEYS, MEASURES, Cells, How, Job, Trained, measure, run, train
 
@@ -199,55 +192,6 @@ def carried_out(plan: Plan, graph: Graph) -> tuple[Geometry, Embedding, float]:
     return execution.configs[0].geometry, embedding, time.perf_counter() - began
 
 
-def cost(asked: Namespace) -> Figures:
-    """CPU seconds of a bare ``embed``, once it is compiled: quiet, on a terminal, and of another version."""
-    here, threads = Path(__file__).parents[1], asked.threads or 1
-    figures: Figures = {"cost:threads": threads}
-    more = [] if asked.iterations is None else ["--iterations", str(asked.iterations)]
-    for name in asked.graphs or ("netscience", "nips"):
-        file = {"nips": "nips_edges.txt"}.get(name, f"{name}.tsv.gz")
-        words = [name if name == "karate" else str(found(asked.folder, file))]
-        sources = {"new": here} | ({"before": asked.source} if asked.source else {})
-        for source in sources.values():
-            cpu_seconds([*words, "--iterations", "20"], source, threads)
-        seconds = {which: cpu_seconds([*words, *more], source, threads) for which, source in sources.items()}
-        seconds["terminal"] = cpu_seconds([*words, *more], here, threads, terminal=True)
-        mine = {f"{which}_seconds": value for which, value in seconds.items()}
-        mine["terminal_ratio"] = seconds["terminal"] / seconds["new"]
-        if asked.source:
-            mine["ratio"] = seconds["new"] / seconds["before"]
-        print(f"{name}: " + ", ".join(f"{what} {value:.3f}" for what, value in mine.items()), flush=True)
-        figures |= {f"cost:{name}/{what}": value for what, value in mine.items()}
-    return figures
-
-
-def cpu_seconds(words: Sequence[str], folder: Path, threads: int, *, terminal: bool = False) -> float:
-    """User and system time of the command, and of all it starts, with the package of ``src`` in a folder."""
-    source = folder.resolve() / "src"
-    if not (source / "ultrahyperbolic").is_dir():
-        raise SystemExit(f"{folder} has no src/ultrahyperbolic")
-    environment = {**os.environ, "PYTHONPATH": str(source), "OMP_NUM_THREADS": str(threads), "TERM": "xterm-256color"}
-    with tempfile.TemporaryDirectory() as out:
-        command = [sys.executable, "-m", "ultrahyperbolic", "embed", *words, "-o", f"{out}/out"]
-        command += ["--threads", str(threads), *([] if terminal else ["--quiet"])]
-        ours, theirs = pty.openpty()
-        output = theirs if terminal else None
-        process = subprocess.Popen(command, env=environment, stdout=output, stderr=output)
-        os.close(theirs)
-        try:
-            while terminal and os.read(ours, 65536):
-                pass
-        except OSError:  # which Linux says when the other end is closed
-            pass
-        finally:
-            os.close(ours)
-        _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise SystemExit(f"the command failed with {process.returncode}: {process.args!r}")
-    return used.ru_utime + used.ru_stime
-
-
 def goals(asked: Namespace) -> Figures:
     names = asked.graphs or ("lesmis", "tree_with_cycles", "power_law", "celegans")
     runs = {
@@ -331,16 +275,15 @@ def central(loaded: Loaded, score: Floats) -> float:
 
 
 PARTS: dict[str, Callable[[Namespace], Figures]] = {
-    "run": run_part, "table": table_part, "bars": lambda asked: print_bars(board_run.bars(kept(asked))),
-    "karate": karate, "nips": nips, "longer": longer, "choice": choice, "cost": cost, "goals": goals, "ranks": ranks,
-    "depth": depth,
+    "run": run_part, "table": table_part, "karate": karate, "nips": nips, "longer": longer, "choice": choice,
+    "goals": goals, "ranks": ranks, "depth": depth,
 }  # fmt: skip
 
 
 def main() -> None:
     made = parser(__doc__)
     made.add_argument("part", choices=PARTS)
-    made.add_argument("files", nargs="*", type=Path, help="of table and bars: what was measured")
+    made.add_argument("files", nargs="*", type=Path, help="of table: what was measured")
     add_folder(made)
     made.add_argument("--half", choices=("looked", "unseen", "both"), default="looked", help="(default: looked)")
     made.add_argument("--graphs", nargs="+", default=[], metavar="NAME", help="these alone")
@@ -351,12 +294,11 @@ def main() -> None:
     made.add_argument("--iterations", type=int, help="of every training; of longer, N")
     made.add_argument("--goal", choices=GOALS, default="balanced", help="of run: what is trained for")
     made.add_argument("--before", nargs="+", type=Path, default=[], metavar="FILE", help="of run, by another version")
-    made.add_argument("--source", type=Path, metavar="FOLDER", help="of cost: a checkout of another version")
     made.add_argument("--runs", nargs="+", type=Path, default=[], metavar="FILE", help="of run, for choice and longer")
     made.add_argument("--again", action="store_true", help="of run: train what the file holds already, too")
     made.add_argument("--plot", type=Path, help="of goals: draw mAP over ρ here")
     made.add_argument("--device", help="cpu or cuda")
-    made.add_argument("--threads", type=int, help="of the CPU (default: all; of cost: 1)")
+    made.add_argument("--threads", type=int, help="of the CPU (default: all)")
     asked = made.parse_args()
     if asked.threads:
         torch.set_num_threads(asked.threads)
@@ -364,10 +306,7 @@ def main() -> None:
     asked.seeds = asked.seeds or SEEDS.get(asked.part, 3)
     asked.geometries = [geometry for geometry in GEOMETRIES if geometry.file_name in asked.geometries]
     asked.names = asked.graphs or of_half(asked.half)
-    figures = PARTS[asked.part](asked)
-    save(figures, asked.json)
-    if figures.get("bars:failed"):
-        sys.exit(1)
+    save(PARTS[asked.part](asked), asked.json)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Train the graphs of the board and keep ``graph/geometry/which/seed/measure``; tables and bars of what was kept."""
+"""Train the graphs of the board and keep ``graph/geometry/which/seed/measure``; tables of what was kept."""
 
 import math
 import time
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from bench import Bar, Figures, Floats, Value, cell, load, mean, number, save, table
+from bench import Figures, Floats, Value, cell, load, mean, number, save, table
 from board_graphs import Loaded, load_graph
 
 from ultrahyperbolic.embedding import Embedding
@@ -191,21 +191,6 @@ class Cells:
 
 HALVES = {"looked": "Looked at while the method was sought", "unseen": "Not looked at before it was frozen"}
 MIXED = ("Q2_2", "Q3_3")
-# Hyperbolic space, the sphere, the plane.
-PLAIN = ("Q4_0", "Q6_0", "Q0_4", "R4")
-DISTINCT_STRENGTHS = 5
-# The bars of the other parts, by key: the least and the most.
-LEAST: dict[str, float] = {
-    "nips:Q2_2/map": 0.97, "nips:Q2_2/recall_at_1": 0.995, "nips:Q2_2/spearman_all": 0.80, "nips:Q2_2/tie_order": 0.75,
-    "nips:Q3_3/map": 0.99, "nips:Q3_3/recall_at_1": 0.999, "nips:Q3_3/spearman_all": 0.84, "nips:Q3_3/tie_order": 0.87,
-    "karate:leaders_first": 0.95, "karate:map": 0.98, "karate:tie_order": 0.90,
-    "choice:looked/difference": -0.01, "choice:unseen/difference": -0.01, "choice:least_difference": -0.04,
-    "choice:select_agrees": 1.0,
-}  # fmt: skip
-MOST: dict[str, float] = {
-    "choice:most_time_ratio": 3.0, "cost:netscience/ratio": 0.2, "cost:nips/ratio": 1 / 3,
-    "cost:netscience/terminal_ratio": 1.1, "cost:nips/terminal_ratio": 1.1,
-}  # fmt: skip
 
 
 def shown(geometry: str) -> str:
@@ -235,62 +220,3 @@ def tables(figures: Mapping[str, Value]) -> str:
         ]
         lines += [f"### {shown(geometry)}, graph by graph", "", table(["graph", *header], rows), ""]
     return "\n".join(lines)
-
-
-def bars(figures: Mapping[str, Value]) -> list[Bar]:
-    cells = Cells(figures)
-    made = [*_sound(cells)] if cells.graphs else []
-    for half in HALVES:
-        graphs = cells.half(half)
-        for geometry in MIXED if graphs else ():
-            made += _mixed(cells, half, graphs, geometry)
-        for geometry in PLAIN if graphs else ():
-            for measure, word in MEASURES.items():
-                made.append(_compared(cells, f"{half}, {shown(geometry)}: {word}", graphs, geometry, measure, 0.0))
-    for key, value in figures.items():
-        least = LEAST.get(key)
-        if key.startswith("longer:") and key.endswith("/difference"):
-            least = -0.005
-        elif key.startswith("ranks:") and key.endswith("/inside"):
-            least = 0.85
-        if least is not None:
-            made.append(Bar(key, number(figures, key) >= least, f"{value}, at least {least:.3g}"))
-        elif key in MOST:
-            made.append(Bar(key, number(figures, key) <= MOST[key], f"{value}, at most {MOST[key]:.3g}"))
-    return made
-
-
-def _sound(cells: Cells) -> Iterator[Bar]:
-    """Nothing is NaN, and nothing returned its start."""
-    new = [key for key in cells.figures if key.split("/")[2:3] == ["new"]]
-    broken = [key for key in new if key.endswith("/finite") and not cells.figures[key]]
-    # What one graph has no order of, it has of no training.
-    for graph in cells.graphs:
-        for measure in MEASURES:
-            mine = [key for key in cells.figures if key.startswith(f"{graph}/") and key.endswith(f"/{measure}")]
-            if any(cells.figures[key] is not None for key in mine):
-                broken += [key for key in mine if key.split("/")[2] == "new" and cells.figures[key] is None]
-    stuck = [key for key in new if key.endswith("/returned_start") and cells.figures[key]]
-    yield Bar("nothing NaN", not broken, ", ".join(broken) or "all finite")
-    yield Bar("nothing returned its start", not stuck, ", ".join(stuck) or "none")
-
-
-def _compared(cells: Cells, key: str, graphs: Sequence[str], geometry: str, measure: str, least: float) -> Bar:
-    new, before = cells.several(graphs, geometry, ("new", "before"), measure)
-    said = f"{cell(before)} -> {cell(new)} over {len(graphs)} graphs, at least {least:+g}"
-    return Bar(key, None if math.isnan(new - before) else new - before >= least - 1e-12, said)
-
-
-def _mixed(cells: Cells, half: str, graphs: Sequence[str], geometry: str) -> Iterator[Bar]:
-    key = f"{half}, {shown(geometry)}"
-    yield _compared(cells, f"{key}: mAP", graphs, geometry, "map", 0.0)
-    ranked = [graph for graph in graphs if number(cells.figures, f"{graph}/strengths") >= DISTINCT_STRENGTHS]
-    before = {graph: cells.value(graph, geometry, "before", "spearman_all") for graph in ranked}
-    low = [graph for graph in ranked if before[graph] < 0.6]
-    high = [graph for graph in ranked if before[graph] >= 0.6]
-    for words, some, least in (("ρ where it was below .6", low, 0.2), ("ρ elsewhere", high, -0.03)):
-        if some:
-            yield _compared(cells, f"{key}: {words}", some, geometry, "spearman_all", least)
-    weighted = [graph for graph in graphs if number(cells.figures, f"{graph}/weights") > 1]
-    if weighted:
-        yield _compared(cells, f"{key}: tie order", weighted, geometry, "tie_order", 0.05)

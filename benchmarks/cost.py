@@ -141,7 +141,7 @@ def device_milliseconds(work: Callable[[], object], repeats: int = 5) -> float:
 
 def pass_milliseconds(n: int, d: int, repeats: int, *, smoothed: bool = False) -> float:
     """A pass over all pairs in d coordinates, two of them time, at τ = 1/2."""
-    from ultrahyperbolic.engines.triton.pair_kernels import GEODESIC, SMOOTHED
+    from ultrahyperbolic.engines.triton.pair_functions import GEODESIC, SMOOTHED
     from ultrahyperbolic.engines.triton.passes import Passes
 
     cuda: Any = {"device": "cuda"}

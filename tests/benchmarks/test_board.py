@@ -86,7 +86,7 @@ def test_depth_is_the_fewest_steps_below_the_root():
 
 
 def measured(*changes):
-    """Figures for which every bar holds, but for what is changed: the end of a key, and its value."""
+    """Figures of a run, but for what is changed: the end of a key, and its value."""
     import board_run
 
     found = {}
@@ -106,84 +106,6 @@ def measured(*changes):
     return found
 
 
-def broken(figures):
-    import board_run
-
-    return {bar.key for bar in board_run.bars(figures) if bar.holds is False}
-
-
-def test_bars_hold_where_they_should():
-    import board_run
-
-    found = board_run.bars(measured())
-    assert not broken(measured())
-    assert all(bar.holds for bar in found)
-    assert len(found) == 2 + 2 * (2 * 4 + 4 * 4)
-
-
-@pytest.mark.parametrize(
-    ("change", "key"),
-    [
-        (("looked_a/Q2_2/new/0/map", 0.89), "looked, Q^{2,2}: mAP"),
-        (("unseen_b/Q3_3/new/0/map", 0.89), "unseen, Q^{3,3}: mAP"),
-        (("looked_a/Q3_3/new/0/spearman_all", 0.59), "looked, Q^{3,3}: ρ where it was below .6"),
-        (("unseen_b/Q2_2/new/0/spearman_all", 0.76), "unseen, Q^{2,2}: ρ elsewhere"),
-        (("unseen_a/Q2_2/new/0/tie_order", 0.64), "unseen, Q^{2,2}: tie order"),
-        (("looked_a/Q4_0/new/0/recall_at_1", 0.94), "looked, Q^{4,0}: Recall@1"),
-        (("looked_a/Q6_0/new/0/tie_order", 0.59), "looked, Q^{6,0}: tie order"),
-        (("unseen_a/Q0_4/new/0/spearman_all", 0.3), "unseen, Q^{0,4}: ρ"),
-        (("unseen_a/R4/new/0/map", 0.8), "unseen, R⁴: mAP"),
-        (("looked_a/Q1_3/new/0/finite", 0), "nothing NaN"),
-        (("looked_a/Q1_3/new/0/map", None), "nothing NaN"),
-        (("looked_b/Q3_1/new/0/returned_start", 1), "nothing returned its start"),
-    ],
-)
-def test_each_bar_can_break(change, key):
-    assert broken(measured(change)) == {key}
-
-
-def test_a_graph_of_few_strengths_is_not_asked_for_a_hierarchy():
-    change = ("looked_a/Q2_2/new/0/spearman_all", 0.1)
-    assert broken(measured(change))
-    assert not broken(measured(change, ("looked_a/strengths", 4)))
-
-
-def test_what_was_not_measured_neither_holds_nor_fails():
-    import board_run
-
-    figures = {key: value for key, value in measured().items() if "/before/" not in key or "/R4/" not in key}
-    found = {bar.key: bar.holds for bar in board_run.bars(figures)}
-    assert found["looked, R⁴: mAP"] is None
-    assert found["looked, Q^{4,0}: mAP"] is True
-
-
-@pytest.mark.parametrize(
-    ("figures", "holds"),
-    [
-        ({"karate:leaders_first": 0.94, "karate:map": 0.99}, [False, True]),
-        ({"nips:Q2_2/map": 0.96, "nips:Q3_3/tie_order": 0.88}, [False, True]),
-        ({"longer:Q2_2/map/difference": -0.006, "longer:R4/map/difference": -0.004}, [False, True]),
-        ({"choice:looked/difference": -0.02, "choice:most_time_ratio": 2.9}, [False, True]),
-        ({"cost:netscience/ratio": 0.21, "cost:nips/terminal_ratio": 1.05}, [False, True]),
-        ({"ranks:karate/inside": 0.84, "ranks:nips/inside": 0.86}, [False, True]),
-    ],
-)  # fmt: skip
-def test_the_other_parts_have_bars_too(figures, holds):
-    import board_run
-
-    assert [bar.holds for bar in board_run.bars(figures)] == holds
-
-
-def test_a_bar_that_fails_is_an_exit_status(board, tmp_path):
-    path = tmp_path / "run.json"
-    path.write_text(json.dumps(measured()))
-    assert board("bars", path)["bars:failed"] == 0
-    path.write_text(json.dumps(measured(("looked_a/R4/new/0/map", 0.1))))
-    with pytest.raises(SystemExit) as caught:
-        board("bars", path)
-    assert caught.value.code == 1
-
-
 def test_tables_compare_only_graphs_that_both_were_trained_on():
     import board_run
 
@@ -196,14 +118,14 @@ def test_tables_compare_only_graphs_that_both_were_trained_on():
     assert any(line.startswith("| unseen_b * | 0.500 / – |") for line in lines)
 
 
-def test_figures_of_another_version_stand_as_before(board, tmp_path):
+def test_figures_of_another_version_stand_as_before(board, tmp_path, capsys):
     now, old = tmp_path / "now.json", tmp_path / "old.json"
     alone = {key: value for key, value in measured().items() if "/before/" not in key}
     now.write_text(json.dumps(alone))
-    old.write_text(json.dumps(alone | {"looked_a/R4/new/0/map": 0.95}))
-    with pytest.raises(SystemExit):
-        board("bars", now, "--before", old)
-    assert board("bars", now)["bars:looked, R⁴: mAP"] is None
+    old.write_text(json.dumps(alone | {"looked_a/Q2_2/new/0/map": 0.95}))
+    board("table", now, "--before", old)
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert any(line.startswith("| looked_a | 0.900 / 0.950 |") for line in lines)
 
 
 RUN = ("run", "--geometries", "Q2_2", "R4", "--seeds", "2", "--iterations", "40")
@@ -360,31 +282,3 @@ def _points(folder):
     points = manifold.random_near_pole(34, epsilon=0.1, generator=torch.Generator().manual_seed(0))
     np.save(folder / "points.npy", points.numpy())
     return folder / "points.npy"
-
-
-COMMAND = """
-import os, sys, time
-print("terminal" if sys.stdout.isatty() else "pipe", file=open({seen!r}, "a"))
-end = time.process_time() + 0.3
-while time.process_time() < end: pass
-print("x" * 100000 if sys.stdout.isatty() else "")
-sys.exit(3 if sys.argv[2] == "fails" else 0)
-"""
-
-
-@pytest.mark.slow
-def test_the_time_of_a_command_is_that_of_the_cpu(tmp_path):
-    import board
-
-    package = tmp_path / "src" / "ultrahyperbolic"
-    package.mkdir(parents=True)
-    (package / "__init__.py").touch()
-    seen = tmp_path / "seen"
-    (package / "__main__.py").write_text(COMMAND.format(seen=str(seen)))
-    for terminal in (False, True):
-        assert 0.3 <= board.cpu_seconds(["karate"], tmp_path, 1, terminal=terminal) < 3.0
-    assert seen.read_text().split() == ["pipe", "terminal"]
-    with pytest.raises(SystemExit, match="failed with 3"):
-        board.cpu_seconds(["fails"], tmp_path, 1)
-    with pytest.raises(SystemExit, match="has no src/ultrahyperbolic"):
-        board.cpu_seconds(["karate"], tmp_path / "nothing", 1)

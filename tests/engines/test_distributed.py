@@ -102,6 +102,18 @@ def test_several_processes_give_the_bits_of_one(processes, ties, alone, tmp_path
     assert found.record.timing.backend == ("numba" if processes == 1 else f"numba, {processes} processes")
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", ["numba", "sampled"])
+def test_two_processes_train_a_directed_graph_as_one(backend, ties, tmp_path):
+    words = ["--directed", "--backend", backend]
+    expected = uh.load(trained_alone(ties, tmp_path / "alone", *words))
+    ended(started([ties, "-o", tmp_path / "run", *SETTINGS, *words], processes=2))
+    found = uh.load(tmp_path / "run")
+    np.testing.assert_array_equal(found.points, expected.points)
+    np.testing.assert_array_equal(found.heights, expected.heights)
+    assert found.record.result.spring == expected.record.result.spring
+
+
 def process_of(launcher, rank):
     """A process that a launcher has started."""
     wanted = f"\0RANK={rank}\0".encode()

@@ -61,6 +61,17 @@ def test_heights_are_those_of_a_dense_solve(seed, alpha):
     assert heights(n, arcs, weights, alpha=alpha) == pytest.approx(wanted, abs=1e-6)
 
 
+def test_heights_that_are_held_stay_and_the_others_are_a_dense_solve():
+    _, arcs, weights = drawn(0)
+    everywhere = heights(30, arcs, weights)
+    held = np.where(np.arange(30) % 3 == 0, np.nan, everywhere)
+    np.testing.assert_allclose(heights(30, arcs, weights, held=held), everywhere, atol=1e-8)
+    moved = heights(30, arcs, weights, by_rank=False, alpha=0.0, held=held + 5.0)
+    tied = np.isin(np.arange(30), arcs)
+    free = heights(30, arcs, weights, by_rank=False, alpha=0.0, held=held)
+    np.testing.assert_allclose((moved - free)[tied], 5.0, atol=1e-8)
+
+
 def test_a_tie_points_down_and_a_node_without_ties_is_at_0():
     n, arcs, weights = drawn(0)
     assert heights(n, arcs, weights)[-1] == 0.0

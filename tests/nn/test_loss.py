@@ -6,6 +6,7 @@ import copy
 import pickle
 import threading
 
+import numpy as np
 import pytest
 import torch
 from machines import ON_CUDA
@@ -14,7 +15,7 @@ from torch.func import vmap
 import ultrahyperbolic as uh
 from ultrahyperbolic import objective
 from ultrahyperbolic.nn import RankingLoss, SampleSizes
-from ultrahyperbolic.objective import RankedPairs, SampledLoss
+from ultrahyperbolic.objective import ExactLoss, RankedPairs, SampledLoss
 
 GRAPH = uh.datasets.karate()
 EVERYTHING = SampleSizes(10**6, 10**6, 10**6)
@@ -76,6 +77,23 @@ def test_ties_and_weights_make_the_same_loss():
     complete = RankingLoss.from_ties([(0, 1), (1, 2), (0, 2)], [1.0, 2.0, 3.0], 3, M)
     assert complete(x[:3]) > 0.0
     assert RankingLoss.from_ties([(0, 1), (1, 2), (0, 2)], None, 3, M)(x[:3]) == 0.0
+
+
+def test_the_loss_of_a_directed_graph_is_the_objective_over_ordered_pairs():
+    M = uh.PseudoHyperboloid(2, 1)
+    x, rng = M.random(34, generator=0), np.random.default_rng(0)
+    ends, weights = torch.tensor(GRAPH.edges), torch.tensor(rng.integers(1, 4, len(GRAPH.edges)))
+    loss = RankingLoss.from_ties(ends, weights, 34, M, temperature=0.3, directed=True, spring=0.2)
+    graph = uh.Graph.from_arrays(*GRAPH.edges.T, weights.double().numpy(), ids=34, directed=True)
+    exact = ExactLoss(graph, M.pair_function("smoothed", 0.1), 0.3)
+    torch.testing.assert_close(loss(x), exact(x, spring=0.2))
+    torch.testing.assert_close(loss.heights, torch.from_numpy(exact.pairs.heights))
+    sampled = RankingLoss(graph, M, temperature=0.3, sample=EVERYTHING, spring=0.2)
+    torch.testing.assert_close(sampled(x), loss(x), rtol=1e-10, atol=1e-10)
+    loss.spring = 0.0
+    torch.testing.assert_close(loss(x), exact(x))
+    with pytest.raises(ValueError, match="a directed graph is compared with scope 'graph'"):
+        RankingLoss(graph, M, scope="node")
 
 
 def test_samples_follow_from_the_seed_and_advance_in_training_alone():

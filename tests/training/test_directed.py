@@ -14,6 +14,7 @@ from ultrahyperbolic import Graph, GraphError
 from ultrahyperbolic.cli import app
 from ultrahyperbolic.evaluation.directed import directed_measures
 from ultrahyperbolic.graph.flow import flow, heights
+from ultrahyperbolic.training.place import with_placed
 
 ADVICE = [
     ("ann", "bob", 3),
@@ -51,6 +52,13 @@ def test_directions_are_learnt(trained):
     np.testing.assert_array_equal(np.argsort(trained.heights), np.argsort(heights(60, *web().arcs)))
 
 
+def test_directions_are_learnt_by_samples():
+    found = uh.embed(web(), backend="sampled", p=3, q=3, iterations=150, quiet=True)
+    assert found.record.timing.backend.startswith("sampled")
+    assert found.record.measures["direction"] > 0.9
+    assert found.record.measures["map_out"] > 0.6
+
+
 def test_scores_are_distances_with_springs(trained):
     row, h, spring = 7, trained.heights, trained.record.result.spring
     out = trained.distances(7) + spring * (h[row] - h - 1.0) ** 2
@@ -64,10 +72,46 @@ def test_scores_are_distances_with_springs(trained):
 def test_a_folder_keeps_heights_and_springs(trained, tmp_path):
     loaded = uh.load(trained.save(tmp_path / "web"))
     assert loaded.is_directed
-    with pytest.raises(GraphError, match="nodes of a directed embedding cannot be placed"):
-        loaded.transform([("new", 3)])
     np.testing.assert_array_equal(loaded.heights, trained.heights)
     np.testing.assert_array_equal(loaded.scores([3]), trained.scores([3]))
+
+
+def test_new_nodes_are_placed_by_ties_that_point_somewhere():
+    arcs = np.array([(i, i + step) for i in range(37) for step in (1, 2, 3)])  # each to the next three
+    lost, h = 20, heights(40, arcs, np.ones(len(arcs)))
+    kept = [tie for tie in arcs.tolist() if lost not in tie]
+    ties = [("new" if i == lost else i, "new" if j == lost else j) for i, j in arcs.tolist() if lost in (i, j)]
+    old = uh.embed(Graph.from_edges(kept, directed=True), **FEW)
+    new = old.transform(ties)
+    assert new.is_directed
+    assert abs(float(new.heights[0]) - h[lost]) < 0.1 * np.ptp(h)
+    # At rest: its springs pull as much as they push.
+    at = dict(zip(old.ids, old.heights, strict=True)) | {"new": float(new.heights[0])}
+    pull = sum((1 if i == "new" else -1) * (at[i] - at[j] - 1.0) for i, j in ties)
+    assert pull + 1e-3 * at["new"] == pytest.approx(0.0, abs=1e-9)
+    whole = with_placed(old, new, Graph.from_edges(ties, directed=True))
+    assert whole.is_directed
+    assert len(whole.ties.arcs[0]) == len(arcs)
+    assert whole.ties.is_directed
+    np.testing.assert_array_equal(whole.heights, [*old.heights, *new.heights])
+    for scores, nodes in ((whole.scores, (21, 22, 23)), (whole.scores_in, (17, 18, 19))):
+        tied, lengths = np.isin(old.ids, nodes), scores([len(old)])[0, :-1]
+        assert np.mean(lengths[tied][:, None] < lengths[~tied]) > 0.75
+
+
+def test_the_command_places_nodes_of_a_directed_graph(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("ties.csv").write_text("".join(f"{i},{j},{w}\n" for i, j, w in ADVICE), encoding="ascii")
+    Path("new.csv").write_text("zoe,ann,2\nzoe,dan,1\neve,zoe,1\n", encoding="ascii")
+    runner = CliRunner()
+    assert runner.invoke(app, ["embed", "ties.csv", "--directed", "-o", "out", "--iterations", "60"]).exit_code == 0
+    found = runner.invoke(app, ["place", "out", "new.csv", "-o", "both"])
+    assert found.exit_code == 0, found.output
+    both = uh.load("both")
+    assert both.is_directed
+    assert both.ids[-1] == "zoe"
+    assert both.heights[-1] > both.heights[list(both.ids).index("ann")]
+    assert runner.invoke(app, ["rank", "both", "--by", "height"]).exit_code == 0
 
 
 def test_the_order_of_rows_changes_nothing():
@@ -102,7 +146,7 @@ def test_directions_that_are_dropped_are_spoken_of(caplog):
         uh.embed(Graph.from_edges(ADVICE), directed=True, **FEW)
 
 
-@pytest.mark.parametrize("option", ["--backend sampled", "--no-popularity", "--preset paper"])
+@pytest.mark.parametrize("option", ["--scope node", "--no-popularity", "--preset paper"])
 def test_the_command_refuses_in_one_line_what_knows_no_directions(option, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("ties.csv").write_text("".join(f"{i},{j},{w}\n" for i, j, w in ADVICE), encoding="ascii")
@@ -120,5 +164,3 @@ def test_what_needs_directions_says_so():
             ask()
     with pytest.raises(ValueError, match="a directed graph is trained with popularity"):
         uh.embed(Graph.from_edges(ADVICE, directed=True), popularity=False, **FEW)
-    with pytest.raises(ValueError, match="this loss knows no directions"):
-        uh.nn.RankingLoss(Graph.from_edges(ADVICE, directed=True), uh.PseudoHyperboloid(2, 1), temperature=0.1)

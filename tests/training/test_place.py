@@ -16,8 +16,9 @@ from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import place as place_module
 from ultrahyperbolic.training import placing
+from ultrahyperbolic.training.new_ties import NewTies
 from ultrahyperbolic.training.place import _as_ties, with_placed
-from ultrahyperbolic.training.placing import Cooling, Held, NewTies, Placing
+from ultrahyperbolic.training.placing import Cooling, Held, HeldSprings, Placing
 
 CLUB = uh.datasets.karate()
 
@@ -215,6 +216,62 @@ def test_the_loss_is_eq_17_by_node():
         own = -apart[a, b] / temperature
         wanted = torch.logsumexp(torch.stack([own, *compared]), 0) - own
         assert float(ours[number]) == pytest.approx(float(wanted), rel=1e-9)
+
+
+def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
+    n, k, spring = 6, 3, 0.3
+    geometry, temperature, epsilon = Geometry.curved(2, 2), 0.3, 0.05
+    points = geometry.manifold.random(n + k, scale=0.3, generator=torch.Generator().manual_seed(1))
+    heights = np.random.default_rng(0).normal(size=n + k)
+    weight = np.zeros((n + k, n + k))
+    for i, j, w in [(0, 1, 2.0), (1, 2, 1.0), (2, 0, 3.0), (3, 4, 1.0), (n, 0, 2.0), (0, n, 1.0), (2, n, 1.0),
+                    (n + 1, 2, 3.0), (n, n + 1, 2.0), (n + 2, n + 1, 1.0)]:  # fmt: skip
+        weight[i, j] = w
+    joined = [(i, j) for i in range(n, n + k) for j in range(i) if weight[i, j] or weight[j, i]]
+    ends = np.array([(i - n, j) for i, j in joined] * 2)
+    weights = np.array([weight[i, j] for i, j in joined] + [weight[j, i] for i, j in joined])
+    ties = NewTies(k, n, ends, weights, np.repeat([1, -1], len(joined)))
+
+    def out(node):
+        return np.flatnonzero(weight[node, :n]), weight[node, :n][weight[node, :n] > 0.0]
+
+    def sources(node):
+        return np.flatnonzero(weight[:n, node]), weight[:n, node][weight[:n, node] > 0.0]
+
+    held = Held(points[:n].numpy(), out, None, HeldSprings(heights, spring, sources))
+    search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, held, 0)
+    x = points[n:][None]
+    ours = search._losses(
+        x, temperature, epsilon, search._near(x, temperature), search._at_held_ends(temperature, epsilon)
+    )[0]
+    apart = geometry.manifold.pair_function("smoothed", epsilon)(points[:, None], points[None])
+    length = apart + spring * torch.from_numpy(heights[:, None] - heights - 1.0).square()
+    for number, (first, second) in enumerate([*joined, *((j, i) for i, j in joined)]):
+        w, compared = weight[first, second], []
+        if not w:
+            assert float(ours[number]) == 0.0
+            continue
+        for end in (first, second):
+            for third in range(n + k):
+                if third == end or (end < n and third >= n):
+                    continue
+                pairs = [(end, third), (third, end)]
+                compared += [
+                    -length[a, b] / temperature for a, b in pairs if weight[a, b] < w and (a, b) != (first, second)
+                ]
+        own = -length[first, second] / temperature
+        wanted = torch.logsumexp(torch.stack([own, *compared]), 0) - own
+        assert float(ours[number]) == pytest.approx(float(wanted), rel=1e-9), (first, second)
+
+
+def test_ties_keep_their_ways_when_some_nodes_are_placed_first():
+    ends = np.array([[0, 3], [0, 3], [1, 5], [1, 5], [2, 6], [2, 6]])  # 5 and 6 are the new nodes 0 and 1
+    ties = NewTies(3, 5, ends, np.array([1.0, 0.0, 2.0, 3.0, 1.0, 0.0]), np.array([1, -1, 1, -1, 1, -1]))
+    wanted = {(5, 3): 1.0, (6, 5): 2.0, (5, 6): 3.0, (7, 6): 1.0}
+    assert dict(zip(map(tuple, ties.ordered[0].tolist()), ties.ordered[1].tolist(), strict=True)) == wanted
+    later = ties.some(np.array([0]), np.array([1]))  # node 1 is held, too: at 5, and node 0 is at 6
+    found = dict(zip(map(tuple, later.ordered[0].tolist()), later.ordered[1].tolist(), strict=True))
+    assert found == {(6, 3): 1.0, (5, 6): 2.0, (6, 5): 3.0}
 
 
 @pytest.mark.parametrize("geometry", [Geometry.curved(2, 2), Geometry.curved(3, 0), Geometry(flat=3)], ids=str)

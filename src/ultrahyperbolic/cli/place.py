@@ -49,6 +49,8 @@ def place(
     from ..training.place import with_placed
 
     embedding = open_embedding(folder)
+    if embedding.is_directed:
+        reading = {**reading, "directed": True}
     ties = find_graph(new_ties, reading, quiet=as_json)
     where = output or Path("out") / graph_name(new_ties)
     with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):

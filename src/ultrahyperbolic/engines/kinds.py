@@ -190,8 +190,6 @@ def unknown_space(problem: Problem | None, compiled: Backend | None = None) -> s
             kernel_space(spec.manifold, spec.dissimilarity)
         if problem is not None and compiled is not None:
             require_scope(compiled, problem.specs)
-        if problem is not None and problem.pairs.heights is not None and compiled != "numba":
-            raise ValueError(f"backend {compiled or 'sampled'!r} does not know directions: use numba or reference")
     except ValueError as error:
         return str(error)
     return None

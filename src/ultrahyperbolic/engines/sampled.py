@@ -56,18 +56,19 @@ class _SampledRun(NamedTuple):
     loss: SampledLoss
     judge: SampledLoss
 
-    def measure(self, iteration: int) -> Measure:
+    def measure(self, iteration: int, spring: float) -> Measure:
         """How pairs are compared at an iteration."""
         schedule = self.spec.schedule
-        return Measure(self.space, float(schedule.temperature[iteration]), float(schedule.epsilon[iteration]))
+        return Measure(self.space, float(schedule.temperature[iteration]), float(schedule.epsilon[iteration]), spring)
 
     def drawn(self, iteration: int) -> Draw:
         """What an iteration looks at."""
         return self.loss.draw(self.spec.seed, _DESCENT, iteration)
 
-    def judged(self, points: Tensor, offsets: Tensor | None, iteration: int) -> Estimate:
+    def judged(self, points: Tensor, offsets: Tensor | None, iteration: int, spring: float) -> Estimate:
         """The objective of an iteration, by the sample that stays the same."""
-        return self.judge(points, offsets, self.judge.draw(self.spec.seed, _JUDGEMENT), self.measure(iteration))
+        drawn = self.judge.draw(self.spec.seed, _JUDGEMENT)
+        return self.judge(points, offsets, drawn, self.measure(iteration, spring))
 
 
 class OnDevice(NamedTuple):
@@ -151,7 +152,8 @@ class SampledEngine(Engine):
         with self._computing():
             for number, run in enumerate(self._runs):
                 held = self._hold(state, number, run.spec)
-                estimate = run.judged(held.points, held.offsets, state.iteration)
+                spring = float(state.record["spring"][number])
+                estimate = run.judged(held.points, held.offsets, state.iteration, spring)
                 nodes = estimate.nodes.cpu().numpy()
                 found.loss[number] = float(estimate.loss)
                 found.gradient[number, nodes, : held.points.shape[1]] = estimate.gradient.cpu().numpy()
@@ -162,15 +164,16 @@ class SampledEngine(Engine):
     def _iterate(self, state: BatchState, number: int, run: _SampledRun, held: OnDevice, iteration: int) -> float:
         """One iteration of a run: estimate, look at the best, move what was touched."""
         spec, record = run.spec, state.record[number]
+        spring = float(record["spring"])
         record["longest"] = record["shortest"] = math.nan
         due = iteration == spec.settled or iteration % max(self.best_every, _LOOK_EVERY) == 0
         if iteration >= spec.settled and due:
-            loss = float(run.judged(held.points, held.offsets, iteration).loss)
+            loss = float(run.judged(held.points, held.offsets, iteration, spring).loss)
             if loss < record["best_loss"]:
                 self._copy_back(state, number, spec, held)
                 self._keep(state, number, iteration)
                 record["best_loss"] = loss
-        found = run.loss(held.points, held.offsets, run.drawn(iteration), run.measure(iteration))
+        found = run.loss(held.points, held.offsets, run.drawn(iteration), run.measure(iteration, spring))
         value, nodes = float(found.loss), found.nodes
         step, longest = step_of(spec, record, iteration, value)
         phi = spec.optimizer == "phi"

@@ -18,11 +18,11 @@ from ..objective import RankedPairs
 from .base import BatchState, RunSpec
 from .reference import pair_function
 
-# Where κ starts, in units of the radius, and what it is multiplied or divided by.
-START, _STEP = 0.01, math.sqrt(2.0)
+# Where κ starts, in units of the first temperature, and what it is multiplied or divided by.
+START, _STEP = 0.25, math.sqrt(2.0)
 _LOOK_EVERY = 50
-# Pairs without a tie that the loss is estimated from.
-_PAIRS = 100_000
+# Pairs without a tie, and at most as many edges, that the loss is estimated from.
+_PAIRS, _TIES = 100_000, 1_000_000
 
 
 def follow_springs(pairs: RankedPairs, specs: Sequence[RunSpec], descents: int) -> Every[BatchState]:
@@ -71,14 +71,17 @@ def _losses(
         popularity = state.offsets[run][i] + state.offsets[run][j]
         return distance(points[i], points[j]).numpy() - popularity, heights[i] - heights[j]
 
-    (ties, steps), (others, gaps) = lengths(pairs.edges), lengths(drawn)
-    gaps, scale = np.abs(gaps), math.log(pairs.n_nonedges / max(len(drawn), 1) or 1.0)
+    every = -(-pairs.n_edges // _TIES) or 1
+    (ties, steps), (others, gaps) = lengths(pairs.edges[::every]), lengths(drawn)
+    weaker, silent = -(-pairs.weaker[::every] // every), -(-pairs.silent // every)
+    # Of many edges, and of the pairs without one, each stands for others: here for as many as an edge does.
+    gaps, scale = np.abs(gaps), math.log(pairs.n_nonedges / max(len(drawn), 1) / every or 1.0)
     found = []
     for spring in springs:
         rest = -(others + spring * np.square(gaps - 1.0)) / tau + np.log1p(np.exp(-4.0 * spring / tau * gaps))
         scores = -(ties + spring * np.square(steps - 1.0)) / tau
         most = rest.max(initial=-np.inf)
         start = most + math.log(np.exp(rest - most).sum()) + scale if len(rest) else -np.inf
-        below = np.logaddexp.accumulate(np.concatenate(([start], scores)))[pairs.weaker]
-        found.append(float(np.logaddexp(0.0, below - scores)[pairs.silent :].sum()))
+        below = np.logaddexp.accumulate(np.concatenate(([start], scores)))[weaker]
+        found.append(float(np.logaddexp(0.0, below - scores + math.log(every))[silent:].sum()))
     return found

@@ -15,7 +15,7 @@ from .sampled import drawn_nodes
 Score = Callable[[Ints], Floats]
 """From nodes [k] to the scores [k, n] of the pairs from each of them to every node."""
 
-_ALL_NODES, _AT_ONCE = 5000, 1 << 21  # with more nodes some are drawn; scores at once
+_ALL_NODES, _AT_ONCE = 2000, 1 << 21  # with more nodes some are drawn; scores at once
 
 
 def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats, heights: Floats) -> dict[str, float]:
@@ -27,7 +27,7 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
     ``weight_down``: the share of the ``weights`` [m] of ties that lead from a higher node to a lower one
 
     ``score_in`` gives the scores of the pairs to each of some nodes, from every node. ``heights`` are [n]. With more
-    than 5,000 nodes the first four are estimated from the ties and pairs of at most 2,000 nodes, drawn with a seed.
+    than 2,000 nodes the first four are estimated from the ties and pairs of at most 2,000 nodes, drawn with a seed.
     """
     n = len(heights)
     nodes = np.arange(n)
@@ -37,11 +37,15 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
     drawn[nodes] = True
     outward, inward = arcs[drawn[arcs[:, 0]]], arcs[drawn[arcs[:, 1]]]
     total, down = float(weights.sum()), heights[arcs[:, 0]] > heights[arcs[:, 1]]
+    # Rows cost most of the time: what comes of the same ones is found together.
+    map_out, there = _looked_up(score, outward, outward)
+    map_in, back = _looked_up(score_in, inward[:, ::-1], outward)
+    one_way = ~have_reverse(arcs, n)[drawn[arcs[:, 0]]]
     found = {
-        "map_out": mean_average_precision(score, outward),
-        "map_in": mean_average_precision(score_in, inward[:, ::-1]),
-        "direction": direction(score, score_in, outward[~have_reverse(arcs, n)[drawn[arcs[:, 0]]]]),
-        "average_precision": average_precision(score, outward, nodes),
+        "map_out": map_out,
+        "map_in": map_in,
+        "direction": _right(there[one_way], back[one_way]),
+        "average_precision": _precision(score, there, nodes),
         "weight_down": float(weights[down].sum()) / total if total else math.nan,
     }
     return {name: value for name, value in found.items() if not math.isnan(value)}
@@ -58,22 +62,40 @@ def mean_average_precision(score: Score, arcs: Ints) -> float:
     The precision at j is the share of the node's ties among all pairs that score at most s_ij, equal ones included, as
     in `ultrahyperbolic.evaluation.reconstruction`; all other nodes are candidates. NaN without ties.
     """
-    arcs = arcs[np.argsort(arcs[:, 0], kind="stable")]
-    nodes, starts = np.unique(arcs[:, 0], return_index=True)
-    heads, found = np.split(arcs[:, 1], starts[1:]), []
+    return _looked_up(score, arcs, arcs[:0])[0]
+
+
+def _looked_up(score: Score, ranked: Ints, asked: Ints) -> tuple[float, Floats]:
+    """The mean average precision of some ties, and the scores [m] of ``asked`` pairs [m, 2]."""
+    nodes = np.unique(np.concatenate((ranked[:, 0], asked[:, 0])))
+    (heads, starts), (ends, begins) = (_by_node(pairs, nodes) for pairs in (ranked, asked))
+    found, scores = [], np.empty(len(asked))
     for first, rows in _blocks(score, nodes):
-        for row, ends in zip(rows, heads[first : first + len(rows)], strict=True):
-            own = np.sort(row[ends])
-            found.append(float(np.mean(_at_most(own, own) / _at_most(np.sort(row), own))))
-    return float(np.mean(found)) if found else math.nan
+        for at, row in enumerate(rows, first):
+            own = np.sort(row[ranked[heads[starts[at] : starts[at + 1]], 1]])
+            if len(own):
+                found.append(float(np.mean(_at_most(own, own) / _at_most(np.sort(row), own))))
+            here = ends[begins[at] : begins[at + 1]]
+            scores[here] = row[asked[here, 1]]
+    return float(np.mean(found)) if found else math.nan, scores
+
+
+def _by_node(pairs: Ints, nodes: Ints) -> tuple[Ints, Ints]:
+    """The numbers [m] of pairs, those from one node side by side, and where those of each of the nodes begin."""
+    order: Ints = np.argsort(pairs[:, 0], kind="stable")
+    begins: Ints = np.searchsorted(pairs[order, 0], nodes)
+    return order, np.append(begins, len(pairs))
 
 
 def direction(score: Score, score_in: Score, arcs: Ints) -> float:
     """The share of ties i → j with s_ij < s_ji; equal scores count as half, a guess. NaN without ties."""
-    if not len(arcs):
-        return math.nan
-    there, back = tie_scores(score, arcs), tie_scores(score_in, arcs)
-    return float(np.mean(there < back) + 0.5 * np.mean(there == back))
+    there, back = (_looked_up(rows, arcs[:0], arcs)[1] for rows in (score, score_in))
+    return _right(there, back)
+
+
+def _right(there: Floats, back: Floats) -> float:
+    """The share of smaller scores there than back."""
+    return float(np.mean(there < back) + 0.5 * np.mean(there == back)) if len(there) else math.nan
 
 
 def average_precision(score: Score, arcs: Ints, nodes: Ints) -> float:
@@ -81,24 +103,18 @@ def average_precision(score: Score, arcs: Ints, nodes: Ints) -> float:
 
     The pairs are those from ``nodes`` [k], to any other node; ``arcs`` must be all ties from these.
     """
-    if not len(arcs):
+    return _precision(score, _looked_up(score, arcs[:0], arcs)[1], nodes)
+
+
+def _precision(score: Score, ties: Floats, nodes: Ints) -> float:
+    """The same from the scores of ties."""
+    if not len(ties):
         return math.nan
-    own = np.sort(tie_scores(score, arcs))
+    own = np.sort(ties)
     pairs = np.zeros(len(own), dtype=np.int64)
     for _, rows in _blocks(score, nodes):
         pairs += _at_most(np.sort(rows, axis=None), own)
     return float(np.mean(_at_most(own, own) / pairs))
-
-
-def tie_scores(score: Score, arcs: Ints) -> Floats:
-    """[m] the scores of ties."""
-    nodes, place = np.unique(arcs[:, 0], return_inverse=True)
-    found = np.empty(len(arcs))
-    order = np.argsort(place, kind="stable")
-    for first, rows in _blocks(score, nodes):
-        here = order[slice(*np.searchsorted(place[order], (first, first + len(rows))))]
-        found[here] = rows[place[here] - first, arcs[here, 1]]
-    return found
 
 
 def _blocks(score: Score, nodes: Ints) -> Iterator[tuple[int, Floats]]:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from .hops import components_of
 
 _TOLERANCE, _ITERATIONS = 1e-10, 10_000
@@ -41,12 +41,15 @@ class _Pairs(NamedTuple):
     """[p] the weight from j to i."""
 
 
-def heights(n: int, arcs: Ints, weights: Floats, *, by_rank: bool = True, alpha: float = 1e-3) -> Floats:
+def heights(
+    n: int, arcs: Ints, weights: Floats, *, by_rank: bool = True, alpha: float = 1e-3, held: Floats | None = None
+) -> Floats:
     """SpringRank: the height of each node [n]; ties point from the higher node to the lower one as far as they can.
 
     The minimum of Σ v_ij (h_i - h_j - 1)² + alpha Σ h_i² over ties i → j, ``arcs`` [m, 2]. With ``by_rank`` only the
     order of the ``weights`` [m] counts: v is 2 · rank / (m + 1), whose mean is 1, and equal weights share the mean of
-    their ranks. Else v is the weight. A node without a tie has height 0.
+    their ranks. Else v is the weight. A node without a tie has height 0. ``held`` [n] are heights that stay, and NaN
+    for the nodes whose heights are asked for.
 
     >>> heights(3, np.array([[0, 1], [1, 2]]), np.ones(2), alpha=0.0).tolist()
     [1.0, 0.0, -1.0]
@@ -55,7 +58,7 @@ def heights(n: int, arcs: Ints, weights: Floats, *, by_rank: bool = True, alpha:
     if by_rank:
         _, which, counts = np.unique(weights, return_inverse=True, return_counts=True)
         springs = 2.0 * (np.cumsum(counts) - 0.5 * (counts - 1))[which] / (len(weights) + 1)
-    return _solution(n, _pairs(n, arcs, springs), alpha)
+    return _solution(n, _pairs(n, arcs, springs), alpha, held)
 
 
 def trophic_levels(n: int, arcs: Ints, weights: Floats) -> Floats:
@@ -118,8 +121,10 @@ def _product(a: Floats, b: Floats) -> float:
     return float(np.add.reduce(a * b))
 
 
-def _solution(n: int, pairs: _Pairs, alpha: float) -> Floats:
+def _solution(n: int, pairs: _Pairs, alpha: float, held: Floats | None = None) -> Floats:
     """[n] the solution of (diag(k_out + k_in) - (V + Vᵀ) + alpha) h = k_out - k_in, by conjugate gradients.
+
+    Where heights are ``held``, these rows are left out.
 
     With alpha 0 it is fixed up to a constant in each component, and the mean height by k_out + k_in there is 0. Graphs
     that would take more than 10,000 iterations, such as longer chains, are left with what these find.
@@ -130,12 +135,22 @@ def _solution(n: int, pairs: _Pairs, alpha: float) -> Floats:
     strength = _sums(n, pairs.i, both) + _sums(n, pairs.j, both) + alpha
     scale = np.divide(1.0, strength, out=np.zeros(n), where=strength > 0.0)
     found, residual = np.zeros(n), _spread(n, pairs, net)
+    free: Floats | Bools | float = 1.0
+
+    def product(h: Floats) -> Floats:
+        """The matrix times h."""
+        return _spread(n, pairs, both * (h[pairs.i] - h[pairs.j])) + alpha * h
+
+    if held is not None:
+        asked = np.isnan(held)
+        found, free = np.where(asked, 0.0, held), asked
+        residual = free * (residual - product(found))
     direction = scale * residual
     fall, enough = _product(residual, direction), _TOLERANCE**2 * _product(residual, residual)
     for _ in range(_ITERATIONS):
         if _product(residual, residual) <= enough:
             break
-        moved = _spread(n, pairs, both * (direction[pairs.i] - direction[pairs.j])) + alpha * direction
+        moved = free * product(direction)
         step = fall / _product(direction, moved)
         found += step * direction
         residual -= step * moved

@@ -16,7 +16,7 @@ from ..geometry.manifold import require_manifold
 from ..geometry.words import Dissimilarity, check_dissimilarity
 from ..graph import Graph
 from ..objective import SCOPES, RankedPairs, SampledLoss, SampleSizes, Scope
-from ..objective.ranking import Tables, loss_of_distances
+from ..objective.ranking import Tables, both_stretched, loss_of_distances, stretched
 from ..objective.sampled import Measure
 from ..pairs.kinds import KernelSpace, kernel_space
 
@@ -34,7 +34,8 @@ class RankingLoss(nn.Module):
     Parameters
     ----------
     graph : Graph or RankedPairs
-        Whose ties are ranked; `from_ties` takes arrays.
+        Whose ties are ranked; `from_ties` takes arrays. Those of a directed graph are ordered pairs (i, j), longer by
+        κ (h_i - h_j - 1)² with the heights h of ``heights`` [n].
     manifold : Manifold
         Where the points live.
     temperature : float
@@ -49,6 +50,8 @@ class RankingLoss(nn.Module):
         How much an iteration looks at.
     seed : int
         For the samples.
+    spring : float
+        κ, for a directed graph; you may change this attribute, too.
 
     Examples
     --------
@@ -60,6 +63,7 @@ class RankingLoss(nn.Module):
     """
 
     iteration: Tensor
+    heights: Tensor | None
 
     def __init__(
         self,
@@ -72,19 +76,24 @@ class RankingLoss(nn.Module):
         scope: Scope = "graph",
         sample: SampleSizes | None = None,
         seed: int = 0,
+        spring: float = 0.01,
     ) -> None:
         super().__init__()
         require_manifold(manifold)
         check_positive("temperature", temperature)
         check_choice("scope", scope, SCOPES)
         pairs = graph if isinstance(graph, RankedPairs) else RankedPairs.of(graph)
-        if pairs.heights is not None:
-            raise ValueError("this loss knows no directions: give an undirected graph, or train with embed")
+        if pairs.heights is not None and scope != "graph":
+            raise ValueError("a directed graph is compared with scope 'graph'")
+        check_positive("spring", spring, zero=True)
         self.manifold, self.temperature, self.scope, self.seed = manifold, temperature, scope, as_integer("seed", seed)
         self.dissimilarity = check_dissimilarity(dissimilarity)
         self.epsilon = _SMOOTHING if epsilon is None and self.dissimilarity == "smoothed" else epsilon
         manifold.pair_function(self.dissimilarity, self.epsilon)  # raises here rather than in forward
-        self.n_nodes, self._most, self._sampler = pairs.n_nodes, 0, None
+        self.n_nodes, self._most, self._silent, self._sampler = pairs.n_nodes, 0, pairs.silent, None
+        self.spring = spring
+        heights = None if pairs.heights is None else torch.from_numpy(pairs.heights)
+        self.register_buffer("heights", heights, persistent=False)
         if sample is not None:
             if manifold.learnable:
                 raise ValueError("samples give no gradient for a learned beta: leave sample out")
@@ -104,13 +113,18 @@ class RankingLoss(nn.Module):
         weights: Tensor | Sequence[float] | None,
         n_nodes: int,
         manifold: Manifold,
+        *,
+        directed: bool = False,
         **options: Any,
     ) -> Self:
-        """The loss of ties [m, 2] between nodes 0, …, n_nodes - 1 with weights [m], all 1 where None."""
+        """The loss of ties [m, 2] between nodes 0, …, n_nodes - 1 with weights [m], all 1 where None.
+
+        ``directed`` ties lead from the first node to the second.
+        """
         ends = torch.as_tensor(ties, dtype=torch.int64).reshape(-1, 2).cpu()
         held = torch.ones(len(ends)) if weights is None else torch.as_tensor(weights).detach().cpu()
         first, second = ends.numpy().T
-        graph = Graph.from_arrays(first, second, held.double().numpy(), ids=range(n_nodes))
+        graph = Graph.from_arrays(first, second, held.double().numpy(), ids=range(n_nodes), directed=directed)
         return cls(graph, manifold, **options)
 
     def forward(self, points: Tensor) -> Tensor:
@@ -120,8 +134,13 @@ class RankingLoss(nn.Module):
         if self._sampler is not None:
             return self._estimate(points, self._sampler.number)
         between = self.manifold.pair_function(self.dissimilarity, self.epsilon)
-        tables = Tables(self._most, *(getattr(self, f"_{name}") for name in _TABLES))
-        edges, others = (between(points[i], points[j]) for i, j in (tables.edges.unbind(1), tables.nonedges.unbind(1)))
+        tables = Tables(self._most, *(getattr(self, f"_{name}") for name in _TABLES))._replace(silent=self._silent)
+        ends = tables.edges.unbind(1), tables.nonedges.unbind(1)
+        edges, others = (between(points[i], points[j]) for i, j in ends)
+        if self.heights is not None:
+            steps, gaps = (self.heights[i] - self.heights[j] for i, j in ends)
+            edges = edges + stretched(steps, self.spring)
+            others = others + both_stretched(gaps, self.spring, self.temperature)
         return loss_of_distances(tables, edges, others, self.temperature, scope=self.scope)
 
     def _estimate(self, points: Tensor, sampler: int) -> Tensor:
@@ -129,7 +148,7 @@ class RankingLoss(nn.Module):
         if self.training:
             self.iteration += 1
         space = kernel_space(self.manifold, self.dissimilarity)
-        settings = [space.radius, self.temperature, self.epsilon or _SMOOTHING]
+        settings = [space.radius, self.temperature, self.epsilon or _SMOOTHING, self.spring]
         there, which = points.detach(), [sampler, self.seed, space.time, space.kind]
         loss, gradient = _sampled(there, now, which, settings)
         value: Tensor = loss + ((points - there) * gradient).sum()  # the loss, with this gradient
@@ -180,8 +199,8 @@ _SAMPLERS: WeakValueDictionary[int, _Sampler] = WeakValueDictionary()
 def _sampled(points: Tensor, iteration: Tensor, which: list[int], settings: list[float]) -> tuple[Tensor, Tensor]:
     """The estimate and its gradient; ``which`` is the sampler, the seed, and time and kind of the space."""
     number, seed, time, kind = which
-    radius, temperature, epsilon = settings
-    measure = Measure(KernelSpace(time, radius, kind), temperature, epsilon)
+    radius, *rest = settings
+    measure = Measure(KernelSpace(time, radius, kind), *rest)
     return _SAMPLERS[number](points, seed, int(iteration), measure)
 
 

@@ -90,15 +90,18 @@ class RankedPairs:
     @property
     def n_nonedges(self) -> int:
         """Unordered pairs of different nodes that no edge joins."""
-        tied = self.n_edges if self.heights is None else len(self.neighbors[1])
+        tied = self.n_edges if self.heights is None else self.n_edges // 2
         return self.n_nodes * (self.n_nodes - 1) // 2 - tied
+
+    @property
+    def joined(self) -> NDArray[np.int64]:
+        """[k, 2] the edges, each pair of nodes once: in a directed graph the reverse of each is an edge, too."""
+        return self.edges if self.heights is None else self.edges[self.edges[:, 0] < self.edges[:, 1]]
 
     @cached_property
     def neighbors(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For each node i its neighbours j > i, ascending: offsets [n + 1] and nodes [m]."""
-        edges = self.edges
-        if self.heights is not None:
-            edges = np.unique(np.sort(edges, axis=1), axis=0)
+        edges = self.joined
         order = np.lexsort((edges[:, 1], edges[:, 0]))
         offsets = np.searchsorted(edges[order, 0], np.arange(self.n_nodes + 1))
         return offsets.astype(np.int64), np.ascontiguousarray(edges[order, 1])
@@ -231,11 +234,9 @@ class ExactLoss:
         if self.pairs.heights is not None:
             heights = torch.from_numpy(self.pairs.heights).to(points)
             i, j = tables.edges.unbind(1)
-            edges = edges + spring * (heights[i] - heights[j] - 1.0).square()
+            edges = edges + stretched(heights[i] - heights[j], spring)
             i, j = tables.nonedges.unbind(1)
-            steps = (heights[i] - heights[j]).abs()
-            other = torch.log1p(torch.exp(-4.0 * spring / self.temperature * steps))
-            nonedges = nonedges + spring * (steps - 1.0).square() - self.temperature * other
+            nonedges = nonedges + both_stretched(heights[i] - heights[j], spring, self.temperature)
         return edges, nonedges
 
     def of_distances(self, edges: Tensor, nonedges: Tensor, which: Tensor | None = None) -> Tensor:
@@ -248,6 +249,18 @@ class ExactLoss:
         if device not in self._on:
             self._on[device] = Tables.of(self.pairs, device)
         return self._on[device]
+
+
+def stretched(steps: Tensor, spring: float) -> Tensor:
+    """What springs add to the dissimilarities of ordered pairs whose first nodes are higher by ``steps`` [...]."""
+    return spring * (steps - 1.0).square()
+
+
+def both_stretched(steps: Tensor, spring: float, temperature: float) -> Tensor:
+    """The same for pairs that stand for both directions: in sums of exponentials they add what both would."""
+    steps = steps.abs()
+    other = torch.log1p(torch.exp(-4.0 * spring / temperature * steps))
+    return stretched(steps, spring) - temperature * other
 
 
 def loss_of_distances(

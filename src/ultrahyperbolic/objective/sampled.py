@@ -90,17 +90,27 @@ class SampledLoss:
         dtype: torch.dtype = torch.float64,
         mapper: Mapper = map,
     ) -> None:
+        if pairs.heights is not None and scope != "graph":
+            raise ValueError("a directed graph is compared with scope 'graph'")
         self.n, self.m, self.scope, self.sizes = pairs.n_nodes, pairs.n_edges, scope, sizes
+        self.silent = pairs.silent
         self.device, self.dtype, self.mapper = device or torch.device("cpu"), dtype, mapper
         self._edges = self._here(pairs.edges)
+        self._heights = None if pairs.heights is None else self._here(pairs.heights)
         self._starts = self._here(np.unique(pairs.weaker))
-        # The neighbours [2m] of every node, ascending, and where each node's begin [n + 1].
+        # The neighbours [2m] of every node, ascending, and where each node's begin [n + 1]. Among the ordered pairs of
+        # a directed graph, [m] neighbours, there is the reverse of each.
         i, j = self._edges.unbind(1)
-        keys = torch.cat((i * self.n + j, j * self.n + i)).sort().values
+        keys = i * self.n + j
+        keys = (keys if self._heights is not None else torch.cat((keys, j * self.n + i))).sort().values
         self._begin = torch.searchsorted(keys, torch.arange(self.n + 1, device=self.device) * self.n)
         self._neighbors = keys.remainder_(max(self.n, 1))
         self._degrees = self._begin[1:] - self._begin[:-1]
         self._alone = torch.nonzero(self._degrees == 0)[:, 0]
+        # How many ties that may be drawn each node has.
+        self._drawable = self._degrees
+        if pairs.heights is not None:
+            self._drawable = torch.bincount(self._edges[self.silent :].reshape(-1), minlength=self.n)
         if scope == "node":
             listed = pairs.incidence
             self._places, self._listed = self._here(listed.places), self._here(listed.edges)
@@ -134,11 +144,12 @@ class SampledLoss:
             places += torch.arange(count, device=self.device)
             return places.mul_(size / count).long().clamp_max_(size - 1)
 
-        ties, columns = some(self.sizes.ties, self.m), some(self.sizes.others, self.n)
+        size = self.m - self.silent
+        ties, columns = some(self.sizes.ties, size) + self.silent, some(self.sizes.others, self.n)
         rows, times = torch.unique(self._edges[ties], return_counts=True)
-        counts = times.double() * (self.m / len(ties)) / self._degrees[rows]
+        counts = times.double() * (size / len(ties)) / self._drawable[rows]
         if len(self._alone) and self.scope == "graph":
-            alone = self._alone[some(math.ceil(len(self._alone) * len(ties) / self.m), len(self._alone))]
+            alone = self._alone[some(math.ceil(len(self._alone) * len(ties) / size), len(self._alone))]
             # A node drawn twice stands for twice the nodes.
             alone, times = torch.unique(alone, return_counts=True)
             rows, order = torch.cat((rows, alone)).sort()
@@ -171,7 +182,12 @@ class SampledLoss:
         nodes, index = torch.unique(touched, return_inverse=True)
         sizes = (2 * len(ends), 2 * len(weaker_ends), len(draw.rows), len(draw.columns))
         at_ends, at_weaker, at_rows, at_columns = index.split(sizes)
-        local = Local(points[nodes], None if offsets is None else offsets[nodes], measure)
+        local = Local(
+            points[nodes],
+            None if offsets is None else offsets[nodes],
+            measure,
+            None if self._heights is None else self._heights[nodes],
+        )
         table = self._table(draw, local, at_rows, at_columns)
         own, below = local.scores(at_ends.view(-1, 2)), local.scores(at_weaker.view(-1, 2))
         loss, own_pulls, below_pulls, rest_pulls = self._loss(draw, own.values, below.values, table.log_sums())
@@ -182,7 +198,7 @@ class SampledLoss:
 
     def _loss(self, draw: Draw, own: Tensor, below: Tensor, rest: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The loss of scores -d/τ of ties, of weaker ones and of log sums over other pairs, and its slopes in these."""
-        weight = self.m / len(draw.ties)
+        weight = (self.m - self.silent) / len(draw.ties)
         if self.scope == "graph":
             share = math.log(self.m / len(draw.weaker)) if self.sizes.scaled else 0.0
             terms = torch.cat((rest - share, below))

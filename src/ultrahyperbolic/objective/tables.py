@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from ..pairs.kinds import KernelSpace, Kind
-from .ranking import NOTHING
+from .ranking import NOTHING, both_stretched, stretched
 
 # The authors' scripts replace the distance near the cone by 4|w|; see ``Kind.CONE_RULE``.
 _CONE = 5e-6
@@ -129,6 +129,8 @@ class Measure(NamedTuple):
     space: KernelSpace
     temperature: float
     epsilon: float
+    spring: float = 0.0
+    """κ of a directed graph."""
 
 
 class Scores(NamedTuple):
@@ -142,20 +144,22 @@ class Scores(NamedTuple):
 class Local:
     """The points that a sample touches, and their gradient as it grows."""
 
-    def __init__(self, points: Tensor, offsets: Tensor | None, measure: Measure) -> None:
-        self.points, self.offsets, self.measure = points, offsets, measure
+    def __init__(self, points: Tensor, offsets: Tensor | None, measure: Measure, heights: Tensor | None = None) -> None:
+        self.points, self.offsets, self.measure, self.heights = points, offsets, measure, heights
         self.gradient = torch.zeros_like(points)
         self.slopes = None if offsets is None else torch.zeros_like(offsets)
         # ∂(-d/τ)/∂x = factor · d'(w) · (x - y), coordinate by coordinate.
         self.factor = signs_of(measure.space, points) * (-2.0 * scale_of(measure.space) / measure.temperature)
 
     def scores(self, pairs: Tensor) -> Scores:
-        """Of pairs [k, 2]."""
+        """Of pairs [k, 2], ordered ones where nodes have heights."""
         i, j = pairs.unbind(1)
-        space, tau, epsilon = self.measure
+        space, tau, epsilon, spring = self.measure
         values, slopes = value_and_slope(half_chords(self.points[i], self.points[j], space), space, epsilon)
         if self.offsets is not None:
             values = values - (self.offsets[i] + self.offsets[j])
+        if self.heights is not None:
+            values = values + stretched(self.heights[i] - self.heights[j], spring)
         return Scores(pairs, values / -tau, slopes)
 
     def add(self, scores: Scores, pulls: Tensor) -> None:
@@ -218,12 +222,15 @@ class PairTable:
 
     def scores(self, number: int) -> tuple[Tensor, Tensor, Tensor]:
         """-d/τ of a block's pairs, the slopes of d, and 1 where a pair counts and 0 where it does not."""
-        block, (space, tau, epsilon) = self.blocks[number], self.local.measure
+        block, (space, tau, epsilon, spring) = self.blocks[number], self.local.measure
         w = half_chord_table(self.x[block], self.y, space).to(self.dtype)
         values, slopes = value_and_slope(w, space, epsilon)
         if self.local.offsets is not None:
             rows, columns = (self.local.offsets[at] for at in (self.pairs.rows[block], self.pairs.columns))
             values = values - (rows[:, None] + columns).to(self.dtype)
+        if self.local.heights is not None:
+            rows, columns = (self.local.heights[at] for at in (self.pairs.rows[block], self.pairs.columns))
+            values = values + both_stretched(rows[:, None] - columns, spring, tau).to(self.dtype)
         mine = slice(self._cuts[number], self._cuts[number + 1])
         counts = torch.ones_like(values)
         counts[self.pairs.masked_rows[mine] - block.start, self.pairs.masked_columns[mine]] = 0.0

@@ -9,21 +9,25 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
 from ..arrays import Floats, Ints
 from ..checks import as_integer
 from ..embedding import Embedding
-from ..embedding.record import GraphRecord, RunRecord
+from ..embedding.answers import springs_of
+from ..embedding.record import GraphRecord, Result, RunRecord
 from ..engines.communicator import versions
 from ..geometry import Geometry
-from ..graph import Graph, GraphError, as_graph
+from ..graph import Graph, as_graph
 from ..graph.attributes import taken
+from ..graph.flow import heights as heights_of
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
-from .placing import Cooling, Held, NewTies, Placing
+from .new_ties import NewTies
+from .placing import Cooling, Held, HeldSprings, Placing
 from .train import graph_record
 
 log = logging.getLogger("ultrahyperbolic")
@@ -41,7 +45,8 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
         old ends.
     ties
         Pairs (id, id) or triples (id, id, weight), or anything `as_graph` takes. Nodes that the embedding does
-        not have are the new ones; ties among them count, ties among old ones are left out.
+        not have are the new ones; ties among them count, ties among old ones are left out. In an embedding of a
+        directed graph ties lead from the first node to the second, and new nodes get heights by their ties, too.
     seed
         Same seed, same points.
     quiet
@@ -52,45 +57,56 @@ def place(embedding: Embedding, ties: object, *, seed: int = 0, quiet: bool = Tr
     Embedding
         Of the new nodes alone, in the order in which they appear; its graph holds the ties among them.
     """
-    if embedding.is_directed:
-        raise GraphError("nodes of a directed embedding cannot be placed: embed the whole graph with continue_from=")
     seed = as_integer("seed", seed)
     if embedding.geometry is None:
         raise TypeError(f"nodes can be placed on pseudo-hyperboloids and in flat space, not on {embedding.manifold}")
-    graph = _as_ties(ties)
-    news = NewNodes.of(graph, embedding)
+    springs = springs_of(embedding)
+    graph = _as_ties(ties, directed=springs is not None)
+    news = NewNodes.of(graph, embedding, directed=springs is not None)
     news.require_ties(embedding)
     if not quiet and news.left_out:
         log.warning("%d ties join two nodes of the embedding, and are left out", news.left_out)
-    points, popularity = place_nodes(embedding, news.ties, seed=seed, quiet=quiet)
+    heights = None if springs is None else np.append(springs.heights, _heights(embedding, news.ties))
+    points, popularity = place_nodes(embedding, news.ties, heights, seed=seed, quiet=quiet)
     record = RunRecord(config=embedding.record.config, seed=seed, versions=versions(), graph=graph_record(graph))
+    columns: dict[str, Floats] = {}
+    if heights is not None and springs is not None:
+        columns["height"] = heights[len(embedding) :]
+        record = replace(record, result=Result(0, spring=springs.spring, heights="height"))
     among = news.graph_among(graph)
-    return Embedding(news.ids, points, embedding.manifold, record, among, popularity=popularity)
+    return Embedding(news.ids, points, embedding.manifold, record, among, popularity=popularity, attributes=columns)
 
 
 def with_placed(embedding: Embedding, new: Embedding, ties: Graph) -> Embedding:
     """The nodes of an embedding, then those that `place` found by some ties; a column ``new`` says which."""
     n, ids, graph = len(embedding), [*embedding.ids, *new.ids], embedding.ties
     if graph is not None:
-        found = NewNodes.of(ties, embedding).ties
-        first, second = np.concatenate((graph.edges, found.ends + np.array([n, 0]))).T
-        graph = Graph.from_arrays(first, second, np.append(graph.weights, found.weights), ids=ids)
+        arcs, weights = graph.arcs if graph.is_directed else (graph.edges, graph.weights)
+        found = NewNodes.of(ties, embedding, directed=graph.is_directed).ties
+        first, second = np.concatenate((arcs, found.ordered[0])).T
+        joined = np.append(weights, found.ordered[1])
+        graph = Graph.from_arrays(first, second, joined, ids=ids, directed=graph.is_directed)
     record = replace(new.record, graph=GraphRecord(nodes=len(ids), edges=None if graph is None else graph.n_edges))
     popularity = None
     if embedding.popularity is not None and new.popularity is not None:
         popularity = np.append(embedding.popularity, new.popularity)
     labels = {**(embedding.labels or {}), **(new.labels or {})} or None
     columns = {**taken(embedding.attributes, np.arange(n), len(ids)), "new": np.repeat(["", "yes"], [n, len(new)])}
+    if record.result is not None and embedding.record.result is not None:
+        column = embedding.record.result.heights or "height"
+        columns[column] = np.append(embedding.heights, new.heights)
+        record = replace(record, result=replace(record.result, heights=column))
     points = np.concatenate((embedding.points, new.points))
     return Embedding(
         ids, points, embedding.manifold, record, graph, popularity=popularity, labels=labels, attributes=columns
     )
 
 
-def _as_ties(ties: object) -> Graph:
+def _as_ties(ties: object, *, directed: bool = False) -> Graph:
+    options = {"directed": True} if directed and not isinstance(ties, Graph) else {}
     if isinstance(ties, str) or not isinstance(ties, Iterable) or hasattr(ties, "__array__") or hasattr(ties, "nodes"):
-        return as_graph(ties)
-    return Graph.from_edges(list(ties), name="the ties")
+        return as_graph(ties, **options)
+    return Graph.from_edges(list(ties), name="the ties", directed=directed)
 
 
 @dataclass(frozen=True)
@@ -103,17 +119,26 @@ class NewNodes:
     """How many ties join two old nodes."""
 
     @classmethod
-    def of(cls, graph: Graph, embedding: Embedding) -> NewNodes:
-        """Those of a graph, in its order."""
+    def of(cls, graph: Graph, embedding: Embedding, *, directed: bool = False) -> NewNodes:
+        """Those of a graph, in its order; ``directed`` keeps directions."""
         old = {node: row for row, node in enumerate(embedding.ids)}
         ids = [node for node in graph.ids if node not in old]
         n = len(old)
         new = {node: n + row for row, node in enumerate(ids)}
         where = np.array([old[node] if node in old else new[node] for node in graph.ids], dtype=np.int64)
-        ends = np.sort(where[graph.edges].reshape(-1, 2), axis=1)
+        ends, weights, ways = where[graph.edges].reshape(-1, 2), graph.weights, None
+        left_out = int((ends < n).all(1).sum())
+        if directed:
+            both = np.repeat(weights[:, None], 2, 1) if graph.directions is None else graph.directions
+            ends, weights = np.concatenate((ends, ends[:, ::-1])), both.T.reshape(-1)
+            ways = np.where(ends[:, 0] > ends[:, 1], 1, -1)
+        ends = np.sort(ends, axis=1)
         kept = ends[:, 1] >= n
-        ties = NewTies(len(ids), n, np.column_stack((ends[kept, 1] - n, ends[kept, 0])), graph.weights[kept])
-        return cls(ids, ties, int((~kept).sum()))
+        ties = NewTies(
+            len(ids), n, np.column_stack((ends[kept, 1] - n, ends[kept, 0])), weights[kept],
+            None if ways is None else ways[kept],
+        )  # fmt: skip
+        return cls(ids, ties, left_out)
 
     @property
     def lost(self) -> list[Hashable]:
@@ -136,27 +161,41 @@ class NewNodes:
 
     def graph_among(self, graph: Graph) -> Graph:
         """The new nodes with the ties among them."""
-        ties = self.ties
-        (first, second), weights = ties.ends[ties.among].T, ties.weights[ties.among]
-        found = Graph.from_arrays(first, second - ties.n_held, weights, ids=tuple(self.ids), name=graph.source)
+        ends, weights = self.ties.ordered
+        among = (ends >= self.ties.n_held).all(1)
+        (first, second), directed = ends[among].T - self.ties.n_held, self.ties.ways is not None
+        ids = tuple(self.ids)
+        found = Graph.from_arrays(first, second, weights[among], ids=ids, name=graph.source, directed=directed)
         labels = None if graph.labels is None else {n: graph.labels[n] for n in self.ids if n in graph.labels}
         return replace(found, labels=labels)
 
 
-def place_nodes(embedding: Embedding, ties: NewTies, *, seed: int, quiet: bool) -> tuple[Floats, Floats | None]:
-    """Points [k, d] of new nodes, and where the embedding has it their popularity [k]."""
+def place_nodes(
+    embedding: Embedding, ties: NewTies, heights: Floats | None = None, *, seed: int, quiet: bool
+) -> tuple[Floats, Floats | None]:
+    """Points [k, d] of new nodes, and where the embedding has it their popularity [k].
+
+    Of directed ties, ``heights`` [n + k] are those of old nodes and of new ones.
+    """
     geometry = embedding.geometry
     assert geometry is not None
     points, popularity = np.zeros((ties.count, embedding.points.shape[1])), _popularity(embedding, ties)
     # Those nearest to old nodes first: what is placed helps to place the others.
     order, cooling = np.argsort(ties.steps, kind="stable"), _cooling(embedding, geometry)
+    n, springs = ties.n_held, None if heights is None else springs_of(embedding)
+    neighbors = _neighbors(embedding, n, None if springs is None else "out")
+    sources = None if springs is None else _neighbors(embedding, n, "in")
     with bar("placing", ties.count, show=not quiet) as update:
         for start in range(0, ties.count, _AT_ONCE):
             rows, placed = order[start : start + _AT_ONCE], order[:start]
             known, offsets = np.concatenate((embedding.points, points[placed])), None
             if embedding.popularity is not None and popularity is not None:
                 offsets = np.concatenate((embedding.popularity, popularity[placed], popularity[rows]))
-            held = Held(known, _neighbors(embedding, ties.n_held), offsets)
+            stretched = None
+            if springs is not None and heights is not None:
+                here = np.concatenate((np.arange(n), n + placed, n + rows))
+                stretched = HeldSprings(heights[here], springs.spring, sources)
+            held = Held(known, neighbors, offsets, stretched)
 
             def show(share: float, begun: int = start, many: int = len(rows)) -> None:
                 update(begun + share * many, "")
@@ -179,15 +218,38 @@ def _cooling(embedding: Embedding, geometry: Geometry) -> Cooling:
     return Cooling(temperature, epsilon)
 
 
-def _neighbors(embedding: Embedding, n: int) -> Callable[[int], tuple[Ints, Floats]] | None:
-    """The old neighbours of an old node, with weights; none of one that has just been placed."""
-    if embedding.graph is None:
+def _heights(embedding: Embedding, ties: NewTies) -> Floats:
+    """[k] of new nodes: the springs of their ties are at rest, while old nodes stay.
+
+    As in training, only the order of weights counts, where it is known: springs are by their ranks among the old ties.
+    """
+    (arcs, weights), graph, n = ties.ordered, embedding.graph, ties.n_held
+    springs = np.ones(len(weights))
+    if graph is not None and graph.is_directed:
+        known = np.sort(graph.arcs[1])
+        ranks = np.searchsorted(known, weights, "left") + np.searchsorted(known, weights, "right") + 1
+        springs = ranks / (len(known) + 1)
+    held = np.append(embedding.heights, np.full(ties.count, np.nan))
+    return heights_of(n + ties.count, arcs, springs, by_rank=False, held=held)[n:]
+
+
+def _neighbors(
+    embedding: Embedding, n: int, way: Literal["out", "in"] | None = None
+) -> Callable[[int], tuple[Ints, Floats]] | None:
+    """The old neighbours of an old node, with weights, or those one way; none of one that has just been placed."""
+    graph = embedding.graph
+    if graph is None:
         return None
-    adjacency = embedding.graph.adjacency()
+    if way is None:
+        ends, weights = np.concatenate((graph.edges, graph.edges[:, ::-1])), np.tile(graph.weights, 2)
+    else:
+        ends, weights = graph.arcs[0][:, :: 1 if way == "out" else -1], graph.arcs[1]
+    order = np.lexsort(ends.T[::-1])
+    offsets = np.searchsorted(ends[order, 0], np.arange(n + 1))
 
     def find(node: int) -> tuple[Ints, Floats]:
-        here = slice(0, 0) if node >= n else slice(adjacency.indptr[node], adjacency.indptr[node + 1])
-        return adjacency.indices[here].astype(np.int64), adjacency.data[here]
+        here = order[:0] if node >= n else order[offsets[node] : offsets[node + 1]]
+        return ends[here, 1], weights[here]
 
     return find
 
@@ -199,5 +261,5 @@ def _popularity(embedding: Embedding, ties: NewTies) -> Floats | None:
     line = np.array([0.0, embedding.popularity.mean()])
     if embedding.graph is not None and np.ptp(embedding.graph.degree) > 0:
         line = np.polyfit(np.log1p(embedding.graph.degree), embedding.popularity, 1)
-    degree = np.bincount(ties.at_nodes[0], minlength=ties.count)
+    degree = np.bincount(ties.at_nodes[0], minlength=ties.count) // (1 if ties.ways is None else 2)
     return np.asarray(np.polyval(line, np.log1p(degree)))

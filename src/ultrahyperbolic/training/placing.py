@@ -10,14 +10,14 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from ..arrays import Floats, Ints
 from ..engines.callbacks import spread_of
 from ..geometry import Geometry
 from ..geometry.functions import extended_smooth, smooth
-from ..objective.ranking import NOTHING
+from ..objective.ranking import NOTHING, both_stretched, stretched
+from .new_ties import NewTies
 
 # Each node is tried from _STARTS places, of which the better half goes on after each round of _STEPS steps.
 _STARTS, _ROUNDS, _STEPS = 16, 4, 60
@@ -36,56 +36,15 @@ _SLOPES, _SQUARES = 0.8, 0.95
 _AT_ONCE = 1 << 20
 
 
-@dataclass(frozen=True)
-class NewTies:
-    """Ties of k new nodes. Positions below ``n_held`` are of nodes that are held, those from there on of the new."""
+class HeldSprings(NamedTuple):
+    """The springs of a directed graph."""
 
-    count: int
-    n_held: int
-    ends: Ints
-    """[t, 2] first a new node, counted from 0; then the other end, held or new."""
-    weights: Floats
-    """[t]"""
-
-    @cached_property
-    def among(self) -> NDArray[np.bool_]:
-        """[t] whether both ends are new."""
-        return np.asarray(self.ends[:, 1] >= self.n_held)
-
-    @cached_property
-    def steps(self) -> Ints:
-        """[k] how many ties lead from a new node to one that is held; k + 1 where none do."""
-        a, b = self.ends.T
-        steps = np.full(self.count, self.count + 1)
-        steps[a[~self.among]] = 1
-        a, b = a[self.among], b[self.among] - self.n_held
-        while True:
-            before = steps.copy()
-            np.minimum.at(steps, a, before[b] + 1)
-            np.minimum.at(steps, b, before[a] + 1)
-            if (steps == before).all():
-                return steps
-
-    def some(self, rows: Ints, placed: Ints) -> NewTies:
-        """Those of some new nodes, where ``placed`` ones are held, too: after the others, in this order."""
-        n = self.n_held + len(placed)
-        where = np.full(self.n_held + self.count, -1)
-        where[: self.n_held] = np.arange(self.n_held)
-        where[self.n_held + placed] = np.arange(self.n_held, n)
-        where[self.n_held + rows] = n + np.arange(len(rows))
-        ends = where[self.ends + np.array([self.n_held, 0])]
-        low, high = ends.min(1), ends.max(1)
-        kept = (low >= 0) & (high >= n)
-        return NewTies(len(rows), n, np.column_stack((high - n, low))[kept], self.weights[kept])
-
-    @cached_property
-    def at_nodes(self) -> tuple[Ints, Ints]:
-        """Each tie at every new end it has: nodes [e] and ties [e], those of a node side by side, the weakest first."""
-        among = np.flatnonzero(self.among)
-        nodes = np.concatenate((self.ends[:, 0], self.ends[among, 1] - self.n_held))
-        ties = np.concatenate((np.arange(len(self.ends)), among))
-        order = np.lexsort((ties, self.weights[ties], nodes))
-        return nodes[order], ties[order]
+    heights: Floats
+    """[n + k] of the held nodes and of the new ones."""
+    spring: float
+    """κ"""
+    sources: Callable[[int], tuple[Ints, Floats]] | None
+    """The nodes that ties lead from to a held one, and their weights, where they are known."""
 
 
 @dataclass(frozen=True)
@@ -95,9 +54,11 @@ class Held:
     points: Floats
     """[n, d]"""
     neighbors: Callable[[int], tuple[Ints, Floats]] | None = None
-    """The neighbours of a held node and the weights of its ties to them, where they are known."""
+    """The neighbours of a held node (in a directed graph those that its ties lead to) and the weights of its ties to
+    them, where they are known."""
     popularity: Floats | None = None
     """[n + k] of the held nodes and of the new ones."""
+    springs: HeldSprings | None = None
 
 
 @dataclass(frozen=True)
@@ -141,6 +102,11 @@ class Placing:
         n = ties.n_held
         popularity = np.zeros(n + ties.count) if held.popularity is None else held.popularity
         self.popularity = torch.from_numpy(popularity.copy())
+        self.spring = 0.0 if held.springs is None else held.springs.spring
+        heights = np.zeros(n + ties.count) if held.springs is None else held.springs.heights
+        self.heights = torch.from_numpy(heights.copy())
+        self.ways = torch.from_numpy(np.ones(len(ties.ends), dtype=np.int64) if ties.ways is None else ties.ways.copy())
+        self.counted = torch.from_numpy(ties.weights > 0.0)
         self.rows = _Rows(ties)
         self.tied = torch.from_numpy(ties.ends[~ties.among].T.copy())
         self.pairs = torch.from_numpy(np.stack(np.triu_indices(ties.count, 1)))
@@ -149,6 +115,8 @@ class Placing:
         first, second = self.ends[:, self.to_new]
         self.joined = torch.eye(ties.count, dtype=torch.bool)
         self.joined[first, second - n] = self.joined[second - n, first] = True
+        there = self.ways[self.to_new] > 0
+        self.from_to = torch.where(there, first, second - n), torch.where(there, second - n, first)
 
     def run(self, show: Callable[[float], None] = lambda share: None) -> Floats:
         """[k, d] the best of all starts."""
@@ -230,6 +198,16 @@ class Placing:
             w, sign = w.clamp(-1.0, 0.0), -1
         return extended_smooth(w, -beta, epsilon, sign=sign)
 
+    def _free(self, i: Tensor, j: Tensor, temperature: float) -> Tensor | float:
+        """What springs add to pairs that are no ties."""
+        if self.held.springs is None:
+            return 0.0
+        return both_stretched(self.heights[i] - self.heights[j], self.spring, temperature)
+
+    def _tied(self, i: Tensor, j: Tensor, way: Tensor | int) -> Tensor | float:
+        """What springs add to ties from i to j, or back."""
+        return 0.0 if self.held.springs is None else stretched(way * (self.heights[i] - self.heights[j]), self.spring)
+
     def _products(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """⟨x, y⟩ and ⟨x, x⟩ + ⟨y, y⟩ of points [..., d]."""
         x_signed = x * self.signs
@@ -265,6 +243,7 @@ class Placing:
             key = (x * x).sum(-1, keepdim=True) + (self.points**2).sum(1) - 2.0 * products
         else:
             key = (2.0 * self.geometry.radius) * (0.5 * (products / self.geometry.beta - 1.0)).abs().sqrt().asinh()
+        key = key + self._free(n + nodes[:, None], torch.arange(n), temperature)
         scores = (self.popularity[:n] - key) / temperature
         new, held = self.tied[:, (self.tied[0] >= nodes[0]) & (self.tied[0] <= nodes[-1])]
         scores[:, new - nodes[0], held] = NOTHING
@@ -280,56 +259,66 @@ class Placing:
         """[s, t] the loss of every tie, of points [s, k, d]."""
         ties, n = self.ties, self.ties.n_held
 
-        def scores(first: Tensor, second: Tensor, i: Tensor, j: Tensor) -> Tensor:
-            d = self._dissimilarity(*self._products(first, second), epsilon)
+        def scores(first: Tensor, second: Tensor, i: Tensor, j: Tensor, added: Tensor | float) -> Tensor:
+            d = self._dissimilarity(*self._products(first, second), epsilon) + added
             return (self.popularity[i] + self.popularity[j] - d) / temperature
 
         new = torch.arange(n, n + ties.count)
-        free = scores(x[:, :, None, :], near.points, new[:, None], near.indices) + near.counts
+        added = self._free(new[:, None], near.indices, temperature)
+        free = scores(x[:, :, None, :], near.points, new[:, None], near.indices, added) + near.counts
         rest = torch.logsumexp(free.masked_fill(near.tied, NOTHING), 2)
         a, b = self.ends[:, self.to_held]
         of_ties = x.new_zeros(len(x), len(ties.ends))
-        of_ties = of_ties.index_copy(1, self.to_held, scores(x[:, a], self.points[b], n + a, b))
+        added = self._tied(n + a, b, self.ways[self.to_held])
+        of_ties = of_ties.index_copy(1, self.to_held, scores(x[:, a], self.points[b], n + a, b, added))
         if ties.count > 1:
             i, j = self.pairs
-            pairs, every = scores(x[:, i], x[:, j], n + i, n + j), torch.arange(len(x))[:, None]
+            pairs, every = scores(x[:, i], x[:, j], n + i, n + j, 0.0), torch.arange(len(x))[:, None]
             table = x.new_full((len(x), ties.count, ties.count), NOTHING)
             table = table.index_put((every, i, j), pairs).index_put((every, j, i), pairs)
-            a, b = self.ends[:, self.to_new]
-            of_ties = of_ties.index_copy(1, self.to_new, table[:, a, b - n])
+            there = table - self._tied(new[:, None], new, 1) / temperature
+            of_ties = of_ties.index_copy(1, self.to_new, there[:, *self.from_to])
+            table = table - self._free(new[:, None], new, temperature) / temperature
             rest = torch.logaddexp(rest, torch.logsumexp(table.masked_fill(self.joined, NOTHING), 2))
         compared = self.rows.compared(of_ties, rest, at_ends)
-        return torch.logaddexp(torch.zeros_like(compared), compared - of_ties)
+        return torch.logaddexp(torch.zeros_like(compared), compared - of_ties) * self.counted
 
     def _at_held_ends(self, temperature: float, epsilon: float) -> Tensor:
         """[t] the log-sum-exp of what a tie is compared with at its held end, where its neighbours are known."""
         found = torch.full((len(self.ties.ends),), NOTHING, dtype=torch.float64)
-        n, left_out = self.ties.n_held, self._not_weaker
-        if left_out is None:
-            return found
+        n = self.ties.n_held
         numbers, rows = np.flatnonzero(~self.ties.among), max(1, _AT_ONCE // n)
-        for start in range(0, len(numbers), rows):
+        for start in range(0, len(numbers) if self._not_weaker else 0, rows):
             some = numbers[start : start + rows]
-            ends = torch.from_numpy(self.ties.ends[some, 1])
+            ends, where = torch.from_numpy(self.ties.ends[some, 1]), torch.from_numpy(some)
             d = self._dissimilarity(*self._products(self.points[ends, None], self.points), epsilon)
-            scores = (self.popularity[:n] + self.popularity[ends, None] - d) / temperature
-            here = left_out[:, (left_out[0] >= start) & (left_out[0] < start + rows)]
-            scores[here[0] - start, here[1]] = NOTHING
-            found[torch.from_numpy(some)] = torch.logsumexp(scores, 1)
+            both = (self.popularity[:n] + self.popularity[ends, None] - d) / temperature
+            for way, left_out in self._not_weaker.items():
+                scores = both - self._tied(ends[:, None], torch.arange(n), way) / temperature
+                here = left_out[:, (left_out[0] >= start) & (left_out[0] < start + rows)]
+                scores[here[0] - start, here[1]] = NOTHING
+                found[where] = torch.logaddexp(found[where], torch.logsumexp(scores, 1))
         return found
 
     @cached_property
-    def _not_weaker(self) -> Tensor | None:
-        """[2, e] what a tie to a held node is not compared with there: its number among these, and the other node."""
-        if self.held.neighbors is None:
-            return None
-        found = []
-        for number, tie in enumerate(np.flatnonzero(~self.ties.among)):
-            end = int(self.ties.ends[tie, 1])
-            near, weights = self.held.neighbors(end)
-            others = np.append(near[weights >= self.ties.weights[tie]], end)
-            found.append(np.stack((np.full(len(others), number), others)))
-        return torch.from_numpy(np.concatenate(found, axis=1)) if found else torch.zeros(2, 0, dtype=torch.int64)
+    def _not_weaker(self) -> dict[int, Tensor]:
+        """[2, e] what a tie to a held node is not compared with there: its number among these, and the other node.
+
+        In a directed graph of pairs that lead from there and, at -1, to there; nothing where neighbours are not known.
+        """
+        ways = {1: self.held.neighbors, -1: None if self.held.springs is None else self.held.springs.sources}
+        made = {}
+        for way, neighbors in ways.items():
+            if neighbors is None:
+                continue
+            found = [np.zeros((2, 0), dtype=np.int64)]
+            for number, tie in enumerate(np.flatnonzero(~self.ties.among)):
+                end = int(self.ties.ends[tie, 1])
+                near, weights = neighbors(end)
+                others = np.append(near[weights >= self.ties.weights[tie]], end)
+                found.append(np.stack((np.full(len(others), number), others)))
+            made[way] = torch.from_numpy(np.concatenate(found, axis=1))
+        return made
 
 
 class _Rows:

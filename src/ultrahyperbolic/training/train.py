@@ -272,7 +272,7 @@ def _starting_state(
     state = BatchState.start(starts)
     state.offsets[:] = state.best_offsets[:] = offsets
     if directed:
-        state.record["spring"] = [START * config.geometry.radius for config in configs]
+        state.record["spring"] = [START * config.temperature[0] for config in configs]
     return state
 
 

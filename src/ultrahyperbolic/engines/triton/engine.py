@@ -131,7 +131,10 @@ class _Group:
         self.best_every, self.stop_when_ordered = engine.best_every, engine.stop_when_ordered
         n, runs = pairs.n_nodes, len(specs)
         dtype = getattr(torch, engine.precision)
-        self.passes = Passes(n, pairs.edges, runs, self.width, self.time, kind, dtype, device, popular=self.popular)
+        self.passes = Passes(
+            n, pairs.joined, runs, self.width, self.time, kind, dtype, device,
+            popular=self.popular, heights=pairs.heights,
+        )  # fmt: skip
         self.flat = self.time == 0
 
         def double(*shape: int) -> torch.Tensor:
@@ -162,7 +165,7 @@ class _Group:
         self.factors = (scale[:, None] * sign[None, :]).contiguous()
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
-        self.m = pairs.n_edges
+        self.m, self.silent = pairs.n_edges, pairs.silent
         self.spaces = [kernel_space(spec.manifold, spec.dissimilarity) for spec in specs]
         self.centrality = [spec.centrality for spec in specs]
         held = engine.closeness is not None and any(self.centrality)
@@ -206,6 +209,7 @@ class _Group:
             mine.copy_(torch.from_numpy(array).to(self.device).swapaxes(1, 2))
         self.pair_points.copy_(self.passes.pair_points(self.points, self.radius))
         self.record[:, : len(FIELDS)] = torch.from_numpy(state.rows[self.numbers]).to(self.device)
+        self.passes.springs.copy_(torch.from_numpy(state.record["spring"][self.numbers]))
         self.iterations.fill_(state.iteration)
         if self.popular:
             self.shifts.copy_(torch.from_numpy(state.offsets[self.numbers]))
@@ -282,9 +286,10 @@ class _Group:
             self.pair_points, self.pair_factors, self.radius, self.schedule, self.iterations, parts=parts
         )  # fmt: skip
         edges_kernel[(chunks, runs)](
-            self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, chunks, *when,
-            self.shifts, self.values, self.slopes, self.running, self.chunk_sums, self.chunk_longest, D=self.width,
-            SIZE=_CHUNK, KIND=self.passes.kind, COEFFICIENTS=exact_coefficients(), POPULAR=self.popular,
+            self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, self.silent, chunks,
+            *when, self.shifts, self.passes.heights, self.passes.springs, self.values, self.slopes, self.running,
+            self.chunk_sums, self.chunk_longest, D=self.width, SIZE=_CHUNK, KIND=self.passes.kind,
+            COEFFICIENTS=exact_coefficients(), POPULAR=self.popular, DIRECTED=self.passes.directed,
         )  # fmt: skip
         scan = min(_SCAN, triton.next_power_of_2(chunks))
         forward_kernel[(runs,)](
@@ -292,8 +297,8 @@ class _Group:
             self.below, SIZE=scan,
         )  # fmt: skip
         denominators_kernel[(chunks, runs)](
-            self.values, m, self.running, self.below, self.weaker, chunks, *when, self.log_z, self.running_inverse,
-            self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
+            self.values, m, self.silent, self.running, self.below, self.weaker, chunks, *when, self.log_z,
+            self.running_inverse, self.chunk_inverse, self.chunk_loss, SIZE=_CHUNK,
         )  # fmt: skip
         backward_kernel[(runs,)](
             self.passes.least, parts, self.chunk_inverse, self.chunk_loss, self.chunk_longest, chunks, *when,
@@ -301,8 +306,9 @@ class _Group:
             SIZE=scan, STOP_WHEN_ORDERED=self.stop_when_ordered, RECORD=record,
         )  # fmt: skip
         pulls_kernel[(chunks, runs)](
-            self.values, self.slopes, self.log_z, m, self.running, self.below, self.running_inverse, self.above,
-            self.weaker, self.stops, chunks, *when, self.pulls, self.bare, SIZE=_CHUNK, POPULAR=self.popular,
+            self.values, self.slopes, self.log_z, m, self.silent, self.running, self.below, self.running_inverse,
+            self.above, self.weaker, self.stops, chunks, *when, self.pulls, self.bare, SIZE=_CHUNK,
+            POPULAR=self.popular,
         )  # fmt: skip
 
     def _gradient(self) -> None:

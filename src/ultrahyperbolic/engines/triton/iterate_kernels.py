@@ -50,10 +50,13 @@ def _prefix(running, carry, count, inside, SIZE: tl.constexpr):
 
 @triton.jit
 def denominators_kernel(
-    values, m, running, below, weaker, chunks, schedule, total_iterations, iterations, log_z, running_inverse,
+    values, m, silent, running, below, weaker, chunks, schedule, total_iterations, iterations, log_z, running_inverse,
     chunk_inverse, chunk_loss, SIZE: tl.constexpr,
 ):  # fmt: skip
-    """log Z of the edges [B, m]; of each chunk its part of the loss and the running log-sum-exp of 1/Z from its end."""
+    """log Z of the edges [B, m]; of each chunk its part of the loss and the running log-sum-exp of 1/Z from its end.
+
+    The first edges, which are ``silent``, have no part in these.
+    """
     chunk, run = tl.program_id(0), tl.program_id(1)
     e = chunk * SIZE + tl.arange(0, SIZE)
     inside = e < m
@@ -66,9 +69,10 @@ def denominators_kernel(
     rest = tl.exp(-tl.abs(excess))
     term = tl.maximum(excess, 0.0) + tl.where(rest < 1e-4, rest * (1.0 - rest * (0.5 - rest / 3.0)), tl.log(1.0 + rest))
     z = score + term
+    counts = inside & (e >= silent)
     tl.store(log_z + run * m + e, z, mask=inside)
-    tl.store(chunk_loss + run * chunks + chunk, tl.sum(tl.where(inside, term, 0.0), 0))
-    total = tl.associative_scan(tl.where(inside, -z, float("-inf")), 0, log_add, reverse=True)
+    tl.store(chunk_loss + run * chunks + chunk, tl.sum(tl.where(counts, term, 0.0), 0))
+    total = tl.associative_scan(tl.where(counts, -z, float("-inf")), 0, log_add, reverse=True)
     tl.store(running_inverse + run * m + e, total, mask=inside)
     tl.store(chunk_inverse + run * chunks + chunk, tl.max(total, 0))
 
@@ -126,8 +130,8 @@ def backward_kernel(
 
 @triton.jit
 def pulls_kernel(
-    values, slopes, log_z, m, running, below, running_inverse, above, weaker, stops, chunks, schedule, total_iterations,
-    iterations, pulls, bare, SIZE: tl.constexpr, POPULAR: tl.constexpr,
+    values, slopes, log_z, m, silent, running, below, running_inverse, above, weaker, stops, chunks, schedule,
+    total_iterations, iterations, pulls, bare, SIZE: tl.constexpr, POPULAR: tl.constexpr,
 ):  # fmt: skip
     """What the loss changes by with w of each edge, times τ: [B, m]; where nodes have offsets, with d into bare."""
     chunk, run = tl.program_id(0), tl.program_id(1)
@@ -143,7 +147,8 @@ def pulls_kernel(
     after = tl.load(above + run * (chunks + 1) + stop // SIZE + 1, mask=there, other=float("-inf"))
     score = tl.where(inside, -tl.load(values + run * m + e, mask=inside, other=0.0) / tau, float("-inf"))
     z = tl.load(log_z + run * m + e, mask=inside, other=0.0)
-    pull = tl.exp(tl.where(inside, less - z, 0.0)) - tl.exp(score + log_add(within, after))
+    own = tl.where(e >= silent, tl.exp(tl.where(inside, less - z, 0.0)), 0.0)
+    pull = own - tl.exp(score + log_add(within, after))
     if POPULAR:
         tl.store(bare + run * m + e, pull, mask=inside)
     tl.store(pulls + run * m + e, pull * tl.load(slopes + run * m + e, mask=inside, other=0.0), mask=inside)

@@ -19,7 +19,9 @@ import torch
 import triton
 from numpy.typing import NDArray
 
-from .pair_kernels import SMOOTHED, least_kernel, nearest_kernel, pass_kernel
+from ...arrays import Floats
+from .pair_functions import SMOOTHED
+from .pair_kernels import least_kernel, nearest_kernel, pass_kernel
 
 # Up to this many nodes a bitmap of all pairs tells edges: 128 MiB.
 BITMAP_NODES = 32_768
@@ -67,16 +69,20 @@ class Passes:
     """The pass over all pairs for a batch of runs of one graph on one device; what it reads and writes stays there.
 
     The batch's points are float64 [runs, d, n], the first ``time`` coordinates time, and pairs of the given ``dtype``.
-    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``popular`` gradients have one row more.
+    ``edges`` are [m, 2], ``kind`` is the number of the dissimilarity. With ``popular`` gradients have one row more, and
+    a directed graph has ``heights`` [n].
     """
 
     def __init__(
         self, n: int, edges: NDArray[np.int64], runs: int, d: int, time: int, kind: int, dtype: torch.dtype,
-        device: torch.device, *, popular: bool = False,
+        device: torch.device, *, popular: bool = False, heights: Floats | None = None,
     ) -> None:  # fmt: skip
-        self.popular = popular
+        self.popular, self.directed = popular, heights is not None
         # Of each run and node, what is taken from its dissimilarities; nothing looks at them where there are none.
         self.offsets = torch.zeros(runs, n if popular else 1, dtype=torch.float64, device=device)
+        # κ of each run, and the heights of a directed graph's nodes.
+        self.springs = torch.zeros(runs, dtype=torch.float64, device=device)
+        self.heights = self.springs if heights is None else torch.from_numpy(heights).to(device)
         self.n, self.runs, self.d, self.time, self.kind, self.dtype, self.device = n, runs, d, time, kind, dtype, device
         # Near the cone the smoothed dissimilarity is flat and its slope is worth its digits; without a cone (on the
         # sphere) no squares are subtracted, and the other dissimilarities are not smooth there.
@@ -155,10 +161,12 @@ class Passes:
         of the pairs, it looks at that of the iteration.
         """
         when = (schedule, schedule.shape[-1], iterations)
-        of_all = {**self.cut(parts), **self.measure, "POPULAR": self.popular, "num_warps": self.shape.warps}
+        of_all = {**self.cut(parts), **self.measure, "POPULAR": self.popular, "DIRECTED": self.directed}
+        of_all["num_warps"] = self.shape.warps
+        added = self.offsets, self.heights, self.springs
         with on_device(self.device):
             nearest_kernel[self.grid](
-                points, factors, radius, self.n, *when, self.offsets, *self.excluded, self.found, self.splits,
+                points, factors, radius, self.n, *when, *added, *self.excluded, self.found, self.splits,
                 self.tiles, parts, **of_all,
             )  # fmt: skip
             if self.popular:
@@ -169,7 +177,7 @@ class Passes:
                     COEFFICIENTS=exact_coefficients(), SIZE=1024,
                 )  # fmt: skip
             pass_kernel[self.grid](
-                points, factors, radius, self.n, *when, self.least, self.offsets, *self.excluded, self.sums,
+                points, factors, radius, self.n, *when, self.least, *added, *self.excluded, self.sums,
                 self.gradient, self.splits, self.tiles, parts, **of_all,
             )  # fmt: skip
 
