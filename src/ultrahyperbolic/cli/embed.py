@@ -68,6 +68,7 @@ def embed(
             "--report/--no-report", panel=_RESULT, help="Whether to write report.html, to look at; default: yes."
         ),
     ] = True,
+    title: Annotated[str | None, opt.option("--title", panel=_RESULT, help=opt.TITLE)] = None,
     quiet: Annotated[bool, opt.option("--quiet", panel=_RESULT, help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
@@ -95,7 +96,7 @@ def embed(
       ultrahyperbolic embed new_ties.tsv --continue-from club -o club2
       ultrahyperbolic embed --resume club
     """
-    keeping = Keeping(checkpoint_every, tensorboard, with_report, quiet, as_json)
+    keeping = Keeping(checkpoint_every, tensorboard, with_report, title, quiet, as_json)
     if checkpoint_every is not None and not checkpoint_every >= 0:
         raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
     time_limit = asked["time_limit"]

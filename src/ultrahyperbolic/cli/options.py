@@ -37,6 +37,7 @@ Folder = Annotated[
 ]
 _embedded = "The graph that was embedded, file or data set; by default looked for where embed read it."
 EmbeddedGraph = Annotated[str | None, option("--graph", metavar="GRAPH", help=_embedded)]
+TITLE = "The title of the report; default: the name of the graph."
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, for scripts.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (and --json).")]
 _csv = "Also write the table as CSV that a spreadsheet may open."

@@ -82,19 +82,23 @@ def ranking(
 
     By height, the highest node has rank 1, and the interval needs the directed ``graph``.
     """
-    columns = {**embedding.rank_columns}
-    if by == "height":
-        highest = np.argsort(-directed(embedding).heights, kind="stable")
-        columns = {"rank": positions_in(highest) + 1}
-        if graph is not None and graph.is_directed:
-            columns |= _ends(columns["rank"], _by_resampled_ties(directed(embedding).heights, graph))
-    elif "rank_low" not in columns:
-        columns |= _ends(columns["rank"], _by_resampled_nodes(embedding))
-    columns |= embedding.other_ranks
+    columns = ranks_by(embedding, by, graph) | embedding.other_ranks
     order = np.argsort(columns["rank"], kind="stable")[:top]
     found = _names(embedding, order) | {"delta": embedding.delta[order]}
     found |= {name: column[order] for name, column in columns.items()}
     return _with_attributes(found, embedding, order)
+
+
+def ranks_by(embedding: Embedding | Saved, by: RankedBy, graph: Graph | None = None) -> dict[str, Ints]:
+    """The rank [n] of each node, and the ends of its interval, rank_low and rank_high [n], where they can be told."""
+    if by == "height":
+        heights = directed(embedding).heights
+        rank = positions_in(np.argsort(-heights, kind="stable")) + 1
+        if graph is None or not graph.is_directed:
+            return {"rank": rank}
+        return {"rank": rank} | _ends(rank, _by_resampled_ties(heights, graph))
+    columns = {**embedding.rank_columns}
+    return columns if "rank_low" in columns else columns | _ends(columns["rank"], _by_resampled_nodes(embedding))
 
 
 def _by_resampled_nodes(embedding: Embedding | Saved) -> Iterator[Floats]:
