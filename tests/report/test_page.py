@@ -167,7 +167,7 @@ def test_the_lead_tells_the_size_the_communities_the_centre_and_what_fits_worst(
     assert (
         "There are 3 communities; by their strongest members, they are c and d (3); b and a (2); x and y (2)." in about
     )
-    assert "Of the strong ties, a – b fits worst: it is longer than 80.0 % of the ties." in about
+    assert "Of the strong ties, a – b fits worst: it is longer than 80.0 % of the ties." in " ".join(about.split())
     assert "Neighbouring ranks that cannot be told apart: " in about
 
 

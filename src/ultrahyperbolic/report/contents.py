@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
@@ -15,7 +16,9 @@ from ..evaluation import evaluate
 from ..evaluation.inputs import are_edges
 from ..graph import Graph
 from ..graph.centrality import other_ranks
+from ..objective.chords import half_chord_table, value_and_slope
 from ..pairs import pair_distances
+from ..pairs.kinds import kernel_space
 from ..plot.colours import PALETTE, REST, Column, Kinds, columns
 from ..plot.layout import map_of
 from ..plot.names import labels_of, names_of
@@ -26,6 +29,7 @@ from .space import SpaceView, in_space
 NEAREST = 5
 _LOOKED_AT = 50  # of the nearest nodes, to find those without a tie; below _SMALL nodes all
 _SMALL = 1_000
+_SPARE = 3  # nodes more than are asked for, as rounding may change the order of the nearest
 _BANDS = (0.4, 0.7, 0.9)  # where the bands of strength part
 _CHARACTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
 _PLACED = 6_000  # nodes that are placed, drawn evenly
@@ -166,21 +170,29 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
     if shown.whole:
         indices, lengths = embedding.nearest(k)
         return indices[shown.nodes], lengths[shown.nodes]
-    found = []
+    points, found = torch.from_numpy(np.array(embedding.points)), []
     for rows in np.array_split(shown.nodes, max(1, len(shown.nodes) * len(embedding) // _BLOCK)):
         far = _far(embedding, rows, np.arange(len(embedding)))
-        far[np.arange(len(rows)), rows] = np.inf
-        nearby = torch.from_numpy(far).topk(k, largest=False)
-        found.append((nearby.indices.numpy(), nearby.values.numpy()))
+        far[np.arange(len(rows)), rows] = torch.inf
+        near = far.topk(min(k + _SPARE, len(embedding) - 1), largest=False).indices
+        pairs = torch.stack((torch.from_numpy(rows)[:, None].expand_as(near), near), dim=-1).reshape(-1, 2)
+        lengths = pair_distances(points, embedding.manifold, pairs, popularity=embedding.popularity).view_as(near)
+        nearest = lengths.topk(k, largest=False)
+        found.append((near.gather(1, nearest.indices).numpy(), nearest.values.numpy()))
     return np.concatenate([indices for indices, _ in found]), np.concatenate([lengths for _, lengths in found])
 
 
-def _far(embedding: Embedding, rows: Ints, others: Ints) -> Floats:
-    """The distances [r, o] between nodes at two lists of rows."""
-    points = torch.from_numpy(np.array(embedding.points))
-    far: Floats = embedding.manifold.cdist(points[rows], points[others], dissimilarity="geodesic").numpy()
+def _far(embedding: Embedding, rows: Ints, others: Ints) -> Tensor:
+    """The distances [r, o] between nodes at two lists of rows, to some seven digits, by a product of matrices."""
+    points = torch.from_numpy(embedding.points - embedding.points.mean(0))
+    if embedding.manifold.quadric is None:
+        ends = (torch.from_numpy(embedding.points[of]) for of in (rows, others))
+        far = embedding.manifold.cdist(*ends, dissimilarity="geodesic")
+    else:
+        space = kernel_space(embedding.manifold, "geodesic")
+        far, _ = value_and_slope(half_chord_table(points[rows], points[others], space), space, 1.0)
     popularity = embedding.popularity
-    return far if popularity is None else far - (popularity[rows][:, None] + popularity[others])
+    return far if popularity is None else far - torch.from_numpy(popularity[rows][:, None] + popularity[others])
 
 
 def _edges(embedding: Embedding, graph: Graph, shown: ShownNodes, edges: ShownEdges) -> Data:
@@ -244,7 +256,7 @@ def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Data | N
     if len(others) > _PLACED:
         others = np.sort(rng.choice(others, _PLACED, replace=False))
     blocks = np.array_split(others, max(1, len(others) * len(shown.nodes) // _BLOCK))
-    beside = places[np.concatenate([_far(embedding, rows, shown.nodes).argmin(1) for rows in blocks])]
+    beside = places[np.concatenate([_far(embedding, rows, shown.nodes).argmin(1).numpy() for rows in blocks])]
     around = 0.02 * np.ptp(places, axis=0) * rng.normal(size=beside.shape)
     everywhere = np.concatenate((places, beside + around))
     low, high = everywhere.min(0), everywhere.max(0)

@@ -138,7 +138,8 @@ def _worst(contents: Contents) -> str:
         return ""
     tie = contents.distances.long[0]
     ends = " – ".join(short_name(contents.called[row]) for row in tie.ends)
-    return f"Of the strong ties, {ends} fits worst: it is longer than {percent(tie.longer_than)} of the ties."
+    share = f'<span class="whole">{percent(tie.longer_than)}</span>'
+    return f"Of the strong ties, {ends} fits worst: it is longer than {share} of the ties."
 
 
 def _with_ranks(contents: Contents, ranks: list[int], low: str, high: str, which: list[int] | None = None) -> list[str]:
