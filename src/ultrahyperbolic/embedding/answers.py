@@ -82,7 +82,7 @@ def ranking(
 
     By height, the highest node has rank 1, and the interval needs the directed ``graph``.
     """
-    columns = ranks_by(embedding, by, graph) | embedding.other_ranks
+    columns = {**ranks_by(embedding, by, graph), **embedding.other_ranks}
     order = np.argsort(columns["rank"], kind="stable")[:top]
     found = _names(embedding, order) | {"delta": embedding.delta[order]}
     found |= {name: column[order] for name, column in columns.items()}

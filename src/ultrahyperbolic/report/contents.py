@@ -176,8 +176,8 @@ def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Flo
         far[np.arange(len(rows)), rows] = torch.inf
         near = far.topk(min(k + _SPARE, len(embedding) - 1), largest=False).indices
         pairs = torch.stack((torch.from_numpy(rows)[:, None].expand_as(near), near), dim=-1).reshape(-1, 2)
-        lengths = pair_distances(points, embedding.manifold, pairs, popularity=embedding.popularity).view_as(near)
-        nearest = lengths.topk(k, largest=False)
+        measured = pair_distances(points, embedding.manifold, pairs, popularity=embedding.popularity)
+        nearest = measured.view_as(near).topk(k, largest=False)
         found.append((near.gather(1, nearest.indices).numpy(), nearest.values.numpy()))
     return np.concatenate([indices for indices, _ in found]), np.concatenate([lengths for _, lengths in found])
 
