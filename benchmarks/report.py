@@ -38,7 +38,7 @@ new MutationObserver(() => { window.drawn ??= performance.now(); })
 _TIMES = """
 () => ({
   load: performance.getEntriesByType("navigation")[0].loadEventEnd,
-  paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null,
+  paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
   all: window.drawn,
 })
 """
@@ -80,6 +80,7 @@ def opened(browser: Any, page: Path, **options: Any) -> Iterator[Any]:
     tab.add_init_script(_WATCH)
     tab.goto(page.absolute().as_uri())
     tab.wait_for_selector("html[data-ready]", timeout=300_000)
+    tab.wait_for_function("performance.getEntriesByName('first-contentful-paint').length && document.readyState")
     yield tab
     tab.close()
 

@@ -190,7 +190,7 @@ def _far(embedding: Embedding, rows: Ints, others: Ints) -> Tensor:
         far = embedding.manifold.cdist(*ends, dissimilarity="geodesic")
     else:
         space = kernel_space(embedding.manifold, "geodesic")
-        far, _ = value_and_slope(half_chord_table(points[rows], points[others], space), space, 1.0)
+        far, _ = value_and_slope(half_chord_table(points[rows], points[others], space).float(), space, 1.0)
     popularity = embedding.popularity
     return far if popularity is None else far - torch.from_numpy(popularity[rows][:, None] + popularity[others])
 
