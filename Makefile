@@ -84,6 +84,7 @@ bench: $(READY)
 # The site, in out/site. A broken link or anchor is an error.
 docs: $(DOCS_READY)
 	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/python benchmarks/report.py --gallery out/site/gallery
 	@echo "The site is in out/site: open out/site/index.html"
 
 $(DOCS_READY): $(READY) requirements/docs.txt

@@ -2,10 +2,11 @@
 
     python benchmarks/report.py --json out/report.json
     python benchmarks/report.py --pictures docs --folder FOLDER
+    python benchmarks/report.py --gallery out/site/gallery --folder FOLDER
 
 The first command opens each report in headless Chromium several times and takes medians: until the load event, the
-first picture (a sketch of the map, with the words and the ranking), the map by plotly, and everything. WebGL runs in
-software there. The second writes the pictures of docs/report.md, and keeps the embeddings in out/report.
+first picture, and everything. The second writes the pictures of docs/report.md, and keeps the embeddings in out/report.
+The third writes live reports, of those graphs that it finds, and a list of them.
 """
 
 import io
@@ -15,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from html import escape
 from itertools import product
 from pathlib import Path
 from typing import Any, Literal
@@ -28,17 +30,16 @@ from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.report import write_report
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-# Notes when each view is drawn; performance.now() begins with the navigation.
+# Notes when all is drawn; performance.now() begins with the navigation.
 _WATCH = """
-window.drawn = [];
-new MutationObserver(() => window.drawn.push(performance.now()))
-  .observe(document, { attributes: true, subtree: true, attributeFilter: ["data-drawn"] });
+new MutationObserver(() => { window.drawn ??= performance.now(); })
+  .observe(document, { attributes: true, subtree: true, attributeFilter: ["data-ready"] });
 """
 _TIMES = """
 () => ({
   load: performance.getEntriesByType("navigation")[0].loadEventEnd,
-  paint: performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? null,
-  graph: window.drawn[0], all: window.drawn.at(-1),
+  paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
+  all: window.drawn,
 })
 """
 
@@ -67,9 +68,8 @@ def chromium() -> Iterator[Any]:
         return
     from playwright.sync_api import sync_playwright
 
-    software = ["--enable-unsafe-swiftshader", "--use-angle=swiftshader"]
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, chromium_sandbox=False, args=software)
+        browser = playwright.chromium.launch(executable_path=program, chromium_sandbox=False)
         yield browser
         browser.close()
 
@@ -80,6 +80,7 @@ def opened(browser: Any, page: Path, **options: Any) -> Iterator[Any]:
     tab.add_init_script(_WATCH)
     tab.goto(page.absolute().as_uri())
     tab.wait_for_selector("html[data-ready]", timeout=300_000)
+    tab.wait_for_function("performance.getEntriesByName('first-contentful-paint').length && document.readyState")
     yield tab
     tab.close()
 
@@ -92,7 +93,7 @@ def opening(page: Path, repeats: int) -> Figures:
             with opened(browser, page, viewport={"width": 1280, "height": 900}) as tab:
                 times.append(tab.evaluate(_TIMES))
     # The first one starts the browser's own processes.
-    names = ("load", "paint", "graph", "all") if times else ()
+    names = ("load", "paint", "all") if times else ()
     return {name: statistics.median(some[name] for some in times[1:]) / 1e3 for name in names}
 
 
@@ -117,13 +118,39 @@ def pictures(folder: Path, data: Path) -> None:
     with chromium() as browser, tempfile.TemporaryDirectory() as scratch:
         for name, title in PICTURED.items():
             known = pictured(name, data)
-            page = write_report(known[0], Path(scratch) / f"{name}.html", graph=known[1])
+            page = write_report(known[0], Path(scratch) / f"{name}.html", graph=known[1], title=title)
             for (width, height), theme in product(SIZES.items(), THEMES):
                 look = {"viewport": {"width": width, "height": height}, "color_scheme": theme}
                 with opened(browser, page, has_touch=width < 1000, **look) as tab:
                     keep(folder / f"report-{name}-{width}-{theme}.png", tab.screenshot())
             drawn = plot.save(plot.plot_map(*known, title=title), Path(scratch) / "map.png", dpi=110)
             keep(folder / f"map-{name}.png", drawn.read_bytes())
+
+
+GALLERY = PICTURED | {
+    "football": "American college football: games of a season",
+    "karate": "Zachary's karate club",
+    "davis": "Southern women and the events they attended",
+}
+
+
+def gallery(folder: Path, data: Path) -> None:
+    """Live reports and a list of them; graphs that are not there are left out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    links = []
+    for name, title in GALLERY.items():
+        try:
+            embedding, graph = pictured(name, data)
+        except SystemExit as missing:
+            print(f"  {missing}")
+            continue
+        page = write_report(embedding, folder / f"{name}.html", graph=graph, title=title)
+        links.append(f'<li><a href="{page.name}">{escape(title)}</a> ({len(embedding):,} nodes)</li>')
+    head = '<!doctype html><html lang="en"><meta charset="utf-8"><title>Gallery</title>'
+    style = "<style>body { font: 1.1rem/1.7 system-ui, sans-serif; max-width: 44rem; margin: 3rem auto }</style>"
+    (folder / "index.html").write_text(
+        f"{head}{style}<h1>Gallery</h1><p>Each page is a live report.</p><ul>{''.join(links)}</ul>"
+    )
 
 
 def keep(file: Path, content: bytes) -> None:
@@ -150,9 +177,13 @@ def main() -> None:
     made.add_argument("--nodes", type=int, default=100_000, help="of the generated graph")
     made.add_argument("--repeats", type=int, default=5)
     made.add_argument("--keep", type=Path, help="keep the pages in this folder")
+    made.add_argument("--gallery", type=Path, help="write live reports into this folder, and measure nothing")
     made.add_argument("--pictures", type=Path, help="write pictures of reports into this folder, and measure nothing")
     add_folder(made)
     options = made.parse_args()
+    if options.gallery:
+        gallery(options.gallery, options.folder)
+        return
     if options.pictures:
         pictures(options.pictures, options.folder)
         return

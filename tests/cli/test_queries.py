@@ -22,7 +22,9 @@ from ultrahyperbolic.evaluation import RankIntervals, evaluate, reservations
 
 
 def rows(text: str) -> list[list[str]]:
-    return [re.split(" {2,}", line.strip()) for line in text.splitlines()]
+    """The cells of a table, without the lines below it."""
+    table = text.partition("in brackets: ")[0]
+    return [re.split(" {2,}", line.strip()) for line in table.splitlines()]
 
 
 def test_columns_stand_in_line(capsys):
@@ -34,9 +36,10 @@ def test_rank_shows_the_top(call, club):
     header, *shown = rows(call("rank", club, "--top", 5).stdout)
     top = Embedding.load(club).hierarchy().head(5)
     assert header == ["rank", "node", "delta", "by degree", "by strength", "by PageRank", "club"]
-    assert [(int(rank), node, side) for rank, node, *_, side in shown] == list(
-        zip(top["rank"], top["node"], top["club"], strict=True)
-    )
+    assert [(rank, node, side) for rank, node, *_, side in shown] == [
+        (f"{row['rank']} ({row['rank_low']}–{row['rank_high']})", row["node"], row["club"])
+        for row in top.to_dict("records")
+    ]
     assert [float(delta) for _, _, delta, *_ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
 
 
@@ -49,6 +52,7 @@ def test_rank_shows_twenty_or_all(call, club):
 def test_rank_as_json(call, club):
     said = json.loads(call("rank", club, "--top", 3, "--json").stdout)
     expected = Embedding.load(club).hierarchy().head(3).to_dict("records")
+    assert said.pop("intervals").startswith("the interval of ranks over resampled nodes: ")
     assert said == {"folder": str(club), "nodes": 34, "ranking": expected}
 
 
@@ -62,14 +66,35 @@ def test_rank_shows_how_far_a_rank_varies_with_the_seed(call, club):
     plain = changed(club, {"spearman_all": 0.7})
     ends = RankIntervals(np.maximum(plain.rank - 1, 1), np.minimum(plain.rank + 2, 34), 19 / 21)
     plain.with_ranks(ends, seeds=20, first_seed=0).save("club")
-    header, *shown, last = call("rank club --top 3").stdout.splitlines()
+    header, *shown, said, alike = call("rank club --top 3").stdout.splitlines()
     assert header.split() == ["rank", "node", "delta"]
     assert [" ".join(line.split()[:2]) for line in shown] == ["1 (1–3)", "2 (1–4)", "3 (2–5)"]
-    assert last.startswith("in brackets: the interval of ranks found in 20 trainings that differ by their seed")
+    assert said.startswith("in brackets: the interval of ranks found in 20 trainings that differ by their seed")
+    assert alike == "neighbouring ranks that cannot be told apart: 1–3"
     said = json.loads(call("rank club --top 2 --json --csv ranking.csv").stdout)
     assert said["ranks"] == {"seeds": 20, "first_seed": 0, "coverage": 19 / 21}
     assert [(row["rank_low"], row["rank_high"]) for row in said["ranking"]] == [(1, 3), (1, 4)]
     assert Path("ranking.csv").read_text().splitlines()[0] == "node,delta,rank,rank_low,rank_high"
+
+
+def test_every_rank_has_an_interval_and_the_words_say_over_what(call, club):
+    first, again = call("rank", club, "--top", 3).stdout, call("rank", club, "--top", 3).stdout
+    assert first == again
+    assert "\nin brackets: the interval of ranks over resampled nodes: it holds 90 % of the ranks" in first
+
+
+def test_ranks_by_height_have_intervals_over_resampled_ties(call):
+    Path("steps.tsv").write_text("".join(f"{k}\t{j}\t1\n" for k in range(12) for j in range(k + 1, min(k + 4, 12))))
+    call("embed steps.tsv --directed -o steps --iterations 20")
+    said = json.loads(call("rank steps --by height --json").stdout)
+    assert said["intervals"].startswith("the interval of ranks over resampled ties: ")
+    for row in said["ranking"]:
+        assert 1 <= row["rank_low"] <= row["rank"] <= row["rank_high"] <= 12
+    assert "over resampled ties" in call("rank steps --by height --top 3").stdout
+    Path("steps.tsv").unlink()
+    bare = call("rank steps --by height --top 3")
+    assert bare.stderr.startswith("note: the ranks have no intervals, which need the graph: steps.tsv is not here")
+    assert "brackets" not in bare.stdout
 
 
 def test_rank_says_where_there_is_no_hierarchy(call, club):

@@ -51,6 +51,13 @@ def test_a_page_never_outlives_its_points(call):
     assert not Path("club/report.html").exists()
 
 
+def test_the_title_of_the_report_can_be_given(call):
+    call("embed karate -o club --iterations 5 --quiet --title 'A & B'")
+    assert "<title>A &amp; B</title>" in Path("club/report.html").read_text(encoding="utf-8")
+    call("report club --title 'C < D'")
+    assert "<bdi>C &lt; D</bdi>" in Path("club/report.html").read_text(encoding="utf-8")
+
+
 def test_report_writes_the_same_page_again(call):
     Path("ties.csv").write_text(TIES)
     Path("nodes.txt").write_text("eve\ndan\ncid\nbob\nann\n")

@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 import torch
 
-from ultrahyperbolic import Embedding, PseudoHyperboloid, datasets
-from ultrahyperbolic.embedding.answers import OTHER_RANKS
+from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets
+from ultrahyperbolic.embedding.answers import OTHER_RANKS, interval_words, ranking
+from ultrahyperbolic.embedding.saved import Saved
 from ultrahyperbolic.evaluation import RankIntervals, delta, rank_intervals
 
 KARATE, SPACE = datasets.karate(), PseudoHyperboloid(2, 1)
@@ -44,14 +45,56 @@ def test_the_sums_are_not_taken_again(plain):
     assert plain.with_ranks(ends, seeds=3, first_seed=0).delta is known
 
 
-def test_the_table_has_two_more_columns(plain, ranked):
-    assert list(plain.hierarchy()) == ["node", "delta", "rank", *OTHER_RANKS.values(), "club"]
+def test_the_table_has_the_intervals_over_the_seeds(plain, ranked):
     table = ranked.hierarchy()
     assert list(table) == ["node", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values(), "club"]
     order = [ranked.index(node) for node in table["node"]]
     assert table["rank_low"].tolist() == ranked.rank_intervals.low[order].tolist()
     assert table["rank_high"].tolist() == ranked.rank_intervals.high[order].tolist()
     assert list(ranked.to_pandas())[-4:] == ["rank", "rank_low", "rank_high", "club"]
+
+
+def path_of(n: int, parts: int = 1) -> Embedding:
+    """Points on a line, as paths whose ends are not tied to each other."""
+    edges = [(k, k + 1, 1.0) for k in range(n - 1) if (k + 1) % (n // parts)]
+    places = np.array([k % (n // parts) + 1000 * (k // (n // parts)) for k in range(n)], dtype=np.float64)
+    return Embedding(list(range(n)), places[:, None], Euclidean(1), graph=Graph.from_edges(edges, nodes=list(range(n))))
+
+
+def test_without_seeds_the_intervals_are_over_resampled_nodes():
+    found = path_of(41)
+    table = ranking(found)
+    rank, low, high = (np.asarray(table[name]) for name in ("rank", "rank_low", "rank_high"))
+    assert (low <= rank).all()
+    assert (rank <= high).all()
+    assert (low[0], high[0]) != (1, 1), "the middle of a line depends on who is there"
+    assert high[0] < 20, "and is not far from the middle"
+    assert low[-2:].min() > 30, "the ends stay the last"
+    assert {name: list(values) for name, values in ranking(found).items()} == {k: list(v) for k, v in table.items()}
+    assert "over resampled nodes" in interval_words(found)
+
+
+def test_resampling_does_not_mix_components():
+    found = path_of(60, parts=3)
+    table = ranking(found)
+    alone = ranking(path_of(20))
+    widths = np.asarray(table["rank_high"]) - np.asarray(table["rank_low"])
+    own = np.asarray(alone["rank_high"]) - np.asarray(alone["rank_low"])
+    # Where one of three equal paths is between the others in the ranking, its intervals are three times as wide.
+    assert widths.mean() < 4.5 * own.mean()
+
+
+def test_a_saved_folder_has_the_same_intervals(plain, tmp_path):
+    plain.save(tmp_path / "club")
+    saved = ranking(Saved.load(tmp_path / "club", ties=True))
+    for name in ("rank", "rank_low", "rank_high"):
+        assert np.array_equal(saved[name], plain.hierarchy()[name])
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_smallest_graphs_have_intervals(n):
+    table = ranking(path_of(n))
+    assert all(1 <= low <= high <= n for low, high in zip(table["rank_low"], table["rank_high"], strict=True))
 
 
 def test_they_are_saved_and_read(ranked, tmp_path):

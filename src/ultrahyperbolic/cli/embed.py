@@ -58,6 +58,7 @@ def embed(
         Path | None, opt.option("--tensorboard", panel=_RESULT, rare=True, metavar="FOLDER", help=_BOARD)
     ] = None,
     with_report: Annotated[bool, opt.option("--report/--no-report", panel=_RESULT, rare=True, help=_REPORT)] = True,
+    title: Annotated[str | None, opt.option("--title", panel=_RESULT, rare=True, help=opt.TITLE)] = None,
     quiet: Annotated[bool, opt.option("--quiet", panel=_RESULT, help="Print nothing but errors (and --json).")] = False,
     as_json: opt.Json = False,
     *,
@@ -84,7 +85,7 @@ def embed(
       ultrahyperbolic embed new_ties.tsv --continue-from club -o club2
       ultrahyperbolic embed --resume club
     """
-    began, keeping = time.monotonic(), Keeping(checkpoint_every, tensorboard, with_report, quiet, as_json)
+    began, keeping = time.monotonic(), Keeping(checkpoint_every, tensorboard, with_report, title, quiet, as_json)
     if checkpoint_every is not None and not checkpoint_every >= 0:
         raise Refused(f"--checkpoint-every {checkpoint_every:g}: a number of seconds of at least 0 is needed")
     time_limit = asked["time_limit"]

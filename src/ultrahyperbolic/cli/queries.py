@@ -57,8 +57,9 @@ def rank(
     Nodes are ranked by delta, the sum of a node's distances to all others:
     a small delta means a central node. Weights are tie strengths, so nodes
     near to all others come first (docs/graphs.md). Beside it stand the ranks
-    by degree, strength and PageRank. If you trained with several seeds, each
-    rank comes with its interval over the seeds.
+    by degree, strength and PageRank. Each rank comes with an interval: over
+    the seeds if you trained with several, else over resampled nodes, or
+    resampled ties for heights, which needs the graph where embed found it.
 
     Examples:
       ultrahyperbolic rank club
@@ -67,21 +68,26 @@ def rank(
       ultrahyperbolic rank club --all --json
       ultrahyperbolic rank advice --by height
     """
-    from ..embedding.answers import OTHER_RANKS, ranking, ranks_in_words
+    from ..embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking, ranks_in_words
     from ..verdict import no_hierarchy
 
     saved = open_saved(folder, ties=True)
-    record = saved.record
+    record, graph = saved.record, None
     if by == "height":
         _check_directed(saved, folder)
-    table = ranking(saved, None if everything else top, by)
+        graph, why = find_again(record, folder, quiet=True)
+        if graph is None or why:
+            note(f"the ranks have no intervals, which need the graph: {why}")
+        graph = None if graph is None or why else graph.with_nodes(saved.ids)
+    table = ranking(saved, None if everything else top, by, graph)
     write_csv(csv_file, table)
+    words = {"intervals": interval_words(saved, by)} if "rank_low" in table else {}
     if as_json:
         ranks = {} if record.ranks is None else {"ranks": record.ranks.to_json()}
-        print_json({"folder": str(folder), "nodes": len(saved), **ranks, "ranking": json_rows(table)})
+        print_json({"folder": str(folder), "nodes": len(saved), **ranks, **words, "ranking": json_rows(table)})
         return
-    if by == "centrality" and (words := no_hierarchy(record.measures)) is not None:
-        note(words)
+    if by == "centrality" and (doubt := no_hierarchy(record.measures)) is not None:
+        note(doubt)
     own = {"node", "label", "delta", "rank", "rank_low", "rank_high", *OTHER_RANKS.values()}
     columns = {
         "rank": ranks_in_words(table),
@@ -90,8 +96,10 @@ def rank(
     }
     columns |= {f"by {what}": list(map(str, table[name])) for what, name in OTHER_RANKS.items() if name in table}
     print_columns(columns | _others(table, own))
-    if by == "centrality" and record.ranks is not None:
-        print(f"in brackets: {record.ranks.text}")
+    for text in words.values():
+        print(f"in brackets: {text}")
+    if alike := alike_words(table):
+        print(f"neighbouring ranks that cannot be told apart: {alike}")
 
 
 def neighbors(

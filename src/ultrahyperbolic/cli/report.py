@@ -1,5 +1,7 @@
 """``report``: the HTML report."""
 
+from typing import Annotated
+
 from . import options as opt
 from .errors import refusing
 from .output import note, print_json
@@ -10,20 +12,21 @@ from .sources import graph_of, open_embedding
 def report(
     folder: opt.Folder,
     graph: opt.EmbeddedGraph = None,
+    title: Annotated[str | None, opt.option("--title", help=opt.TITLE)] = None,
     as_json: opt.Json = False,
     *,
     reading: opt.Reading,
 ) -> None:
     """Write the HTML report into the folder; open it in a browser.
 
-    It is one file and needs no network: a map with names, the ranking, how
-    well it fits, the points in space, the distances, and how to reproduce
-    the run. A graph given by --graph is read as embed reads it: a weight is
+    It is one file and needs no network: a map with names, the ranking with
+    intervals, a card of the selected node, how well the map fits, and how to
+    reproduce the run. A graph given by --graph is read as embed reads it: a weight is
     the strength of a tie (docs/graphs.md).
 
     Examples:
       ultrahyperbolic report club
-      ultrahyperbolic report club --graph ties.tsv
+      ultrahyperbolic report club --graph ties.tsv --title "Our club"
     """
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
@@ -35,7 +38,7 @@ def report(
     from ..report import write_report
 
     with refusing(OSError, ImportError, about="cannot write the report: "), bar("report", show=not as_json):
-        page = write_report(embedding, folder, graph=data)
+        page = write_report(embedding, folder, graph=data, title=title)
     if as_json:
         print_json({"folder": str(folder), "report": str(page), "graph": None if data is None else data.source})
     else:

@@ -18,7 +18,17 @@ if TYPE_CHECKING:
     from ..loop import Checkpoint
 
 # What may be said beside --resume; everything else is in the folder.
-_WITH_RESUME = ("resume", "time_limit", "checkpoint_every", "threads", "tensorboard", "with_report", "quiet", "as_json")
+_WITH_RESUME = (
+    "resume",
+    "time_limit",
+    "checkpoint_every",
+    "threads",
+    "tensorboard",
+    "with_report",
+    "title",
+    "quiet",
+    "as_json",
+)
 
 
 def reopen(

@@ -40,7 +40,7 @@ def as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
 
 def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     """The graph, the training, the measures and the nodes with the smallest delta."""
-    from ..embedding.answers import ranking, ranks_in_words
+    from ..embedding.answers import interval_words, ranking, ranks_in_words
     from ..geometry.named import described
     from ..graph.fold import policy_words
     from ..verdict import reservations, shows_hierarchy
@@ -82,8 +82,7 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     columns["delta"] = [number(delta) for delta in embedding.delta[top]]
     columns["strength"] = [f"{strength:g}" for strength in graph.strength[top]]
     print_columns(columns)
-    if record.ranks is not None:
-        print(f"in brackets: {record.ranks.text}")
+    print(f"in brackets: {interval_words(embedding)}")
     points, kept, *report = files(folder)
     print(f"\nfiles: {points}, {kept}")
     for page in report:

@@ -43,6 +43,7 @@ class Keeping:
     checkpoint_every: float | None = None  # seconds
     tensorboard: Path | None = None
     with_report: bool = True
+    title: str | None = None  # of the report
     quiet: bool = False
     as_json: bool = False
 
@@ -233,7 +234,7 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked)
 
     def report() -> None:
         with bar("report", show=not keeping.quiet):
-            write_report(complete, task.folder)
+            write_report(complete, task.folder, title=keeping.title)
 
     with refusing(OSError, about="cannot save the embedding: "):
         if code := cut_short(compare):

@@ -9,7 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints, positions_in
+from ..graph import Graph, flow
 from ..graph.attributes import free_names
+from ..graph.hops import components
+from .ties import TieTexts
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -22,6 +25,8 @@ RankedBy = Literal["centrality", "height"]
 # How nodes are ranked by the graph alone, and the column of each.
 OTHER_RANKS = {"degree": "degree_rank", "strength": "strength_rank", "PageRank": "pagerank_rank"}
 _NAMED = 3  # nodes that an error names
+# Of a large graph, ranks are resampled fewer times, and over fewer nodes: so many at most and at least.
+_MOST, _FEWEST, _DISTANCES, _RANKS = 200, 40, 1 << 20, 1 << 23
 
 
 def less_popularity(distances: Floats, popularity: Floats | None, row: int) -> Floats:
@@ -70,23 +75,97 @@ class TiesOf(NamedTuple):
     weights: Floats
 
 
-def ranking(embedding: Embedding | Saved, top: int | None = None, by: RankedBy = "centrality") -> Columns:
+def ranking(
+    embedding: Embedding | Saved, top: int | None = None, by: RankedBy = "centrality", graph: Graph | None = None
+) -> Columns:
     """The nodes from rank 1 on: node, label, delta, rank, its interval, ranks of the graph, and the attributes.
 
-    By height, the highest node has rank 1.
+    By height, the highest node has rank 1, and the interval needs the directed ``graph``.
     """
-    columns = {**embedding.rank_columns, **embedding.other_ranks}
-    if by == "height":
-        highest = np.argsort(-directed(embedding).heights, kind="stable")
-        columns = {"rank": positions_in(highest) + 1, **embedding.other_ranks}
+    columns = {**ranks_by(embedding, by, graph), **embedding.other_ranks}
     order = np.argsort(columns["rank"], kind="stable")[:top]
     found = _names(embedding, order) | {"delta": embedding.delta[order]}
     found |= {name: column[order] for name, column in columns.items()}
     return _with_attributes(found, embedding, order)
 
 
+def ranks_by(embedding: Embedding | Saved, by: RankedBy, graph: Graph | None = None) -> dict[str, Ints]:
+    """The rank [n] of each node, and the ends of its interval, rank_low and rank_high [n], where they can be told."""
+    if by == "height":
+        heights = directed(embedding).heights
+        rank = positions_in(np.argsort(-heights, kind="stable")) + 1
+        if graph is None or not graph.is_directed:
+            return {"rank": rank}
+        return {"rank": rank} | _ends(rank, _by_resampled_ties(heights, graph))
+    columns = {**embedding.rank_columns}
+    return columns if "rank_low" in columns else columns | _ends(columns["rank"], _by_resampled_nodes(embedding))
+
+
+def _by_resampled_nodes(embedding: Embedding | Saved) -> Iterator[Floats]:
+    """δ [n], again and again, as if the nodes that distances are summed over were drawn at random, with replacement.
+
+    Of a large graph these are a part of its nodes. Nodes of another component do not count, nor does what moves all
+    nodes of a component alike: the distance between components has no meaning.
+    """
+    n, rng, ties = len(embedding), np.random.default_rng(0), embedding.ties
+    graph = embedding.graph if isinstance(ties, TieTexts) else ties
+    component = np.zeros(n, np.int64) if graph is None else components(graph)
+    others = np.sort(rng.permutation(n)[: max(_FEWEST, _DISTANCES // max(n, 1))])
+    far = np.zeros((n, len(others)))
+    for column, node in enumerate(others.tolist()):
+        within = component == component[node]
+        within[node] = False  # to itself it is as far as to the others
+        if within.any():
+            far[within, column] = (found := embedding.distances_from(node)[within]) - found.mean()
+    share, count = n / len(others), _resamples(n)
+    drawn = rng.multinomial(n, np.full(len(others), 1.0 / len(others)), size=count)
+    return (embedding.delta + far @ (times - share) for times in drawn)
+
+
+def _by_resampled_ties(heights: Floats, graph: Graph) -> Iterator[Floats]:
+    """Heights [n] from the top down, as if the ties were drawn at random: they vary as those by the ties alone do."""
+    arcs, weights = graph.arcs
+    all_ties, rng = flow.heights(graph.n_nodes, arcs, weights), np.random.default_rng(0)
+    drawn = (rng.integers(len(arcs), size=len(arcs)) for _ in range(_resamples(80 * len(arcs))))
+    return (all_ties - heights - flow.heights(graph.n_nodes, arcs[some], weights[some]) for some in drawn)
+
+
+def _resamples(cost: int) -> int:
+    return max(_FEWEST, min(_MOST, _RANKS // max(cost, 1)))
+
+
+def _ends(rank: Ints, scores: Iterable[Floats]) -> dict[str, Ints]:
+    """The interval around the rank [n] of each node that holds nine tenths of its ranks by scores [n], lowest first."""
+    ranks = np.sort([positions_in(np.argsort(score, kind="stable")) + 1 for score in scores], axis=0)
+    aside = len(ranks) // 20
+    return {"rank_low": np.minimum(rank, ranks[aside]), "rank_high": np.maximum(rank, ranks[-1 - aside])}
+
+
+def interval_words(embedding: Embedding | Saved, by: RankedBy = "centrality") -> str:
+    """What the intervals of `ranking` are, for people."""
+    ranks = embedding.record.ranks
+    if by == "centrality" and ranks is not None and "rank_low" in embedding.rank_columns:
+        return ranks.text
+    drawn = "nodes" if by == "centrality" else "ties"
+    return f"the interval of ranks over resampled {drawn}: it holds 90 % of the ranks where {drawn} are drawn at random"
+
+
+def alike_words(table: Columns) -> str:
+    """Which neighbouring ranks of a ranking lie in each other's interval, for people; empty where none do.
+
+    >>> alike_words({"rank": [1, 2, 3, 4], "rank_low": [1, 2, 2, 4], "rank_high": [1, 3, 3, 4]})
+    '2–3'
+    """
+    if "rank_low" not in table:
+        return ""
+    rank, low, high = (np.asarray(table[name], dtype=np.int64) for name in ("rank", "rank_low", "rank_high"))
+    apart = (high[:-1] < rank[1:]) | (low[1:] > rank[:-1])
+    groups = np.split(rank, np.flatnonzero(apart) + 1)
+    return ", ".join(f"{group[0]}–{group[-1]}" for group in groups if len(group) > 1)
+
+
 def ranks_in_words(table: Columns) -> list[str]:
-    """The ranks of a ranking, each with its interval over the seeds where that is known."""
+    """The ranks of a ranking, each with its interval where that is known."""
     if "rank_low" not in table:
         return list(map(str, table["rank"]))
     found = zip(table["rank"], table["rank_low"], table["rank_high"], strict=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..graph.notebook import html_table, text
 from ..verdict import reservations, shows_hierarchy
-from .answers import ranking, ranks_in_words
+from .answers import interval_words, ranking, ranks_in_words
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -49,6 +49,5 @@ def summary(embedding: Embedding) -> str:
         names = [map(text, table[name]) for name in ("node", "label") if name in table]
         heads = ("rank", *("node", "label")[: len(names)], "δ")
         parts.append(html_table(caption, zip(ranks, *names, deltas, strict=True), heads, left=(1, 2)[: len(names)]))
-        if record.ranks is not None:
-            parts.append(f"<div>In brackets: {escape(record.ranks.text)}.</div>")
+        parts.append(f"<div>In brackets: {escape(interval_words(embedding))}.</div>")
     return f"<div>{''.join(parts)}</div>"

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..arrays import Floats, Ints, positions_in
+from ..graph import Graph
 from ..graph.centrality import other_ranks
 from . import store
 from .answers import NodeFinder, TiesOf, less_popularity
@@ -50,7 +51,12 @@ class Saved(store.Table):
     @cached_property
     def other_ranks(self) -> Mapping[str, Ints]:
         """[n] the ranks by degree, strength and PageRank; none where the folder has no ties."""
-        return {} if self.ties is None else other_ranks(graph_of(self.ids, self.ties))
+        return {} if self.graph is None else other_ranks(self.graph)
+
+    @cached_property
+    def graph(self) -> Graph | None:
+        """The ties as a graph, without their directions; None where the folder has none, or they were not read."""
+        return None if self.ties is None else graph_of(self.ids, self.ties)
 
     @cached_property
     def rows(self) -> NodeFinder:

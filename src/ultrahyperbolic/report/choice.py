@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import Floats, Ints
+from ..arrays import Ints
 from ..graph import Graph
 from ..plot.ties import backbone, edges_among
 
@@ -34,7 +34,7 @@ class ShownEdges(NamedTuple):
     """The edges of a page, the weakest first."""
 
     ends: Ints  # [e, 2] positions in `ShownNodes.nodes`
-    weights: Floats  # [e]
+    numbers: Ints  # [e] which edges of the graph they are
     between: int  # how many edges the shown nodes have among them
     drawn: NDArray[np.bool_]
     """[e] whether the map draws it, as one of the strongest of a node; the others appear with a selected node."""
@@ -59,4 +59,4 @@ def choose_edges(graph: Graph, shown: ShownNodes) -> ShownEdges:
     weaker = np.flatnonzero(~drawn)
     spare = max(0, len(among) - MOST_EDGES)
     kept = np.delete(np.arange(len(among)), weaker[:spare])
-    return ShownEdges(ends[kept], graph.weights[among[kept]], len(among), drawn[kept])
+    return ShownEdges(ends[kept], among[kept], len(among), drawn[kept])

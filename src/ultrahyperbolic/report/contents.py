@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, NotRequired, TypedDict
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -10,12 +10,15 @@ from torch import Tensor
 
 from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
+from ..embedding.answers import ranks_by
 from ..embedding.record import RunRecord
 from ..evaluation import evaluate
-from ..evaluation.by_component import chord_table
-from ..geometry import Manifold
+from ..evaluation.inputs import are_edges
 from ..graph import Graph
+from ..graph.centrality import other_ranks
+from ..objective.tables import half_chord_table, value_and_slope
 from ..pairs import pair_distances
+from ..pairs.kinds import kernel_space
 from ..plot.colours import PALETTE, REST, Column, Kinds, columns
 from ..plot.layout import map_of
 from ..plot.names import labels_of, names_of
@@ -24,51 +27,17 @@ from .distances import Distances, distances
 from .space import SpaceView, in_space
 
 NEAREST = 5
+_LOOKED_AT = 50  # of the nearest nodes, to find those without a tie; below _SMALL nodes all
+_SMALL = 1_000
+_SPARE = 3  # nodes more than are asked for, as rounding may change the order of the nearest
 _BANDS = (0.4, 0.7, 0.9)  # where the bands of strength part
 _CHARACTERS, _CUT = 1_500_000, 300  # of all names together; what each is cut to where they have more
-_ROW_NUMBERS = 1 << 22  # chords that are held at once
-_SPARE = 3  # chords more than are asked for, as rounding may change the order of the shortest
 _PLACED = 6_000  # nodes that are placed, drawn evenly
 _CELLS = 72
 _BLOCK = 1 << 22  # distances that are held at once
 
-
-class NodeData(TypedDict):
-    """The shown nodes, column by column."""
-
-    name: list[str]  # what people call them: labels, else ids
-    id: NotRequired[list[str]]  # where the names are labels
-    x: list[float]
-    y: list[float]
-    rank: list[int]
-    rank_low: NotRequired[list[int]]
-    rank_high: NotRequired[list[int]]
-    delta: list[float]
-    strength: NotRequired[list[float]]
-    degree: NotRequired[list[int]]
-
-
-class Density(TypedDict):
-    """How many nodes lie in each cell of a grid over the map."""
-
-    x: list[float]
-    y: list[float]
-    counts: list[list[int]]  # by row, from the lowest y on
-
-
-class PageData(TypedDict):
-    """What the script of the page draws."""
-
-    total: int
-    nodes: NodeData
-    colours: list[dict[str, object]]
-    palette: list[str]
-    density: Density | None
-    near: dict[str, object]
-    edges: dict[str, object] | None
-    space: dict[str, object]
-    distances: dict[str, list[float]]
-    loss: dict[str, object] | None
+Data = dict[str, Any]
+"""What becomes JSON: of the nodes and the ties, a list for each column."""
 
 
 class Contents(NamedTuple):
@@ -82,7 +51,8 @@ class Contents(NamedTuple):
     columns: list[Column]
     distances: Distances
     measures: dict[str, float]
-    data: PageData
+    called: list[str]  # the names of all nodes
+    data: Data
 
 
 def gather(embedding: Embedding, graph: Graph | None) -> Contents:
@@ -94,22 +64,23 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     flat = map_of(embedding, graph, shown.nodes)
     found = columns(embedding, graph, shown.nodes)
     called = names_of(list(embedding.ids), labels_of(embedding, graph))
-    data: PageData = {
+    data: Data = {
         "total": len(embedding),
         "nodes": _nodes(embedding, graph, shown, called, flat.places),
         "colours": [_colours(column) for column in found],
         "palette": [*PALETTE, REST],
         "density": density(embedding, shown, flat.places),
-        "near": _near(embedding, shown, called),
-        "edges": None if edges is None else _edges(embedding, shown, edges),
+        "near": _near(embedding, graph, shown, called),
+        "edges": None if edges is None or graph is None else _edges(embedding, graph, shown, edges),
         "space": {"axes": space.axes, "points": [_rounded(column) for column in space.coordinates[shown.nodes].T]},
         "distances": seen.as_data(),
         "loss": _loss(embedding.record),
     }
-    return Contents(embedding, graph, shown, edges, space, found, seen, _measures(embedding, graph, shown), data)
+    measures = _measures(embedding, graph, shown)
+    return Contents(embedding, graph, shown, edges, space, found, seen, measures, called, data)
 
 
-def _colours(column: Column) -> dict[str, object]:
+def _colours(column: Column) -> Data:
     if isinstance(column, Kinds):
         return {"name": column.name, "kinds": cut_texts(column.kinds), "codes": column.codes.tolist()}
     known = [None if math.isnan(value) else float(f"{value:.6g}") for value in column.values.tolist()]
@@ -126,26 +97,27 @@ def _measures(embedding: Embedding, graph: Graph | None, shown: ShownNodes) -> d
     return evaluate(graph, points, embedding.manifold, popularity=embedding.popularity)
 
 
-def _nodes(
-    embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str], places: Floats
-) -> NodeData:
-    found: NodeData = {
+def _nodes(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str], places: Floats) -> Data:
+    """Of the shown nodes: names, places, ranks, and of a directed graph heights; ids where the names are labels."""
+    found: Data = {
         "name": cut_texts([called[int(row)] for row in shown.nodes]),
         "x": _rounded(places[:, 0]),
         "y": _rounded(places[:, 1]),
-        "rank": embedding.rank[shown.nodes].tolist(),
         "delta": _rounded(embedding.delta[shown.nodes], digits=8),
     }
     ids = cut_texts([embedding.ids[int(row)] for row in shown.nodes])
     if ids != found["name"]:
         found["id"] = ids
-    if embedding.rank_intervals is not None:
-        found["rank_low"] = embedding.rank_intervals.low[shown.nodes].tolist()
-        found["rank_high"] = embedding.rank_intervals.high[shown.nodes].tolist()
+    ranks = ranks_by(embedding, "centrality")
     if graph is not None:
         found["strength"] = _rounded(graph.strength[shown.nodes], digits=8)
         found["degree"] = graph.degree[shown.nodes].tolist()
-    return found
+        ranks |= other_ranks(graph)
+    if embedding.is_directed:
+        found["height"] = _rounded(embedding.heights[shown.nodes])
+        by_height = ranks_by(embedding, "height", graph)
+        ranks |= {name.replace("rank_", "height_").replace("rank", "height_rank"): of for name, of in by_height.items()}
+    return found | {name: of[shown.nodes].tolist() for name, of in ranks.items()}
 
 
 def cut_texts(values: Sequence[object]) -> list[str]:
@@ -160,72 +132,88 @@ def cut_texts(values: Sequence[object]) -> list[str]:
     return [text if len(text) <= _CUT else f"{text[:_CUT]}… ({len(text)} characters)" for text in texts]
 
 
-def _near(embedding: Embedding, shown: ShownNodes, called: Sequence[str]) -> dict[str, object]:
-    """The nearest of all nodes to each shown one, by position on the page; nodes that it does not show come last."""
-    k = min(NEAREST, len(embedding) - 1)
-    indices, lengths = _nearest(embedding, shown, k)
-    place = positions_in(shown.nodes, len(embedding))
-    others = np.unique(indices[place[indices] < 0])
+def _near(embedding: Embedding, graph: Graph | None, shown: ShownNodes, called: Sequence[str]) -> Data:
+    """The nearest of all nodes to each shown one, and the nearest without a tie, by position on the page.
+
+    Nodes that the page does not show come last.
+    """
+    k, n = min(NEAREST, len(embedding) - 1), len(embedding)
+    looked = max(k, n - 1 if n <= _SMALL else min(_LOOKED_AT, n - 1))
+    indices, lengths = _nearest(embedding, shown, looked)
+    free = [np.empty(0, np.int64)] * len(indices)
+    if graph is not None:
+        rows = np.repeat(shown.nodes, looked)
+        untied = ~are_edges(graph, rows, indices.ravel()).reshape(indices.shape)
+        free = [np.flatnonzero(row)[:NEAREST] for row in untied]
+    used = np.concatenate([indices[:, :k].ravel(), *(row[some] for row, some in zip(indices, free, strict=True))])
+    place = positions_in(shown.nodes, n)
+    others = np.unique(used[place[used] < 0])
     place[others] = len(shown.nodes) + np.arange(len(others))
-    return {
+    found = {
         "k": k,
-        "nodes": place[indices].ravel().tolist(),
-        "distances": _rounded(lengths.ravel(), digits=4),
+        "nodes": place[indices[:, :k]].ravel().tolist(),
+        "distances": _rounded(lengths[:, :k].ravel(), digits=4),
         "others": cut_texts([called[int(row)] for row in others]),
     }
+    if graph is not None:
+        found["free"] = [
+            list(zip(place[row[some]].tolist(), _rounded(far[some], digits=4), strict=True))
+            for row, far, some in zip(indices, lengths, free, strict=True)
+        ]
+    return found
 
 
 def _nearest(embedding: Embedding, shown: ShownNodes, k: int) -> tuple[Ints, Floats]:
+    """The k nearest of each shown node, and how far they are, [s, k]."""
     if k == 0:
         return np.empty((len(shown.nodes), 0), np.int64), np.empty((len(shown.nodes), 0))
     if shown.whole:
         indices, lengths = embedding.nearest(k)
         return indices[shown.nodes], lengths[shown.nodes]
-    tensor = torch.from_numpy(np.array(embedding.points))
-    rows = max(1, _ROW_NUMBERS // len(embedding))
-    blocks = [shown.nodes[start : start + rows] for start in range(0, len(shown.nodes), rows)]
-    popularity = None if embedding.popularity is None else torch.from_numpy(np.array(embedding.popularity))
-    parts = [_nearest_of(torch.from_numpy(block), tensor, embedding.manifold, k, popularity) for block in blocks]
-    return np.concatenate([indices for indices, _ in parts]), np.concatenate([lengths for _, lengths in parts])
+    points, found = torch.from_numpy(np.array(embedding.points)), []
+    for rows in np.array_split(shown.nodes, max(1, len(shown.nodes) * len(embedding) // _BLOCK)):
+        far = _far(embedding, rows, np.arange(len(embedding)))
+        far[np.arange(len(rows)), rows] = torch.inf
+        near = far.topk(min(k + _SPARE, len(embedding) - 1), largest=False).indices
+        pairs = torch.stack((torch.from_numpy(rows)[:, None].expand_as(near), near), dim=-1).reshape(-1, 2)
+        measured = pair_distances(points, embedding.manifold, pairs, popularity=embedding.popularity)
+        nearest = measured.view_as(near).topk(k, largest=False)
+        found.append((near.gather(1, nearest.indices).numpy(), nearest.values.numpy()))
+    return np.concatenate([indices for indices, _ in found]), np.concatenate([lengths for _, lengths in found])
 
 
-def _nearest_of(
-    rows: Tensor, points: Tensor, manifold: Manifold, k: int, popularity: Tensor | None
-) -> tuple[Ints, Floats]:
-    """The k nearest of the points at ``rows``, [rows, k]: only those with the shortest chords on either side of the
-    light cone, which a product of matrices gives, are measured.
-    """
-    if popularity is not None:
-        far = manifold.cdist(points[rows], points, dissimilarity="geodesic") - (popularity[rows][:, None] + popularity)
-        far[torch.arange(len(rows)), rows] = torch.inf
-        lengths, chosen = far.topk(k, largest=False)
-        return chosen.numpy(), lengths.numpy()
-    chords = chord_table(points[rows], points, manifold)
-    chords[torch.arange(len(rows)), rows] = torch.inf
-    sides = [torch.where(chords >= 0, chords, torch.inf), torch.where(chords < 0, -chords, torch.inf)]
-    shortest = [side.topk(k + _SPARE, largest=False) for side in sides]
-    found = torch.cat([some.indices for some in shortest], dim=1)
-    pairs = torch.stack((rows[:, None].expand_as(found), found), dim=-1)
-    lengths = pair_distances(points, manifold, pairs.reshape(-1, 2)).view_as(found)
-    lengths[torch.cat([some.values for some in shortest], dim=1).isinf()] = torch.inf
-    nearby = lengths.topk(k, largest=False)
-    return found.gather(1, nearby.indices).numpy(), nearby.values.numpy()
+def _far(embedding: Embedding, rows: Ints, others: Ints) -> Tensor:
+    """The distances [r, o] between nodes at two lists of rows, to some seven digits, by a product of matrices."""
+    points = torch.from_numpy(embedding.points - embedding.points.mean(0))
+    if embedding.manifold.quadric is None:
+        ends = (torch.from_numpy(embedding.points[of]) for of in (rows, others))
+        far = embedding.manifold.cdist(*ends, dissimilarity="geodesic")
+    else:
+        space = kernel_space(embedding.manifold, "geodesic")
+        far, _ = value_and_slope(half_chord_table(points[rows], points[others], space).float(), space, 1.0)
+    popularity = embedding.popularity
+    return far if popularity is None else far - torch.from_numpy(popularity[rows][:, None] + popularity[others])
 
 
-def _edges(embedding: Embedding, shown: ShownNodes, edges: ShownEdges) -> dict[str, object]:
+def _edges(embedding: Embedding, graph: Graph, shown: ShownNodes, edges: ShownEdges) -> Data:
     tensor = torch.from_numpy(np.array(embedding.points))
     ends = torch.from_numpy(shown.nodes[edges.ends])
     lengths = pair_distances(tensor, embedding.manifold, ends, popularity=embedding.popularity)
-    bands = _bands(edges.weights, edges.weights[edges.drawn])
-    limits = [edges.weights[bands == band] for band in range(int(bands.max(initial=-1)) + 1)]
-    return {
+    weights = graph.weights[edges.numbers]
+    bands = _bands(weights, weights[edges.drawn])
+    limits = [weights[bands == band] for band in range(int(bands.max(initial=-1)) + 1)]
+    found = {
         "ends": edges.ends.ravel().tolist(),
-        "weights": _rounded(edges.weights),
+        "weights": _rounded(weights),
         "distances": _rounded(lengths.numpy(), digits=4),
         "band": bands.tolist(),
         "drawn": np.flatnonzero(edges.drawn).tolist(),
         "bands": [[*_rounded(np.array([part.min(), part.max()])), len(part)] for part in limits],
     }
+    if graph.directions is not None and embedding.is_directed:
+        # 1 where a tie leads from its first end to its second, 2 where it leads back, 3 where both.
+        found["ways"] = ((graph.directions[edges.numbers] > 0.0) @ np.array([1, 2])).tolist()
+    return found
 
 
 def _bands(weights: Floats, drawn: Floats) -> Ints:
@@ -238,7 +226,7 @@ def _bands(weights: Floats, drawn: Floats) -> Ints:
     return np.unique(bands, return_inverse=True)[1].astype(np.int64)
 
 
-def _loss(record: RunRecord) -> dict[str, object] | None:
+def _loss(record: RunRecord) -> Data | None:
     """Iterations and losses, if at least two are numbers; the others leave gaps."""
     if sum(value is not None for value in record.loss) < 2:
         return None
@@ -256,15 +244,19 @@ def _rounded(values: Floats, digits: int = 5) -> list[float]:
     return [int(value) if value.is_integer() and abs(value) < 1e15 else value for value in shortened]
 
 
-def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Density | None:
-    """All nodes, or ``_PLACED`` drawn evenly, each beside the shown node nearest to it; None where all are shown."""
+def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Data | None:
+    """How many nodes lie in each cell of a grid over the map; None where all are shown.
+
+    All nodes, or ``_PLACED`` drawn evenly, each beside the shown node nearest to it.
+    """
     if shown.whole:
         return None
     others = np.setdiff1d(np.arange(shown.total), shown.nodes)
     rng = np.random.default_rng(0)
     if len(others) > _PLACED:
         others = np.sort(rng.choice(others, _PLACED, replace=False))
-    beside = places[_nearest_shown(embedding, shown, others)]
+    blocks = np.array_split(others, max(1, len(others) * len(shown.nodes) // _BLOCK))
+    beside = places[np.concatenate([_far(embedding, rows, shown.nodes).argmin(1).numpy() for rows in blocks])]
     around = 0.02 * np.ptp(places, axis=0) * rng.normal(size=beside.shape)
     everywhere = np.concatenate((places, beside + around))
     low, high = everywhere.min(0), everywhere.max(0)
@@ -272,15 +264,3 @@ def density(embedding: Embedding, shown: ShownNodes, places: Floats) -> Density 
     counts = np.histogram2d(everywhere[:, 1], everywhere[:, 0], bins=[grids[1], grids[0]])[0].astype(np.int64)
     middles = [np.round(0.5 * (grid[1:] + grid[:-1]), 3).tolist() for grid in grids]
     return {"x": middles[0], "y": middles[1], "counts": counts.tolist()}
-
-
-def _nearest_shown(embedding: Embedding, shown: ShownNodes, others: Ints) -> Ints:
-    """The position on the page [o] of the shown node nearest to each of the others."""
-    points = torch.from_numpy(np.array(embedding.points))
-    known = points[torch.from_numpy(shown.nodes)]
-    popular = None if embedding.popularity is None else torch.from_numpy(np.array(embedding.popularity[shown.nodes]))
-    found = []
-    for rows in np.array_split(others, max(1, len(others) * len(known) // _BLOCK)):
-        far = embedding.manifold.cdist(points[torch.from_numpy(rows)], known, dissimilarity="geodesic")
-        found.append((far if popular is None else far - popular).argmin(1).numpy())
-    return np.concatenate(found)

@@ -19,6 +19,16 @@ KINDS = ("space-like", "null", "time-like", "joined by no geodesic")
 _BINS = 48
 _DRAWN = 500_000
 _CHUNK = 1 << 20
+_LONG = 8
+
+
+class LongTie(NamedTuple):
+    """A strong edge that came out long."""
+
+    ends: tuple[int, int]  # rows
+    weight: float
+    length: float
+    longer_than: float  # the share of the edges that are shorter
 
 
 class Distances(NamedTuple):
@@ -31,6 +41,7 @@ class Distances(NamedTuple):
     other_kinds: Ints  # [4]
     all_edges: bool  # whether every edge was looked at; else _DRAWN were drawn
     all_pairs: bool  # whether every pair was
+    long: list[LongTie]  # the strong edges that came out longest, the longest first
 
     def as_data(self) -> dict[str, list[float]]:
         """For the page."""
@@ -44,8 +55,10 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
     edges = np.empty((0, 2), np.int64) if graph is None else graph.edges
     all_edges, all_pairs = len(edges) <= _DRAWN, n * (n - 1) // 2 <= _DRAWN
     rng = np.random.default_rng(0)
+    weights = np.empty(0) if graph is None else graph.weights
     if not all_edges:
-        edges = edges[rng.integers(len(edges), size=_DRAWN)]
+        drawn = rng.integers(len(edges), size=_DRAWN)
+        edges, weights = edges[drawn], weights[drawn]
     tied = measured(edges[k : k + _CHUNK] for k in range(0, len(edges), _CHUNK))
     free = measured(
         pairs if graph is None else pairs[~are_edges(graph, *pairs.T)] for pairs in _pairs(n, all_pairs, rng)
@@ -57,7 +70,21 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
     bins = np.linspace(first, last if last > first else first + 1.0, _BINS + 1)
     counts = [np.histogram(np.minimum(lengths, bins[-1]), bins)[0] for lengths, _ in (tied, free)]
     counts += [np.bincount(kinds, minlength=len(KINDS)) for _, kinds in (tied, free)]
-    return Distances(bins, counts[0], counts[1], counts[2], counts[3], all_edges, all_pairs)
+    return Distances(
+        bins, counts[0], counts[1], counts[2], counts[3], all_edges, all_pairs, _long(edges, weights, tied[0])
+    )
+
+
+def _long(edges: Ints, weights: Floats, lengths: NDArray[np.float32]) -> list[LongTie]:
+    """Of the strongest quarter of the edges, those that are longer than half of all."""
+    if not len(edges):
+        return []
+    shorter = np.searchsorted(np.sort(lengths), lengths) / len(lengths)
+    strong = np.flatnonzero((weights >= np.quantile(weights, 0.75)) & (shorter >= 0.5))
+    strong = strong[np.argsort(-lengths[strong], kind="stable")][:_LONG]
+    return [
+        LongTie((int(edges[e, 0]), int(edges[e, 1])), *map(float, (weights[e], lengths[e], shorter[e]))) for e in strong
+    ]
 
 
 def _pairs(n: int, every: bool, rng: np.random.Generator) -> Iterator[Ints]:

@@ -8,7 +8,7 @@ import numpy as np
 from ..evaluation import reservations
 from ..graph import Graph
 from .contents import Contents
-from .markup import join_words, percent
+from .markup import join_words, percent, short_name, table
 
 
 def tiles(contents: Contents) -> str:
@@ -25,7 +25,25 @@ def tiles(contents: Contents) -> str:
         f'<div class="tile"><h3>{title}</h3><strong>{number}</strong><span>{words}</span><small>{more}</small></div>'
         for title, number, words, more in found
     )
-    return f'<div class="tiles">{"".join(cells)}</div>'
+    return f'<div class="tiles">{"".join(cells)}</div>{_long_ties(contents)}'
+
+
+def _long_ties(contents: Contents) -> str:
+    """The table of the strong ties that came out long; empty where there are none."""
+    if contents.graph is None or not contents.distances.long:
+        return ""
+    alike = len(contents.graph.capacities) == 1
+    rows = [
+        [" – ".join(short_name(contents.called[row]) for row in tie.ends), f"{tie.weight:.6g}", f"{tie.length:.3f}",
+         f"{percent(tie.longer_than)} of ties"]
+        for tie in contents.distances.long
+    ]  # fmt: skip
+    words = "These ties" if alike else "These ties are among the strongest quarter, and"
+    heads = ("tie", "weight", "distance", "longer than")
+    return (
+        f"<h3>{'Ties' if alike else 'Strong ties'} that came out long</h3><p>{words} lie far apart on the map: here it "
+        f"says the least about the network.</p>{table('long', heads, rows, extra=(2,))}"
+    )
 
 
 def _tiles(measures: Mapping[str, float], chance: Mapping[str, float]) -> Iterable[tuple[str, str, str, str]]:

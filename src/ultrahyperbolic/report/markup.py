@@ -2,7 +2,10 @@
 
 import math
 from collections.abc import Iterable
+from html import escape
 from itertools import count
+
+_NAME = 24
 
 
 def table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, extra: tuple[int, ...] = ()) -> str:
@@ -14,6 +17,17 @@ def table(kind: str, heads: Iterable[str], rows: Iterable[Iterable[str]], *, ext
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
     return f'<table class="{kind}"><thead><tr>{cells("th", heads)}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def short_name(name: str) -> str:
+    """The name of a node, cut where it is long.
+
+    >>> short_name("<Ann>")
+    '<bdi>&lt;Ann&gt;</bdi>'
+    """
+    if len(name) <= _NAME:
+        return f"<bdi>{escape(name)}</bdi>"
+    return f'<bdi title="{escape(name)}">{escape(name[:_NAME])}…</bdi>'
 
 
 def percent(share: float) -> str:

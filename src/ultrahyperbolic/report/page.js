@@ -1,15 +1,12 @@
 "use strict";
-// Text from elsewhere goes into the page by textContent alone. Names on pictures go to plotly, whose texts are markup,
-// only through `plain`, which leaves no character that could be a tag, an entity or a formula.
+// Text from elsewhere goes into the page by textContent, and into pictures as the text of a pen, alone.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const $ = (id) => document.getElementById(id);
   const { nodes, near, edges, total } = data;
   const count = nodes.name.length;
   const narrow = window.matchMedia("(max-width: 640px)");
-  const coarse = window.matchMedia("(pointer: coarse)").matches;
-  const state = { chosen: -1, query: "", key: "rank", down: false, page: 0, rows: 25, theme: "light", colour: 0 };
-  const plots = [];
+  const state = { chosen: -1, query: "", key: "rank", down: false, page: 0, rows: 25, theme: "light", colour: 0, by: "centrality" };
 
   // --- text ---------------------------------------------------------------------------------------------------
 
@@ -24,10 +21,8 @@
 
   const shown = (text, most) => (text.trim() ? visible(shorten(text, most)) : `“${shorten(text, most)}”`);
 
-  const SAFE = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "%": "&#37;" };
   // Directions are turned off: on a picture they would turn what stands around them, too.
   const unturned = (text) => text.replace(/[\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]/g, "");
-  const plain = (text) => unturned(text).replace(/[&<>$%]/g, (c) => SAFE[c]);
 
   function make(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
@@ -56,7 +51,7 @@
     return (value) => value.toLocaleString("en", { minimumFractionDigits: digits, maximumFractionDigits: digits });
   };
   const whole = (value) => value.toLocaleString("en");
-  const delta = fixed(nodes.delta), strength = fixed(nodes.strength ?? [0]), distance = (value) => value.toFixed(3);
+  const delta = fixed(nodes.delta), strength = fixed(nodes.strength ?? [0]), weight = fixed(edges?.weights ?? [0]), distance = (value) => value.toFixed(3);
 
   // --- theme --------------------------------------------------------------------------------------------------
 
@@ -64,42 +59,6 @@
   // Cividis, which reads the same with any kind of colour vision; the top of the ranking stands out from the paper.
   const CIVIDIS = ["#00224e", "#123570", "#3b496c", "#575d6d", "#707173", "#8a8678", "#a59c74", "#c3b369", "#e1cc55", "#fee838"];
   const scaleColours = () => (state.theme === "dark" ? [...CIVIDIS].reverse() : CIVIDIS);
-  const colourScale = () => scaleColours().map((c, k) => [k / (CIVIDIS.length - 1), c]);
-
-  function base() {
-    return {
-      paper_bgcolor: colour("paper"),
-      plot_bgcolor: "rgba(0,0,0,0)",
-      font: { family: getComputedStyle(document.body).fontFamily, size: 13, color: colour("quiet") },
-      margin: { l: 62, r: 16, t: 16, b: 46 },
-      showlegend: false,
-      hovermode: "closest",
-      dragmode: coarse ? false : "pan",
-      uirevision: "one page", // what was zoomed by hand stays when a picture is drawn anew
-    };
-  }
-
-  const axis = (text, more = {}) => ({
-    title: { text, standoff: 10 }, gridcolor: colour("rule"), linecolor: colour("rule"), zeroline: false,
-    automargin: true, ...more,
-  });
-  const CONFIG = {
-    responsive: true, displaylogo: false, scrollZoom: false, doubleClick: "reset",
-    displayModeBar: coarse ? false : "hover",
-  };
-
-  // --- pictures to keep ---------------------------------------------------------------------------------------
-
-  function save(plot, format) {
-    if (!plot.layout) return Promise.resolve();
-    const { width, height } = plot.getBoundingClientRect();
-    return Plotly.downloadImage(plot, { format, width, height, scale: format === "png" ? 2 : 1, filename: plot.id.replace("-plot", "") });
-  }
-
-  const saving = () => ["png", "svg"].map((format) => ({
-    name: `save-${format}`, title: `Save as ${format.toUpperCase()}`,
-    icon: format === "png" ? Plotly.Icons.camera : Plotly.Icons.disk, click: (plot) => save(plot, format),
-  }));
 
   // --- colours ------------------------------------------------------------------------------------------------
 
@@ -206,17 +165,130 @@
   function measured({ k, must }) {
     const size = (must ? 13 : 11) - (narrow.matches ? 1 : 0), weight = must ? 600 : 400;
     const text = unturned(shown(nodes.name[k], narrow.matches ? 18 : 24));
-    pen.font = `${weight} ${size}px ${getComputedStyle(document.body).fontFamily}`;
+    pen.font = `${weight} ${size}px ${pens.family()}`;
     return { k, must, text, size, weight, width: pen.measureText(text).width + 4, height: size * 1.3 };
   }
 
-  const annotation = (name, more) => ({
-    text: plain(name.text), xanchor: "center", yanchor: "middle", borderpad: 0, name: String(name.k), ...more,
-    font: {
-      size: name.size, weight: name.weight, color: colour(name.k === state.chosen ? "mark" : name.must || state.chosen < 0 ? "ink" : "quiet"),
-      shadow: [[1, 0], [-1, 0], [0, 1], [0, -1], [1, 1], [-1, -1], [1, -1], [-1, 1]].map(([x, y]) => `${x}px ${y}px 1px ${colour("paper")}`).join(", "),
-    },
-  });
+  // --- pictures -----------------------------------------------------------------------------------------------
+
+  const sizeOf = (view) => { const { width, height } = $(view.id).getBoundingClientRect(); return { width, height }; };
+  const line = (points, close = "") => points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)},${y.toFixed(1)}`).join("") + close;
+  const inside = ([x, y], frame) => x >= frame.left && x <= frame.right && y >= frame.top && y <= frame.bottom;
+
+  // Draws at once. What is in a part of the page that is closed has no size, and is drawn when that is opened.
+  function draw(view, names = true) {
+    const { width, height } = sizeOf(view);
+    if (!width) return;
+    view.lay?.(width, height);
+    if (names) view.rename?.(width, height);
+    view.paint(pens.onCanvas(view.canvas, width, height, colour("paper")), width, height);
+  }
+
+  function save(view, format) {
+    const { width, height } = sizeOf(view);
+    const keep = (blob) => {
+      const link = make("a", { href: URL.createObjectURL(blob), download: `${view.id.replace("-plot", "")}.${format}` });
+      link.click();
+      window.setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+    };
+    if (format === "svg") {
+      const pen = pens.asSvg(width, height, colour("paper"));
+      view.paint(pen, width, height);
+      keep(new Blob([new XMLSerializer().serializeToString(pen.svg)], { type: "image/svg+xml" }));
+    } else {
+      const canvas = make("canvas");
+      view.paint(pens.onCanvas(canvas, width, height, colour("paper"), 2), width, height);
+      canvas.toBlob(keep);
+    }
+  }
+
+  // A picture answers to the pointer: dragged, pinched, hovered and clicked.
+  function attach(view) {
+    const place = $(view.id), held = new Map();
+    let moved = 0, frame = 0;
+    view.canvas = make("canvas");
+    place.replaceChildren(view.canvas);
+    place.picture = view;
+    const at = (event) => { const box = place.getBoundingClientRect(); return [event.clientX - box.left, event.clientY - box.top]; };
+    const soon = () => { window.cancelAnimationFrame(frame); frame = window.requestAnimationFrame(() => draw(view, false)); };
+    const middle = (points) => [0, 1].map((k) => (points[0][k] + points[1][k]) / 2);
+    const apart = ([a, b]) => Math.hypot(a[0] - b[0], a[1] - b[1]);
+    place.addEventListener("pointerdown", (event) => {
+      if (event.button) return;
+      held.set(event.pointerId, at(event));
+      moved = held.size > 1 ? Infinity : 0;
+    });
+    place.addEventListener("pointermove", (event) => {
+      const now = at(event), before = held.get(event.pointerId);
+      if (!before) {
+        if (event.pointerType !== "touch") view.hover?.(now);
+        return;
+      }
+      const ends = [...held.values()];
+      held.set(event.pointerId, now);
+      if (held.size === 2 && view.scale) {
+        const ended = [...held.values()];
+        view.scale(apart(ends) / Math.max(apart(ended), 1), middle(ended));
+        soon();
+        return;
+      }
+      moved += Math.hypot(now[0] - before[0], now[1] - before[1]);
+      if (moved <= 3 || !view.drag) return;
+      tip.hidden = true;
+      if (!place.hasPointerCapture(event.pointerId)) place.setPointerCapture(event.pointerId);
+      view.drag(now[0] - before[0], now[1] - before[1]);
+      soon();
+    });
+    const release = (event) => {
+      if (!held.delete(event.pointerId)) return;
+      window.cancelAnimationFrame(frame);
+      if (moved > 3) draw(view);
+      else if (event.type === "pointerup" && view.hit) {
+        const k = view.hit(at(event));
+        if (k >= 0) choose(k);
+      }
+    };
+    place.addEventListener("pointerup", release);
+    place.addEventListener("pointercancel", release);
+    place.addEventListener("pointerleave", () => { tip.hidden = true; });
+    if (view.reset) place.addEventListener("dblclick", () => view.reset());
+    // A trackpad pinches by the wheel with Ctrl; without, the wheel scrolls the page.
+    if (view.scale) place.addEventListener("wheel", (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      view.scale(Math.exp(event.deltaY / 200), at(event));
+      draw(view);
+    }, { passive: false });
+  }
+
+  const nearestDot = (at, radius, [x, y]) => {
+    let found = -1, least = Infinity;
+    at.forEach((point, k) => {
+      const far = point ? Math.hypot(point[0] - x, point[1] - y) - radius(k) : Infinity;
+      if (far < 4 && far < least) [found, least] = [k, far];
+    });
+    return found;
+  };
+
+  // Where names stand, from where their nodes are: [k] → [x, y], and how large these are.
+  function settleNames(at, radius, frame, most) {
+    const seen = (k) => inside(at[k], frame);
+    const names = toName(most, seen).map(measured).map((name) => ({ ...name, x: at[name.k][0], y: at[name.k][1], r: radius(name.k) }));
+    const dots = at.map(([x, y], k) => ({ k, x, y, r: radius(k) })).filter(({ k }) => seen(k));
+    return placeNames(names, dots, frame).map((name) => ({ ...name, dx: name.x - at[name.k][0], dy: name.y - at[name.k][1] }));
+  }
+
+  function writeNames(pen, placed, at, frame) {
+    for (const { k, dx, dy, led, text, size, weight, must, width, height } of placed) {
+      const x = at[k][0] + dx, y = at[k][1] + dy;
+      if (!inside([x - width / 2, y], frame) || !inside([x + width / 2, y], frame)) continue;
+      if (led) {
+        const edge = [Math.max(x - width / 2, Math.min(at[k][0], x + width / 2)), Math.max(y - height / 2, Math.min(at[k][1], y + height / 2))];
+        pen.path(line([at[k], edge]), { stroke: colour("quiet") });
+      }
+      pen.text(x, y, text, { size, weight, color: colour(k === state.chosen ? "mark" : must || state.chosen < 0 ? "ink" : "quiet") });
+    }
+  }
 
   // --- the map ------------------------------------------------------------------------------------------------
 
@@ -225,381 +297,294 @@
   const incident = nodes.name.map(() => []);
   if (edges) edges.band.forEach((_, e) => { incident[edges.ends[2 * e]].push(e); incident[edges.ends[2 * e + 1]].push(e); });
   const otherEnd = (e, k) => (edges.ends[2 * e] === k ? edges.ends[2 * e + 1] : edges.ends[2 * e]);
-  // Its neighbours, the strongest ties first; the nearest nodes where the ties are not known. Edges come weakest first.
-  const beside = (k) => (edges ? [...incident[k]].sort((a, b) => b - a).map((e) => otherEnd(e, k)) : nearestOf(k).filter((j) => j < count));
+  // The ties of a node, the strongest first: edges come weakest first.
+  const tiesOf = (k) => (edges ? [...incident[k]].sort((a, b) => b - a) : []);
+  // Its neighbours; the nearest nodes where the ties are not known.
+  const beside = (k) => (edges ? tiesOf(k).map((e) => otherEnd(e, k)) : nearestOf(k).filter((j) => j < count));
+  // Whether a tie leads from an end to the other, both ways where the network has no directions.
+  const leads = (e, from) => !edges.ways || (edges.ways[e] & (edges.ends[2 * e] === from ? 1 : 2)) > 0;
+  const pointsUp = (e) => {
+    if (!edges.ways || edges.ways[e] === 3) return false;
+    const [a, b] = [edges.ends[2 * e], edges.ends[2 * e + 1]];
+    return (edges.ways[e] === 1 ? nodes.height[b] - nodes.height[a] : nodes.height[a] - nodes.height[b]) > 0;
+  };
   const MARGIN = 6;
+  const span = (values, pixels) => {
+    const low = Math.min(...values), high = Math.max(...values), room = ((high - low) * 26) / Math.max(pixels - 52, 60) || 1;
+    return [low - room, high + room];
+  };
 
   const mapView = {
-    id: "map-plot",
-    tools: ["zoomIn2d", "zoomOut2d", "resetScale2d"],
+    id: "map-plot", by: "map", placed: [],
     prepare() {
       const most = Math.max(...(nodes.strength ?? [1]), 1e-300), crowd = count > 1500 ? 0.42 : count > 600 ? 0.6 : count > 200 ? 0.8 : 1;
-      const size = (narrow.matches ? 0.75 : 1) * crowd;
-      this.sizes = nodes.name.map((_, k) => size * (6 + (nodes.strength ? 20 * Math.sqrt(nodes.strength[k] / most) : 4)));
+      const size = (narrow.matches ? 0.375 : 0.5) * crowd;
+      this.radii = nodes.name.map((_, k) => size * (6 + (nodes.strength ? 20 * Math.sqrt(nodes.strength[k] / most) : 4)));
+      this.radius = (k) => this.radii[k];
     },
-    // Standing upright where the picture is taller than wide: directions on a map mean nothing.
-    turn() {
-      const { width, height } = $(this.id).getBoundingClientRect();
-      this.upright = height > 1.05 * width;
-      [this.x, this.y] = this.upright ? [nodes.y, nodes.x] : [nodes.x, nodes.y];
-      const span = (values, pixels) => {
-        const low = Math.min(...values), high = Math.max(...values), room = ((high - low) * 26) / Math.max(pixels - 52, 60) || 1;
-        return [low - room, high + room];
-      };
-      this.whole = { x: span(this.x, width), y: span(this.y, height) };
+    // Standing upright where the picture is taller than wide: directions on a map mean nothing. By height they do.
+    lay(width, height) {
+      const high = this.by === "height", upright = !high && height > 1.05 * width;
+      [this.x, this.y] = high ? [nodes.x, nodes.height] : upright ? [nodes.y, nodes.x] : [nodes.x, nodes.y];
+      this.frame = { left: MARGIN + (high ? 34 : 0), right: width - MARGIN, top: MARGIN, bottom: height - MARGIN };
+      const whole = { x: span(this.x, width), y: span(this.y, height) };
+      if (!this.box || !this.zoomed) this.box = { x: [...whole.x], y: [...whole.y] };
+      else if (upright !== this.upright) this.box = { x: this.box.y, y: this.box.x };
+      Object.assign(this, { whole, upright });
+      const { left, right, top, bottom } = this.frame, { x, y } = this.box;
+      this.across = (v) => left + ((v - x[0]) / (x[1] - x[0])) * (right - left);
+      this.up = (v) => bottom - ((v - y[0]) / (y[1] - y[0])) * (bottom - top);
+      this.at = nodes.name.map((_, k) => [this.across(this.x[k]), this.up(this.y[k])]);
+      this.canvas.style.touchAction = this.zoomed ? "none" : "pan-y";
     },
-    frame() {
-      const { width, height } = $(this.id).getBoundingClientRect(), { layout } = $(this.id);
-      const x = this.drawn ? layout.xaxis.range : this.whole.x, y = this.drawn ? layout.yaxis.range : this.whole.y;
-      const wide = width - 2 * MARGIN, tall = height - 2 * MARGIN;
-      return {
-        left: MARGIN, right: width - MARGIN, top: MARGIN, bottom: height - MARGIN, x, y,
-        at: (k) => [MARGIN + ((this.x[k] - x[0]) / (x[1] - x[0])) * wide, height - MARGIN - ((this.y[k] - y[0]) / (y[1] - y[0])) * tall],
-      };
-    },
-    names() {
-      const frame = this.frame(), most = narrow.matches ? 22 : 60;
-      const at = nodes.name.map((_, k) => frame.at(k));
-      const seen = (k) => at[k][0] >= frame.left && at[k][0] <= frame.right && at[k][1] >= frame.top && at[k][1] <= frame.bottom;
-      const names = toName(most, seen).map(measured).map((name) => ({ ...name, x: at[name.k][0], y: at[name.k][1], r: this.sizes[name.k] / 2, nx: at[name.k][0], ny: at[name.k][1] }));
-      const dots = at.map(([x, y], k) => ({ k, x, y, r: this.sizes[k] / 2 })).filter(({ k }) => seen(k));
-      return placeNames(names, dots, frame);
-    },
-    annotations() {
-      return this.names().map((name) => annotation(name, {
-        x: this.x[name.k], y: this.y[name.k], xref: "x", yref: "y",
-        ...(name.led
-          ? { showarrow: true, arrowhead: 0, arrowwidth: 1, arrowcolor: colour("quiet"), ax: name.x - name.nx, ay: name.y - name.ny, standoff: name.r }
-          : { showarrow: false, xshift: name.x - name.nx, yshift: name.ny - name.y }),
-      }));
-    },
+    rename() { this.placed = settleNames(this.at, this.radius, this.frame, narrow.matches ? 22 : 60); },
+    hit(point) { return nearestDot(this.at, this.radius, point); },
+    hover(point) { const k = this.hit(point); if (k >= 0) showTip(k); else tip.hidden = true; },
     // Slightly bent, so that ties along one line are told apart.
     curve(e) {
-      const a = edges.ends[2 * e], b = edges.ends[2 * e + 1], { x, y } = this, bend = 0.08;
-      return [x[a], y[a], (x[a] + x[b]) / 2 + bend * (y[a] - y[b]), (y[a] + y[b]) / 2 + bend * (x[b] - x[a]), x[b], y[b]];
+      const [a, b] = [this.at[edges.ends[2 * e]], this.at[edges.ends[2 * e + 1]]], bend = 0.08;
+      return [a, [(a[0] + b[0]) / 2 + bend * (b[1] - a[1]), (a[1] + b[1]) / 2 + bend * (a[0] - b[0])], b];
     },
-    // One path for each band of strength and each colour: thousands of lines would be thousands of elements.
+    ties(pen, list, look) {
+      const curves = list.map((e) => this.curve(e)), pair = ([x, y]) => `${x.toFixed(1)},${y.toFixed(1)}`;
+      pen.path(curves.map(([a, m, b]) => `M${pair(a)}Q${pair(m)} ${pair(b)}`).join(""), { ...look, stroke: look.color });
+      if (!edges.ways) return;
+      const heads = list.map((e, k) => [1, 2].filter((way) => edges.ways[e] & way).map((way) => {
+        const [a, m, b] = way === 1 ? curves[k] : [...curves[k]].reverse(), end = edges.ends[2 * e + (way === 1 ? 1 : 0)];
+        const long = Math.hypot(b[0] - m[0], b[1] - m[1]) || 1, [x, y] = [(b[0] - m[0]) / long, (b[1] - m[1]) / long];
+        if (Math.hypot(b[0] - a[0], b[1] - a[1]) < 2 * this.radius(end)) return "";
+        const tip = [b[0] - x * (this.radius(end) + 1), b[1] - y * (this.radius(end) + 1)], size = 4 + 1.5 * look.width;
+        const back = [tip[0] - x * size, tip[1] - y * size], side = 0.45 * size;
+        return line([tip, [back[0] - y * side, back[1] + x * side], [back[0] + y * side, back[1] - x * side]], "Z");
+      }).join(""));
+      pen.path(heads.join(""), { fill: look.color, opacity: Math.min(1, 1.6 * look.opacity) });
+    },
+    // One path for each band of strength and each colour.
     strands() {
       if (!edges) return [];
       const found = new Map(), crowd = Math.min(1, Math.max(0.25, Math.sqrt(500 / edges.drawn.length)));
       for (const e of edges.drawn) {
-        const kind = colouring.kind(edges.ends[2 * e]), within = kind >= 0 && kind === colouring.kind(edges.ends[2 * e + 1]);
+        const kind = colouring.kind(edges.ends[2 * e]), up = this.by === "height" && pointsUp(e);
+        const within = !up && this.by === "map" && kind >= 0 && kind === colouring.kind(edges.ends[2 * e + 1]);
         const k = edges.bands.length === 1 ? 1 : Math.round((edges.band[e] * (WIDTHS.length - 1)) / (edges.bands.length - 1));
-        const key = `${k} ${within ? data.palette[kind] : colour("line")}`;
-        if (!found.has(key)) found.set(key, { list: [], width: WIDTHS[k], opacity: STRENGTHS[k] * crowd * (within ? 1.2 : 0.65), color: key.split(" ")[1] });
+        const color = up ? colour("mark") : within ? data.palette[kind] : colour("line"), key = `${k} ${color}`;
+        if (!found.has(key)) found.set(key, { list: [], width: WIDTHS[k], opacity: STRENGTHS[k] * crowd * (up ? 1.8 : within ? 1.2 : edges.ways ? 1 : 0.65), color, up });
         found.get(key).list.push(e);
       }
-      return [...found.values()].sort((a, b) => a.width - b.width);
-    },
-    path({ list, color, width, opacity }) {
-      const line = list.map((e) => {
-        const [ax, ay, mx, my, bx, by] = this.curve(e).map((v) => v.toPrecision(6));
-        return `M${ax},${ay}Q${mx},${my} ${bx},${by}`;
-      }).join("");
-      return { type: "path", path: line || "M0,0", layer: "below", line: { color, width }, opacity, xref: "x", yref: "y" };
-    },
-    shapes() {
-      const marked = incident[state.chosen] ?? [], fade = state.chosen >= 0 ? 0.45 : 1;
-      const found = this.strands().map((strand) => this.path({ ...strand, opacity: strand.opacity * fade }));
-      // Always as many: plotly leaves behind what is taken away.
-      return [...found, this.path({ list: marked, color: colour("mark"), width: 1.6, opacity: marked.length ? 0.85 : 0 })];
-    },
-    opacities() {
-      // In a crowd, what is coloured stands out.
-      if (state.chosen < 0) return colouring.colours.map((fill) => (fill === colouring.rest && count > 1500 ? 0.45 : 1));
-      const own = new Set([state.chosen, ...beside(state.chosen)]);
-      return nodes.name.map((_, k) => (own.has(k) ? 1 : 0.4));
-    },
-    chosen() {
-      const k = state.chosen;
-      return k < 0 ? { x: [], y: [], size: 20 } : { x: [this.x[k]], y: [this.y[k]], size: this.sizes[k] + 9 };
+      return [...found.values()].sort((a, b) => a.up - b.up || a.width - b.width);
     },
     // Where the nodes lie that are not shown one by one.
-    density() {
-      const { x, y, counts } = data.density, turned = this.upright;
-      const grid = turned ? x.map((_, i) => y.map((_, j) => counts[j][i])) : counts;
-      return {
-        type: "heatmap", x: turned ? y : x, y: turned ? x : y, z: grid.map((row) => row.map((c) => (c ? Math.log1p(c) : null))),
-        zsmooth: "best", connectgaps: false, showscale: false, hoverinfo: "skip", opacity: 0.5,
-        colorscale: [[0, colour("paper")], [1, colour("haze")]],
-      };
+    shade(pen) {
+      const { x, y, counts } = data.density, [across, up] = this.upright ? [y, x] : [x, y];
+      const most = Math.log1p(Math.max(...counts.flat()));
+      const wide = 0.9 * Math.abs(this.across(across[1]) - this.across(across[0]));
+      counts.forEach((row, j) => row.forEach((c, i) => {
+        const [a, b] = this.upright ? [j, i] : [i, j];
+        if (c) pen.dot(this.across(across[a]), this.up(up[b]), wide, { fill: colour("haze"), opacity: 0.3 * (Math.log1p(c) / most) });
+      }));
     },
-    traces() {
-      const ring = this.chosen();
-      return [
-        ...(data.density ? [this.density()] : []),
-        {
-          type: "scatter", mode: "markers", meta: "nodes", x: this.x, y: this.y, hoverinfo: "none",
-          marker: {
-            size: this.sizes, color: colouring.colours, opacity: this.opacities(),
-            line: { color: colour("paper"), width: count > 1000 ? 0.4 : 0.9 },
-          },
-        },
-        {
-          type: "scatter", mode: "markers", meta: "chosen", x: ring.x, y: ring.y, hoverinfo: "skip",
-          marker: { size: ring.size, color: "rgba(0,0,0,0)", line: { color: colour("mark"), width: 2.5 } },
-        },
-      ];
+    heights(pen) {
+      for (const value of ticks(...this.box.y, 6)) {
+        const y = this.up(value);
+        if (y < this.frame.top || y > this.frame.bottom) continue;
+        pen.path(line([[this.frame.left, y], [this.frame.right, y]]), { stroke: colour("rule") });
+        pen.text(this.frame.left - 4, y, String(value), { size: 11, color: colour("quiet"), anchor: "end" });
+      }
     },
-    layout() {
-      const { x, y } = this.ranges();
-      return {
-        ...base(), margin: { l: MARGIN, r: MARGIN, t: MARGIN, b: MARGIN }, shapes: this.shapes(), annotations: [],
-        xaxis: { visible: false, range: x }, yaxis: { visible: false, range: y },
-        ...(this.drawn ? { dragmode: $(this.id).layout.dragmode } : {}),
-      };
+    opacity(k, own) {
+      if (own) return own.has(k) ? 1 : 0.4;
+      return colouring.colours[k] === colouring.rest && count > 1500 ? 0.45 : 1; // in a crowd, what is coloured stands out
     },
-    // What is seen: all of it, or the part that was zoomed into before, also where the map is turned by a new shape.
-    ranges() {
-      const { upright, whole } = this, same = (a, b) => a[0] === b[0] && a[1] === b[1];
-      this.turn();
-      const { xaxis, yaxis } = this.drawn ? $(this.id).layout : {};
-      if (!xaxis || (same(xaxis.range, whole.x) && same(yaxis.range, whole.y))) return { x: [...this.whole.x], y: [...this.whole.y] };
-      const [x, y] = this.upright === upright ? [xaxis.range, yaxis.range] : [yaxis.range, xaxis.range];
-      return { x: [...x], y: [...y] };
+    paint(pen) {
+      const k = state.chosen, own = k < 0 ? null : new Set([k, ...beside(k)]);
+      if (data.density && this.by === "map") this.shade(pen);
+      if (this.by === "height") this.heights(pen);
+      for (const strand of this.strands()) this.ties(pen, strand.list, { ...strand, opacity: strand.opacity * (own ? 0.45 : 1) });
+      this.marked = edges && k >= 0 ? incident[k] : [];
+      if (this.marked.length) this.ties(pen, this.marked, { color: colour("mark"), width: 1.6, opacity: 0.85 });
+      const edge = { stroke: colour("paper"), width: count > 1000 ? 0.4 : 0.9 };
+      for (let j = count - 1; j >= 0; j--) pen.dot(...this.at[j], this.radii[j], { fill: colouring.colours[j], opacity: this.opacity(j, own), ...edge });
+      if (own) pen.dot(...this.at[k], this.radii[k] + 4, { stroke: colour("mark"), width: 2.5 });
+      writeNames(pen, this.placed, this.at, this.frame);
     },
-    async settle(first) {
-      await this.rename();
-      if (!first) return;
-      $(this.id).on("plotly_relayout", (change) => {
-        if (Object.keys(change).some((key) => key.startsWith("xaxis") || key.startsWith("yaxis") || key === "autosize")) this.rename();
-      });
-      $(this.id).on("plotly_doubleclick", () => this.rename());
+    drag(dx, dy) {
+      if (!this.zoomed) return;
+      const { left, right, top, bottom } = this.frame, { x, y } = this.box;
+      const [byX, byY] = [(-dx * (x[1] - x[0])) / (right - left), (dy * (y[1] - y[0])) / (bottom - top)];
+      this.box = { x: x.map((v) => v + byX), y: y.map((v) => v + byY) };
     },
-    rename() { return Plotly.relayout(this.id, { annotations: this.annotations() }); },
-    async mark() {
-      const ring = this.chosen(), at = data.density ? 1 : 0, range = this.around(state.chosen);
-      await Plotly.restyle(this.id, { "marker.opacity": [this.opacities()] }, [at]);
-      await Plotly.update(this.id, { x: [ring.x], y: [ring.y], "marker.size": ring.size }, { shapes: this.shapes(), ...range }, [at + 1]);
-      await this.rename();
+    // Around a place on the picture, which stays where it is.
+    scale(factor, [px, py]) {
+      const { left, right, top, bottom } = this.frame, { x, y } = this.box;
+      const about = (range, share) => { const fixed = range[0] + share * (range[1] - range[0]); return range.map((v) => fixed + factor * (v - fixed)); };
+      this.box = { x: about(x, (px - left) / (right - left)), y: about(y, (bottom - py) / (bottom - top)) };
+      this.zoomed = this.box.x[1] - this.box.x[0] < 0.99 * (this.whole.x[1] - this.whole.x[0]);
+    },
+    reset() { this.zoomed = false; draw(this); },
+    zoom(how) {
+      if (how === "reset") return this.reset();
+      const { left, right, top, bottom } = this.frame, k = state.chosen;
+      if (how === "in" && k >= 0) this.centre(k);
+      this.scale(how === "in" ? 1 / 1.5 : 1.5, [(left + right) / 2, (top + bottom) / 2]);
+      return draw(this);
+    },
+    centre(k) {
+      const to = ([low, high], value) => [value - (high - low) / 2, value + (high - low) / 2];
+      this.box = { x: to(this.box.x, this.x[k]), y: to(this.box.y, this.y[k]) };
     },
     // Of a map that is zoomed, the part with the selected node in it.
-    around(k) {
-      if (k < 0) return {};
-      const move = ([low, high], value) => (value >= low && value <= high ? [low, high] : [value - (high - low) / 2, value + (high - low) / 2]);
-      const { xaxis, yaxis } = $(this.id).layout;
-      return { "xaxis.range": move(xaxis.range, this.x[k]), "yaxis.range": move(yaxis.range, this.y[k]) };
-    },
-    zoom(how) {
-      if (!this.drawn) return;
-      const { xaxis, yaxis } = $(this.id).layout, factor = how === "in" ? 1 / 1.5 : 1.5, k = state.chosen;
-      const scaled = ([low, high], middle) => [middle - ((high - low) * factor) / 2, middle + ((high - low) * factor) / 2];
-      const middle = (range, values) => (how === "in" && k >= 0 ? values[k] : (range[0] + range[1]) / 2);
-      const ranges = how === "reset" ? this.whole
-        : { x: scaled(xaxis.range, middle(xaxis.range, this.x)), y: scaled(yaxis.range, middle(yaxis.range, this.y)) };
-      const near = ranges.x[1] - ranges.x[0] < 0.95 * (this.whole.x[1] - this.whole.x[0]);
-      Plotly.relayout(this.id, { "xaxis.range": [...ranges.x], "yaxis.range": [...ranges.y], dragmode: coarse && !near ? false : "pan" });
-    },
-    // What plotly will draw, seen at once: it is there before plotly is.
-    sketch() {
-      this.turn();
-      const place = $(this.id), canvas = make("canvas"), sharp = window.devicePixelRatio || 1, brush = canvas.getContext("2d");
-      const { width, height } = place.getBoundingClientRect(), frame = this.frame(), { x, y } = frame;
-      canvas.width = width * sharp;
-      canvas.height = height * sharp;
-      canvas.style.cssText = "position: absolute; inset: 0; width: 100%; height: 100%";
-      brush.scale(sharp, sharp);
-      const across = (v) => MARGIN + ((v - x[0]) / (x[1] - x[0])) * (width - 2 * MARGIN);
-      const up = (v) => height - MARGIN - ((v - y[0]) / (y[1] - y[0])) * (height - 2 * MARGIN);
-      for (const { list, color, width: wide, opacity } of this.strands()) {
-        brush.beginPath();
-        for (const [ax, ay, mx, my, bx, by] of list.map((e) => this.curve(e))) {
-          brush.moveTo(across(ax), up(ay));
-          brush.quadraticCurveTo(across(mx), up(my), across(bx), up(by));
-        }
-        Object.assign(brush, { strokeStyle: color, lineWidth: wide, globalAlpha: opacity });
-        brush.stroke();
-      }
-      Object.assign(brush, { globalAlpha: 1, strokeStyle: colour("paper"), lineWidth: 0.9, textAlign: "center", textBaseline: "middle" });
-      for (let k = 0; k < count; k++) {
-        brush.beginPath();
-        brush.arc(...frame.at(k), this.sizes[k] / 2, 0, 2 * Math.PI);
-        brush.fillStyle = colouring.colours[k];
-        brush.fill();
-        brush.stroke();
-      }
-      for (const name of this.names()) {
-        brush.font = `${name.weight} ${name.size}px ${getComputedStyle(document.body).fontFamily}`;
-        Object.assign(brush, { strokeStyle: colour("paper"), lineWidth: 2.5, fillStyle: colour("ink") });
-        brush.strokeText(name.text, name.x, name.y);
-        brush.fillText(name.text, name.x, name.y);
-      }
-      place.replaceChildren(canvas);
+    follow(k) {
+      const out = ([low, high], value) => value < low || value > high;
+      if (this.zoomed && k >= 0 && (out(this.box.x, this.x[k]) || out(this.box.y, this.y[k]))) this.centre(k);
     },
   };
 
-  let resized = 0;
-  window.addEventListener("resize", () => {
-    tip.hidden = true;
-    window.clearTimeout(resized);
-    resized = window.setTimeout(() => { if (mapView.drawn) draw(mapView); if (spaceView.drawn) spaceView.rename(); }, 200);
-  });
-
   // --- the embedding in 3-D -----------------------------------------------------------------------------------
 
-  const EYE = narrow.matches ? { x: 1.75, y: 1.75, z: 0.8 } : { x: 1.3, y: 1.3, z: 0.6 };
   const spaceView = {
-    id: "space-plot",
-    tools: ["orbitRotation", "pan3d", "resetCameraDefault3d"],
-    at(k) {
-      const [x, y, z] = data.space.points;
-      return k < 0 ? { x: [], y: [], z: [] } : { x: [x[k]], y: [y[k]], z: [z[k]] };
+    id: "space-plot", placed: [], eye: { round: 0.8, tilt: 0.42, away: 4.2 },
+    prepare() {
+      this.ends = data.space.points.map((values) => [Math.min(...values), Math.max(...values)]);
+      this.cube = data.space.points.map((values, a) => values.map((v) => (2 * (v - this.ends[a][0])) / (this.ends[a][1] - this.ends[a][0] || 1) - 1));
+      this.shown = data.space.axes.map((name) => name !== "");
+      this.dot = count > 800 ? 2 : 4;
     },
-    traces() {
-      const [x, y, z] = data.space.points;
-      return [
-        {
-          type: "scatter3d", mode: "markers", meta: "nodes", x, y, z, hoverinfo: "none",
-          marker: {
-            size: count > 800 ? 3 : 6, color: colouring.colours,
-            line: { color: colour("paper"), width: count > 800 ? 0 : 0.8 },
-          },
-        },
-        {
-          type: "scatter3d", mode: "markers", meta: "chosen", ...this.at(state.chosen), hoverinfo: "skip",
-          marker: { size: 13, symbol: "circle-open", color: colour("mark"), line: { color: colour("mark"), width: 4 } },
-        },
-      ];
-    },
-    layout() {
-      const side = (k) => ({
-        ...axis(data.space.axes[k]), visible: data.space.axes[k] !== "", showbackground: false, color: colour("quiet"),
-        nticks: 5, automargin: undefined,
-      });
-      return {
-        ...base(), margin: { l: 0, r: 0, t: 0, b: 0 }, dragmode: "turntable",
-        scene: {
-          xaxis: side(0), yaxis: side(1), zaxis: side(2), aspectmode: "cube", dragmode: "turntable",
-          camera: this.drawn ? $(this.id).layout.scene.camera : { eye: { ...EYE }, center: { x: 0, y: 0, z: -0.12 } },
-          annotations: [],
-        },
+    lay(width, height) {
+      const { round, tilt, away } = this.eye, scale = 1.15 * Math.min(0.9 * width, height);
+      this.frame = { left: MARGIN, right: width - MARGIN, top: MARGIN, bottom: height - MARGIN };
+      // Seen from a place around the third axis: across, up, and how near.
+      this.see = ([x, y, z]) => {
+        const across = y * Math.cos(round) - x * Math.sin(round), along = x * Math.cos(round) + y * Math.sin(round);
+        const up = z * Math.cos(tilt) - along * Math.sin(tilt), near = along * Math.cos(tilt) + z * Math.sin(tilt);
+        const far = Math.max(away - near, 0.3);
+        return [width / 2 + (across * scale) / far, height / 2 - (up * scale) / far, far];
       };
+      this.seen = nodes.name.map((_, k) => this.see(this.cube.map((axis, a) => (this.shown[a] ? axis[k] : -1))));
+      this.at = this.seen.map(([x, y]) => [x, y]);
     },
-    // Where each node is on the screen, as the camera of plotly sees it.
-    seen() {
-      const scene = $(this.id)._fullLayout.scene._scene, { model, view, projection } = scene.glplot.cameraParams;
-      const { width, height } = $(this.id).getBoundingClientRect(), scale = scene.dataScale;
-      const times = (m, v) => [0, 1, 2, 3].map((row) => v.reduce((sum, value, k) => sum + m[4 * k + row] * value, 0));
-      return nodes.name.map((_, k) => {
-        const point = data.space.points.map((axis, a) => axis[k] * scale[a]);
-        const [x, y, , w] = times(projection, times(view, times(model, [...point, 1])));
-        return [(0.5 + x / w / 2) * width, (0.5 - y / w / 2) * height];
-      });
+    radius(k) { return (spaceView.dot * spaceView.eye.away) / spaceView.seen[k][2]; },
+    rename() { this.placed = settleNames(this.at, this.radius, this.frame, TOP); },
+    hit(point) { return nearestDot(this.at, this.radius, point); },
+    hover(point) { const k = this.hit(point); if (k >= 0) showTip(k); else tip.hidden = true; },
+    axes(pen) {
+      const corner = (k) => [0, 1, 2].map((a) => (k >> a) & 1 ? 1 : -1);
+      for (const [a, name] of data.space.axes.entries()) {
+        if (!this.shown[a]) continue;
+        const others = [0, 1, 2].filter((b) => b !== a);
+        const sides = [0, 1, 2, 3, 4, 5, 6, 7].filter((k) => !((k >> a) & 1)).filter((k) => others.every((b) => this.shown[b] || !((k >> b) & 1)))
+          .map((k) => [corner(k), corner(k | (1 << a))].map((p) => this.see(p)));
+        for (const side of sides) pen.path(line(side), { stroke: colour("rule") });
+        // Its name and its ends stand at the lowest side, or for the third axis at the leftmost.
+        const middle = ([p, q]) => [(p[0] + q[0]) / 2, (p[1] + q[1]) / 2], by = a === 2 ? (s) => -middle(s)[0] : (s) => middle(s)[1];
+        const side = sides.reduce((best, s) => (by(s) > by(best) ? s : best));
+        const [x, y] = middle(side), [dx, dy] = a === 2 ? [-6, 0] : [0, 16], anchor = a === 2 ? "end" : "middle";
+        const above = side[0][1] < side[1][1] ? side[0] : side[1];
+        if (a === 2) pen.text(Math.max(above[0], 48), above[1] - 14, name, { size: 12, color: colour("quiet") });
+        else pen.text(x + dx, y + dy, name, { size: 12, color: colour("quiet"), anchor });
+        side.forEach((p, end) => pen.text(p[0] * 0.94 + x * 0.06 + dx, p[1] * 0.94 + y * 0.06 + dy, Number(this.ends[a][end].toPrecision(2)).toString(), { size: 10, color: colour("quiet"), anchor }));
+      }
     },
-    annotations() {
-      const { width, height } = $(this.id).getBoundingClientRect();
-      const frame = { left: MARGIN, right: width - MARGIN, top: MARGIN, bottom: height - MARGIN };
-      const at = this.seen(), r = count > 800 ? 2 : 4;
-      const within = (k) => at[k][0] > frame.left && at[k][0] < frame.right && at[k][1] > frame.top && at[k][1] < frame.bottom;
-      const names = toName(TOP, within).map(measured).map((name) => ({ ...name, x: at[name.k][0], y: at[name.k][1], r, nx: at[name.k][0], ny: at[name.k][1] }));
-      const dots = at.map(([x, y], k) => ({ k, x, y, r })).filter(({ k }) => within(k));
-      return placeNames(names, dots, frame).map((name) => {
-        const { x: [x], y: [y], z: [z] } = this.at(name.k);
-        return annotation(name, {
-          x, y, z, ...(name.led
-            ? { showarrow: true, arrowhead: 0, arrowwidth: 1, arrowcolor: colour("quiet"), ax: name.x - name.nx, ay: name.y - name.ny, standoff: r }
-            : { showarrow: false, xshift: name.x - name.nx, yshift: name.ny - name.y }),
-        });
-      });
+    paint(pen) {
+      const order = [...this.seen.keys()].sort((a, b) => this.seen[b][2] - this.seen[a][2]), { away } = this.eye;
+      this.axes(pen);
+      for (const k of order) pen.dot(...this.at[k], this.radius(k), { fill: colouring.colours[k], opacity: Math.min(1, Math.max(0.45, 1.25 - 0.35 * (this.seen[k][2] - away + 1))), stroke: colour("paper"), width: count > 800 ? 0 : 0.8 });
+      if (state.chosen >= 0) pen.dot(...this.at[state.chosen], this.radius(state.chosen) + 4, { stroke: colour("mark"), width: 2.5 });
+      writeNames(pen, this.placed, this.at, this.frame);
     },
-    async settle(first) {
-      await this.rename();
-      if (first) $(this.id).on("plotly_relayout", (change) => { if (Object.keys(change).some((key) => key.startsWith("scene.camera"))) this.rename(); });
+    drag(dx, dy) {
+      this.placed = []; // they are put in place again where the turn ends
+      this.eye.round -= dx / 160;
+      this.eye.tilt = Math.max(-1.45, Math.min(1.45, this.eye.tilt + dy / 160));
     },
-    rename() { return Plotly.relayout(this.id, { "scene.annotations": this.annotations() }); },
-    async mark() {
-      const { x, y, z } = this.at(state.chosen);
-      await Plotly.restyle(this.id, { x: [x], y: [y], z: [z] }, [1]);
-      await this.rename();
-    },
+    scale(factor) { this.eye.away = Math.max(1.2, Math.min(20, this.eye.away * factor)); },
+    reset() { this.eye = { round: 0.8, tilt: 0.42, away: 4.2 }; draw(this); },
     turn(how) {
-      const plot = $(this.id);
-      if (!plot.layout) return;
-      const eye = { ...(plot.layout.scene.camera?.eye || EYE) };
-      const flat = Math.hypot(eye.x, eye.y), angle = Math.atan2(eye.y, eye.x), far = Math.hypot(flat, eye.z);
-      let tilt = Math.atan2(eye.z, flat), round = angle, away = far;
-      if (how === "left") round -= 0.26;
-      if (how === "right") round += 0.26;
-      if (how === "up") tilt = Math.min(1.45, tilt + 0.2);
-      if (how === "down") tilt = Math.max(-1.45, tilt - 0.2);
-      if (how === "in") away /= 1.25;
-      if (how === "out") away *= 1.25;
-      const turned = { x: away * Math.cos(tilt) * Math.cos(round), y: away * Math.cos(tilt) * Math.sin(round), z: away * Math.sin(tilt) };
-      Plotly.relayout(plot, { "scene.camera.eye": how === "reset" ? { ...EYE } : turned });
+      if (how === "reset") return this.reset();
+      const { eye } = this, step = { left: [-0.26, 0, 1], right: [0.26, 0, 1], up: [0, 0.2, 1], down: [0, -0.2, 1], in: [0, 0, 0.8], out: [0, 0, 1.25] }[how];
+      this.eye = { round: eye.round + step[0], tilt: Math.max(-1.45, Math.min(1.45, eye.tilt + step[1])), away: eye.away * step[2] };
+      return draw(this);
     },
   };
 
   // --- distances and loss -------------------------------------------------------------------------------------
 
+  function ticks(low, high, most) {
+    const rough = (high - low) / most, power = 10 ** Math.floor(Math.log10(rough || 1));
+    const step = [1, 2, 5, 10].find((k) => k * power >= rough) * power, found = [];
+    for (let k = Math.ceil(low / step); k * step <= high; k++) found.push(Number((k * step).toPrecision(12)));
+    return found;
+  }
+
+  // Axes with their names; the vertical one may be logarithmic. Returns where values are.
+  function axes(pen, width, height, x, y) {
+    const frame = { left: 62, right: width - 16, top: 14, bottom: height - 44 }, log = (v) => (y.log ? Math.log10(v) : v);
+    const across = (v) => frame.left + ((v - x.low) / (x.high - x.low || 1)) * (frame.right - frame.left);
+    const up = (v) => frame.bottom - ((log(v) - log(y.low)) / (log(y.high) - log(y.low) || 1)) * (frame.bottom - frame.top);
+    const powers = [];
+    for (let k = Math.ceil(log(y.low)); y.log && k <= log(y.high); k++) powers.push(10 ** k);
+    for (const value of powers.length > 1 ? powers : ticks(y.low, y.high, 5)) {
+      pen.path(line([[frame.left, up(value)], [frame.right, up(value)]]), { stroke: colour("rule") });
+      pen.text(frame.left - 6, up(value), value >= 1e6 || (value && value < 1e-3) ? value.toExponential() : value.toLocaleString("en", { maximumSignificantDigits: 4 }), { size: 12, color: colour("quiet"), anchor: "end", halo: false });
+    }
+    for (const value of ticks(x.low, x.high, width / 90))
+      pen.text(across(value), frame.bottom + 14, value.toLocaleString("en"), { size: 12, color: colour("quiet"), halo: false });
+    pen.text((frame.left + frame.right) / 2, height - 10, x.name, { size: 13, color: colour("quiet"), halo: false });
+    pen.text(4, 7, y.name, { size: 12, color: colour("quiet"), anchor: "start" });
+    return { frame, across, up };
+  }
+
   const distanceView = {
     id: "distances-plot",
-    tools: ["toImage"],
+    series() {
+      const { edges: tied, others } = data.distances, free = [edges ? "untied pairs" : "pairs", others, "others"];
+      return edges ? [free, ["tied pairs", tied, "edges"]] : [free];
+    },
+    // The ties of the selected node; its nearest nodes where the ties are not known.
     rug() {
-      const k = state.chosen;
-      if (k < 0) return { x: [], y: [] };
-      const far = edges ? incident[k].map((e) => edges.distances[e])
-        : near.distances.slice(k * near.k, (k + 1) * near.k);
-      const last = data.distances.bins.at(-1);
-      return { x: far.map((d) => Math.min(d, last)), y: far.map(() => 0) };
+      const k = state.chosen, last = data.distances.bins.at(-1);
+      if (k < 0) return [];
+      return (edges ? incident[k].map((e) => edges.distances[e]) : near.distances.slice(k * near.k, (k + 1) * near.k)).map((d) => Math.min(d, last));
     },
-    traces() {
-      const { bins, edges: tied, others } = data.distances;
-      const part = (counts, name, fill, pattern) => {
-        const all = counts.reduce((a, b) => a + b, 0);
-        return {
-          type: "bar", name, x: bins.slice(0, -1).map((b, k) => (b + bins[k + 1]) / 2),
-          y: counts.map((c) => (100 * c) / Math.max(1, all)), width: bins[1] - bins[0], customdata: counts,
-          marker: { color: fill, opacity: 0.75, line: { width: 0 }, pattern: { shape: pattern, fillmode: "overlay", fgcolor: colour("paper"), solidity: 0.2, size: 6 } },
-          hovertemplate: `distance %{x:.3f}: %{y:.2f} % of the ${name} (%{customdata:,})<extra></extra>`,
-        };
-      };
-      const found = [part(others, edges ? "untied pairs" : "pairs", colour("others"), "/")];
-      if (edges) found.push(part(tied, "tied pairs", colour("edges"), ""));
-      found.push({
-        type: "scatter", mode: "markers", name: edges ? "selected node and its neighbours" : "selected node and its nearest",
-        ...this.rug(), hovertemplate: "%{x:.3f}<extra></extra>", cliponaxis: false,
-        marker: { symbol: "line-ns", size: 20, color: colour("mark"), line: { color: colour("mark"), width: 2.5 } },
-      });
-      return found;
+    legend() {
+      const parts = this.series().map(([name, , fill]) => make("span", {}, swatch(colour(fill)), name));
+      if (this.rug().length) parts.push(make("span", {}, swatch(colour("mark")), edges ? "ties of the selected node" : "nearest of the selected node"));
+      $("distances-legend").replaceChildren(...parts);
     },
-    layout() {
-      return {
-        ...base(), barmode: "overlay", showlegend: true, bargap: 0, dragmode: false,
-        legend: { orientation: "h", x: 0, y: 1.12, yanchor: "bottom" }, margin: { l: 56, r: 16, t: 56, b: 46 },
-        xaxis: axis("distance", { rangemode: "tozero" }), yaxis: axis("share (%)", { rangemode: "tozero" }),
-      };
+    paint(pen, width, height) {
+      const { bins } = data.distances, most = Math.max(10, ...this.series().flatMap(([, counts]) => counts));
+      const { frame, across, up } = axes(pen, width, height, { low: bins[0], high: bins.at(-1), name: "distance" }, { low: 0.7, high: most * 1.3, log: true, name: "pairs (log scale)" });
+      this.bin = (x) => bins.findIndex((b, k) => k + 1 < bins.length && across(b) <= x && x < across(bins[k + 1]));
+      for (const [, counts, fill] of this.series())
+        pen.path(counts.map((c, k) => (c ? line([[across(bins[k]) + 0.5, frame.bottom], [across(bins[k]) + 0.5, up(c)], [across(bins[k + 1]) - 0.5, up(c)], [across(bins[k + 1]) - 0.5, frame.bottom]], "Z") : "")).join(""), { fill: colour(fill), opacity: 0.6 });
+      const marks = this.rug().map((d) => line([[across(d), frame.bottom - 16], [across(d), frame.bottom + 3]])).join("");
+      if (marks) pen.path(marks, { stroke: colour("mark"), width: 2 });
+      this.legend();
     },
-    mark() {
-      const { x, y } = this.rug();
-      return Plotly.restyle(this.id, { x: [x], y: [y] }, [edges ? 2 : 1]);
+    hover([x]) {
+      const k = this.bin(x), { bins } = data.distances;
+      tip.hidden = k < 0;
+      if (k < 0) return;
+      tip.replaceChildren(make("div", {}, `distance ${distance(bins[k])} to ${distance(bins[k + 1])}`), ...this.series().map(([name, counts]) => make("div", {}, `${whole(counts[k])} ${name}`)));
+      placeTip();
     },
   };
 
   const lossView = {
     id: "loss-plot",
-    tools: ["toImage"],
-    traces() {
-      const { values, every, best } = data.loss;
-      const line = {
-        type: "scatter", mode: "lines", x: values.map((_, k) => k * every), y: values,
-        line: { color: colour("edges"), width: 2 }, hovertemplate: "iteration %{x}: %{y:.5g}<extra></extra>",
-      };
+    paint(pen, width, height) {
+      const { values, every, best } = data.loss, known = values.filter((v) => v !== null);
+      const low = Math.min(...known), high = Math.max(...known), log = low > 0 && high / low > 50;
+      const { across, up } = axes(pen, width, height, { low: 0, high: (values.length - 1) * every, name: "iteration" }, { low, high: high > low ? high : low + 1, log, name: log ? "loss (log scale)" : "loss" });
+      let drawn = false;
+      const d = values.map((v, k) => {
+        const step = v === null ? "" : `${drawn ? "L" : "M"}${across(k * every).toFixed(1)},${up(v).toFixed(1)}`;
+        drawn = v !== null;
+        return step;
+      }).join("");
+      pen.path(d, { stroke: colour("edges"), width: 2 });
       const at = best === null ? -1 : Math.min(values.length - 1, Math.round(best / every));
-      const point = {
-        type: "scatter", mode: "markers", x: at < 0 ? [] : [at * every], y: at < 0 ? [] : [values[at]],
-        marker: { size: 10, color: colour("mark"), symbol: "diamond" }, hovertemplate: "best, kept<extra></extra>",
-      };
-      return [line, point];
+      if (at >= 0 && values[at] !== null) pen.dot(across(at * every), up(values[at]), 5, { fill: colour("mark") });
     },
-    layout() {
-      const known = data.loss.values.filter((v) => v !== null);
-      const low = Math.min(...known), high = Math.max(...known);
-      return {
-        ...base(), dragmode: false, xaxis: axis("iteration"),
-        yaxis: axis("loss", { type: low > 0 && high / low > 50 ? "log" : "linear", exponentformat: "power" }),
-      };
-    },
-    mark() {},
   };
 
   // --- what is pointed at -------------------------------------------------------------------------------------
@@ -617,8 +602,12 @@
     tip.style.top = `${Math.max(6, Math.min(pointer.y + 14, window.innerHeight - box.height - 6))}px`;
   }
 
-  // With its interval over the seeds, where several were trained.
-  const ranked = (k) => whole(nodes.rank[k]) + (nodes.rank_low ? ` (${whole(nodes.rank_low[k])}–${whole(nodes.rank_high[k])})` : "");
+  // The ranking that the table shows: by centrality, or of a directed network by height.
+  const ranking = () => (state.by === "height"
+    ? { rank: nodes.height_rank, low: nodes.height_low, high: nodes.height_high }
+    : { rank: nodes.rank, low: nodes.rank_low, high: nodes.rank_high });
+  const between = (low, high) => (low === high ? whole(low) : `${whole(low)}–${whole(high)}`);
+  const ranked = (k, { rank, low, high } = ranking()) => whole(rank[k]) + (low ? ` (${between(low[k], high[k])})` : "");
 
   function facts(k) {
     const words = [`rank ${ranked(k)} of ${whole(total)}`, `δ ${delta(nodes.delta[k])}`];
@@ -629,7 +618,7 @@
   // The id where the name is a label, and what the table of nodes says.
   function details(k) {
     const parts = nodes.id && nodes.id[k] !== nodes.name[k] ? [["id", nodes.id[k]]] : [];
-    data.colours.forEach((column, c) => { if (c > 0) parts.push([column.name, colouring.text(column, k)]); });
+    data.colours.forEach((column, c) => { if (c > 0 && !(nodes.height && column.name === "height")) parts.push([column.name, colouring.text(column, k)]); });
     return parts.filter(([, text]) => text).flatMap(([name, text]) => [" · ", label(name, 20), " ", label(text, 40)]).slice(1);
   }
 
@@ -651,11 +640,36 @@
     placeTip();
   }
 
-  function listen(plot) {
-    const node = (event) => event.points.find((point) => point.data.meta === "nodes")?.pointNumber ?? -1;
-    plot.on("plotly_hover", (event) => { if (node(event) >= 0) showTip(node(event)); });
-    plot.on("plotly_unhover", () => { tip.hidden = true; });
-    plot.on("plotly_click", (event) => { if (node(event) >= 0) choose(node(event)); });
+  // --- the card of the selected node --------------------------------------------------------------------------
+
+  const rows = (heads, lines) => make("table", { class: "small" },
+    make("thead", {}, make("tr", {}, ...heads.map((head) => make("th", { scope: "col" }, head)))),
+    make("tbody", {}, ...lines.map((cells) => make("tr", {}, ...cells.map((cell) => make("td", {}, cell))))));
+
+  // Lists of nodes with a number each; of a directed network, which way the tie leads.
+  function listed(title, list) {
+    const items = list.map(([k, words]) => make("li", {}, nodeButton(k, 24), make("small", {}, ` ${words}`)));
+    return [make("h3", {}, title), items.length ? make("ul", {}, ...items) : make("p", { class: "hint" }, "none")];
+  }
+
+  function showCard() {
+    const k = state.chosen, card = $("card");
+    card.hidden = k < 0;
+    if (k < 0) return;
+    const places = [["centrality (δ)", delta(nodes.delta[k]), ranked(k, { rank: nodes.rank, low: nodes.rank_low, high: nodes.rank_high })]];
+    if (nodes.height) places.push(["height", nodes.height[k].toFixed(2), ranked(k, { rank: nodes.height_rank, low: nodes.height_low, high: nodes.height_high })]);
+    if (nodes.strength) places.push(["degree", whole(nodes.degree[k]), whole(nodes.degree_rank[k])], ["strength", strength(nodes.strength[k]), whole(nodes.strength_rank[k])], ["PageRank", "", whole(nodes.pagerank_rank[k])]);
+    const more = details(k), ties = tiesOf(k).slice(0, 6), parts = [make("h2", {}, label(nodes.name[k], 60))];
+    if (more.length) parts.push(make("p", { class: "hint" }, ...more));
+    parts.push(rows(["by", "value", `rank of ${whole(total)}`], places));
+    const way = (e) => (!edges.ways ? "" : leads(e, k) ? (leads(e, otherEnd(e, k)) ? "↔ " : "→ ") : "← ");
+    const columns = [];
+    if (edges) columns.push(make("div", {}, ...listed("Strongest ties (weight)", ties.map((e) => [otherEnd(e, k), `${way(e)}${weight(edges.weights[e])}`]))));
+    const free = near.free?.[k];
+    columns.push(make("div", {}, ...(free
+      ? listed("Nearest without a tie (distance)", free.map(([other, far]) => [other, distance(far)]))
+      : listed("Nearest (distance)", nearestOf(k).map((other, i) => [other, distance(near.distances[k * near.k + i])])))));
+    card.replaceChildren(...parts, make("div", { class: "two" }, ...columns));
   }
 
   // --- finding ------------------------------------------------------------------------------------------------
@@ -709,17 +723,15 @@
       const others = state.query && found > 1 ? ` (${whole(found)} matches; press Enter for the next)` : "";
       const line = [make("strong", {}, label(nodes.name[k])), " · ", facts(k)], more = details(k);
       if (more.length) line.push(" · ", ...more);
-      if (near.k) {
-        line.push(" · nearest: ");
-        nearestOf(k).forEach((other, i) => line.push(i ? ", " : "", nodeButton(other, 24)));
-      }
       say(...line, others);
     }
+    showCard();
     showTable(true);
     if (k >= 0) bringIntoView();
     window.clearTimeout(waiting);
-    waiting = window.setTimeout(async () => {
-      for (const view of plots) if (view.drawn) await view.mark();
+    waiting = window.setTimeout(() => {
+      mapView.follow(k);
+      plots.forEach((view) => draw(view));
       document.documentElement.dataset.chosen = String(k);
     }, 30);
   }
@@ -749,6 +761,7 @@
     { key: "rank", head: "rank", kind: "number", values: nodes.rank },
     { key: "name", head: "node", kind: "text", values: nodes.name },
     { key: "delta", head: "δ", kind: "number", show: delta, values: nodes.delta, title: "Sum of the distances to all other nodes" },
+    ...(nodes.height ? [{ key: "height", head: "height", kind: "number", show: (v) => v.toFixed(2), values: nodes.height, title: "Ties point from higher nodes to lower ones" }] : []),
     ...(nodes.strength ? [{ key: "strength", head: "strength", kind: "number", show: strength, values: nodes.strength, title: "Sum of the weights of a node’s ties" }] : []),
     ...(nodes.degree ? [{ key: "degree", head: "ties", kind: "number", extra: true, show: whole, values: nodes.degree, title: "Number of neighbours" }] : []),
     ...(nodes.id ? [{ key: "id", head: "id", kind: "text", extra: true, values: nodes.id }] : []),
@@ -760,7 +773,7 @@
       const button = make("button", { type: "button", ...(column.title ? { title: column.title } : {}) }, column.head);
       column.button = button;
       button.addEventListener("click", () => {
-        state.down = state.key === column.key ? !state.down : column.key === "strength" || column.key === "degree";
+        state.down = state.key === column.key ? !state.down : ["strength", "degree", "height"].includes(column.key);
         state.key = column.key;
         state.page = 0;
         showTable(false);
@@ -768,7 +781,6 @@
       column.element = make("th", { scope: "col", class: classes(column) }, button);
       $("heads").append(column.element);
     }
-    $("heads").append(make("th", { scope: "col", class: "extra" }, "nearest"));
   }
 
   const classes = (column) => `${column.kind === "number" && column.key !== "rank" ? "number" : ""}${column.extra ? " extra" : ""}${column.key === "colour" ? " colour" : ""}`;
@@ -787,6 +799,7 @@
       state.page = Math.floor(found.indexOf(state.chosen) / state.rows);
     state.page = Math.min(state.page, pages - 1);
     const first = state.page * state.rows, here = found.slice(first, first + state.rows);
+    scale = here.length ? [Math.min(...here.map((k) => lowest(k))), Math.max(...here.map((k) => highest(k)))] : [1, 1];
     for (const column of COLUMNS)
       column.element.setAttribute("aria-sort", column.key === state.key ? (state.down ? "descending" : "ascending") : "none");
     $("rows").replaceChildren(...here.map(row));
@@ -796,57 +809,42 @@
     $("next").disabled = state.page >= pages - 1;
   }
 
+  const lowest = (k) => (ranking().low ?? ranking().rank)[k], highest = (k) => (ranking().high ?? ranking().rank)[k];
+  let scale = [1, 1]; // of the ranks on this page of the table
+
+  // The higher the rank, the longer the bar; the line across its end is the interval.
+  function bar(k) {
+    const share = (rank) => `${(100 * (scale[1] + 0.5 - rank)) / (scale[1] - scale[0] + 1)}%`, track = make("span", { class: "track", "aria-hidden": "true" });
+    const fill = make("i"), interval = make("b");
+    fill.style.width = share(ranking().rank[k]);
+    interval.style.left = share(highest(k) + 0.5);
+    interval.style.right = `calc(100% - ${share(lowest(k) - 0.5)})`;
+    track.append(fill, ...(ranking().low ? [interval] : []));
+    return track;
+  }
+
   function row(k) {
     const line = make("tr", k === state.chosen ? { class: "chosen", "aria-current": "true" } : {});
     for (const column of COLUMNS) {
       const cell = make("td", { class: classes(column) });
-      if (column.key === "name") cell.append(make("span", { class: "named" }, swatch(colouring.colours[k]), nodeButton(k)));
+      if (column.key === "name") cell.append(make("span", { class: "named" }, swatch(colouring.colours[k]), nodeButton(k)), bar(k));
       else if (column.key === "rank") cell.append(ranked(k));
       else if (column.key === "colour") cell.append(label(column.values[k], 24));
       else if (column.kind === "text") cell.append(label(column.values[k]));
       else cell.append(column.show(column.values[k]));
       line.append(cell);
     }
-    const last = make("td", { class: "extra" });
-    const near3 = nearestOf(k).slice(0, 3);
-    near3.forEach((other, i) => last.append(make("span", { class: "item" }, nodeButton(other, 20), i < near3.length - 1 ? "," : "")));
-    line.append(last);
     return line;
   }
 
   // --- all together -------------------------------------------------------------------------------------------
-
-  function absent(view, why) {
-    const place = $(view.id);
-    place.classList.add("none");
-    place.removeAttribute("tabindex");
-    place.replaceChildren(make("p", { class: "absent" }, `No picture: ${why}.`));
-  }
-
-  async function draw(view) {
-    try {
-      if (!view.drawn) $(view.id).replaceChildren();
-      await Plotly.react(view.id, view.traces(), view.layout(), { ...CONFIG, modeBarButtons: [[...view.tools, ...saving()]] });
-      if ($(view.id).querySelector(".no-webgl")) {
-        Plotly.purge(view.id);
-        throw new Error("3-D pictures need WebGL, which this browser does not have");
-      }
-      const first = !view.drawn;
-      view.drawn = true;
-      if (first && (view === mapView || view === spaceView)) listen($(view.id));
-      if (view.settle) await view.settle(first);
-    } catch (error) {
-      view.drawn = false;
-      absent(view, error.message);
-    }
-  }
 
   function setTheme(theme) {
     state.theme = theme;
     document.documentElement.dataset.theme = theme;
     $("theme").textContent = theme === "dark" ? "Light" : "Dark";
     colouring.choose(state.colour);
-    return Promise.all(plots.filter((view) => view.drawn).map(draw));
+    plots.forEach((view) => draw(view));
   }
 
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -862,7 +860,7 @@
   $("next").addEventListener("click", () => { state.page += 1; showTable(false); });
   $("colour").addEventListener("change", () => {
     colouring.choose(Number($("colour").value));
-    for (const view of [mapView, spaceView]) if (view.drawn) draw(view);
+    for (const view of [mapView, spaceView]) draw(view);
   });
   document.querySelectorAll("[data-turn]").forEach((button) => {
     button.addEventListener("click", () => spaceView.turn(button.dataset.turn));
@@ -871,7 +869,7 @@
     button.addEventListener("click", () => mapView.zoom(button.dataset.zoom));
   });
   document.querySelectorAll("[data-save]").forEach((button) => {
-    button.addEventListener("click", () => save($(button.dataset.plot), button.dataset.save));
+    button.addEventListener("click", () => save($(button.dataset.plot).picture, button.dataset.save));
   });
   $("space-plot").addEventListener("keydown", (event) => {
     const how = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down", "+": "in", "-": "out" }[event.key];
@@ -884,16 +882,23 @@
     if (step) { event.preventDefault(); choose((state.chosen + step + count + (state.chosen < 0 && step < 0 ? 1 : 0)) % count); }
   });
 
+  let resized = 0;
+  window.addEventListener("resize", () => {
+    tip.hidden = true;
+    window.clearTimeout(resized);
+    resized = window.setTimeout(() => { plots.forEach((view) => draw(view)); document.documentElement.dataset.resized = String(window.innerWidth); }, 150);
+  });
+  $("experts").querySelector("details").addEventListener("toggle", () => plots.forEach((view) => draw(view)));
+
   let before = null;
   window.addEventListener("beforeprint", () => {
     before = { theme: state.theme, rows: state.rows };
     state.rows = 50;
     showTable(false);
     setTheme("light");
-    // A drawing in space cannot be made anew in time: all are shrunk to the paper.
     for (const view of plots) {
-      const place = $(view.id), { width, height } = place.getBoundingClientRect();
-      Object.assign(place.style, { width: `${width}px`, height: `${height}px`, zoom: Math.min(1, 660 / width) });
+      const { width, height } = sizeOf(view);
+      if (width) Object.assign($(view.id).style, { width: `${width}px`, height: `${height}px`, zoom: Math.min(1, 660 / width) });
     }
   });
   window.addEventListener("afterprint", () => {
@@ -903,33 +908,24 @@
     setTheme(before.theme);
   });
 
+  // A directed network can also be drawn, and listed, by height.
+  for (const id of ["drawing", "by"]) if (!nodes.height) $(`${id}-tools`).remove();
+  if (nodes.height) {
+    $("drawing").addEventListener("change", () => { mapView.by = $("drawing").value; mapView.reset(); $("height-note").hidden = mapView.by === "map"; });
+    $("by").addEventListener("change", () => {
+      Object.assign(state, { by: $("by").value, key: "rank", down: false, page: 0 });
+      COLUMNS[0].values = ranking().rank;
+      showTable(false);
+    });
+  }
+
   makeHeads();
   mapView.prepare();
+  spaceView.prepare();
+  const plots = [mapView, distanceView, ...(data.loss ? [lossView] : []), spaceView];
+  if (!data.loss) $("loss").remove();
+  plots.forEach(attach);
   setTheme(dark.matches ? "dark" : "light");
   showTable(false);
-  mapView.sketch();
-  plots.push(mapView, distanceView);
-  if (data.loss) plots.push(lossView);
-  else { $("loss-words").remove(); absent(lossView, "this run has no recorded losses"); }
-  plots.push(spaceView); // last, for it takes longest
-  // The words and the table are there and can be used before plotly, which is large, is even read.
-  const painted = new Promise((resolve) => {
-    new PerformanceObserver(resolve).observe({ type: "paint", buffered: true });
-    window.setTimeout(resolve, 500);
-  });
-  const loaded = new Promise((resolve) => window.addEventListener("load", resolve));
-  const pause = () => new Promise((resolve) => window.setTimeout(resolve, 0));
-  (async () => {
-    await Promise.all([loaded, painted]);
-    await pause();
-    const plotly = make("script");
-    plotly.textContent = $("plotly").textContent;
-    document.body.append(plotly);
-    for (const view of plots) {
-      await pause();
-      await draw(view);
-      document.documentElement.dataset.drawn = view.id;
-    }
-    document.documentElement.dataset.ready = "true";
-  })();
+  document.documentElement.dataset.ready = "true";
 })();

@@ -17,53 +17,50 @@ from ..graph import Graph
 from . import fit, geometries, words
 from .contents import Contents, gather
 
-_PARTS = ("html", "css", "labels.js", "js")
+_PARTS = ("html", "css", "pen.js", "labels.js", "js")
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
-def write_report(embedding: Embedding, file: str | os.PathLike[str], *, graph: Graph | None = None) -> Path:
+def write_report(
+    embedding: Embedding, file: str | os.PathLike[str], *, graph: Graph | None = None, title: str | None = None
+) -> Path:
     """Write the report of an embedding: one HTML file that opens in a browser, without a network.
 
     In a folder, ``file`` is called ``report.html``. ``graph`` is the one that was embedded, with its nodes in the order
     of the embedding; it is only needed where the embedding does not have it, as after loading. Without a graph, the
-    report leaves out the ties and says so.
+    report leaves out the ties and says so. ``title`` is the heading; default: the name of the graph.
     """
     path = Path(file)
     path = path / REPORT if path.is_dir() else path
     # Half a character, which text from elsewhere may hold, has no UTF-8.
-    content = render(embedding, graph=graph).encode("utf-8", "backslashreplace")
+    content = render(embedding, graph=graph, title=title).encode("utf-8", "backslashreplace")
     replace_file(path, content)
     return path
 
 
-def render(embedding: Embedding, *, graph: Graph | None = None) -> str:
+def render(embedding: Embedding, *, graph: Graph | None = None, title: str | None = None) -> str:
     """The page of an embedding as text; see `write_report`."""
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
         raise ValueError("graph must have the nodes of the embedding, in their order: see Graph.with_nodes")
-    return assemble(gather(embedding, graph))
+    return assemble(gather(embedding, graph), title)
 
 
-def assemble(contents: Contents) -> str:
+def assemble(contents: Contents, title: str | None = None) -> str:
     """The page of what was gathered."""
-    from plotly.offline import get_plotlyjs
-
     room = files(__package__)
     template, style, *scripts = (room.joinpath(f"page.{end}").read_text("utf-8") for end in _PARTS)
     script = "".join(scripts)
-    plotly = get_plotlyjs()
-    # A browser runs these scripts and no others, and loads nothing.
-    digests = (hashlib.sha256(each.encode("utf-8")).digest() for each in (plotly, script))
-    known = " ".join(f"'sha256-{base64.b64encode(digest).decode('ascii')}'" for digest in digests)
+    # A browser runs this script and no other, and loads nothing.
+    known = base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode("ascii")
     parts = {
-        "policy": f"default-src 'none'; script-src {known}; style-src 'unsafe-inline'; img-src data: blob:",
+        "policy": f"default-src 'none'; script-src 'sha256-{known}'; style-src 'unsafe-inline'; img-src data: blob:",
         "style": style,
         "script": script,
-        "plotly": plotly,
         "data": as_script_data(contents.data),
-        "title": escape(words.title(contents)),
+        "title": escape(title or words.title(contents)),
         "unfinished": words.unfinished_note(contents.embedding.record),
-        "heading": words.heading(contents),
+        "heading": words.heading(contents, title),
         "lead": words.lead(contents),
         "warnings": fit.warnings(contents.measures),
         "facts": words.facts(contents),

@@ -5,19 +5,24 @@ from collections.abc import Mapping
 from dataclasses import replace
 from html import escape
 
+import numpy as np
+
 from ..embedding import Embedding
+from ..embedding.answers import alike_words, interval_words
 from ..embedding.record import GraphRecord, Json, RunRecord
 from ..geometry.named import described
 from ..graph.columns import Columns
 from ..graph.fold import policy_words
 from ..graph.hops import components
 from ..loop import Stopped
-from ..verdict import shows_hierarchy
+from ..plot.colours import Kinds
+from ..verdict import TIE_ORDER_FROM, poor_fit, shows_hierarchy
 from .contents import Contents
 from .distances import KINDS
-from .markup import join_words, percent, table
+from .markup import join_words, percent, short_name, table
 
 _TITLE_CHARACTERS = 80
+_TOLD = 3  # communities and nodes that the lead names
 _ENDINGS = re.compile(r"(\.(tsv|csv|txt|edges|parquet|graphml|gml|gexf|net|mtx|json|gz|bz2|xz|zst))+$", re.IGNORECASE)
 _PATH = re.compile(r"[^<>\s]*[/\\][^<>\s]*")
 _KIND_WORDS = {
@@ -34,16 +39,15 @@ def title(contents: Contents) -> str:
     return f"{_name(contents)} on {contents.embedding.manifold if geometry is None else geometry.plain_name}"
 
 
-def heading(contents: Contents) -> str:
-    """The same, as a heading."""
-    counts = f"{len(contents.embedding):,} {'nodes' if len(contents.embedding) != 1 else 'node'}"
-    edges = _recorded(contents).edges
+def heading(contents: Contents, title: str | None) -> str:
+    """The same, or what was given as the title, as a heading."""
+    counts, edges = _counted(len(contents.embedding), "node"), _recorded(contents).edges
     if edges is not None:
-        counts += f", {edges:,} {'ties' if edges != 1 else 'tie'}"
+        counts += f", {_counted(edges, 'tie')}"
     where = _geometry_markup(contents.embedding)
     geometry = contents.embedding.geometry
     kind = "" if geometry is None else "flat space " if geometry.is_flat else "the curved space "
-    return f"<bdi>{escape(_name(contents))}</bdi><small>{counts}, embedded in {kind}{where}</small>"
+    return f"<bdi>{escape(title or _name(contents))}</bdi><small>{counts}, embedded in {kind}{where}</small>"
 
 
 def unfinished_note(record: RunRecord) -> str:
@@ -60,15 +64,97 @@ def unfinished_note(record: RunRecord) -> str:
 
 
 def lead(contents: Contents) -> str:
-    """The summary at the top of the page."""
-    top = [f"<bdi>{escape(_cut(name))}</bdi>" for name in contents.data["nodes"]["name"][:3]]
-    placed = "The nodes were placed so that strongly tied ones lie close together."
+    """What is there: size, communities, who is central and how sure that is, and what fits badly."""
+    parts = (_size, _placed, _communities, _centre, _top, _worst)
+    return " ".join(words for part in parts if (words := part(contents)))
+
+
+def _size(contents: Contents) -> str:
+    graph, edges = contents.graph, _recorded(contents).edges
+    words = _counted(len(contents.embedding), "node")
+    if graph is not None and graph.is_directed and contents.embedding.is_directed:
+        words += f" and {_counted(len(graph.arcs[1]), 'directed tie')}"
+    elif edges is not None:
+        words += f" and {_counted(edges, 'tie')}"
+    if graph is not None and graph.n_edges:
+        sizes = np.bincount(components(graph))
+        words += f", in {len(sizes):,} parts, the largest of {sizes.max():,}" if len(sizes) > 1 else ", in one piece"
+    return f"The network has {words}."
+
+
+def _placed(contents: Contents) -> str:
+    if poor_fit(contents.measures) is not None:
+        return "The nodes were placed to bring tied ones close together, which worked badly here."
+    strongly = "strongly " if contents.measures.get("tie_order", 0.0) >= TIE_ORDER_FROM else ""
+    return f"The nodes were placed so that {strongly}tied ones lie close together."
+
+
+def _communities(contents: Contents) -> str:
+    """How many there are, and the strongest two of the largest."""
+    found = contents.columns[0]
+    if not isinstance(found, Kinds) or len(found.kinds) < 2:
+        return ""
+    names, strength = contents.data["nodes"]["name"], contents.data["nodes"].get("strength")
+    sizes, told = np.bincount(found.codes), []
+    for kind, size in enumerate(sizes[:_TOLD].tolist()):
+        own = np.flatnonzero(found.codes == kind).tolist()
+        best = sorted(own, key=lambda k: -strength[k])[:2] if strength else own[:2]
+        told.append(f"{join_words([short_name(names[k]) for k in best])} ({size:,})")
+    where = "" if contents.shown.whole else " among the nodes shown"
+    largest = "they are" if len(sizes) <= _TOLD else "the largest are"
+    return f"There are {len(sizes):,} communities{where}; by their strongest members, {largest} {'; '.join(told)}."
+
+
+def _centre(contents: Contents) -> str:
+    """The first three, with their intervals, and which of the first ten cannot be told apart."""
+    nodes = contents.data["nodes"]
+    top = _with_ranks(contents, nodes["rank"][:_TOLD], "rank_low", "rank_high")
     if shows_hierarchy(contents.measures):
         are = "nodes are" if len(top) > 1 else "node is"
         near = "they lie" if len(top) > 1 else "it lies"
-        return f"{placed} The most central {are} {join_words(top)}: {near} closest to all the others."
-    have = "have" if len(top) > 1 else "has"
-    return f"{placed} {join_words(top)} {have} the smallest δ, the sum of the distances to all other nodes."
+        words = f"The most central {are} {join_words(top)}: {near} closest to all the others."
+    else:
+        have = "have" if len(top) > 1 else "has"
+        words = f"{join_words(top)} {have} the smallest δ, the sum of the distances to all other nodes."
+    ten = {name: nodes[name][:10] for name in ("rank", "rank_low", "rank_high")}
+    alike = alike_words(ten)
+    return f"{words} Neighbouring ranks that cannot be told apart: {alike}." if alike else words
+
+
+def _top(contents: Contents) -> str:
+    """The highest of a directed network."""
+    ranks = contents.data["nodes"].get("height_rank")
+    if ranks is None:
+        return ""
+    highest = sorted(range(len(ranks)), key=ranks.__getitem__)[:_TOLD]
+    named = _with_ranks(contents, [ranks[k] for k in highest], "height_low", "height_high", highest)
+    down = contents.measures.get("weight_down")
+    share = "" if down is None else f"; {percent(down)} of the weight points down"
+    return f"The highest, from which ties point down, {'are' if len(named) > 1 else 'is'} {join_words(named)}{share}."
+
+
+def _worst(contents: Contents) -> str:
+    if not contents.distances.long:
+        return ""
+    tie = contents.distances.long[0]
+    ends = " – ".join(short_name(contents.called[row]) for row in tie.ends)
+    share = f'<span class="whole">{percent(tie.longer_than)}</span>'
+    return f"Of the strong ties, {ends} fits worst: it is longer than {share} of the ties."
+
+
+def _with_ranks(contents: Contents, ranks: list[int], low: str, high: str, which: list[int] | None = None) -> list[str]:
+    """Names with the interval of their ranks, of the first nodes of the page or of those at some positions."""
+    nodes = contents.data["nodes"]
+    found = []
+    for rank, k in zip(ranks, which or range(len(ranks)), strict=True):
+        ends = (nodes[low][k], nodes[high][k]) if low in nodes else (rank, rank)
+        between = f"{ends[0]:,}" if ends[0] == ends[1] else f"{ends[0]:,}–{ends[1]:,}"
+        found.append(f'{short_name(nodes["name"][k])} <span class="whole">(rank {between})</span>')
+    return found
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 def facts(contents: Contents) -> str:
@@ -144,11 +230,12 @@ def ranking_title(contents: Contents) -> str:
 
 
 def ranking_note(contents: Contents) -> str:
-    """What δ is, what the brackets mean, and which nodes the table lists."""
+    """What δ is, what the brackets and the bars mean, and which nodes the table lists."""
     said = ["δ is the sum of a node’s distances to all other nodes: the smaller, the more central."]
-    ranks = contents.embedding.record.ranks
-    if ranks is not None and contents.embedding.rank_intervals is not None:
-        said.append(f"In brackets: {escape(ranks.text)}.")
+    said.append(f"In brackets: {escape(interval_words(contents.embedding))}. The longer the bar, the better the rank; ")
+    said[-1] += "the line at its end is the interval."
+    if contents.embedding.is_directed:
+        said.append(f"By height: {escape(interval_words(contents.embedding, 'height'))}.")
     if not contents.shown.whole:
         said.append(
             f"The table lists {sample_words(contents)}. For all nodes: <code>ultrahyperbolic rank FOLDER --all</code>. "
