@@ -10,7 +10,15 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.evaluation import missing as module
 from ultrahyperbolic.evaluation.links import hold_out_ties
 from ultrahyperbolic.evaluation.missing import (
-    Calibration, Evidence, _descending, _precision, _Sample, _steps, learn, likeliest, untied,
+    Calibration,
+    Evidence,
+    _descending,
+    _precision,
+    _Sample,
+    _steps,
+    learn,
+    likeliest,
+    untied,
 )  # fmt: skip
 from ultrahyperbolic.graph import Graph
 

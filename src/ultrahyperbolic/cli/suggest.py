@@ -10,7 +10,7 @@ import typer
 
 from . import options as opt
 from .errors import Refused, reason, refusing
-from .output import json_id, note, number, percent, print_columns, print_json, shown, write_csv
+from .output import json_id, note, number, print_columns, print_json, shown, write_csv
 from .queries import find_row
 from .sources import check_unread, graph_of, open_embedding
 
@@ -87,7 +87,7 @@ def _show(
     columns = {name: ["" if cell in ("", None) else shown(cell) for cell in table[name]] for name in names}
     columns["distance"] = list(map(number, table["distance"]))
     if table["score"].notna().any():
-        columns["score"] = list(map(percent, table["score"]))
+        columns["score"] = list(map(_whole, table["score"]))
     print_columns(columns | {"reason": table["reason"].tolist()})
     if not calibration.rounds:
         return
@@ -95,6 +95,11 @@ def _show(
     if measured:
         hidden = calibration.held_out / calibration.rounds
         print(
-            f"when a tenth of your ties was hidden, {percent(measured['precision'])} of the first {len(table)} "
+            f"when a tenth of your ties was hidden, {_whole(measured['precision'])} of the first {len(table)} "
             f"suggestions were hidden ties; there were {hidden:.0f}"
         )
+
+
+def _whole(share: float) -> str:
+    """A chance in per cent: more digits would promise more than was learnt."""
+    return "<1 %" if 0.0 < share < 0.005 else f"{100.0 * share:.0f} %"

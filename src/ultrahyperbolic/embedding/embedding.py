@@ -278,7 +278,7 @@ class Embedding:
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
     ) -> pandas.DataFrame:
-        """The k nearest pairs without a tie, with the chance that each is a missing tie: `training.suggest.suggest`."""
+        """The k likeliest missing ties, each with its chance and a reason: `training.suggest.suggest`."""
         from ..training.suggest import suggest
 
         return suggest(self, k, node, graph=graph, quiet=quiet)

@@ -191,7 +191,8 @@ class Evidence:
 
     def rows(self, seed: int = 0) -> Ints:
         """The nodes whose pairs are looked at, ascending: all, or of a large graph those with strong evidence and some
-        others."""
+        others.
+        """
         n = len(self._out)
         if n <= _ALL_NODES:
             return np.arange(n)
