@@ -25,8 +25,9 @@ from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
 from ..pairs import Nearest, nearest
 from . import answers, forms, store
-from .answers import Columns, Labels, NodeFinder, TiesOf, less_popularity
+from .answers import Labels, NodeFinder, TiesOf, less_popularity
 from .distances import PointSpace
+from .features import features
 from .record import RankRecord, RunRecord
 from .ties import TieTexts, graph_of, ties_of
 
@@ -129,9 +130,8 @@ class Embedding:
 
     def _keeping(self, other: Embedding) -> Embedding:
         """The other, which has these points, with what a pass over all pairs found of them."""
-        known = vars(self)
         names = ("delta", "_nearest", "rank", "_saved_ties", "_ties")
-        vars(other).update({name: known[name] for name in names if name in known})
+        vars(other).update({name: vars(self)[name] for name in names if name in vars(self)})
         return other
 
     def with_attributes(self, **columns: ArrayLike) -> Embedding:
@@ -159,9 +159,7 @@ class Embedding:
 
     def hierarchy(self) -> pandas.DataFrame:
         """The ranking, best first: node, label, delta, rank, rank_low and rank_high, the ranks of the graph alone
-        (degree_rank, strength_rank, pagerank_rank), and the attributes.
-
-        Columns of which nothing is known are left out.
+        (degree_rank, strength_rank, pagerank_rank), and the attributes, as far as they are known.
         """
         return forms.frame(answers.ranking(self))
 
@@ -233,7 +231,7 @@ class Embedding:
         rows = [self.index(each) for each in node]
         if not rows:
             raise ValueError("node must name at least one node, got none")
-        tables: list[Columns] = [answers.nearest(self, row, k, way) for row in rows]
+        tables = [answers.nearest(self, row, k, way) for row in rows]
         return forms.frame_of_several([self.ids[row] for row in rows], tables)
 
     def ties_of(self, row: int) -> TiesOf | None:
@@ -254,8 +252,7 @@ class Embedding:
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
         """The ids of the nodes within a distance of a node, nearest first, without the node."""
         position, distances = self.index(node), self.distances(node)
-        order = np.argsort(distances, kind="stable")
-        return [self.ids[int(i)] for i in order if distances[i] < distance and i != position]
+        return [self.ids[i] for i in np.argsort(distances, kind="stable") if distances[i] < distance and i != position]
 
     def nearest(self, k: int = 1) -> tuple[NDArray[np.int64], Floats]:
         """The k nearest nodes of every node: rows [n, k] and distances [n, k], computed in blocks."""
@@ -274,6 +271,10 @@ class Embedding:
         ties = graph.n_edges if graph is not None else None if recorded is None else recorded.edges
         near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
         return clusters(self._tensor, self.manifold, pairs=ties, near=near, popularity=self.popularity)
+
+    def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
+        """[n, k + 1] for other models: √ of the distances to k landmarks, and popularity; see `embedding.features`."""
+        return features(self, check_count("k", k, 1), self if of is None else of)
 
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
