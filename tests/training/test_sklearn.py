@@ -159,7 +159,7 @@ def test_new_nodes_have_distances_to_the_landmarks_of_the_fitted_ones(few_steps)
     found = model.transform(np.eye(34)[[0, 33]] * 3.0)
     assert found.shape == (2, 6)
     points = clone(model).set_params(n_features=0).fit(matrix).transform(np.eye(34)[[0, 33]] * 3.0)
-    rows = landmarks(model.result_, 5)
+    rows = landmarks(model.result_.manifold, model.result_.points, 5)
     there = model.result_.points[rows]
     apart = model.result_.manifold.cdist(torch.from_numpy(points), torch.from_numpy(there), dissimilarity="geodesic")
     np.testing.assert_allclose(found[:, :5], apart.clamp(min=0).sqrt().numpy(), atol=1e-9)
@@ -187,11 +187,11 @@ def test_by_default_features_are_made_for_classifiers():
 
 def test_landmarks_are_far_from_each_other():
     embedding = uh.embed("karate", iterations=100, quiet=True)
-    rows = landmarks(embedding, 6)
+    rows = landmarks(embedding.manifold, embedding.points, 6)
     assert len(set(rows.tolist())) == 6
     apart = embedding.features(6)[rows][:, :6]
     assert np.isfinite(apart).all()
     assert apart[~np.eye(6, dtype=bool)].min() > np.median(embedding.features(34)[:, :34].min(0))
-    assert sorted(landmarks(embedding, 100).tolist()) == list(range(34))
+    assert sorted(landmarks(embedding.manifold, embedding.points, 100).tolist()) == list(range(34))
     with pytest.raises(ValueError, match="k must be"):
         embedding.features(0)

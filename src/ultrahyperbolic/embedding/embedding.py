@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
+    from ..export.viewers import Format
     from ..graph import Graph
 
 
@@ -99,8 +100,7 @@ class Embedding:
 
     def __getitem__(self, node: Hashable | Iterable[Hashable]) -> Floats:
         rows = self.index(node) if isinstance(node, Hashable) else [self.index(each) for each in node]
-        found: Floats = self.points[rows]
-        return found
+        return np.asarray(self.points[rows])
 
     def __repr__(self) -> str:
         return f"Embedding({len(self)} nodes on {self.manifold})"
@@ -273,8 +273,9 @@ class Embedding:
         return clusters(self._tensor, self.manifold, pairs=ties, near=near, popularity=self.popularity)
 
     def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
-        """[n, k + 1] for other models: √ of the distances to k landmarks, and popularity; see `embedding.features`."""
-        return features(self, check_count("k", k, 1), self if of is None else of)
+        """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` new nodes, where given."""
+        of, k = self if of is None else of, check_count("k", k, 1)
+        return features(self.manifold, self.points, k, of.points, of.popularity)
 
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
@@ -333,9 +334,7 @@ class Embedding:
 
         return summary(self)
 
-    def export(
-        self, path: str | os.PathLike[str], format: Literal["atlas", "projector", "graphml", "gexf"], **options: Any
-    ) -> tuple[list[Path], list[str]]:
+    def export(self, path: str | os.PathLike[str], format: Format, **options: Any) -> tuple[list[Path], list[str]]:
         """Write files for another viewer; returns the files and remarks. ``options`` are those of ``export``."""
         from ..export.viewers import export
 

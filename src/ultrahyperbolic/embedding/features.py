@@ -1,43 +1,35 @@
 """Numbers that other people's models can learn from: the distances to landmarks."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import torch
 
 from ..arrays import Floats, Ints
-
-if TYPE_CHECKING:
-    from .embedding import Embedding
+from ..geometry import Manifold
 
 
-def landmarks(embedding: Embedding, k: int) -> Ints:
-    """The rows of at most k nodes that are far from each other, each the farthest from those before it."""
-    far = _distances(embedding, 0, embedding)
-    chosen = [int(far.argmax())]
-    far = _distances(embedding, chosen[0], embedding)
-    while len(chosen) < min(k, len(embedding)):
+def landmarks(manifold: Manifold, points: Floats, k: int) -> Ints:
+    """The rows of at most k points that are far from each other, each the farthest from those before it."""
+    chosen = [int(_roots(manifold, points[0], points).argmax())]
+    far = _roots(manifold, points[chosen[0]], points)
+    while len(chosen) < min(k, len(points)):
         far[chosen] = -np.inf
         chosen.append(int(far.argmax()))
-        far = np.minimum(far, _distances(embedding, chosen[-1], embedding))
+        far = np.minimum(far, _roots(manifold, points[chosen[-1]], points))
     return np.array(chosen)
 
 
-def features(embedding: Embedding, k: int, of: Embedding) -> Floats:
-    """[m, k + 1] √ of the distances of the nodes of another embedding to k landmarks of the first, and their popularity.
+def features(manifold: Manifold, points: Floats, k: int, of: Floats, popularity: Floats | None) -> Floats:
+    """[m, k + 1] roots of the distances of points ``of`` [m, d] to k landmarks among ``points``, and popularity [m].
 
-    Landmarks are nodes far from each other; of fewer than k nodes each is one. The other embedding, such as that of
-    new nodes, has points on the same manifold. Popularity has no part in these distances; without it the last column is
-    left out.
+    Landmarks are far from each other; of fewer than k points each is one. Popularity has no part in these distances;
+    where there is none the last column is left out.
     """
-    columns = [_distances(embedding, int(row), of) for row in landmarks(embedding, k)]
-    return np.column_stack(columns if of.popularity is None else [*columns, of.popularity])
+    columns = [_roots(manifold, points[row], of) for row in landmarks(manifold, points, k)]
+    return np.column_stack(columns if popularity is None else [*columns, popularity])
 
 
-def _distances(embedding: Embedding, row: int, of: Embedding) -> Floats:
-    """[m] √ of the distances from the node in a row, which popularity has no part in."""
-    here, there = torch.from_numpy(embedding.points[row].copy()), torch.from_numpy(of.points.copy())
-    found: Floats = embedding.manifold.cdist(here[None], there, dissimilarity="geodesic")[0].numpy()
-    return np.sqrt(np.maximum(found, 0.0))
+def _roots(manifold: Manifold, here: Floats, there: Floats) -> Floats:
+    apart = manifold.cdist(
+        torch.from_numpy(here.copy())[None], torch.from_numpy(there.copy()), dissimilarity="geodesic"
+    )
+    return np.sqrt(np.maximum(apart[0].numpy(), 0.0))
