@@ -10,7 +10,6 @@ method was chosen on the graphs of ``LOOKED``. ``ULTRAHYPERBOLIC_DATA`` names th
 """
 
 import os
-import time
 from pathlib import Path
 
 import numpy as np
@@ -48,35 +47,26 @@ def precision(scores: Floats, hidden: Bools) -> float:
     return float(hidden[above].sum() + (_FIRST - above.sum()) * hidden[level].mean()) / _FIRST
 
 
-def calibration_error(promised: Floats, kept: Bools) -> float:
-    which = np.minimum(promised * 10, 9).astype(np.int64)
-    return float(np.abs(np.bincount(which, promised - kept)).sum() / len(kept))
-
-
 def measure(graph: Graph, repeats: int) -> Figures:
     rows, promised, kept = [], [], []
     for seed in range(repeats):
         rest, ties = hold_out_ties(graph, MISSING, 1000 + seed)
-        began = time.perf_counter()
         known = learn(rest)
-        seconds = time.perf_counter() - began
-        code = {tuple(tie) for tie in ties.tolist()}
-        parts = []
+        base, parts = np.array([graph.n_nodes, 1]), []
         for some, evidence, free in Evidence(rest).parts(np.arange(graph.n_nodes)):
             others, which = np.nonzero(free)
-            pairs = zip(some[which].tolist(), others.tolist(), strict=True)
-            hidden = np.array([pair in code for pair in pairs], dtype=bool)
+            hidden = np.isin(np.column_stack((some[which], others)) @ base, ties @ base)
             parts.append((known.scores(evidence)[others, which], evidence[_ADAMIC, others, which], hidden))
         scores, adamic, hidden = (np.concatenate(column) for column in zip(*parts, strict=True))
         first = np.argsort(-scores, kind="stable")[:_FIRST]
         promised.append(known.chance(scores[first]))
         kept.append(hidden[first])
-        found = (auc(scores, hidden), auc(adamic, hidden), precision(scores, hidden), precision(adamic, hidden))
-        rows.append((*found, seconds))
-    keys = ("auc", "auc_adamic_adar", "p20", "p20_adamic_adar", "seconds")
+        rows.append([measure(values, hidden) for measure in (auc, precision) for values in (scores, adamic)])
+    keys = ("auc", "auc_adamic_adar", "p20", "p20_adamic_adar")
     figures: Figures = dict(zip(keys, np.mean(rows, axis=0).tolist(), strict=True))
-    error = calibration_error(np.concatenate(promised), np.concatenate(kept))
-    return figures | {"promised": float(np.mean(promised)), "ece": error}
+    said, were = np.concatenate(promised), np.concatenate(kept)
+    missed = np.bincount(np.minimum(said * 10, 9).astype(np.int64), said - were)
+    return figures | {"promised": float(said.mean()), "ece": float(np.abs(missed).sum() / len(said))}
 
 
 def main() -> None:
@@ -85,20 +75,16 @@ def main() -> None:
     made.add_argument("--repeats", type=int, default=5)
     options = made.parse_args()
     by_graph = {name: measure(graph_of(name), options.repeats) for name in options.graphs}
-    header = list(next(iter(by_graph.values())))
-    means: Figures = {key: mean(mine[key] for mine in by_graph.values()) for key in header}
-    rows = [[name, *(f"{mine[key]:.3f}" for key in header)] for name, mine in (by_graph | {"mean": means}).items()]
-    print(table(["graph", *header], rows))
+    means: Figures = {key: mean(mine[key] for mine in by_graph.values()) for key in by_graph[options.graphs[0]]}
+    rows = [[name, *(f"{mine[key]:.3f}" for key in means)] for name, mine in (by_graph | {"mean": means}).items()]
+    print(table(["graph", *means], rows))
     worst = min(mine["auc"] - mine["auc_adamic_adar"] for mine in by_graph.values())
+    ours, theirs = means["p20"], means["p20_adamic_adar"]
     bars = [
         Bar("auc_of_each", worst >= -0.01, f"at least Adamic–Adar − 0.01: the least difference is {worst:.3f}"),
         Bar("auc_mean", means["auc"] >= 0.875, f"at least 0.875: {means['auc']:.3f}"),
         Bar("ece", means["ece"] <= 0.1, f"at most 0.1: {means['ece']:.3f}"),
-        Bar(
-            "p20",
-            means["p20"] >= means["p20_adamic_adar"],
-            f"{means['p20']:.3f}, Adamic–Adar {means['p20_adamic_adar']:.3f}",
-        ),
+        Bar("p20", ours >= theirs, f"at least Adamic–Adar's {theirs:.3f}: {ours:.3f}"),
     ]
     figures = {f"{name}_{key}": value for name, mine in by_graph.items() for key, value in mine.items()}
     save(figures | {f"mean_{key}": value for key, value in means.items()} | print_bars(bars), options.json)

@@ -273,7 +273,7 @@ class Embedding:
         return clusters(self._tensor, self.manifold, pairs=ties, near=near, popularity=self.popularity)
 
     def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
-        """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` new nodes, where given."""
+        """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` others if given."""
         of, k = self if of is None else of, check_count("k", k, 1)
         return features(self.manifold, self.points, k, of.points, of.popularity)
 

@@ -32,4 +32,4 @@ def _roots(manifold: Manifold, here: Floats, there: Floats) -> Floats:
     apart = manifold.cdist(
         torch.from_numpy(here.copy())[None], torch.from_numpy(there.copy()), dissimilarity="geodesic"
     )
-    return np.sqrt(np.maximum(apart[0].numpy(), 0.0))
+    return np.asarray(apart[0].clamp(min=0.0).sqrt())

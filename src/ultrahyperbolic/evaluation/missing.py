@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
@@ -85,7 +85,7 @@ class Calibration:
             return np.full(len(scores), math.nan)
         return np.exp(np.interp(scores, self.steps[::-1], np.log(self.chances[::-1])))
 
-    def to_json(self) -> dict[str, object]:
+    def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
 
@@ -94,7 +94,9 @@ class Calibration:
         """The reverse; None where it is not that."""
         if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
             return None
-        plain = {name: tuple(value) if isinstance(value, list) else value for name, value in data.items()}
+        plain: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+        }
         lists = [value for value in plain.values() if isinstance(value, tuple)]
         numbers = [number for value in lists for number in value]
         if len(lists) != 6 or not all(isinstance(number, int | float) for number in numbers):
@@ -293,7 +295,7 @@ def _sample(graph: Graph, seed: int | None) -> _Sample:
         heat = np.exp(values[0])
         likely = np.where(was, 1.0, np.minimum(1.0, share * (0.5 + 0.5 * heat / heat.mean())))
         found = np.nonzero(free & (rng.random(free.shape) < likely))
-        kept.append(_Sample(values[:, *found], was[found], 1.0 / likely[found], np.zeros(len(found[0]))))
+        kept.append(_Sample(values[:, found[0], found[1]], was[found], 1.0 / likely[found], np.zeros(len(found[0]))))
     return _joined(kept)
 
 
@@ -334,7 +336,7 @@ def _precision(sample: _Sample) -> Floats:
     places, hits = np.cumsum(sample.weights[order]), np.cumsum(sample.hidden[order])
     counts = np.arange(1, _LISTED + 1)
     last = np.searchsorted(places, counts + 1e-6, side="right") - 1
-    return np.where(last < 0, 0.0, hits[last]) / np.minimum(counts, places[-1])
+    return np.asarray(np.where(last < 0, 0.0, hits[last]) / np.minimum(counts, places[-1]))
 
 
 def _steps(sample: _Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -344,7 +346,8 @@ def _steps(sample: _Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
     places = np.cumsum(weights)
     which = np.floor(np.log2(1.0 + (places - weights) / _FIRST)).astype(np.int64)
     _, which = np.unique(which, return_inverse=True)
-    width, ties = np.bincount(which, weights), np.bincount(which, hidden)
+    width: Floats = np.bincount(which, weights).astype(np.float64)
+    ties = np.bincount(which, hidden)
     middle = np.bincount(which, weights * scores) / width
     # One pair more than there was, which chance made a tie or not: nothing is impossible.
     shares = _descending((ties + hidden.sum() / places[-1]) / (width + 1.0), width)

@@ -1,4 +1,4 @@
-"""Files that other viewers open: Embedding Atlas, TensorBoard's projector, VOSviewer, and what reads GraphML or GEXF."""
+"""Files that other viewers open: Embedding Atlas, TensorBoard's projector, VOSviewer, what reads GraphML or GEXF."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def _numbers(embedding: Embedding, graph: Graph) -> dict[str, tuple[str, list[fl
 def _communities(embedding: Embedding) -> NDArray[np.int64]:
     """[n] those that ``cluster`` wrote, where it did; else they are found now."""
     kept = embedding.attributes.get("cluster")
-    return embedding.cluster() if kept is None or kept.dtype.kind != "i" else kept
+    return embedding.cluster() if kept is None or kept.dtype.kind != "i" else kept.astype(np.int64)
 
 
 def _vosviewer(embedding: Embedding, graph: Graph) -> dict[str, object]:

@@ -178,6 +178,7 @@ class Adapters(BaseGraph):
         data: CellGraph,
         *,
         weight: str | Literal[False] | None = None,
+        asymmetric: Asymmetric = "sum",
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
@@ -192,8 +193,9 @@ class Adapters(BaseGraph):
             )
         matrix = data.obsp[key].tocsr(copy=True)
         matrix.eliminate_zeros()
-        graph = cls.from_scipy(matrix, ids=list(data.obs_names), directed=directed, name=name)
-        return graph.unweighted() if weight is False else graph
+        if weight is False:
+            matrix.data[:] = 1.0
+        return cls.from_scipy(matrix, ids=list(data.obs_names), directed=directed, asymmetric=asymmetric, name=name)
 
     @classmethod
     def from_numpy(

@@ -75,7 +75,7 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         random_state: int | np.random.RandomState | None = None,
         **options: Unpack[Options],
     ) -> None:
-        given = {"p": p, "q": q, "goal": goal, "n_features": n_features}
+        given: dict[str, object] = {"p": p, "q": q, "goal": goal, "n_features": n_features}
         given |= {"weight": weight, "directed": directed, "seed": seed, "random_state": random_state}
         for name, value in (complete(options) | given).items():
             setattr(self, name, value)

@@ -79,7 +79,9 @@ def suggest(
             columns[label] = _column([embedding.labels.get(each) for each in ids])
     distances, nearness = _on_the_map(embedding, pairs)
     columns |= {"distance": distances, "score": known.chance(scores)}
-    columns["reason"] = _column([_reason(evidence, *pair, near) for pair, near in zip(pairs, nearness, strict=True)])
+    columns["reason"] = _column(
+        [_reason(evidence, i, j, near) for (i, j), near in zip(pairs.tolist(), nearness, strict=True)]
+    )
     table = pd.DataFrame(columns)
     if row is None and 0 < len(table) <= len(known.precision):
         table.attrs["precision"] = known.precision[len(table) - 1]
