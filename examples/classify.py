@@ -16,17 +16,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.arrays import Floats
+from ultrahyperbolic.arrays import Floats, Ints
 
 
-def read() -> tuple[uh.Graph, Floats]:
+def read() -> tuple[uh.Graph, Ints]:
     folder = Path(os.environ.get("ULTRAHYPERBOLIC_DATA", "."))
     for path in (folder / "cora.npz", folder / "graphs" / "cora.npz"):
         if path.exists():
             with np.load(path) as data:
                 return uh.Graph.from_arrays(*data["edges"].astype(np.int64).T, ids=len(data["labels"])), data["labels"]
     club = uh.datasets.karate()
-    return club, np.unique(club.attributes["club"], return_inverse=True)[1]
+    return club, np.unique(club.attributes["club"], return_inverse=True)[1].astype(np.int64)
 
 
 def walks(graph: uh.Graph, k: int = 128, length: int = 10) -> Floats:
