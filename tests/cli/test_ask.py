@@ -13,7 +13,6 @@ import ultrahyperbolic as uh
 from ultrahyperbolic.training import suggest as module
 
 FEW = ("--iterations", "60")
-FOUND = module.Calibration((0.01, 0.1, 1.0), (20.0, 3.0, 0.5), 78, uh.datasets.karate().fingerprint)
 
 
 @pytest.fixture
@@ -22,52 +21,43 @@ def own(club, tmp_path):
     return Path(shutil.copytree(club, tmp_path / "own"))
 
 
-@pytest.fixture
-def calibrated(monkeypatch):
-    """What takes ten trainings, at once; how often it was asked for."""
-    asked = []
-    original = module.calibrate
-
-    def calibrate(embedding, *, quiet):
-        known = module.Calibration.from_json(embedding.record.suggest)
-        if known is None:
-            asked.append(embedding)
-        return known or (FOUND if embedding.graph.n_edges >= 20 else original(embedding))
-
-    monkeypatch.setattr(module, "calibrate", calibrate)
-    return asked
-
-
-def test_suggest_prints_pairs_and_learns_once(call, own, calibrated):
+def test_suggest_prints_pairs_and_learns_once(call, own, monkeypatch):
     result = call("suggest", own, "-k", 4)
     assert result.exit_code == 0, result.output
-    header, *lines = result.stdout.splitlines()
-    assert header.split() == ["node", "neighbor", "distance", "score"]
+    header, *lines, score, measured = result.stdout.splitlines()
+    assert header.split() == ["node", "neighbor", "distance", "score", "reason"]
     assert len(lines) == 4
-    assert all(line.endswith("%") for line in lines)
+    assert all(" % " in line and "common neighbour" in line for line in lines)
+    assert score == "score: the chance that this is a tie, if a tenth of your ties were missing"
+    assert measured.startswith("when a tenth of your ties was hidden, ")
+    assert measured.endswith("of the first 4 suggestions were hidden ties; there were 8")
+    monkeypatch.setattr(module, "learn", None)
     assert call("suggest", own, "-k", 4).stdout == result.stdout
-    assert len(calibrated) == 1
-    assert uh.load(own).record.suggest == FOUND.to_json()
 
 
-def test_suggest_of_one_node_as_json_and_csv(call, own, calibrated):
+def test_suggest_of_one_node_as_json_and_csv(call, own):
     result = call("suggest", own, "-k", 2, "--node", 34, "--json", "--csv", "found.csv")
     data = json.loads(result.stdout)
     assert [row["node"] for row in data["suggestions"]] == ["34", "34"]
     assert 0 < data["suggestions"][0]["score"] < 1
+    assert "precision" not in data
     with open("found.csv", newline="") as file:
-        assert [row["neighbor"] for row in csv.DictReader(file)] == [row["neighbor"] for row in data["suggestions"]]
+        rows = list(csv.DictReader(file))
+    assert [row["neighbor"] for row in rows] == [row["neighbor"] for row in data["suggestions"]]
+    assert [row["reason"] for row in rows] == [row["reason"] for row in data["suggestions"]]
+    assert 0 <= json.loads(call("suggest", own, "--json").stdout)["precision"] <= 1
 
 
 def test_suggest_says_what_it_lacks(call, refuse, own, tmp_path):
     assert "no node '35'" in refuse("suggest", own, "--node", "35")
     Path("ties.tsv").write_text("a\tb\nb\tc\nc\td\n")
     call("embed", "ties.tsv", "-o", "few", *FEW, "--no-report", "--quiet")
+    call("embed", "ties.tsv", "--directed", "-o", "ways", *FEW, "--no-report", "--quiet")
+    Path("ties.tsv").unlink()
     result = call("suggest", "few")
     assert "scores: they need 20 ties or more" in result.stderr
     assert "score" not in result.stdout
-    Path("ties.tsv").unlink()
-    assert "suggest needs the graph, and ties.tsv is not here: pass --graph" in refuse("suggest", "few")
+    assert "suggest needs the graph, and ties.tsv is not here: pass --graph" in refuse("suggest", "ways")
 
 
 def test_cluster_prints_communities_from_the_largest(call, own):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import math
 
 import numpy as np
@@ -148,6 +149,34 @@ def test_gexf_comes_back_whole(tmp_path):
     for i, j, weight in zip(*graph.edges.T, graph.weights, strict=True):
         assert other.edges[HOSTILE[i], HOSTILE[j]]["weight"] == weight
     assert other.number_of_edges() == graph.n_edges
+
+
+@pytest.mark.parametrize("form", ["gexf", "graphml"])
+def test_gephi_finds_communities_and_strengths_without_the_command_cluster(tmp_path, club, form):
+    nx = pytest.importorskip("networkx")
+    read = nx.read_gexf if form == "gexf" else nx.read_graphml
+    club.export(tmp_path / "g", form)
+    nodes = read(tmp_path / "g").nodes
+    assert [nodes[node]["community"] for node in club.ids] == club.cluster().tolist()
+    assert [nodes[node]["strength"] for node in club.ids] == club.graph.strength.tolist()
+    club.with_attributes(cluster=np.arange(34) % 5).export(tmp_path / "h", form)
+    nodes = read(tmp_path / "h").nodes
+    assert [nodes[node]["community"] for node in club.ids] == (np.arange(34) % 5).tolist()
+
+
+def test_vosviewer_gets_items_and_links(tmp_path):
+    graph, embedding = hostile()
+    (path,), _ = embedding.export(tmp_path / "v.json", "vosviewer")
+    network = json.loads(path.read_text())["network"]
+    items = network["items"]
+    assert [item["id"] for item in items] == list(range(1, 16))
+    assert [item["label"] for item in items] == [f"the {node}" for node in HOSTILE]
+    assert [item["cluster"] for item in items] == (embedding.cluster() + 1).tolist()
+    assert [item["weights"]["Total link strength"] for item in items] == graph.strength.tolist()
+    assert [item["scores"]["Rank"] for item in items] == embedding.rank.tolist()
+    check_places([(500 * item["x"], 500 * item["y"]) for item in items], embedding)
+    found = [(link["source_id"] - 1, link["target_id"] - 1, link["strength"]) for link in network["links"]]
+    assert found == [(*edge, weight) for edge, weight in zip(graph.edges.tolist(), graph.weights.tolist(), strict=True)]
 
 
 def check_places(places, embedding):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -12,6 +13,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+import ultrahyperbolic as uh
 from ultrahyperbolic.graph import Graph, GraphError, as_graph
 from ultrahyperbolic.graph.errors import need
 
@@ -335,3 +337,50 @@ def test_an_id_that_is_missing_in_a_dictionary_is_refused():
     ids = pa.DictionaryArray.from_arrays(pa.array([0, 1, 0]), pa.array(["a", None]))
     with pytest.raises(GraphError, match=r"^table, row 1 \(from 0\): an id is missing \(null\)$"):
         Graph.from_arrow(pa.table({"source": ids, "target": ["x", "y", "z"]}))
+
+
+class Stream:
+    """A table of which only Arrow's capsule is known, as of polars and DuckDB."""
+
+    def __init__(self, table):
+        self.table = table
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        return self.table.__arrow_c_stream__(requested_schema)
+
+
+@pytest.mark.parametrize("kind", ["string", "large_string", "string_view"])
+def test_tables_come_through_arrow_s_capsule(kind):
+    text = getattr(pa, kind)()
+    ends = [pa.array(["a", "b", "c"], text), pa.array(["b", "c", "a"], text)]
+    table = pa.table([*ends, pa.array([1.0, 2.0, 3.0])], names=["source", "target", "weight"])
+    graph = as_graph(Stream(table))
+    assert graph == Graph.from_edges([("a", "b", 1), ("b", "c", 2), ("c", "a", 3)])
+    assert as_graph(Stream(table), weight=False).capacities.tolist() == [1.0]
+
+
+def cells():
+    """The parts of an AnnData that are used, with a zero that is stored, as scanpy may leave one."""
+    matrix = sp.csr_matrix(np.array([[0, 2.0, 0, 9], [2.0, 0, 1, 0], [0, 1.0, 0, 3.0], [9, 0, 3.0, 0]]))
+    matrix.data[matrix.data == 9] = 0.0
+    return SimpleNamespace(
+        obsp={"connectivities": matrix, "other": matrix + matrix}, obs_names=["w", "x", "y", "z"], obs={}, obsm={}
+    )
+
+
+def test_the_graph_of_cells_of_an_anndata():
+    data = cells()
+    assert as_graph(data) == Graph.from_edges([("w", "x", 2), ("x", "y", 1), ("y", "z", 3)])
+    assert as_graph(data, weight="other").weights.tolist() == [4.0, 2.0, 6.0]
+    assert as_graph(data, weight=False).capacities.tolist() == [1.0]
+    assert data.obsp["connectivities"].nnz == 8
+    with pytest.raises(GraphError, match=r"obsp has no 'distances': make it with scanpy"):
+        as_graph(data, weight="distances")
+
+
+def test_embed_writes_points_and_ranks_into_an_anndata():
+    data = cells()
+    embedding = uh.embed(data, iterations=10, quiet=True)
+    assert list(embedding.ids) == ["w", "x", "y", "z"]
+    assert np.array_equal(data.obsm["X_uh"], embedding.points)
+    assert np.array_equal(data.obs["uh_rank"], embedding.rank)

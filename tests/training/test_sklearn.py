@@ -8,6 +8,7 @@ import scipy.sparse
 import torch
 
 import ultrahyperbolic as uh
+from ultrahyperbolic.embedding.features import landmarks
 from ultrahyperbolic.training import placing
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -27,8 +28,10 @@ def few_steps(monkeypatch):
 
 def test_fit_transform_dense_and_sparse():
     model = uh.UltrahyperbolicEmbedding(p=3, q=1, iterations=50, random_state=0)
-    points = model.fit_transform(adjacency().toarray())
+    features = model.fit_transform(adjacency().toarray())
+    points = model.embedding_
     assert points.shape == (34, 5)
+    assert np.array_equal(features, model.result_.features(256))
     assert model.delta_.shape == (34,)
     assert model.n_features_in_ == 34
     assert model.loss_ > 0
@@ -75,14 +78,16 @@ def test_a_real_pipeline():
     X = adjacency().toarray()
     model.fit(X, sides)
     assert model.score(X, sides) > 0.7
-    assert np.array_equal(model[:-1].transform(X), model[1].transform(model[0].embedding_))
+    assert np.array_equal(model[:-1].transform(X), model[1].transform(model[0].features_))
 
 
 def test_pandas_output_and_names():
     pd = pytest.importorskip("pandas")
     graph = uh.datasets.karate()
     frame = pd.DataFrame(adjacency().toarray(), index=list(graph.ids), columns=list(graph.ids))
-    model = uh.UltrahyperbolicEmbedding(signature="2,1", iterations=10, seed=0).set_output(transform="pandas")
+    model = uh.UltrahyperbolicEmbedding(signature="2,1", n_features=3, iterations=10, seed=0).set_output(
+        transform="pandas"
+    )
     points = model.fit_transform(frame)
     assert list(points.index) == list(graph.ids)
     assert list(points.columns) == [f"ultrahyperbolicembedding{k}" for k in range(4)]
@@ -94,12 +99,14 @@ def test_networkx_and_names_of_data_sets():
     pytest.importorskip("networkx")
     graph = uh.datasets.karate()
     drawn = graph.to_networkx()
-    model = uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=10, random_state=0)
+    model = uh.UltrahyperbolicEmbedding(p=2, q=1, n_features=0, iterations=10, random_state=0)
     points = model.fit_transform(drawn)
     assert list(model.result_.ids) == list(graph.ids)
     assert np.array_equal(points, model.transform(drawn))
     assert np.array_equal(points, clone(model).fit_transform("karate"))
-    assert np.array_equal(points, uh.embed("karate", p=2, q=1, iterations=10, seed=0, quiet=True).points)
+    assert np.array_equal(
+        points, uh.embed("karate", p=2, q=1, goal="neighbours", iterations=10, seed=0, quiet=True).points
+    )
     unweighted = clone(model).set_params(weight=False).fit(drawn)
     assert unweighted.result_.graph.capacities.tolist() == [1.0]
 
@@ -133,7 +140,7 @@ def test_a_goal_may_be_spelt_as_in_america():
 
 def test_new_nodes_are_placed_by_their_ties(few_steps):
     graph, matrix = uh.datasets.karate(), adjacency().toarray()
-    model = uh.UltrahyperbolicEmbedding(p=2, q=1, iterations=50, seed=0).fit(matrix)
+    model = uh.UltrahyperbolicEmbedding(p=2, q=1, n_features=0, iterations=50, seed=0).fit(matrix)
     ties = np.zeros((2, 34))
     ties[0, [0, 1, 2]] = 3.0
     ties[1, [32, 33]] = 5.0
@@ -144,3 +151,47 @@ def test_new_nodes_are_placed_by_their_ties(few_steps):
     named = model.result_.transform([("x", 0, 3.0), ("x", 1, 3.0), ("x", 2, 3.0)])
     assert named.points.shape == (1, 4)
     assert graph.n_nodes == len(model.embedding_)
+
+
+def test_new_nodes_have_distances_to_the_landmarks_of_the_fitted_ones(few_steps):
+    matrix = adjacency().toarray()
+    model = uh.UltrahyperbolicEmbedding(p=2, q=1, n_features=5, iterations=50, seed=0).fit(matrix)
+    found = model.transform(np.eye(34)[[0, 33]] * 3.0)
+    assert found.shape == (2, 6)
+    points = clone(model).set_params(n_features=0).fit(matrix).transform(np.eye(34)[[0, 33]] * 3.0)
+    rows = landmarks(model.result_.manifold, model.result_.points, 5)
+    there = model.result_.points[rows]
+    apart = model.result_.manifold.cdist(torch.from_numpy(points), torch.from_numpy(there), dissimilarity="geodesic")
+    np.testing.assert_allclose(found[:, :5], apart.clamp(min=0).sqrt().numpy(), atol=1e-9)
+
+
+def test_by_default_features_are_made_for_classifiers():
+    """Rings of cliques: a linear model tells them apart by their features."""
+    from sklearn.linear_model import LogisticRegression
+
+    ties = np.kron(np.eye(6), np.ones((8, 8))) - np.eye(48)
+    for clique in range(6):
+        a, b = 8 * clique, (8 * clique + 9) % 48
+        ties[a, b] = ties[b, a] = 1.0
+    kind = np.repeat(np.arange(6), 8)
+    model = uh.UltrahyperbolicEmbedding(iterations=200, seed=0)
+    features = model.fit_transform(ties)
+    assert model.result_.geometry.name == uh.embed("karate", p=8, q=8, iterations=1, quiet=True).geometry.name
+    assert model.result_.popularity is not None
+    assert np.array_equal(features[:, -1], model.result_.popularity)
+    learnt = LogisticRegression(max_iter=1000).fit(features[::2], kind[::2])
+    assert learnt.score(features[1::2], kind[1::2]) > 0.9
+    flat = uh.UltrahyperbolicEmbedding(dim=2, flat=True, n_features=0, iterations=5, seed=0).fit_transform(ties)
+    assert flat.shape == (48, 2)
+
+
+def test_landmarks_are_far_from_each_other():
+    embedding = uh.embed("karate", iterations=100, quiet=True)
+    rows = landmarks(embedding.manifold, embedding.points, 6)
+    assert len(set(rows.tolist())) == 6
+    apart = embedding.features(6)[rows][:, :6]
+    assert np.isfinite(apart).all()
+    assert apart[~np.eye(6, dtype=bool)].min() > np.median(embedding.features(34)[:, :34].min(0))
+    assert sorted(landmarks(embedding.manifold, embedding.points, 100).tolist()) == list(range(34))
+    with pytest.raises(ValueError, match="k must be"):
+        embedding.features(0)

@@ -41,7 +41,7 @@ def test_the_command_and_python():
 def test_scikit_learn_and_python():
     pytest.importorskip("sklearn")
     learn = parameters(uh.UltrahyperbolicEmbedding)
-    assert learn - {"random_state"} == parameters(uh.embed) - {"continue_from"} - SKLEARN_HAS_NOT
+    assert learn - {"random_state", "n_features"} == parameters(uh.embed) - {"continue_from"} - SKLEARN_HAS_NOT
     assert "random_state" in learn
 
 

@@ -11,13 +11,21 @@ from .output import note, print_json
 from .sources import graph_of, open_embedding
 
 # Where to write in the folder of the embedding, if nothing else is said.
-_NAMES = {"atlas": "atlas.parquet", "projector": "projector", "graphml": "graph.graphml", "gexf": "graph.gexf"}
+_NAMES = {
+    "atlas": "atlas.parquet",
+    "projector": "projector",
+    "graphml": "graph.graphml",
+    "gexf": "graph.gexf",
+    "vosviewer": "vosviewer.json",
+}
 
 
 @opt.reads_graph
 def export(
     folder: opt.Folder,
-    form: Annotated[Literal["atlas", "projector", "graphml", "gexf"], opt.option("--format", help="What to write.")],
+    form: Annotated[
+        Literal["atlas", "projector", "graphml", "gexf", "vosviewer"], opt.option("--format", help="What to write.")
+    ],
     graph: opt.EmbeddedGraph = None,
     output: Annotated[
         Path | None, opt.option("-o", "--output", metavar="PATH", help="Where to write. Default: into FOLDER.")
@@ -33,9 +41,9 @@ def export(
     """Write an embedding for another viewer.
 
     atlas: a Parquet file for Embedding Atlas. projector: a folder of TSV
-    files for TensorBoard. graphml, gexf: the graph with positions, rank and
-    delta, for Gephi, Cytoscape and others. The graph gives ties, labels
-    and strengths. docs/exports.md says what is in the files.
+    files for TensorBoard. graphml, gexf: the graph with positions, ranks,
+    strengths and communities, for Gephi, Cytoscape and others. vosviewer:
+    the same as JSON for VOSviewer. docs/exports.md says what is in the files.
 
     Examples:
       ultrahyperbolic export club --format atlas
@@ -45,7 +53,7 @@ def export(
     """
     embedding = open_embedding(folder)
     data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
-    if why and form in ("graphml", "gexf"):
+    if why and form in ("graphml", "gexf", "vosviewer"):
         raise Refused(f"{form} needs the graph, and {why}: give it with --graph")
     data = None if why else data
     target = output or folder / _NAMES[form]

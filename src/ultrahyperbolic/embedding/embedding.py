@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import torch
@@ -25,8 +25,9 @@ from ..graph.attributes import Attributes, as_attributes
 from ..graph.centrality import other_ranks
 from ..pairs import Nearest, nearest
 from . import answers, forms, store
-from .answers import Columns, Labels, NodeFinder, TiesOf, less_popularity
+from .answers import Labels, NodeFinder, TiesOf, less_popularity
 from .distances import PointSpace
+from .features import features
 from .record import RankRecord, RunRecord
 from .ties import TieTexts, graph_of, ties_of
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     import networkx
     import pandas
 
+    from ..export.viewers import Format
     from ..graph import Graph
 
 
@@ -98,8 +100,7 @@ class Embedding:
 
     def __getitem__(self, node: Hashable | Iterable[Hashable]) -> Floats:
         rows = self.index(node) if isinstance(node, Hashable) else [self.index(each) for each in node]
-        found: Floats = self.points[rows]
-        return found
+        return np.asarray(self.points[rows])
 
     def __repr__(self) -> str:
         return f"Embedding({len(self)} nodes on {self.manifold})"
@@ -129,9 +130,8 @@ class Embedding:
 
     def _keeping(self, other: Embedding) -> Embedding:
         """The other, which has these points, with what a pass over all pairs found of them."""
-        known = vars(self)
         names = ("delta", "_nearest", "rank", "_saved_ties", "_ties")
-        vars(other).update({name: known[name] for name in names if name in known})
+        vars(other).update({name: vars(self)[name] for name in names if name in vars(self)})
         return other
 
     def with_attributes(self, **columns: ArrayLike) -> Embedding:
@@ -159,9 +159,7 @@ class Embedding:
 
     def hierarchy(self) -> pandas.DataFrame:
         """The ranking, best first: node, label, delta, rank, rank_low and rank_high, the ranks of the graph alone
-        (degree_rank, strength_rank, pagerank_rank), and the attributes.
-
-        Columns of which nothing is known are left out.
+        (degree_rank, strength_rank, pagerank_rank), and the attributes, as far as they are known.
         """
         return forms.frame(answers.ranking(self))
 
@@ -233,7 +231,7 @@ class Embedding:
         rows = [self.index(each) for each in node]
         if not rows:
             raise ValueError("node must name at least one node, got none")
-        tables: list[Columns] = [answers.nearest(self, row, k, way) for row in rows]
+        tables = [answers.nearest(self, row, k, way) for row in rows]
         return forms.frame_of_several([self.ids[row] for row in rows], tables)
 
     def ties_of(self, row: int) -> TiesOf | None:
@@ -254,8 +252,7 @@ class Embedding:
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
         """The ids of the nodes within a distance of a node, nearest first, without the node."""
         position, distances = self.index(node), self.distances(node)
-        order = np.argsort(distances, kind="stable")
-        return [self.ids[int(i)] for i in order if distances[i] < distance and i != position]
+        return [self.ids[i] for i in np.argsort(distances, kind="stable") if distances[i] < distance and i != position]
 
     def nearest(self, k: int = 1) -> tuple[NDArray[np.int64], Floats]:
         """The k nearest nodes of every node: rows [n, k] and distances [n, k], computed in blocks."""
@@ -275,10 +272,15 @@ class Embedding:
         near = None if ties is None or len(self) < 2 else self.nearest(width_of(len(self), ties))
         return clusters(self._tensor, self.manifold, pairs=ties, near=near, popularity=self.popularity)
 
+    def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
+        """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` others if given."""
+        of, k = self if of is None else of, check_count("k", k, 1)
+        return features(self.manifold, self.points, k, of.points, of.popularity)
+
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
     ) -> pandas.DataFrame:
-        """The k nearest pairs without a tie, with the chance that each is a missing tie: `training.suggest.suggest`."""
+        """The k likeliest missing ties, each with its chance and a reason: `training.suggest.suggest`."""
         from ..training.suggest import suggest
 
         return suggest(self, k, node, graph=graph, quiet=quiet)
@@ -332,9 +334,7 @@ class Embedding:
 
         return summary(self)
 
-    def export(
-        self, path: str | os.PathLike[str], format: Literal["atlas", "projector", "graphml", "gexf"], **options: Any
-    ) -> tuple[list[Path], list[str]]:
+    def export(self, path: str | os.PathLike[str], format: Format, **options: Any) -> tuple[list[Path], list[str]]:
         """Write files for another viewer; returns the files and remarks. ``options`` are those of ``export``."""
         from ..export.viewers import export
 

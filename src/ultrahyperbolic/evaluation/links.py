@@ -53,6 +53,26 @@ def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
     return HeldOut(replace(training, policies=policies), graph.edges[chosen])
 
 
+def hold_out_ties(graph: Graph, share: float, seed: int = 0) -> HeldOut:
+    """The same for ties that have directions: of a directed graph [h, 2] ties from one node to the other are taken."""
+    if graph.directions is None:
+        return hold_out_edges(graph, share, seed)
+    ties, _ = graph.arcs
+    held = round(share * len(ties))
+    if not 0 < held < len(ties):
+        raise ValueError(f"share must leave ties on both sides: {share} of {len(ties)} ties is {held}")
+    there, back = (np.flatnonzero(way > 0.0) for way in graph.directions.T)
+    places = np.concatenate((2 * there, 2 * back + 1))
+    chosen = np.sort(np.random.default_rng(seed).choice(len(ties), held, replace=False))
+    directions = graph.directions.copy()
+    directions.flat[places[chosen]] = 0.0
+    kept = directions.any(1)
+    training = replace(
+        graph, edges=graph.edges[kept], weights=directions[kept].sum(1), directions=directions[kept], policies={}
+    )
+    return HeldOut(training, ties[chosen])
+
+
 def link_prediction(
     graph: Graph,
     points: Tensor,

@@ -1,4 +1,4 @@
-"""Files that other viewers open: Embedding Atlas, TensorBoard's projector, and whatever reads GraphML or GEXF."""
+"""Files that other viewers open: Embedding Atlas, TensorBoard's projector, VOSviewer, what reads GraphML or GEXF."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from xml.sax.saxutils import escape, quoteattr
@@ -25,7 +26,7 @@ from ..progress import bar
 if TYPE_CHECKING:
     import pyarrow
 
-Format = Literal["atlas", "projector", "graphml", "gexf"]
+Format = Literal["atlas", "projector", "graphml", "gexf", "vosviewer"]
 FORMATS: tuple[Format, ...] = get_args(Format)
 NEIGHBORS = 15
 # The longer side of a drawing, in the units that viewers of graphs expect.
@@ -63,10 +64,10 @@ def export(
         What to write, and the file; for ``"projector"`` a folder.
     format
         ``"atlas"``, a Parquet file for Embedding Atlas; ``"projector"``, TSV files for TensorBoard's projector;
-        ``"graphml"`` or ``"gexf"``.
+        ``"graphml"`` or ``"gexf"``, for Gephi and others; ``"vosviewer"``, the JSON of VOSviewer.
     graph
         The graph that was embedded, in the order of the nodes of the embedding; unless given, the embedding's own.
-        GraphML and GEXF need it; the others get its labels and strengths.
+        GraphML, GEXF and VOSviewer need it; the others get its labels and strengths.
     neighbors
         How many nearest nodes by distance are listed for each, for ``"atlas"``.
     overwrite, progress
@@ -87,8 +88,11 @@ def export(
         if graph is None:
             raise ValueError(f"{format} needs the graph: pass graph=, or --graph")
         _check_free(target, overwrite)
-        write = _graphml if format == "graphml" else _gexf
-        lines = write(embedding, graph, _xml_ids(embedding.ids))
+        if format == "vosviewer":
+            lines: Iterable[str] = [json.dumps(_vosviewer(embedding, graph), ensure_ascii=True)]
+        else:
+            write = _graphml if format == "graphml" else _gexf
+            lines = write(embedding, graph, _xml_ids(embedding.ids))
         replace_files(target.parent, {target.name: _writer(lines)})
     return Exported([target], [])
 
@@ -221,10 +225,34 @@ def _check_xml(text: str, what: str) -> None:
         raise ValueError(f"{what} {text!r} holds {code}, which XML cannot write: rename it, or export to projector")
 
 
-def _numbers(embedding: Embedding) -> dict[str, tuple[str, list[float]]]:
+def _numbers(embedding: Embedding, graph: Graph) -> dict[str, tuple[str, list[float]]]:
     """The attributes of nodes: a type and a value for each."""
-    known = _known(embedding, None) | {f"x{k}": column for k, column in enumerate(embedding.points.T)}
-    return {name: ("long" if name == "rank" else "double", values.tolist()) for name, values in known.items()}
+    known = _known(embedding, graph) | {"community": _communities(embedding)}
+    known |= {f"x{k}": column for k, column in enumerate(embedding.points.T)}
+    return {name: ("long" if values.dtype.kind == "i" else "double", values.tolist()) for name, values in known.items()}
+
+
+def _communities(embedding: Embedding) -> NDArray[np.int64]:
+    """[n] those that ``cluster`` wrote, where it did; else they are found now."""
+    kept = embedding.attributes.get("cluster")
+    return embedding.cluster() if kept is None or kept.dtype.kind != "i" else kept.astype(np.int64)
+
+
+def _vosviewer(embedding: Embedding, graph: Graph) -> dict[str, object]:
+    """The network as VOSviewer documents it: ids and clusters are numbers from 1."""
+    shown = [label or node for label, node in zip(_labels(graph) or repeat(""), id_texts(embedding.ids), strict=False)]
+    columns = (shown, _scaled_plane(embedding) * (2.0 / _SPAN), _communities(embedding), graph.degree, graph.strength,
+               embedding.rank)  # fmt: skip
+    items = [
+        {
+            "id": number, "label": label, "x": float(x), "y": float(y), "cluster": int(group) + 1,
+            "weights": {"Links": int(degree), "Total link strength": float(strength)}, "scores": {"Rank": int(rank)},
+        }
+        for number, (label, (x, y), group, degree, strength, rank) in enumerate(zip(*columns, strict=True), 1)
+    ]  # fmt: skip
+    ties = zip((graph.edges + 1).tolist(), graph.weights.tolist(), strict=True)
+    links = [{"source_id": i, "target_id": j, "strength": weight} for (i, j), weight in ties]
+    return {"network": {"items": items, "links": links}}
 
 
 def _checked_labels(graph: Graph) -> list[str] | None:
@@ -235,7 +263,7 @@ def _checked_labels(graph: Graph) -> list[str] | None:
 
 
 def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
-    numbers = _numbers(embedding)
+    numbers = _numbers(embedding, graph)
     for axis, column in zip("xy", _scaled_plane(embedding).T, strict=True):
         numbers[axis] = ("double", column.tolist())
     labels = _checked_labels(graph)
@@ -259,7 +287,7 @@ def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str
 
 
 def _gexf(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
-    numbers, places = _numbers(embedding), _scaled_plane(embedding).tolist()
+    numbers, places = _numbers(embedding, graph), _scaled_plane(embedding).tolist()
     labels = _checked_labels(graph)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" version="1.2">'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, Self
+from collections.abc import Hashable, Iterable, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike
@@ -12,7 +12,7 @@ from ..arrays import Floats
 from .attributes import plain_columns
 from .base import BaseGraph
 from .columns import SAMPLE_ROWS, Column, Wanted, choose_columns, columns_taken
-from .errors import GraphError
+from .errors import GraphError, need
 from .ids import NodeIds, distinct_ids
 from .rows import Asymmetric, EdgeRows, Policies, Repeated
 
@@ -23,6 +23,23 @@ if TYPE_CHECKING:
     import pyarrow
     import scipy
     import torch_geometric
+
+
+class ArrowStream(Protocol):
+    """A table that Arrow can take over."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The capsule."""
+        ...
+
+
+class CellGraph(Protocol):
+    """What is asked of an ``AnnData``."""
+
+    obsp: Mapping[str, scipy.sparse.spmatrix]
+    obs_names: Iterable[Hashable]
+    obs: MutableMapping[str, object]
+    obsm: MutableMapping[str, object]
 
 
 class Adapters(BaseGraph):
@@ -157,6 +174,31 @@ class Adapters(BaseGraph):
         return cls.from_rows(rows, kind="matrix", rules=rules, name=name)
 
     @classmethod
+    def from_anndata(
+        cls,
+        data: CellGraph,
+        *,
+        weight: str | Literal[False] | None = None,
+        asymmetric: Asymmetric = "sum",
+        directed: bool = False,
+        name: str | None = None,
+    ) -> Self:
+        """From the graph of cells that an ``AnnData`` holds: ``weight`` names a matrix of ``obsp``.
+
+        Default: ``"connectivities"``, which scanpy's ``pp.neighbors`` makes. The ids are the names of the cells.
+        """
+        key, where = weight or "connectivities", name or "AnnData"
+        if key not in data.obsp:
+            raise GraphError(
+                f"{where}: obsp has no {key!r}: make it with scanpy's pp.neighbors, or name it with weight"
+            )
+        matrix = data.obsp[key].tocsr(copy=True)
+        matrix.eliminate_zeros()
+        if weight is False:
+            matrix.data[:] = 1.0
+        return cls.from_scipy(matrix, ids=list(data.obs_names), directed=directed, asymmetric=asymmetric, name=name)
+
+    @classmethod
     def from_numpy(
         cls,
         matrix: ArrayLike,
@@ -238,7 +280,7 @@ class Adapters(BaseGraph):
     @classmethod
     def from_arrow(
         cls,
-        table: pyarrow.Table,
+        table: pyarrow.Table | ArrowStream,
         *,
         source: Column | None = None,
         target: Column | None = None,
@@ -249,8 +291,13 @@ class Adapters(BaseGraph):
         directed: bool = False,
         name: str | None = None,
     ) -> Self:
-        """From a ``pyarrow.Table`` with one row per edge; columns are found as `read_graph` finds them."""
+        """From a ``pyarrow.Table``, or a table that Arrow can take over, such as polars' and DuckDB's, with one row per
+        edge; columns are found as `read_graph` finds them.
+        """
+        pyarrow = need("pyarrow", "Graph.from_arrow")
         from .encode import arrow_values, choose_arrow_columns, rows_of_arrow
+
+        table = pyarrow.table(table)
 
         names, where, wanted = table.schema.names, name or "table", Wanted(source, target, weight)
         chosen = choose_arrow_columns(

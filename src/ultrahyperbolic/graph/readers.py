@@ -170,11 +170,17 @@ _ADAPTERS: dict[str, Callable[..., Graph]] = {
 }
 
 
-def as_graph(data: object, **options: object) -> Graph:
-    """A `Graph` from a file, a networkx, igraph or PyG graph, a matrix, a table, or a list of pairs or triples.
+def is_anndata(data: object) -> bool:
+    """Whether it has the parts of an ``AnnData`` that hold a graph."""
+    return all(hasattr(data, part) for part in ("obs", "obs_names", "obsm", "obsp"))
 
-    A table has one row per edge; a triple is (id, id, weight). ``options`` go to the reader or constructor that the
-    object needs, for example ``weight="calls"``; a ``Graph`` is returned as it is and takes none.
+
+def as_graph(data: object, **options: object) -> Graph:
+    """A `Graph` from a file, a networkx, igraph or PyG graph, a matrix, a table, an AnnData, or a list of pairs.
+
+    A table, of pandas, pyarrow, polars or DuckDB, has one row per edge. A list has pairs, or triples (id, id, weight).
+    ``options`` go to the reader or constructor that the object needs, for example ``weight="calls"``; a ``Graph`` is
+    returned as it is and takes none.
 
     >>> as_graph([("ann", "bob", 2), ("bob", "cid", 1)])
     Graph(n_nodes=3, n_edges=2)
@@ -194,9 +200,13 @@ def as_graph(data: object, **options: object) -> Graph:
         return Graph.from_edges([edge[:2] for edge in data] if weight is False else data, **cast("Any", options))
     libraries = (kind.__module__.partition(".")[0] for kind in type(data).__mro__)
     make = next((_ADAPTERS[library] for library in libraries if library in _ADAPTERS), None)
+    if make is None and hasattr(data, "__arrow_c_stream__"):  # polars, DuckDB and others
+        make = Graph.from_arrow
+    if make is None and is_anndata(data):
+        make = Graph.from_anndata
     if make is None:
         raise GraphError(
             f"cannot make a graph of {type(data).__name__}: give a file, a networkx, igraph or PyG graph, a matrix, "
-            "a table with one row per edge, or a list of pairs or triples"
+            "an AnnData, a table with one row per edge, or a list of pairs or triples"
         )
     return make(data, **options)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack, cast
 
 from ..checks import check_callable
 from ..embedding import Embedding
 from ..engines.base import BatchState
+from ..graph.readers import is_anndata
 from ..loop import Callback
 from ..options import Options, takes_options
 from ..progress import bar
@@ -19,6 +20,9 @@ from .inputs import Weight, find_graph
 from .plan import Plan
 from .select import choose
 from .tensorboard import check_board, with_tensorboard
+
+if TYPE_CHECKING:
+    from ..graph.adapters import CellGraph
 
 
 @takes_options
@@ -39,7 +43,8 @@ def embed(
     ----------
     graph
         A file, the name of a data set such as ``"lesmis"``, a list of pairs or triples, a `Graph`, or anything
-        else `as_graph` takes: networkx, scipy, numpy, pandas, …
+        else `as_graph` takes: networkx, scipy, numpy, pandas, polars, … An ``AnnData`` also gets the points, as
+        ``obsm["X_uh"]``, and the ranks, as ``obs["uh_rank"]``.
     weight : str, int or False, optional
         The column or edge attribute that holds the weights; False: every weight is 1. Found where not given.
     directed : bool
@@ -85,4 +90,8 @@ def embed(
     with bar(f"embedding {data.source or 'the graph'}", show=not quiet):  # between the bars of the steps, too
         choose(execution)
         with with_tensorboard(tensorboard, data, execution.configs) as boards:
-            return execution.train([*boards, *callbacks])
+            found = execution.train([*boards, *callbacks])
+    if is_anndata(graph):
+        cells = cast("CellGraph", graph)
+        cells.obsm["X_uh"], cells.obs["uh_rank"] = found.points, found.rank
+    return found

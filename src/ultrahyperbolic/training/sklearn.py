@@ -13,24 +13,31 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
 from ..arrays import Floats
-from ..checks import as_integer
+from ..checks import as_integer, check_count
 from ..graph import Graph
-from ..options import Options, complete, described, takes_options
+from ..options import GivenGoal, Options, complete, described, takes_options
 from .embed import embed
 from .inputs import Weight, find_graph
+
+# What decides the geometry beside p and q, and what it is if nothing does: features need more room than a map.
+_GEOMETRY = ("signature", "dim", "flat", "product", "preset")
+_DEFAULT_GEOMETRY = {"p": 8, "q": 8}
 
 
 class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
     """Embed the nodes of a graph, given by its adjacency matrix of tie strengths or as a networkx graph.
 
-    It works as a step of a pipeline: ``fit_transform`` gives the points of the nodes, ``transform`` those of the graph
+    It works as a step of a pipeline: ``fit_transform`` gives features of the nodes, ``transform`` those of the graph
     it was fitted to, or of new nodes. All settings have the names they have in `ultrahyperbolic.embed`, which
-    explains them.
+    explains them. Two defaults are made for classifiers: the goal is ``"neighbours"``, and the geometry Q^(8,8).
 
     Parameters
     ----------
     **options
         Those of `ultrahyperbolic.options.Options`.
+    n_features : int, default 256
+        How many landmarks: the features of a node are the roots of its distances to them, and its popularity, as of
+        `Embedding.features`. 0: the features are the points themselves, with as many coordinates as the space has.
     weight : str or False, optional
         Of a networkx graph: the edge attribute that holds the weights; False: every weight is 1.
     directed : bool
@@ -40,6 +47,8 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
     Attributes
     ----------
+    features_ : ndarray [n, f]
+        What ``fit_transform`` returns.
     embedding_ : ndarray [n, d]
         Points, time coordinates first.
     delta_ : ndarray [n]
@@ -53,18 +62,21 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
     __doc__ = described(__doc__ or "")
 
     @takes_options
-    def __init__(  # type: ignore[misc]  # p, q and seed are options that have another order or default here
+    def __init__(  # type: ignore[misc]  # p, q, goal and seed are options that have another order or default here
         self,
         p: int | None = None,
         q: int | None = None,
         *,
+        goal: GivenGoal = "neighbours",
+        n_features: int = 256,
         weight: Weight | None = None,
         directed: bool = False,
         seed: int | None = None,
         random_state: int | np.random.RandomState | None = None,
         **options: Unpack[Options],
     ) -> None:
-        given = {"p": p, "q": q, "weight": weight, "directed": directed, "seed": seed, "random_state": random_state}
+        given: dict[str, object] = {"p": p, "q": q, "goal": goal, "n_features": n_features}
+        given |= {"weight": weight, "directed": directed, "seed": seed, "random_state": random_state}
         for name, value in (complete(options) | given).items():
             setattr(self, name, value)
 
@@ -90,20 +102,24 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         settings: dict[str, Any] = self.get_params(deep=False)
         state, seed = settings.pop("random_state"), settings.pop("seed")
         del settings["weight"], settings["directed"]  # of the graph, which is read already
+        landmarks = check_count("n_features", settings.pop("n_features"), 0)
+        if not any(settings[name] for name in _GEOMETRY) and settings["p"] is settings["q"] is None:
+            settings |= _DEFAULT_GEOMETRY
         result = embed(graph, **settings, seed=self._seed(state, seed), quiet=True)
         self.result_ = result
         self.embedding_ = np.array(result.points)
         self.delta_ = np.array(result.delta)
         self.loss_ = None if result.record.result is None else result.record.result.best_loss
-        self._n_features_out = self.embedding_.shape[1]
+        self.features_ = self.embedding_ if not landmarks else result.features(landmarks)
+        self._n_features_out = self.features_.shape[1]
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> Floats:
-        """Fit and return the points [n, d]."""
-        return self.fit(X, y).embedding_
+        """Fit and return the features [n, f]."""
+        return self.fit(X, y).features_
 
     def transform(self, X: Any) -> Floats:
-        """The points of the graph this was fitted to, or of new nodes, which are placed by their ties.
+        """The features of the graph this was fitted to, or of new nodes, which are placed by their ties.
 
         Parameters
         ----------
@@ -115,13 +131,13 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         if _is_graph(X) or (isinstance(X, list) and X and isinstance(X[0], tuple)):
             ties: object = find_graph(X, self.weight)
             if ties == self.result_.graph:
-                return self.embedding_.copy()
+                return self.features_.copy()
             return self._placed(ties)
         matrix = validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)
         check_non_negative(matrix, type(self).__name__)
         square = matrix.shape[0] == matrix.shape[1]
         if square and _of_matrix(matrix, list(self.result_.ids), directed=self.directed) == self.result_.graph:
-            return self.embedding_.copy()
+            return self.features_.copy()
         rows, columns = matrix.nonzero()
         if len(alone := np.setdiff1d(np.arange(matrix.shape[0]), rows)):
             raise ValueError(
@@ -134,9 +150,11 @@ class UltrahyperbolicEmbedding(ClassNamePrefixFeaturesOutMixin, TransformerMixin
         return self._placed([(new[row], known[column], value) for row, column, value in entries], new)
 
     def _placed(self, ties: object, order: Sequence[Hashable] | None = None) -> Floats:
-        """The points of new nodes, in an order of their ids where one is given."""
+        """The features of new nodes, in an order of their ids where one is given."""
         found = self.result_.transform(ties)
-        return np.array(found.points if order is None else found[list(order)])
+        rows = slice(None) if order is None else [found.index(node) for node in order]
+        values = found.points if not self.n_features else self.result_.features(self.n_features, of=found)
+        return np.array(values[rows])
 
     def _graph(self, X: Any) -> Graph:
         """The graph of X; what scikit-learn keeps of its shape is kept."""

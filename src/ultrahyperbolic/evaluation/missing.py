@@ -1,0 +1,396 @@
+"""How likely it is that two nodes without a tie should have one, learnt from the graph's own ties.
+
+A tenth of the ties is hidden, and a logistic regression learns to tell the hidden ties from the other pairs without a
+tie. It starts from heat that spreads along ties, exp(3 D^-1/2 A D^-1/2), and departs from it as far as the hidden ties
+give reason to: of a few ties nothing else can be learnt. Rows of the matrices are made when they are needed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+
+from ..arrays import Bools, Floats, Ints
+from ..graph import Graph
+from ..graph.flow import heights
+from .links import hold_out_ties
+
+if TYPE_CHECKING:
+    import scipy
+
+# The share of the ties that is hidden, and that is taken to be missing from the graph.
+MISSING = 0.1
+# Below this many ties none can be spared.
+FEWEST_TIES = 20
+# How long heat spreads, in how many terms of the exponential series; what is added to it before its logarithm is taken.
+_TIME, _TERMS, _FLOOR = 3.0, 12, 0.1
+# Ties are hidden until there are _ENOUGH, in so many rounds.
+_ENOUGH, _ROUNDS = 500, (2, 10)
+# How strongly a round holds the regression to heat alone.
+_RIDGE = 10.0
+_NEWTON = 50  # steps at most
+# All pairs are looked at up to this many nodes; beyond, those of as many nodes: half of them those with the strongest
+# common neighbours, half of them drawn.
+_ALL_NODES, _SOME_NODES = 3000, 500
+# A node with more ties than this does not make those that it ties near to each other.
+_HUB = 500
+# Pairs that a round keeps, and numbers that are computed at once: they bound the memory.
+_KEPT, _AT_ONCE = 40_000, 1 << 20
+# The best pairs, of all rounds, whose shares of hidden ties are averaged; each further step is twice as wide.
+_FIRST = 20
+# Up to how many suggestions the share of right ones is known.
+_LISTED = 100
+_SUREST = 0.95  # no tie is certain
+
+Progress = Callable[[float, str], None]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """What the hidden ties of a graph taught."""
+
+    centre: tuple[float, ...]
+    """[f] the mean of each kind of evidence."""
+    spread: tuple[float, ...]
+    """[f] its standard deviation."""
+    slopes: tuple[float, ...]
+    """[f] how much one standard deviation adds to the score."""
+    steps: tuple[float, ...] = ()
+    """[b] scores, descending."""
+    chances: tuple[float, ...] = ()
+    """[b] the share of the pairs of such a score that were hidden ties, never ascending."""
+    precision: tuple[float, ...] = ()
+    """[k] the share of hidden ties among the first 1, 2, …, k suggestions."""
+    held_out: int = 0
+    """How many ties were hidden, in all rounds together."""
+    rounds: int = 0
+    """How often a tenth of the ties was hidden."""
+    fingerprint: str = ""
+    """Of the graph."""
+
+    def scores(self, evidence: Floats) -> Floats:
+        """The scores [...] of evidence [f, ...], the larger the likelier a tie."""
+        found: Floats = np.zeros(evidence.shape[1:])
+        for values, centre, spread, slope in zip(evidence, self.centre, self.spread, self.slopes, strict=True):
+            found += (values - centre) * (slope / spread)
+        return found
+
+    def chance(self, scores: Floats) -> Floats:
+        """The chance that pairs of such scores are missing ties, if a tenth of the ties is missing; NaN if unknown."""
+        if not self.steps:
+            return np.full(len(scores), math.nan)
+        return np.exp(np.interp(scores, self.steps[::-1], np.log(self.chances[::-1])))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in vars(self).items()}
+
+    @classmethod
+    def from_json(cls, data: object) -> Self | None:
+        """The reverse; None where it is not that."""
+        if not isinstance(data, Mapping) or set(data) != {field.name for field in fields(cls)}:
+            return None
+        plain: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value for name, value in data.items()
+        }
+        lists = [value for value in plain.values() if isinstance(value, tuple)]
+        numbers = [number for value in lists for number in value]
+        if len(lists) != 6 or not all(isinstance(number, int | float) for number in numbers):
+            return None
+        found = cls(**plain)
+        alike = len(found.centre) == len(found.spread) == len(found.slopes) and len(found.steps) == len(found.chances)
+        whole = isinstance(found.held_out, int) and isinstance(found.rounds, int) and isinstance(found.fingerprint, str)
+        sound = alike and whole and min((*found.spread, *found.chances), default=0.0) > 0.0
+        return found if sound else None
+
+
+class _Part(NamedTuple):
+    """Pairs of some nodes with all."""
+
+    rows: Ints
+    """[b]"""
+    evidence: Floats
+    """[f, n, b] what speaks for a tie."""
+    free: Bools
+    """[n, b] which have none."""
+
+
+class Evidence:
+    """What the ties of a graph say of pairs of nodes. Of a directed graph a pair is a tie from one to the other."""
+
+    def __init__(self, graph: Graph) -> None:
+        n, degree = graph.n_nodes, graph.degree.astype(np.float64)
+        self.graph, self.ties = graph, graph.adjacency()
+        strong = self.ties.copy()
+        strong.data = 1.0 + np.log(strong.data / strong.data.min(initial=math.inf))
+        self.ties.data[:] = 1.0
+        self._heat = _between(strong, _inverse_root(np.asarray(strong.sum(0)).ravel()))
+        self._three = _between(self.ties, _inverse_root(degree))
+        # A common neighbour of two nodes has two ties or more.
+        self._adamic = np.where(degree > 1, 1.0 / np.log(np.maximum(degree, 2.0)), 0.0)
+        self._resource = 1.0 / np.maximum(degree, 1.0)
+        # A node without ties says nothing: in a graph of which ties were hidden, it would betray one of them.
+        self._out = self._in = np.maximum(degree, 1.0)
+        self.arcs = self.ties
+        if graph.is_directed:
+            ends, weights = graph.arcs
+            self.arcs = type(self.ties)((np.ones(len(ends)), tuple(ends.T)), shape=(n, n))
+            self._out, self._in = (np.maximum(np.bincount(side, minlength=n), 1.0) for side in ends.T)
+            self._heights = heights(n, ends, weights)
+
+    def of(self, rows: Ints, *, into: bool = False) -> Floats:
+        """The evidence [f, n, b] for ties from these rows [b] to all nodes, or from all nodes ``into`` them."""
+        ties = self.ties[:, rows].toarray()
+        heat = term = np.equal.outer(np.arange(len(self._out)), rows).astype(np.float64)
+        for k in range(1, _TERMS + 1):
+            term = self._heat @ term * (_TIME / k)
+            heat = heat + term
+        there, back = (self._in, self._out) if into else (self._out, self._in)
+        found = [
+            np.log(heat + _FLOOR),
+            np.log(there[rows]) + np.log(back)[:, None],
+            np.log(np.minimum(there[rows], back[:, None])),
+            np.log1p(10.0 * (self.ties @ (self._adamic[:, None] * ties))),
+            np.log1p(100.0 * (self.ties @ (self._resource[:, None] * ties))),
+            np.log1p(100.0 * (self.ties @ (self._three @ ties))),
+        ]
+        if self.graph.is_directed:
+            arcs = self.arcs if into else self.arcs.T
+            steps = (self._heights[rows] - self._heights[:, None]) * (-1.0 if into else 1.0)
+            through = arcs @ (self._resource[:, None] * arcs[:, rows].toarray())
+            found += [arcs.T[:, rows].toarray(), steps, np.square(steps - 1.0), np.log1p(100.0 * through)]
+        return np.stack(found)
+
+    def parts(self, rows: Ints, *, into: bool = False) -> Iterator[_Part]:
+        """The pairs that have an end in these rows, in parts; each pair without a tie is free once."""
+        n = self.graph.n_nodes
+        chosen, nodes = np.zeros(n, dtype=bool), np.arange(n)[:, None]
+        chosen[rows] = True
+        arcs, step = self.arcs if into else self.arcs.T, max(1, _AT_ONCE // max(n, 1))
+        for start in range(0, len(rows), step):
+            some = rows[start : start + step]
+            free = (arcs[:, some].toarray() == 0.0) & (nodes != some)
+            if not self.graph.is_directed:
+                free &= ~chosen[:, None] | (nodes > some)
+            yield _Part(some, self.of(some, into=into), free)
+
+    def common(self, i: int, j: int) -> Ints:
+        """The nodes that are tied to both."""
+        return np.intersect1d(self._tied(i), self._tied(j))
+
+    def joined_by_three(self, i: int, j: int) -> bool:
+        """Whether a neighbour of the one is tied to a neighbour of the other."""
+        ends = self._tied(j)
+        return any(len(np.intersect1d(self._tied(int(node)), ends)) for node in self._tied(i))
+
+    def _tied(self, node: int) -> Ints:
+        offsets, nodes = self.graph.neighbor_lists
+        return nodes[offsets[node] : offsets[node + 1]]
+
+    def rows(self, seed: int = 0) -> Ints:
+        """The nodes whose pairs are looked at, ascending: all, or of a large graph those with strong evidence and some
+        others.
+        """
+        n = len(self._out)
+        if n <= _ALL_NODES:
+            return np.arange(n)
+        step, best = max(1, _AT_ONCE // _HUB), np.zeros(n)
+        weights = np.where(self.graph.degree <= _HUB, self._resource, 0.0)
+        for start in range(0, n, step):
+            mine = self.ties[start : start + step]
+            shared = (mine * weights[None, :]) @ self.ties
+            shared = (shared - shared.multiply(mine)).tocoo()
+            own = shared.row + start
+            np.maximum.at(best, own, np.where(own == shared.col, 0.0, shared.data))
+        strong = np.argsort(-best, kind="stable")[: _SOME_NODES // 2]
+        others = np.setdiff1d(np.arange(n), strong)
+        drawn = np.random.default_rng(seed).choice(others, _SOME_NODES - len(strong), replace=False)
+        return np.sort(np.concatenate((strong, drawn)))
+
+
+def _inverse_root(values: Floats) -> Floats:
+    return np.where(values > 0.0, 1.0 / np.sqrt(np.where(values > 0.0, values, 1.0)), 0.0)
+
+
+def _between(matrix: scipy.sparse.csr_array, factors: Floats) -> scipy.sparse.csr_array:
+    """F M F, of the diagonal matrix F."""
+    return (matrix * factors[None, :] * factors[:, None]).tocsr()
+
+
+def untied(graph: Graph) -> int:
+    """The number of pairs without a tie; in a directed graph each pair counts twice."""
+    pairs = graph.n_nodes * (graph.n_nodes - 1)
+    return pairs - len(graph.arcs[1]) if graph.is_directed else pairs // 2 - graph.n_edges
+
+
+def learn(graph: Graph, progress: Progress = lambda done, text: None) -> Calibration:
+    """Hide ties of a graph and learn to find them; of a graph that can spare none, heat alone is taken."""
+    ties = len(graph.arcs[1]) if graph.is_directed else graph.n_edges
+    kinds = 10 if graph.is_directed else 6
+    if ties < FEWEST_TIES or untied(graph) == 0:
+        return Calibration((0.0,) * kinds, (1.0,) * kinds, (1.0, *(0.0,) * (kinds - 1)), fingerprint=graph.fingerprint)
+    fewest, most = _ROUNDS
+    rounds = min(most, max(fewest, math.ceil(_ENOUGH / (MISSING * ties))))
+    samples = []
+    for seed in range(rounds):
+        progress(seed / (rounds + 1), f"hiding a tenth of the ties, {seed + 1} of {rounds}")
+        samples.append(_standard(_sample(graph, seed))[0])
+    # What one half of the rounds taught is tried on the other half.
+    halves = samples[::2], samples[1::2]
+    for half, other in (halves, halves[::-1]):
+        slopes = _fitted(other)
+        for sample in half:
+            sample.scores[:] = slopes @ sample.evidence
+    progress(rounds / (rounds + 1), "weighing the evidence")
+    tried = _joined(samples)
+    steps, chances = _steps(tried)
+    _, centre, spread = _standard(_sample(graph, None))
+    return Calibration(
+        tuple(centre.tolist()),
+        tuple(spread.tolist()),
+        tuple(_fitted(samples).tolist()),
+        steps=steps,
+        chances=chances,
+        precision=tuple(np.mean([_precision(sample) for sample in samples], axis=0).tolist()),
+        held_out=int(tried.hidden.sum()),
+        rounds=rounds,
+        fingerprint=graph.fingerprint,
+    )
+
+
+class _Sample(NamedTuple):
+    """Pairs without a tie once ties were hidden."""
+
+    evidence: Floats
+    """[f, p]"""
+    hidden: Bools
+    """[p] which were hidden."""
+    weights: Floats
+    """[p] for how many pairs each stands."""
+    scores: Floats
+    """[p] by what other rounds taught."""
+
+
+def _joined(samples: Sequence[_Sample]) -> _Sample:
+    return _Sample(*(np.concatenate(parts, axis=-1) for parts in zip(*samples, strict=True)))
+
+
+def _sample(graph: Graph, seed: int | None) -> _Sample:
+    """Hide a tenth of the ties, or none without a seed; keep these pairs, those of much heat and some of the others."""
+    rest, hidden = graph, np.empty((0, 2), dtype=np.int64)
+    if seed is not None:
+        rest, hidden = hold_out_ties(graph, MISSING, seed)
+    evidence, rng = Evidence(rest), np.random.default_rng(seed or 0)
+    rows = evidence.rows(seed or 0)
+    taken = type(evidence.ties)((np.ones(len(hidden)), tuple(hidden.T)), shape=evidence.ties.shape)
+    taken = taken.T if graph.is_directed else taken + taken.T
+    share = _KEPT / (len(rows) * graph.n_nodes / (1 if graph.is_directed else 2))
+    kept = []
+    for some, values, free in evidence.parts(rows):
+        was = taken[:, some].toarray() > 0.0
+        heat = np.exp(values[0])
+        likely = np.where(was, 1.0, np.minimum(1.0, share * (0.5 + 0.5 * heat / heat.mean())))
+        found = np.nonzero(free & (rng.random(free.shape) < likely))
+        kept.append(_Sample(values[:, found[0], found[1]], was[found], 1.0 / likely[found], np.zeros(len(found[0]))))
+    return _joined(kept)
+
+
+def _standard(sample: _Sample) -> tuple[_Sample, Floats, Floats]:
+    """The sample with evidence of mean 0 and variance 1, and the mean [f] and the standard deviation [f] it had.
+
+    A graph of which ties are hidden has lower degrees, which must not count as evidence.
+    """
+    centre = np.average(sample.evidence, axis=1, weights=sample.weights)
+    around = sample.evidence - centre[:, None]
+    spread = np.sqrt(np.average(np.square(around), axis=1, weights=sample.weights)) + 1e-9
+    return sample._replace(evidence=around / spread[:, None]), centre, spread
+
+
+def _fitted(samples: Sequence[_Sample]) -> Floats:
+    """[f] the slopes of the logistic regression of what was hidden on standard evidence, held to heat alone."""
+    every = _joined(samples)
+    weights, columns = every.weights, np.vstack((np.ones(len(every.weights)), every.evidence))
+    rate = every.hidden.sum() / weights.sum()
+    heat = np.zeros(len(columns))
+    heat[1] = 1.0
+    found, ridge = heat.copy(), np.full(len(columns), _RIDGE * len(samples))
+    found[0], ridge[0] = math.log(rate / (1.0 - rate)), 1e-9
+    for _ in range(_NEWTON):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(found @ columns, -30.0, 30.0)))
+        slope = columns @ (weights * (chance - every.hidden)) + ridge * (found - heat)
+        curvature = (columns * (weights * chance * (1.0 - chance))) @ columns.T + np.diag(ridge)
+        move = np.linalg.solve(curvature, slope)
+        found -= move * min(1.0, 2.0 / max(np.abs(move).max(), 1e-9))
+        if np.abs(move).max() < 1e-6:
+            break
+    return found[1:]
+
+
+def _precision(sample: _Sample) -> Floats:
+    """[k] the share of hidden ties among the first 1, 2, …, k pairs by score."""
+    order = np.argsort(-sample.scores, kind="stable")
+    places, hits = np.cumsum(sample.weights[order]), np.cumsum(sample.hidden[order])
+    counts = np.arange(1, _LISTED + 1)
+    last = np.searchsorted(places, counts + 1e-6, side="right") - 1
+    return np.asarray(np.where(last < 0, 0.0, hits[last]) / np.minimum(counts, places[-1]))
+
+
+def _steps(sample: _Sample) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Scores, descending, and the share of hidden ties around each, in steps each twice as wide as the last."""
+    order = np.argsort(-sample.scores, kind="stable")
+    scores, hidden, weights = sample.scores[order], sample.hidden[order], sample.weights[order]
+    places = np.cumsum(weights)
+    which = np.floor(np.log2(1.0 + (places - weights) / _FIRST)).astype(np.int64)
+    _, which = np.unique(which, return_inverse=True)
+    width: Floats = np.bincount(which, weights).astype(np.float64)
+    ties = np.bincount(which, hidden)
+    middle = np.bincount(which, weights * scores) / width
+    # One pair more than there was, which chance made a tie or not: nothing is impossible.
+    shares = _descending((ties + hidden.sum() / places[-1]) / (width + 1.0), width)
+    # For every hidden tie there is one that was missing before, and counted as none: it is sought among the others.
+    chances = np.minimum(shares / (1.0 - MISSING) / np.maximum(1.0 - shares, 1e-9), _SUREST)
+    return tuple(middle.tolist()), tuple(chances.tolist())
+
+
+def _descending(values: Floats, widths: Floats) -> Floats:
+    """The nearest values that never ascend, by weighted squares: neighbours that do are pooled."""
+    pools: list[tuple[float, float, int]] = []
+    for value, width in zip(values.tolist(), widths.tolist(), strict=True):
+        pools.append((value, width, 1))
+        while len(pools) > 1 and pools[-2][0] < pools[-1][0]:
+            (a, m, i), (b, n, j) = pools[-2:]
+            pools[-2:] = [((a * m + b * n) / (m + n), m + n, i + j)]
+    return np.concatenate([np.full(count, value) for value, _, count in pools])
+
+
+def likeliest(
+    evidence: Evidence,
+    known: Calibration,
+    k: int,
+    node: int | None = None,
+    progress: Progress = lambda done, text: None,
+) -> tuple[Ints, Floats]:
+    """The k pairs [k, 2] without a tie that are likeliest to have one, of all nodes or of one, and their scores [k].
+
+    Of a directed graph, a pair is a tie from the first to the second.
+    """
+    rows = evidence.rows() if node is None else np.array([node])
+    ways = (False, True) if node is not None and evidence.graph.is_directed else (False,)
+    best, scores, done = np.empty((0, 2), dtype=np.int64), np.empty(0), 0
+    for into in ways:
+        for some, values, free in evidence.parts(rows, into=into):
+            done += len(some)
+            progress(done / (len(rows) * len(ways)), "comparing pairs")
+            mine = np.where(free, known.scores(values), -math.inf)
+            cut = np.partition(mine, max(0, mine.size - k), axis=None)[max(0, mine.size - k)]
+            others, which = np.nonzero(free & (mine >= cut))
+            ends = (others, some[which]) if into else (some[which], others)
+            best = np.concatenate((best, np.column_stack(ends)))
+            scores = np.concatenate((scores, mine[others, which]))
+            order = np.lexsort((best[:, 1], best[:, 0], -scores))[:k]
+            best, scores = best[order], scores[order]
+    return best, scores
