@@ -19,7 +19,7 @@ from .offsets import bound_offset_moves, shift_offset
 from .streaming import prepare, slab
 
 
-@inner
+@jit
 def finish(run, space, rules, now, iteration, found):
     """What follows the loss, the longest edge and the nearest other pair (``found``): the record, and every move."""
     points, free, record, gradient = run.points, run.free, run.record, run.gradient
