@@ -32,13 +32,15 @@ def test_it_ends_with_policies_measures_the_top_and_the_files(call):
     assert "  the nearest node is a neighbour for " in result.stdout
     assert lines[-2] == "files: club/embedding.parquet, club/run.json"
     assert lines[-1] == "report, to open in a browser: club/report.html"
-    start = next(k for k, line in enumerate(lines) if line.startswith("rank ")) + 1
+    start = next(k for k, line in enumerate(lines) if line.split()[:2] == ["rank", "node"]) + 1
     shown = [line.split() for line in lines[start : start + 10]]
     top = Embedding.load("club").hierarchy().head(10)
     assert [int(rank) for rank, *_ in shown] == list(range(1, 11))
-    assert [node for _, node, *_ in shown] == top["node"].tolist()
+    assert [words[1] for _, *words in shown] == top["node"].tolist()
     assert [float(delta) for *_, delta, _ in shown] == pytest.approx(top["delta"].tolist(), abs=1e-4)
-    assert lines[start + 10] == ""
+    ends = [tuple(int(end) for end in words[0].strip("()").split("–")) for _, *words in shown]
+    assert ends == list(zip(top["rank_low"], top["rank_high"], strict=True))
+    assert lines[start + 10].startswith("in brackets: the interval of ranks over resampled nodes")
     assert "\x1b" not in result.output
 
 
@@ -362,10 +364,10 @@ def test_bugs_keep_their_traceback(call, monkeypatch):
         call("embed karate -o club")
 
 
-def test_measuring_saving_and_the_report_share_one_pass_over_the_pairs(call, passes):
+def test_measuring_and_saving_share_one_pass_over_the_pairs_and_the_report_takes_another(call, passes):
     assert call("embed karate -o club --iterations 60 --temperature 0.1").exit_code == 0
     assert Path("club/report.html").exists()
-    assert len(passes) == 1
+    assert len(passes) == 2
 
 
 def test_the_output_counts_components_and_rows_left_out(call, tmp_path):

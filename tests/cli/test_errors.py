@@ -306,8 +306,8 @@ def test_no_name_of_a_graph_leaves_the_output_folder(call, name):
 
 
 def test_a_training_that_does_not_fit_is_refused_before_it_begins(refuse):
-    Path("ties.tsv").write_text("a b 2\nb c 1\n" + "".join(f"a {k} 1\n" for k in range(100_000)))
-    line = refuse("embed ties.tsv --signature 30000,1 -o club")
-    assert line.startswith("100003 nodes and 100002 ties in 30002 coordinates, 1 at once, need about ")
+    Path("ties.tsv").write_text("a b 2\nb c 1\n" + "".join(f"a {k} 1\n" for k in range(15_000)))
+    line = refuse("embed ties.tsv --signature 200000,1 -o club")
+    assert line.startswith("15003 nodes and 15002 ties in 200002 coordinates, 1 at once, need about ")
     assert line.endswith("are free: use fewer dimensions, a smaller graph or a machine with more memory")
     assert not Path("club").exists()

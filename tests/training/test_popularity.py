@@ -19,7 +19,8 @@ from ultrahyperbolic.embedding.record import RunRecord
 from ultrahyperbolic.engines.base import BatchState, Machine
 from ultrahyperbolic.loop import Checkpoint
 from ultrahyperbolic.pairs import nearest, pair_distances, row_statistics
-from ultrahyperbolic.report.contents import _nearest_of
+from ultrahyperbolic.report.choice import ShownNodes
+from ultrahyperbolic.report.contents import _nearest
 from ultrahyperbolic.training import checkpoint as checkpoints
 from ultrahyperbolic.training import embed_many
 from ultrahyperbolic.training.method import recipe
@@ -199,9 +200,8 @@ def test_every_distance_is_less_the_popularity_of_both(popular):
 
 
 def test_a_page_that_shows_some_of_the_nodes_orders_them_alike(popular):
-    points, a = (torch.from_numpy(np.array(array)) for array in (popular.points, popular.popularity))
-    rows = torch.tensor([3, 33, 0])
-    indices, lengths = _nearest_of(rows, points, popular.manifold, 4, a)
+    rows = np.array([3, 33, 0])
+    indices, lengths = _nearest(popular, ShownNodes(rows, 3, len(popular)), 4)
     expected = popular.nearest(4)
     assert np.array_equal(indices, expected[0][rows])
     np.testing.assert_allclose(lengths, expected[1][rows], rtol=1e-9)

@@ -242,7 +242,8 @@ def limits_of(monkeypatch, call):
     limits, embed_many = [], train.embed_many
 
     def look(*arguments, **options):
-        limits.append(options["time_limit"] - options.get("spent", 0.0))
+        limit = options["time_limit"]
+        limits.append(limit.seconds - limit.spent if isinstance(limit, train.TimeLimit) else limit)
         return embed_many(*arguments, **options)
 
     with monkeypatch.context() as patch:

@@ -13,10 +13,11 @@ from ultrahyperbolic.options import Compared
 
 # What only one of them can have.
 COMMAND_ALONE = {
-    "deterministic", "output", "overwrite", "resume", "checkpoint_every", "with_report", "as_json",  # of a process
+    "deterministic", "output", "overwrite", "resume", "checkpoint_every", "with_report", "title", "as_json",
+    "help_all",  # of a process
     "unweighted",  # weight=False
     "delimiter", "header", "source", "target", "comments", "encoding", "nodes", "repeated", "asymmetric",
-    "weights_are_distances",
+    "weights_are_distances", "skip_bad_rows",
 }  # fmt: skip
 READ = {"weight", "directed"}  # of reading, and in Python too
 PYTHON_ALONE = {"callback"}

@@ -24,7 +24,7 @@ from .pace import Pace, in_words
 from .plan import Plan, configure, outlined
 from .selection import Selection
 from .start import Given
-from .train import batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of
+from .train import TimeLimit, batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of
 from .where import Choice
 
 log = logging.getLogger("ultrahyperbolic")
@@ -140,9 +140,7 @@ class Execution:
                 quiet=self.quiet,
                 measures=measures,
                 callbacks=callbacks,
-                time_limit=self.plan.time_limit,
-                spent=self._spent,
-                measuring=self.measuring,
+                time_limit=TimeLimit(self.plan.time_limit, self._spent, self.measuring),
                 checkpoint=checkpoint,
                 start=self.start,
                 asked=asked,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -42,6 +43,17 @@ log = logging.getLogger("ultrahyperbolic")
 _LOSS_POINTS = 1000
 _HERE = Machine()
 _CPU = torch.device("cpu")
+
+
+class TimeLimit(NamedTuple):
+    """Seconds."""
+
+    seconds: float | None
+    """In all; None for no limit."""
+    spent: float = 0.0
+    """Of these, what comes before the training and after it."""
+    measuring: float | None = None
+    """Of these, measures from a sample; None for the usual ones."""
 
 
 def problem_of(graph: Graph, configs: Sequence[TrainingConfig], *, outline: bool = True) -> Problem:
@@ -92,17 +104,12 @@ def embed_best(
     quiet: bool = True,
     measures: bool = True,
     callbacks: Sequence[Callback[BatchState]] = (),
-    time_limit: float | None = None,
-    spent: float = 0.0,
-    measuring: float | None = None,
+    time_limit: TimeLimit | None = None,
     checkpoint: Checkpoint[BatchState] | None = None,
     start: Given | None = None,
     asked: Callable[[], bool] = bool,
 ) -> Embedding:
     """Train as one batch and keep the training of the lowest loss; from several seeds, ranks have intervals.
-
-    Of the time limit ``spent`` seconds are for what comes before and after, of these
-    ``measuring`` for measures from a sample.
 
     Raises `Interrupted` on Ctrl-C, with the best so far as its ``embedding``.
     """
@@ -110,7 +117,7 @@ def embed_best(
     try:
         embeddings = embed_many(
             graph, configs, machine, quiet=quiet, measures=False, callbacks=callbacks, time_limit=time_limit,
-            spent=spent, checkpoint=checkpoint, start=start, asked=asked,
+            checkpoint=checkpoint, start=start, asked=asked,
         )  # fmt: skip
     except Interrupted as error:
         embeddings, interrupted = [e for e in error.embeddings if isinstance(e, Embedding)], True
@@ -126,7 +133,7 @@ def embed_best(
             best = _with_ranks(graph, best, embeddings, quiet=quiet)
         if measures and not interrupted:
             device = resolve(machine, graph.n_nodes).torch_device
-            best = measured(graph, best, quiet=quiet, device=device, seconds=measuring)
+            best = measured(graph, best, quiet=quiet, device=device, seconds=time_limit and time_limit.measuring)
     except KeyboardInterrupt:
         interrupted = True
     if interrupted:
@@ -161,8 +168,7 @@ def embed_many(
     configs: Sequence[TrainingConfig],
     machine: Machine = _HERE,
     *,
-    time_limit: float | None = None,
-    spent: float = 0.0,
+    time_limit: TimeLimit | float | None = None,
     measures: bool = True,
     quiet: bool = True,
     callbacks: Sequence[Callback[BatchState]] = (),
@@ -173,14 +179,14 @@ def embed_many(
     """Train several configurations of one length as a batch; each result is that of the training alone, bit for bit.
 
     ``checkpoint`` is what `Progress.checkpoint` gave an earlier call's callback: the training goes on from there.
-    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now. Of the time limit
-    ``spent`` seconds are for what comes before and after.
+    ``start`` is where those start that say so. ``asked`` says whether someone wants it to stop now.
     Raises `Interrupted` on Ctrl-C, with the best of each so far, not measured, as its ``embeddings``.
     """
     began = time.monotonic()
     graph.require_trainable()
-    if time_limit is not None:
-        check_positive("time_limit", time_limit)
+    limit = time_limit if isinstance(time_limit, TimeLimit) else TimeLimit(time_limit)
+    if limit.seconds is not None:
+        check_positive("time_limit", limit.seconds)
     # Nodes are trained in an order of their own, so that the order of rows in a file does not change the result.
     order = graph.node_order
     inner = graph.reordered(order)
@@ -191,7 +197,7 @@ def embed_many(
     problem = problem_of(inner, configs, outline=False)
     check_memory(problem, configs, machine)
     state = _starting_state(inner, configs, checkpoint, start, directed=problem.pairs.heights is not None)
-    batch = Batch(problem, configs, machine, state, time_limit, spent + time.monotonic() - began, checkpoint)
+    batch = Batch(problem, configs, machine, state, limit.seconds, limit.spent + time.monotonic() - began, checkpoint)
     found = _train(graph, batch, callbacks, asked, quiet=quiet)
     device = resolve(machine, graph.n_nodes).torch_device
     return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
@@ -343,7 +349,7 @@ def with_pair_measures(
     With ``seconds`` they come from the nodes that there is time for.
     """
     points = torch.from_numpy(embedding.points.copy())
-    if graph.n_nodes > SAMPLED_NODES or seconds is not None:
+    if graph.n_nodes > SAMPLED_NODES or (seconds is not None and embedding.manifold.quadric is not None):
         estimated = from_samples(
             graph, points.to(device), embedding.manifold, seconds=seconds, popularity=embedding.popularity,
             progress=not quiet,
