@@ -9,15 +9,13 @@ validation accuracy; the setting of a geometry is the one of highest mean over t
 from the folder that ``ULTRAHYPERBOLIC_DATA`` names, or its ``graphs``. One thread, float32.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import statistics
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import torch
@@ -47,7 +45,7 @@ class Cora(NamedTuple):
     test: Tensor
 
     @classmethod
-    def read(cls) -> Cora:
+    def read(cls) -> Self:
         """From the file."""
         with np.load(found(Path(os.environ.get("ULTRAHYPERBOLIC_DATA", ".")), "cora.npz")) as data:
             read = {name: torch.from_numpy(data[name].astype(np.int64)) for name in data.files}

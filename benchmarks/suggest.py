@@ -43,12 +43,12 @@ def auc(scores: Floats, hidden: Bools) -> float:
 
 def precision(scores: Floats, hidden: Bools) -> float:
     cut = np.partition(scores, len(scores) - _FIRST)[len(scores) - _FIRST]
-    above, level = scores > cut, scores == cut
-    return float(hidden[above].sum() + (_FIRST - above.sum()) * hidden[level].mean()) / _FIRST
+    above = scores > cut
+    return float(hidden[above].sum() + (_FIRST - above.sum()) * hidden[scores == cut].mean()) / _FIRST
 
 
 def measure(graph: Graph, repeats: int) -> Figures:
-    rows, promised, kept = [], [], []
+    rows, firsts = [], []
     for seed in range(repeats):
         rest, ties = hold_out_ties(graph, MISSING, 1000 + seed)
         known = learn(rest)
@@ -59,12 +59,11 @@ def measure(graph: Graph, repeats: int) -> Figures:
             parts.append((known.scores(evidence)[others, which], evidence[_ADAMIC, others, which], hidden))
         scores, adamic, hidden = (np.concatenate(column) for column in zip(*parts, strict=True))
         first = np.argsort(-scores, kind="stable")[:_FIRST]
-        promised.append(known.chance(scores[first]))
-        kept.append(hidden[first])
+        firsts.append((known.chance(scores[first]), hidden[first]))
         rows.append([measure(values, hidden) for measure in (auc, precision) for values in (scores, adamic)])
     keys = ("auc", "auc_adamic_adar", "p20", "p20_adamic_adar")
     figures: Figures = dict(zip(keys, np.mean(rows, axis=0).tolist(), strict=True))
-    said, were = np.concatenate(promised), np.concatenate(kept)
+    said, were = (np.concatenate(column) for column in zip(*firsts, strict=True))
     missed = np.bincount(np.minimum(said * 10, 9).astype(np.int64), said - were)
     return figures | {"promised": float(said.mean()), "ece": float(np.abs(missed).sum() / len(said))}
 
