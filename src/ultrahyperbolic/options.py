@@ -124,7 +124,8 @@ class Compared(TypedDict, total=False):
         float | None,
         Option(
             "Training",
-            "Plan the training for this many seconds, and stop after them. Default: no limit.",
+            "Seconds for everything, from reading to measures and report; the training is planned for that. "
+            "Default: no limit.",
             metavar="SECONDS",
             common=True,
         ),
@@ -172,8 +173,8 @@ class Options(Compared, total=False):
         int,
         Option(
             "Training",
-            "Train this many times, from `seed` on, and keep the result with the lowest loss. With several, ranks get "
-            "intervals.",
+            "Train this many times, from `seed` on, and keep the result with the lowest loss. With several, "
+            "intervals of ranks are over these.",
             default=1,
             least=1,
             metavar="N",
