@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import signal
@@ -147,6 +148,13 @@ def turn_of(file: str) -> int:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_collection_finish() -> None:
+    # Modules and cases live as long as the process: looking for garbage among them takes time and finds none.
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(20_000)
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """Files of tests stay whole, and all that compile stay together."""
     from xdist.scheduler import LoadFileScheduling
