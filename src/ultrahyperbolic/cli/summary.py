@@ -57,7 +57,8 @@ def print_summary(embedding: Embedding, graph: Graph, folder: Path) -> None:
     counted = "" if parts is None else f", {parts} component{'s' * (parts != 1)}"
     print(f"{graph.source or 'graph'}: {graph.counts_in_words}{counted}")
     for policy, count in graph.policies.items():
-        print(f"  {policy_words(policy)}: {count}")
+        hint = "; --directed keeps them" * (policy == "asymmetric_pairs_summed")
+        print(f"  {policy_words(policy)}: {count}{hint}")
     geometry = embedding.geometry
     if record.select is not None and geometry is not None:
         others = record.select.get("within_noise_of")

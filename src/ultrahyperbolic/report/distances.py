@@ -76,11 +76,12 @@ def distances(points: Floats, manifold: Manifold, graph: Graph | None, popularit
 
 
 def _long(edges: Ints, weights: Floats, lengths: NDArray[np.float32]) -> list[LongTie]:
-    """Of the strongest quarter of the edges, those that are longer than half of all."""
-    if not len(edges):
+    """Of the strongest quarter of the edges, those that are longer than half of all; the weakest are never strong."""
+    stronger = weights > weights.min(initial=np.inf)
+    if not stronger.any():
         return []
     shorter = np.searchsorted(np.sort(lengths), lengths) / len(lengths)
-    strong = np.flatnonzero((weights >= np.quantile(weights, 0.75)) & (shorter >= 0.5))
+    strong = np.flatnonzero(stronger & (weights >= np.quantile(weights, 0.75)) & (shorter >= 0.5))
     strong = strong[np.argsort(-lengths[strong], kind="stable")][:_LONG]
     return [
         LongTie((int(edges[e, 0]), int(edges[e, 1])), *map(float, (weights[e], lengths[e], shorter[e]))) for e in strong

@@ -41,9 +41,7 @@ def title(contents: Contents) -> str:
 
 def heading(contents: Contents, title: str | None) -> str:
     """The same, or what was given as the title, as a heading."""
-    counts, edges = _counted(len(contents.embedding), "node"), _recorded(contents).edges
-    if edges is not None:
-        counts += f", {_counted(edges, 'tie')}"
+    counts = ", ".join([_counted(len(contents.embedding), "node"), *_ties_counted(contents)])
     where = _geometry_markup(contents.embedding)
     geometry = contents.embedding.geometry
     kind = "" if geometry is None else "flat space " if geometry.is_flat else "the curved space "
@@ -70,16 +68,20 @@ def lead(contents: Contents) -> str:
 
 
 def _size(contents: Contents) -> str:
-    graph, edges = contents.graph, _recorded(contents).edges
-    words = _counted(len(contents.embedding), "node")
-    if graph is not None and graph.is_directed and contents.embedding.is_directed:
-        words += f" and {_counted(len(graph.arcs[1]), 'directed tie')}"
-    elif edges is not None:
-        words += f" and {_counted(edges, 'tie')}"
+    graph = contents.graph
+    words = " and ".join([_counted(len(contents.embedding), "node"), *_ties_counted(contents)])
     if graph is not None and graph.n_edges:
         sizes = np.bincount(components(graph))
         words += f", in {len(sizes):,} parts, the largest of {sizes.max():,}" if len(sizes) > 1 else ", in one piece"
     return f"The network has {words}."
+
+
+def _ties_counted(contents: Contents) -> list[str]:
+    """How many ties there are; nothing where that is not known."""
+    graph, edges = contents.graph, _recorded(contents).edges
+    if graph is not None and graph.is_directed and contents.embedding.is_directed:
+        return [_counted(len(graph.arcs[1]), "directed tie")]
+    return [] if edges is None else [_counted(edges, "tie")]
 
 
 def _placed(contents: Contents) -> str:
