@@ -15,6 +15,8 @@ from ...objective import Closeness
 from ...objective.tables import half_chord_table, scale_of, signs_of, value_and_slope
 from ...pairs.kinds import KernelSpace
 
+_BLOCK = 256
+
 
 class ClosenessTerm:
     """The term for the runs of one graph."""
@@ -26,15 +28,19 @@ class ClosenessTerm:
             torch.from_numpy(np.ascontiguousarray(array)).to(device)
             for array in (closeness.landmarks, closeness.hops, closeness.component)
         )
-        # Nodes component after component, and where each begins.
+        # Nodes component after component, cut into blocks: a sum is one thread's. Where blocks and components begin.
         self.order = self.component.argsort(stable=True)
         sizes = torch.bincount(self.component)
-        self.bounds = torch.cat((sizes.new_zeros(1), sizes.cumsum(0)))
+        blocks = (sizes + _BLOCK - 1) // _BLOCK
+        before, self.components = sizes.cumsum(0) - sizes, torch.cat((sizes.new_zeros(1), blocks.cumsum(0)))
+        place = torch.arange(int(self.components[-1]), device=device) - self.components[:-1].repeat_interleave(blocks)
+        self.blocks = torch.cat((before.repeat_interleave(blocks) + _BLOCK * place, sizes.sum()[None]))
 
     def _mean(self, values: Tensor, counts: Tensor) -> Tensor:
         """[n] the mean over the node's component, of the nodes that count."""
         both = torch.stack((values * counts, counts), 1)[self.order]
-        sums = torch.segment_reduce(both, "sum", offsets=self.bounds, unsafe=True)
+        sums = torch.segment_reduce(both, "sum", offsets=self.blocks, unsafe=True)
+        sums = torch.segment_reduce(sums, "sum", offsets=self.components, unsafe=True)
         return (sums[:, 0] / sums[:, 1].clamp_min(1.0))[self.component]
 
     def add(
