@@ -126,6 +126,9 @@ def test_tables_hold_fourteen_digits(epsilon):
     import numpy as np
 
     from ultrahyperbolic.pairs.numba import functions, reducers
+    from ultrahyperbolic.pairs.numba.portable import entry
+
+    look_up, dissimilarity = entry(reducers._look_up), entry(functions.dissimilarity)
 
     w = 10.0 ** np.random.default_rng(0).uniform(-4.5, 4.0, 2000)
     for kind in (Kind.GEODESIC, Kind.SMOOTHED, Kind.CONE_RULE, Kind.FLAT_SMOOTHED):
@@ -133,8 +136,8 @@ def test_tables_hold_fourteen_digits(epsilon):
         space = reducers.prepare(np.full((1, 5), 1e5), KernelSpace(time, 0.5, int(kind)), epsilon)
         for chords in (w, -w) if space.time else (w,):
             values = np.empty_like(w)
-            assert reducers._look_up(space.table, space.first, space.above, space.below, chords, len(w), values) == 0
-            truth = [functions.dissimilarity(chord, int(kind), 0.5, epsilon)[0] for chord in chords]
+            assert look_up(space.table, space.first, space.above, space.below, chords, len(w), values) == 0
+            truth = [dissimilarity(chord, int(kind), 0.5, epsilon)[0] for chord in chords]
             np.testing.assert_allclose(values, truth, rtol=1e-14)
 
 

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from ..arrays import Floats
-from ..pairs.numba.portable import jit, vectorized
+from ..pairs.numba.portable import inner, jit, vectorized
 
 _MOST_STEPS = 60  # of QL to one eigenvalue; three are usual
 
@@ -32,7 +32,7 @@ def _add(row, factor, other, first):
         row[j] += factor * other[j]
 
 
-@jit
+@inner
 def _dot(a, b, first):
     """Σ a·b from one entry on, in four sums."""
     s0, s1, s2, s3, n = 0.0, 0.0, 0.0, 0.0, len(a)

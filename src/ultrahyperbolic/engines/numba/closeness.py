@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...pairs.numba.portable import WIDTH, exp, fma, inner, jit, load, log1p, splat, store, subtract, total, vectorized
+from ...pairs.numba.portable import WIDTH, exp, fma, inner, load, log1p, splat, store, subtract, total, vectorized
 from .offsets import add_offset, take_off_row
 from .streaming import evaluate, half_chords, scale_of, without_exponentials
 
@@ -102,7 +102,7 @@ def _push_all(points, i, pull, gradient):
         gradient[k, i] -= total(sums) + rest
 
 
-@jit
+@inner
 def closeness_term(run, space, now, prepared, closeness, weight, work, iteration):
     """The term of a larger graph; its gradient is added to the run's. Iteration -1 is an evaluation."""
     if weight == 0.0:

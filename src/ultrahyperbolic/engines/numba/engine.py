@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import cast
 
 import numpy as np
 import torch
@@ -17,11 +16,14 @@ from ...arrays import Floats
 from ...objective import Closeness, RankedPairs
 from ...pairs import usable_threads
 from ...pairs.kinds import kernel_space
+from ...pairs.numba.portable import entry
 from ..base import (
     DONE_AT,
     EXACT_NODES,
     FIELDS,
+    LONGEST,
     OPTIMIZERS,
+    SHORTEST,
     BatchState,
     Engine,
     Evaluation,
@@ -33,9 +35,14 @@ from ..communicator import Communicator
 from . import iterate, streaming
 from .arguments import SMALL_NODES, Edges, Moment, Prepared, Rules, Run
 from .closeness import closeness_term
-from .loss import loss_and_gradient, small_loss_and_gradient
+from .loss import loss_and_gradient
 from .near import NearPairs
 from .streaming import prepare, slab
+
+# The steps of an iteration whose slabs are on threads.
+_prepare, _slab, _loss_and_gradient, _closeness_term, _finish = map(
+    entry, (prepare, slab, loss_and_gradient, closeness_term, iterate.finish)
+)
 
 
 @dataclass
@@ -92,7 +99,7 @@ class NumbaEngine(Engine):
     def _alone(self) -> bool:
         """Whether a thread computes a run by itself."""
         few = self._threads == 1 or len(self._runs) >= self._threads or self._runs[0].slabs == 1
-        return few and self.communicator.size == 1
+        return few and (self.communicator.size == 1 or self._edges.positions is not None)
 
     @contextmanager
     def _own_threads(self) -> Iterator[ThreadPoolExecutor | None]:
@@ -117,8 +124,7 @@ class NumbaEngine(Engine):
         def look(number: int) -> None:
             run = self._runs[number]
             run.read_from(state, number)
-            now = run.moment(state.iteration, run.looks)
-            values = self._loss(run, now, None if self._alone else pool, lists[number])
+            values = self._evaluate_run(run, state.iteration, None if self._alone else pool, lists[number])
             found.loss[number], found.longest[number], found.shortest[number] = values
             found.gradient[number, :, : run.width] = run.arrays.gradient[: run.width].T
             if run.arrays.offsets is not None:
@@ -129,11 +135,20 @@ class NumbaEngine(Engine):
             list((map if several is None else several.map)(look, range(len(self._runs))))
         return found
 
-    def _advance_alone(self, run: CompiledRun, losses: Floats, first: int) -> None:
+    def _evaluate_run(
+        self, run: CompiledRun, iteration: int, pool: ThreadPoolExecutor | None, near: NearPairs | None
+    ) -> tuple[float, float, float]:
+        if self._edges.positions is None:
+            return self._loss(run, run.moment(iteration, run.looks), pool, near)
+        loss, record = np.empty(1), run.arrays.record
+        self._advance_alone(run, loss, iteration, moves=False)
+        return loss[0], record[LONGEST], record[SHORTEST]
+
+    def _advance_alone(self, run: CompiledRun, losses: Floats, first: int, *, moves: bool = True) -> None:
         """Every iteration in one compiled loop."""
         window = np.ascontiguousarray(run.schedule[:, first : first + len(losses)])
         work = run.work_of(run.rules.parts)
-        iterate.advance(run.arrays, run.space, run.rules, window, first, losses, self._edges, work)
+        iterate.advance(run.arrays, run.space, run.rules, window, first, losses, self._edges, work, moves)
 
     def _advance_together(self, run: CompiledRun, losses: Floats, first: int, pool: ThreadPoolExecutor | None) -> None:
         """The slabs of each iteration on all threads."""
@@ -143,7 +158,7 @@ class NumbaEngine(Engine):
             now = run.moment(first + index, run.rules.parts)
             found = self._loss(run, now, pool, iteration=first + index)
             losses[index] = found[0]
-            iterate.finish(run.arrays, run.space, run.rules, now, first + index, found)
+            _finish(run.arrays, run.space, run.rules, now, first + index, found)
 
     def _loss(
         self,
@@ -155,16 +170,14 @@ class NumbaEngine(Engine):
     ) -> tuple[float, float, float]:
         """The loss, the longest edge and the nearest other pair; gradients in the arrays. No iteration: evaluate."""
         work = run.work_of(now.parts)
-        prepared: Prepared = prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
+        prepared: Prepared = _prepare(run.arrays, run.space, now, self.stop_when_ordered, self._edges, work)
         shared = (run.arrays, run.space, now, prepared, self._edges, work)
-        if self._edges.positions is not None:
-            return cast("tuple[float, float, float]", small_loss_and_gradient(*shared, run.rules.centrality))
         slabs = self.communicator.owned(len(work.sums))
         workers = 1 if pool is None else min(self._threads, len(slabs))
 
         def some(start: int) -> None:
             for s in slabs[start::workers]:
-                slab(run.arrays.offsets, self._edges.heights, *shared, s)
+                _slab(run.arrays.offsets, self._edges.heights, *shared, s)
 
         if near is None or not near.look(run.arrays, run.space, now, prepared, self._edges, work):
             list((map if pool is None else pool.map)(some, range(workers)))
@@ -172,9 +185,9 @@ class NumbaEngine(Engine):
                 exchange_slabs(self.communicator, work)
             if near is not None and not near.given_up:
                 near.collect(*shared)
-        loss, longest, shortest = loss_and_gradient(*shared)
+        loss, longest, shortest = _loss_and_gradient(*shared)
         weight, number = run.rules.centrality, -1 if iteration is None else iteration
-        return loss + closeness_term(*shared[:4], self._edges.closeness, weight, work, number), longest, shortest
+        return loss + _closeness_term(*shared[:4], self._edges.closeness, weight, work, number), longest, shortest
 
     def _compiled(self, spec: RunSpec, scratch: int, dtype: type) -> CompiledRun:
         rules = Rules(

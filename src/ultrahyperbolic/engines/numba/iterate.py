@@ -19,7 +19,7 @@ from .offsets import bound_offset_moves, shift_offset
 from .streaming import prepare, slab
 
 
-@jit
+@inner
 def finish(run, space, rules, now, iteration, found):
     """What follows the loss, the longest edge and the nearest other pair (``found``): the record, and every move."""
     points, free, record, gradient = run.points, run.free, run.record, run.gradient
@@ -84,10 +84,13 @@ def _loss(positions, tiles, run, space, rules, now, prepared, edges, work, itera
 
 
 @jit
-def advance(run, space, rules, schedule, first, losses, edges, work):
-    """``len(losses)`` iterations from ``first`` on, where ``schedule`` [4, …] begins; NaN once the run is done."""
+def advance(run, space, rules, schedule, first, losses, edges, work, moves):
+    """``len(losses)`` iterations from ``first`` on, where ``schedule`` [4, …] begins; NaN once the run is done.
+
+    Without ``moves`` the objective is evaluated and nothing moves.
+    """
     for index in range(len(losses)):
-        if run.record[base.DONE_AT] >= 0.0:
+        if moves and run.record[base.DONE_AT] >= 0.0:
             losses[index] = np.nan
             continue
         tau, epsilon, step, max_step = schedule[:, index]
@@ -95,7 +98,10 @@ def advance(run, space, rules, schedule, first, losses, edges, work):
         prepared = prepare(run, space, now, rules.stop_when_ordered, edges, work)
         found = _loss(edges.positions, work.tiles, run, space, rules, now, prepared, edges, work, first + index)
         losses[index] = found[0]
-        finish(run, space, rules, now, first + index, found)
+        if moves:
+            finish(run, space, rules, now, first + index, found)
+        else:
+            run.record[base.LONGEST], run.record[base.SHORTEST] = found[1], found[2]
 
 
 @inner

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...pairs.numba.functions import exponentials
-from ...pairs.numba.portable import exp, jit, log, log1p
+from ...pairs.numba.portable import exp, inner, log, log1p
 from .closeness import add_small_closeness, small_closeness
 from .offsets import add_edge_offsets, add_offsets, scale_offsets, take_off_edges, take_off_pairs
 from .springs import count_both_ways, spring_of, stretch_edges, stretch_tile
@@ -26,7 +26,7 @@ from .streaming import (
 _BEYOND = 1e300
 
 
-@jit
+@inner
 def loss_and_gradient(run, space, now, prepared, edges, work):
     """The loss of a finished pass, the longest edge and the nearest other pair (NaN unless asked for); the gradient."""
     points, gradient, scratch, ends = run.points, run.gradient, run.scratch, edges.ends
@@ -52,7 +52,7 @@ def loss_and_gradient(run, space, now, prepared, edges, work):
     return loss, longest, (np.nan if prepared.hot or prepared.slack > 0.0 else least)
 
 
-@jit
+@inner
 def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
     """The same for a graph so small that all its pairs are kept, row after row: (0, 1), (0, 2), …, (1, 2), …."""
     points, gradient, scratch, positions, weaker = run.points, run.gradient, run.scratch, edges.positions, edges.weaker
@@ -122,7 +122,7 @@ def small_loss_and_gradient(run, space, now, prepared, edges, work, centrality):
     return loss + held, longest, (least if some else np.inf)
 
 
-@jit
+@inner
 def _stretch_pairs(heights, spring, n, values):
     """Add what springs add to all pairs of a small graph, row after row."""
     if heights is not None:
@@ -132,7 +132,7 @@ def _stretch_pairs(heights, spring, n, values):
             row += n - i - 1
 
 
-@jit
+@inner
 def _count_pairs_both_ways(heights, spring, tau, n, weights):
     """Let the exponentials of all pairs of a small graph stand for both directions."""
     if heights is not None:
@@ -142,7 +142,7 @@ def _count_pairs_both_ways(heights, spring, tau, n, weights):
             row += n - i - 1
 
 
-@jit
+@inner
 def edge_terms(run, space, now, prepared, edges, work, w, values, slopes):
     """Dissimilarities of the edges, less offsets, and their slopes in w, into values and slopes [m]; the longest."""
     # Named outside the loop: taking an array out of a tuple counts it, which costs as much as an edge.
@@ -158,7 +158,7 @@ def edge_terms(run, space, now, prepared, edges, work, w, values, slopes):
     return longest
 
 
-@jit
+@inner
 def rank(values, weaker, silent, tau, least, total, own, pulls, inverse, references):
     """The loss; what it changes by with each edge's score -d/τ, negated, into pulls [m]; and for every non-edge.
 

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from ...pairs.numba.functions import bounds, dissimilarity, exponentials
-from ...pairs.numba.portable import jit
+from ...pairs.numba.portable import entry, inner, jit
 from .arguments import Prepared
 from .offsets import add_offset
 from .springs import both_ways, spring_of, stretched
@@ -26,6 +26,8 @@ _COUNTS = 32.0
 _MARGIN = 0.5
 # Of an entry: two nodes, w, value and slope.
 ENTRY_BYTES = 32
+
+_bounds = entry(bounds)
 
 
 def most_entries(n: int) -> int:
@@ -54,7 +56,7 @@ class NearPairs:
             return False
         # A squared chord has changed by |⟨u, u⟩ - ⟨v, v⟩| <= ‖u - v‖ (2‖v‖ + ‖u - v‖) at most.
         moved = 2.0 * math.sqrt(np.square(run.points - self.points).sum(0).max())
-        if scale_of(space) * moved * (4.0 * self.reach + moved) > self.margin:
+        if scale_of.py_func(space) * moved * (4.0 * self.reach + moved) > self.margin:
             return False
         shifted = 0.0 if run.offsets is None else 2.0 * np.abs(run.offsets - self.offsets).max()
         listed = self.rows[: self.count], self.columns[: self.count], self.found
@@ -70,19 +72,19 @@ class NearPairs:
         if run.offsets is not None:
             self.offsets[:], usual = run.offsets, 2.0 * run.offsets.mean()
         self.limit = least + (1.0 + _MARGIN) * _COUNTS * now.tau
-        low, high = bounds(max(self.limit + usual, 0.0), space.kind, space.radius, now.epsilon)
+        low, high = _bounds(max(self.limit + usual, 0.0), space.kind, space.radius, now.epsilon)
         self.margin = _MARGIN * (high - low)
         self.reach = math.sqrt(np.square(run.points).sum(0).max())
         bounded = self.limit, self.margin, now.epsilon
         self.count = _collect(run.points, run.offsets, work.factors, space, *bounded, edges, self.rows, self.columns)
 
 
-@jit
+@inner
 def _offset(offsets, i):
     return 0.0 if offsets is None else offsets[i]
 
 
-@jit
+@inner
 def _largest(offsets):
     return 0.0 if offsets is None else offsets.max()
 

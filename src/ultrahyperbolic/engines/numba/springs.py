@@ -7,17 +7,17 @@ Without ``heights`` nothing is compiled here.
 
 from __future__ import annotations
 
-from ...pairs.numba.portable import exp, jit
+from ...pairs.numba.portable import exp, inner
 from ..base import SPRING
 
 
-@jit
+@inner
 def spring_of(heights, record):
     """κ; 0 for no springs."""
     return 0.0 if heights is None else record[SPRING]
 
 
-@jit
+@inner
 def stretched(heights, spring, i, j):
     """What the shorter direction of a pair adds to its dissimilarity."""
     if heights is None:
@@ -26,13 +26,13 @@ def stretched(heights, spring, i, j):
     return spring * beyond * beyond
 
 
-@jit
+@inner
 def both_ways(heights, spring, tau, i, j):
     """The exponentials of both directions in units of that of the shorter one."""
     return 1.0 if heights is None else 1.0 + exp(-4.0 * spring / tau * abs(heights[i] - heights[j]))
 
 
-@jit
+@inner
 def stretch_tile(heights, spring, values, i, rows, start, count):
     """Add what springs add to the dissimilarities of a tile."""
     if heights is not None:
@@ -41,7 +41,7 @@ def stretch_tile(heights, spring, values, i, rows, start, count):
                 values[r * count + j] += stretched(heights, spring, i + r, start + j)
 
 
-@jit
+@inner
 def count_both_ways(heights, spring, tau, weights, i, rows, start, count):
     """Let the exponentials of a tile stand for both directions."""
     if heights is not None:
@@ -50,7 +50,7 @@ def count_both_ways(heights, spring, tau, weights, i, rows, start, count):
                 weights[r * count + j] *= both_ways(heights, spring, tau, i + r, start + j)
 
 
-@jit
+@inner
 def stretch_edges(heights, spring, ends, values):
     """Add what springs add to the dissimilarities of edges, each in its own direction."""
     if heights is not None:

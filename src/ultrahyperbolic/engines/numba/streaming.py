@@ -40,7 +40,7 @@ from ...pairs.numba.portable import (
     add,
     exp,
     fma,
-    jit,
+    inner,
     load,
     splat,
     store,
@@ -180,7 +180,7 @@ def _narrow(wide, count, w):
         w[j] = wide[j]
 
 
-@jit
+@inner
 def chords(points, factors, time, i, rows, start, count, wide, s, w):
     """w of a tile of slab ``s``, by way of ``wide`` where there is that."""
     if wide is None:
@@ -193,7 +193,7 @@ def chords(points, factors, time, i, rows, start, count, wide, s, w):
         _narrow(exact, rows * count, w)
 
 
-@jit
+@inner
 def half_chord(points, factors, time, i, j):
     """w of one pair. With one time coordinate its difference is that of the space coordinates, which lose no digits."""
     total, time_difference = 0.0, 0.0
@@ -219,13 +219,13 @@ def count_between(w, count, low, high):
     return found
 
 
-@jit
+@inner
 def far(w):
     """What stands for w of an edge: beyond every bound, and a number in both precisions."""
     return 1e300 if w.itemsize == 8 else 1e37
 
 
-@jit
+@inner
 def nearest_of(w, count, space, epsilon):
     """The least dissimilarity of w[:count]."""
     above, below = np.inf, -np.inf
@@ -262,7 +262,7 @@ def weigh_pulls(weights, pull, count):
     return sum_of(weights, count)
 
 
-@jit
+@inner
 def evaluate(w, count, space, now, prepared, table, masked, values, slopes):
     """Dissimilarities and slopes at w[:count] (hot: exp(-d/τ), and times the slope); ``masked`` ones get any number."""
     hot, _, reach, above, below, kind = prepared
@@ -281,13 +281,13 @@ def evaluate(w, count, space, now, prepared, table, masked, values, slopes):
         smooth(values, slopes, count, now.epsilon, space.time == 0)
 
 
-@jit
+@inner
 def without_exponentials(space, prepared):
     """For what a hot pass does not evaluate: its table holds exponentials, and nothing is read from it."""
     return Prepared(False, 0.0, 0.0, 0, 0, space.kind) if prepared.hot else prepared
 
 
-@jit
+@inner
 def scale_rows(gradient, first, factor):
     """Multiply the gradient of the nodes from ``first`` on."""
     for k in range(len(gradient)):
@@ -366,7 +366,7 @@ def weigh(slopes, weights, count, factor):
         weights[j] *= factor * slopes[j]
 
 
-@jit
+@inner
 def add_pair(points, i, j, pull, gradient):
     """Add pull·(x_i - x_j) to the gradient of i, and take it from that of j."""
     for k in range(len(points)):
@@ -387,7 +387,7 @@ def add_up(weights, count, sums, first, columns):
     sums[first + 3] += sum_of(d, count)
 
 
-@jit
+@inner
 def kind_of_table(kind, n):
     """What a table holds: for few pairs what is to be smoothed, as filling one for every ε costs some 50,000 pairs."""
     if n * (n - 1) // 2 < _TABLE_PAIRS:
@@ -398,7 +398,7 @@ def kind_of_table(kind, n):
     return kind
 
 
-@jit
+@inner
 def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
     """Write a value where a tile holds no pair of this pass, up to each row's ``cursor`` of neighbours; how many."""
     masked = 0
@@ -415,7 +415,7 @@ def mask(array, value, i, rows, start, count, cursor, offsets, neighbors):
     return masked
 
 
-@jit
+@inner
 def _come_nearer(nearest, now, prepared, state, gradient, first):
     """If a pair is nearer, make the sums of the slab, whose rows begin at ``first``, relative to it; whether one is."""
     if nearest < state[LEAST] - prepared.slack:
@@ -428,7 +428,7 @@ def _come_nearer(nearest, now, prepared, state, gradient, first):
     return False
 
 
-@jit
+@inner
 def _set_bounds(state, space, now, cut, slack):
     """Which w count, and which may be nearer than the least dissimilarity."""
     least, kind, radius, epsilon = state[LEAST], space.kind, space.radius, now.epsilon
@@ -436,7 +436,7 @@ def _set_bounds(state, space, now, cut, slack):
     state[LOWER], state[HIGHER] = bounds(max(least - slack, 0.0), kind, radius, epsilon)
 
 
-@jit
+@inner
 def _bound_tile(offsets, state, w, space, now, cut, i, rows, start, count):
     """With offsets w alone does not tell whether a pair counts, but bounds wider by the largest of a tile do."""
     state[LOW], state[HIGH] = -np.inf, 0.5 * far(w)
@@ -448,7 +448,7 @@ def _bound_tile(offsets, state, w, space, now, cut, i, rows, start, count):
             state[LOW], state[HIGH] = low, min(high, 0.5 * far(w))
 
 
-@jit
+@inner
 def _add_few(offsets, heights, run, space, now, prepared, work, state, w, i, rows, start, count, gradient, first):
     """Add the pairs of a tile that count, one by one."""
     exact, points, factors, limit = run.points, run.pair_points, work.factors, work.cut[0] * now.tau
@@ -482,7 +482,7 @@ def _squeeze(w, size, low, high, positions):
     return found
 
 
-@jit
+@inner
 def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, positions, i, rows, start, count):
     """Add the pairs of a sampled tile that count, which are evaluated together."""
     points, gradient, tiles = run.pair_points, work.gradients[s], work.tiles[s]
@@ -519,7 +519,7 @@ def _add_sample(popularity, heights, run, space, now, prepared, work, s, state, 
     push(points, i, start, count, values, gradient)
 
 
-@jit
+@inner
 def _is_hot(popularity, points, factors, space, now, edges):
     """Whether exp(-d/τ) can be a table: no popularity, a large τ, and some of 64 non-edges not far in units of τ."""
     if popularity is not None or space.radius > _HOT_RATE * now.tau:
@@ -534,7 +534,7 @@ def _is_hot(popularity, points, factors, space, now, edges):
     return False
 
 
-@jit
+@inner
 def _reach(points, scale):
     """No |w| exceeds this."""
     most = 0.0
@@ -546,13 +546,13 @@ def _reach(points, scale):
     return 4.0 * scale * most
 
 
-@jit
+@inner
 def scale_of(space):
     """What makes w of a squared chord."""
     return 1.0 if space.time == 0 else 0.25 / (space.radius * space.radius)
 
 
-@jit
+@inner
 def prepare(run, space, now, compare, edges, work):
     """What all slabs of a pass share; ``compare`` asks for the least dissimilarity itself."""
     time, radius, kind, epsilon, tau, points = space.time, space.radius, space.kind, now.epsilon, now.tau, run.points
@@ -583,7 +583,7 @@ def prepare(run, space, now, compare, edges, work):
     return Prepared(hot, slack, math.ldexp(1.0, lowest_octave(tabled) + above), above, below, tabled)
 
 
-@jit
+@inner
 def combine(tau, work, gradient):
     """The slabs of a pass in their order: the dissimilarity that sums are relative to, the sum, and the gradient."""
     slabs, gradients, sums = work.slabs, work.gradients, work.sums
@@ -603,7 +603,7 @@ def combine(tau, work, gradient):
     return least, total
 
 
-@jit
+@inner
 def slab(popularity, heights, run, space, now, prepared, edges, work, s):
     """The pairs of slab ``s``: the rows of the slab with all later nodes, into the workspace.
 

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..kinds import Kind
-from .portable import asin, asinh, bits, exp, exp_between, fma, from_bits, jit, log1p, sin, sinh, vectorized
+from .portable import asin, asinh, bits, exp, exp_between, fma, from_bits, inner, log1p, sin, sinh, vectorized
 
 # The kinds of dissimilarities as plain numbers, which the compiler takes for constants.
 GEODESIC, BROKEN, SMOOTHED, FLAT_SQUARED, FLAT_SMOOTHED, CONE_RULE, EXTRINSIC, FLAT_DISTANCE = map(int, Kind)
@@ -56,7 +56,7 @@ def _powers(nodes: list[Fraction]) -> list[list[float]]:
 _COEFFICIENTS = np.array(_powers([Fraction(node) for node in _NODES.tolist()]))
 
 
-@jit
+@inner
 def _arc(w, radius):
     """D_γ and its derivative in w."""
     if w > 0.0:
@@ -71,7 +71,7 @@ def _arc(w, radius):
     return 0.0, 0.0
 
 
-@jit
+@inner
 def _smooth(square, slope, epsilon):
     """(σ² + ε²)^¼ - √ε and its derivative, from σ and its derivative."""
     h = math.sqrt(square * square + epsilon * epsilon)
@@ -79,7 +79,7 @@ def _smooth(square, slope, epsilon):
     return square * square / ((h + epsilon) * (root + math.sqrt(epsilon))), 0.5 * square / (h * root) * slope
 
 
-@jit
+@inner
 def dissimilarity(w, kind, radius, epsilon):
     """The dissimilarity numbered ``kind`` and its derivative in w."""
     if kind == GEODESIC:
@@ -117,19 +117,19 @@ def dissimilarity(w, kind, radius, epsilon):
     return radius * (math.pi + 2.0 * asinh(root)), -radius / (root * math.sqrt(1.0 + beyond))
 
 
-@jit
+@inner
 def _sinh_square(x):
     root = sinh(min(x, 350.0))
     return root * root
 
 
-@jit
+@inner
 def _sin_square(x):
     root = sin(x)
     return root * root
 
 
-@jit
+@inner
 def bounds(limit, kind, radius, epsilon):
     """Values (low, high) such that the dissimilarity of w exceeds ``limit`` outside [low, high]."""
     if kind == FLAT_SQUARED:
@@ -166,13 +166,13 @@ def bounds(limit, kind, radius, epsilon):
     return low, high
 
 
-@jit
+@inner
 def lowest_octave(kind):
     """Where a table begins: at 2 to this power."""
     return _LOWEST_CONE_OCTAVE if kind == CONE_RULE else LOWEST_OCTAVE
 
 
-@jit
+@inner
 def table_octaves(reach, kind):
     """How many octaves of w > 0 and of w < 0 a table needs when no |w| exceeds ``reach``."""
     lowest = lowest_octave(kind)
@@ -185,7 +185,7 @@ def table_octaves(reach, kind):
     return above, above
 
 
-@jit
+@inner
 def fill_octave(table, segments, octave, above, kind, radius, epsilon, tau):
     """An octave's rows of d and its slope (with τ, of exp(-d/τ)): of w > 0 below ``above``, of w < 0 from there on."""
     sign, power = (1.0, octave) if octave < above else (-1.0, octave - above)

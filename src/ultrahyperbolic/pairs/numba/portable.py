@@ -14,18 +14,55 @@ import numpy as np
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.extending import intrinsic, models, register_model
 
+
+class _Part(JITCodeLibrary):
+    """Code that LLVM optimises and translates only as a part of what calls it."""
+
+    def _optimize_final_module(self):
+        pass
+
+    def _finalize_final_module(self):
+        self._finalize_dynamic_globals()
+        self._finalized = True
+
+
+class _AsPart(CompilerBase):
+    """numba's compiler for functions that only compiled functions call."""
+
+    def define_pipelines(self):
+        self.state.flags.no_compile = True
+        self.state.library = _Part(self.state.targetctx.codegen(), self.state.func_id.func_qualname)
+        return [DefaultPassBuilder.define_nopython_pipeline(self.state)]
+
+    def _compile_core(self):
+        found = super()._compile_core()
+        # numba knows a function by the built-in that Python would call. One of its own that refuses what it is given:
+        unused = {}.update
+        self.state.targetctx.insert_user_function(unused, found.fndesc, [found.library])
+        return found._replace(entry_point=unused)
+
+
 # Without the interpreter's lock, so that slabs and runs can be given to threads, and without the wrapper for C.
-_OPTIONS: dict[str, Any] = {"cache": True, "error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
-# The wrapper for Python takes longer to compile than many a function that only compiled functions call.
-_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True}
-jit = numba.njit(**_OPTIONS)
+_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "no_cfunc_wrapper": True}
+_INNER: dict[str, Any] = {**_OPTIONS, "no_cpython_wrapper": True, "pipeline_class": _AsPart}
+# What Python calls is cached, with everything that it calls.
+jit = numba.njit(**_OPTIONS, cache=True)
+# What only compiled functions call: LLVM would take longer over each alone than over all of them together.
 inner = numba.njit(**_INNER)
 # The same for what is computed for every pair or tie: a call would cost as much as the function.
-inlined = numba.njit(**_OPTIONS, forceinline=True)
+inlined = numba.njit(**_INNER, forceinline=True)
 # Loops that become vector instructions. Nothing here lets the compiler reorder or fuse operations.
 vectorized = numba.njit(**_INNER, fastmath={"nnan", "ninf", "nsz"})
+
+
+def entry(function: Any) -> Any:
+    """A function that compiled functions call, for Python to call."""
+    return jit(function.py_func)
+
 
 WIDTH = 4
 """Numbers in a `Lanes` value: one AVX2 register, two of NEON."""
@@ -178,7 +215,7 @@ _LOG = tuple(2.0 / k for k in range(23, 0, -2))
 _ASIN = tuple(math.comb(2 * k, k) / 4**k / (2 * k + 1) for k in range(12, -1, -1))
 
 
-@jit
+@inner
 def _polynomial(coefficients, x):
     """Coefficients from the highest power down."""
     found = 0.0
@@ -209,7 +246,7 @@ def exp(x):
     return exp_between(x) if abs(x) <= 700.0 else _exp_beyond(x)
 
 
-@jit
+@inner
 def _exp_beyond(x):
     """e^x of |x| > 700, where it may be 0, subnormal or infinite."""
     if x > 0.0:
@@ -217,7 +254,7 @@ def _exp_beyond(x):
     return exp_between(max(x, -746.0) + 60.0) * 8.75651076269652e-27 if x < 0.0 else x
 
 
-@jit
+@inner
 def log(x):
     """The natural logarithm."""
     if not (x > 0.0 and x < np.inf):
@@ -229,7 +266,7 @@ def log(x):
     return power * _LOG2 + (s * _polynomial(_LOG, s * s) + power * _LOG2_REST)
 
 
-@jit
+@inner
 def log1p(x):
     """log(1 + x), with all digits of a small x."""
     if abs(x) < 1e-3:  # the next term is x⁷/7
@@ -240,7 +277,7 @@ def log1p(x):
     return log(u) * (x / (u - 1.0))
 
 
-@jit
+@inner
 def asin(x):
     """The arc sine of 0 <= x <= 1."""
     turns = 1.0
@@ -250,13 +287,13 @@ def asin(x):
     return turns * x * _polynomial(_ASIN, x * x)
 
 
-@jit
+@inner
 def asinh(x):
     """The area hyperbolic sine of x >= 0."""
     return log1p(x + x * x / (1.0 + math.sqrt(1.0 + x * x)))
 
 
-@jit
+@inner
 def cosh_sinhc(z):
     """cosh √z and sinh √z / √z, which for z < 0 are cos √-z and sin √-z / √-z."""
     if abs(z) <= 1e-3:  # as most moves are; the next terms are z⁵/10! and z⁵/11!
@@ -278,13 +315,13 @@ def cosh_sinhc(z):
     return cosine, sine / angle
 
 
-@jit
+@inner
 def sinh(x):
     """The hyperbolic sine."""
     return x * cosh_sinhc(x * x)[1]
 
 
-@jit
+@inner
 def sin(x):
     """The sine."""
     return x * cosh_sinhc(-x * x)[1]

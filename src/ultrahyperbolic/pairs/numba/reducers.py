@@ -26,7 +26,9 @@ from .functions import (
     lowest_octave,
     table_octaves,
 )
-from .portable import asin, asinh, bits, from_bits, jit
+from .portable import asin, asinh, bits, entry, from_bits, inner, jit
+
+_table_octaves, _fill_octave = entry(table_octaves), entry(fill_octave)
 
 _TILE = 256
 # Pairs of a block: some milliseconds of work. More where a block counts for many thresholds, or would be one of many.
@@ -112,13 +114,13 @@ def prepare(points: Floats, space: KernelSpace, epsilon: float) -> MeasuredPoint
     above, below = 0, 0
     if kind not in (FLAT_SQUARED, FLAT_DISTANCE, EXTRINSIC):
         scale = 0.25 / square if time else 1.0
-        above, below = table_octaves(4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind)
+        above, below = _table_octaves(4.0 * scale * float(np.square(columns).sum(0).max(initial=0.0)), kind)
     table = np.empty(((above + below) * SEGMENTS, 2 * (DEGREE + 1)))
     for octave in range(above + below):
-        fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0)
+        _fill_octave(table, SEGMENTS, octave, above, kind, radius, epsilon, 0.0)
     heights = np.sqrt(np.square(columns[:time]).sum(0))
     level = columns / heights if time > 1 else np.empty((0, 0))
-    first = (1023 + lowest_octave(kind)) << SEGMENT_BITS
+    first = (1023 + lowest_octave.py_func(kind)) << SEGMENT_BITS
     above, below = above * SEGMENTS, below * SEGMENTS
     nothing = np.empty(0)
     return MeasuredPoints(
@@ -181,7 +183,7 @@ def _in_blocks(work: Callable[[int, int], Block], n: int, rows: int, threads: in
             yield from pool.map(lambda first: work(first, min(first + rows, n)), range(0, n, rows))
 
 
-@jit
+@inner
 def _flat(points, i, start, count, w):
     """‖x_i - x_j‖² for ``count`` nodes j from ``start`` on."""
     for j in range(count):
@@ -193,7 +195,7 @@ def _flat(points, i, start, count, w):
             w[j] += difference * difference
 
 
-@jit
+@inner
 def _hyperbolic(points, radius_square, i, start, count, w):
     """w for one time coordinate: between y_0 x and x_0 y there is no difference in time, so nothing cancels."""
     x0, row0 = points[0, i], points[0, start : start + count]
@@ -209,7 +211,7 @@ def _hyperbolic(points, radius_square, i, start, count, w):
         w[j] /= 4.0 * radius_square * (x0 * row0[j])
 
 
-@jit
+@inner
 def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
     """w and 1 + w from the chord of x and ±y, both divided by their heights: nothing cancels far out."""
     level, time = space.level, space.time
@@ -241,7 +243,7 @@ def _ultrahyperbolic(space, i, start, count, w, w_bar, side, half):
         w_bar[j] = 1.0 + half[j] if side[j] > 0.0 else -half[j]
 
 
-@jit
+@inner
 def _near_half_chord(space, i, j, side):
     """w of x and ±y as the manifold has it: their difference as it is stored, without the rounding of a division."""
     f = space.heights[i] / space.heights[j]
@@ -256,7 +258,7 @@ def _near_half_chord(space, i, j, side):
     return (total / space.radius_square + (f - 1.0) * (f - 1.0)) / (4.0 * f)
 
 
-@jit
+@inner
 def _segment(word, first, above, below):
     """Where in a table a number with these bits is; -1 where no table has it."""
     segment = ((word & 0x7FFFFFFFFFFFFFFF) >> (52 - SEGMENT_BITS)) - first
@@ -264,7 +266,7 @@ def _segment(word, first, above, below):
     return segment + shift if (segment >= 0) & (segment < limit) else -1
 
 
-@jit
+@inner
 def _look_up(table, first, above, below, w, count, values):
     """Values at w[:count] from a table; how many lie outside it (theirs are then meaningless)."""
     outside = 0
@@ -280,7 +282,7 @@ def _look_up(table, first, above, below, w, count, values):
     return outside
 
 
-@jit
+@inner
 def _function(space, w, w_bar):
     """The distance itself, for what no table holds."""
     radius = space.radius
@@ -294,7 +296,7 @@ def _function(space, w, w_bar):
     return radius * (math.pi + 2.0 * asinh(math.sqrt(-w_bar)))
 
 
-@jit
+@inner
 def _tile(space, i, start, count, values, scratch):
     """Distances of node i to ``count`` nodes from ``start`` on; +∞ for what is not a number."""
     w, w_bar = scratch[0], scratch[1]
@@ -319,7 +321,7 @@ def _tile(space, i, start, count, values, scratch):
         values[j] = values[j] if values[j] == values[j] else np.inf
 
 
-@jit
+@inner
 def _row(space, i, start, values, scratch):
     """Distances of node i to all nodes from ``start`` on."""
     n = space.points.shape[1]
@@ -327,7 +329,7 @@ def _row(space, i, start, values, scratch):
         _tile(space, i, first, min(_TILE, n - first), values[first - start :], scratch)
 
 
-@jit
+@inner
 def _take_off(popularity, i, start, count, values):
     """Take the popularity of node i and of each of ``count`` nodes from ``start`` on from their distances."""
     if len(popularity) > 0:
@@ -335,7 +337,7 @@ def _take_off(popularity, i, start, count, values):
             values[j] -= popularity[i] + popularity[start + j]
 
 
-@jit
+@inner
 def _sum(values):
     """The sum, in four strands."""
     a = b = c = d = 0.0
@@ -350,7 +352,7 @@ def _sum(values):
     return (a + b) + (c + d)
 
 
-@jit
+@inner
 def _sink(indices, distances, at, size, index, distance):
     """Put an entry into the heap [:size], whose first is the farthest and of equals the last, from ``at`` down."""
     child = 2 * at + 1
@@ -368,7 +370,7 @@ def _sink(indices, distances, at, size, index, distance):
     indices[at], distances[at] = index, distance
 
 
-@jit
+@inner
 def _nearest(values, i, indices, distances):
     """The nearest of the others, the nearest first and the lower index of equals, into indices and distances [k]."""
     k = len(indices)
@@ -386,7 +388,7 @@ def _nearest(values, i, indices, distances):
         _sink(indices, distances, 0, size, index, distance)
 
 
-@jit
+@inner
 def _search(ordered, value, first, last):
     """The first position from which on ``ordered`` is at least the value, which is one of [first, last]."""
     # Which half it is in cannot be foreseen; for the last few, going on is cheaper than guessing.
@@ -401,7 +403,7 @@ def _search(ordered, value, first, last):
     return first
 
 
-@jit
+@inner
 def _count_up_to(values, bound):
     found = 0
     for j in range(len(values)):
@@ -409,7 +411,7 @@ def _count_up_to(values, bound):
     return found
 
 
-@jit
+@inner
 def _count(values, i, joined, neighbors, others):
     """Neighbours and others at most as far as each of the neighbours ``joined``; values at those become NaN."""
     degree = len(joined)
@@ -459,14 +461,14 @@ def _reduce_rows(
             _tally(values[i + 1 - start : n - start], bounds, histogram)
 
 
-@jit
+@inner
 def _cell(value, low, rate, cells):
     """Which cell of an even grid a value falls into: never a later one than a greater value."""
     place = (value - low) * rate
     return cells if place >= cells else int(place) if place > 0.0 else 0
 
 
-@jit
+@inner
 def _tally(values, bounds, histogram):
     """Add the values above threshold t - 1 and not above t to histogram[t]; NaN is none."""
     cells = len(bounds.starts) - 2
