@@ -51,7 +51,6 @@ Ends = float | tuple[float, float]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Panel = Literal["Geometry", "Training", "Computing"]
 
 
 # What stands in docstrings for all options; pages that are made from the source alone show it.
@@ -61,7 +60,7 @@ _REFERENCE = "    **options\n        Those of `ultrahyperbolic.options.Options`.
 class Option(NamedTuple):
     """What is said of an option; other options are named in backticks."""
 
-    panel: Panel
+    panel: str
     help: str
     default: Any = None
     least: int | None = None
@@ -250,7 +249,8 @@ class Declared(NamedTuple):
     @property
     def choices(self) -> tuple[str, ...]:
         """The words that it may be, if it is one of a few."""
-        return tuple(word for part in self.members if get_origin(part) is Literal for word in get_args(part))
+        words = (word for part in self.members if get_origin(part) is Literal for word in get_args(part))
+        return tuple(word for word in words if isinstance(word, str))
 
     @property
     def members(self) -> tuple[Any, ...]:

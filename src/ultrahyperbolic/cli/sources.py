@@ -137,8 +137,8 @@ def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Read
     if name is not None:
         return FoundGraph(aligned(find_graph(name, options, quiet=quiet), embedding, folder), "")
     check_unread(options)
-    found = find_again(embedding.record, folder, quiet=True)
-    return found if found.graph is None or found.why else FoundGraph(aligned(found.graph, embedding, folder), "")
+    found, why = find_again(embedding.record, folder, quiet=True)
+    return FoundGraph(None if found is None or why else aligned(found, embedding, folder), why)
 
 
 def check_unread(options: Reading) -> None:
