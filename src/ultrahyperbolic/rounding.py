@@ -4,8 +4,6 @@ Powers, logarithms and scalar products come from libraries that round differentl
 are made of + - × ÷ √, which every processor rounds alike, of sums whose order numpy fixes, or of Python's decimals.
 """
 
-from __future__ import annotations
-
 from decimal import Decimal
 
 import numpy as np

@@ -68,19 +68,15 @@ def check_manifold(
 
     Parameters
     ----------
-    manifold : Manifold
+    manifold
         What to test: a pseudo-hyperboloid, a pseudo-sphere, flat space, or a class of your own with their interface.
-    dtype : torch.dtype
-        float64 or float32; ``gradcheck`` runs in float64 alone.
-    device : torch.device, optional
-        Where the points live; the CPU if not given.
-    n : int
-        Number of random points for each property.
-    seed : int
-        Seed of the sample.
-    only : list of str, optional
+    dtype, device
+        float64 or float32, of which ``gradcheck`` runs in float64 alone, and where the points live, by default the CPU.
+    n, seed
+        Number of random points for each property, and the seed of the sample.
+    only
         The properties to run, by name; see `properties`.
-    raises : bool
+    raises
         Raise ``AssertionError`` listing the failures, or only report them.
     """
     require_manifold(manifold)
@@ -158,11 +154,9 @@ def random_isometry(manifold: Manifold, *, generator: torch.Generator | None = N
     mixed = negative[:, None] != negative[None, :]
     matrix = torch.linalg.matrix_exp(torch.where(mixed, boost / math.sqrt(d), 1.0) * (metric[:, None] * skew))
     flips = torch.where(torch.rand(d, dtype=torch.float64, generator=generator) < 0.5, -1.0, 1.0)
-    for sign in (True, False):
-        axes = (negative == sign).nonzero().flatten()
-        if len(axes) == 1 and getattr(manifold, "beta", None) is not None:
-            pole = manifold.origin()
-            if pole[axes[0]] > 0:
+    if getattr(manifold, "beta", None) is not None:
+        for axes in (negative.nonzero(), (~negative).nonzero()):
+            if len(axes) == 1 and manifold.origin()[axes[0]] > 0:
                 flips[axes[0]] = 1.0
     isometry: Tensor = flips[:, None] * matrix
     return isometry
@@ -258,15 +252,13 @@ def membership(s: _Sample) -> None:
     """Samples, the origin and all maps that return points stay on the manifold; the checks notice what does not."""
     M, x = s.manifold, s.points()
     u = s.tangents(x)
-    near = M.random_near_pole(s.n, epsilon=0.1, generator=s.generator, dtype=s.dtype, device=s.device)
-    ambient = x + 0.1 * s.radius * s.gradients(x).tanh()
     made = {
         "random": x,
         "origin": M.origin(3, dtype=s.dtype, device=s.device),
-        "random_near_pole": near,
+        "random_near_pole": M.random_near_pole(s.n, epsilon=0.1, generator=s.generator, dtype=s.dtype, device=s.device),
         "expmap": M.expmap(x, u),
         "retr": M.retr(x, u),
-        "phi": M.phi(ambient),
+        "phi": M.phi(x + 0.1 * s.radius * s.gradients(x).tanh()),
         "projx": M.projx(x * 1.5),
     }
     for name, points in made.items():
@@ -521,8 +513,7 @@ def gradcheck(s: _Sample) -> None:
     M = s.manifold
     x, y = s.points(), s.points()
     clear = (M.sqdist(x, y).abs() > 0.1 * s.radius**2) & (s.room(x, y) > 0.1)
-    x, y = x[clear], y[clear]
-    x, y = x[:4].requires_grad_(), y[:4].requires_grad_()
+    x, y = (points[clear][:4].requires_grad_() for points in (x, y))
     u = s.tangents(x.detach()).requires_grad_()
     functions: dict[str, tuple[Callable[..., Tensor], tuple[Tensor, ...]]] = {
         "expmap": (M.expmap, (x, u)),

@@ -1,7 +1,4 @@
-"""The command ``ultrahyperbolic``.
-
-Nothing is imported here, so that Ctrl-C is answered before there is anything to wait for.
-"""
+"""The command ``ultrahyperbolic``; nothing is imported here, so that Ctrl-C is answered from the start."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

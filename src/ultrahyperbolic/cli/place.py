@@ -1,7 +1,5 @@
 """``place``: new nodes in an old embedding."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path

@@ -244,7 +244,7 @@ def _keep(kept: Embedding, folder: Path, graph: str | None, reading: opt.Reading
     from ..report import write_report
 
     try:
-        write_report(kept, folder, graph=graph_of(kept, folder, graph, reading, quiet=True).graph)
+        write_report(kept, folder, graph=graph_of(kept, folder, graph, reading, quiet=True)[0])
     except (OSError, ImportError) as error:
         note(f"the report is not written again: {reason(error)}")
 
@@ -282,16 +282,7 @@ def evaluate(
     else:
         read = find_graph(graph, reading, quiet=as_json)
     data = aligned(read, embedding, folder)
-
-    import torch
-
-    from .. import evaluation
-    from ..embedding.forms import measures_of_directions
-
-    points = torch.from_numpy(embedding.points.copy())
-    measures = evaluation.evaluate(
-        data, points, embedding.manifold, progress=not as_json, popularity=embedding.popularity
-    ) | measures_of_directions(embedding, data)
+    measures = embedding.evaluate(data, progress=not as_json)
     trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
         same = None if trained is None else trained == read.fingerprint

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -73,16 +73,8 @@ def as_given(options: Reading) -> dict[str, Json]:
     }
 
 
-class FoundGraph(NamedTuple):
-    """What `find_again` returns."""
-
-    graph: Graph | None
-    """The graph that was embedded; else what is in its place now, where that can be read."""
-    why: str  # why it is not the graph that was embedded; empty where it is
-
-
-def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> FoundGraph:
-    """The graph of the record of an embedding's folder, read as it was then.
+def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> tuple[Graph | None, str]:
+    """The graph that was embedded, read as it was then; else what is in its place now, and why it is not that graph.
 
     A file is looked for by its path from the working directory, where it was then, and from the folder and those above
     it; the first with the right fingerprint is taken. A data set is only downloaded if ``download`` says so.
@@ -91,7 +83,7 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
 
     about = record.graph
     if about is None or about.source is None:
-        return FoundGraph(None, "run.json does not say where it came from")
+        return None, "run.json does not say where it came from"
     source, file, given = about.source, about.file, record.reading or {}
     recorded = {**given, **(about.reading or {})}
     if "nodes" in recorded:
@@ -103,18 +95,17 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
     ]
     if source in names() and (download or available(source)):
         readers.append(partial(_load, source, options))
-    first = None
+    first: tuple[Graph | None, str] | None = None
     for read in readers:
         try:
             graph = replace(read(), source=source)
         except (typer.TyperException, TypeError, ValueError) as error:
-            found = FoundGraph(None, reason(error))
+            first = first or (None, reason(error))
         else:
             if graph.fingerprint == about.fingerprint:
-                return FoundGraph(graph, "")
-            found = FoundGraph(graph, f"{source} has changed since")
-        first = first or found
-    return first or FoundGraph(None, f"{source} is not here")
+                return graph, ""
+            first = first or (graph, f"{source} has changed since")
+    return first or (None, f"{source} is not here")
 
 
 def _files(given: str, then: object, folder: Path) -> list[Path]:
@@ -132,13 +123,15 @@ def _files(given: str, then: object, folder: Path) -> list[Path]:
     return list(found.values())
 
 
-def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool) -> FoundGraph:
-    """The graph of ``--graph``, else the one that was embedded, with the nodes of the embedding in their order."""
+def graph_of(
+    embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool
+) -> tuple[Graph | None, str]:
+    """The graph of ``--graph``, else the one that was embedded, with the embedding's nodes; or why there is none."""
     if name is not None:
-        return FoundGraph(aligned(find_graph(name, options, quiet=quiet), embedding, folder), "")
+        return aligned(find_graph(name, options, quiet=quiet), embedding, folder), ""
     check_unread(options)
     found, why = find_again(embedding.record, folder, quiet=True)
-    return FoundGraph(None if found is None or why else aligned(found, embedding, folder), why)
+    return None if found is None or why else aligned(found, embedding, folder), why
 
 
 def check_unread(options: Reading) -> None:

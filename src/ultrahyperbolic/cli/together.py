@@ -62,12 +62,11 @@ def left_behind(folder: Path, command: str) -> Literal["nothing", "a beginning",
 
     if not was_restarted():
         return "nothing"
+    begun = not (folder / CHECKPOINT).exists()
     try:
-        if (folder / CHECKPOINT).exists():
-            return "a checkpoint" if read_checkpoint(folder)[1].command == command else "nothing"
-        record = RunRecord.from_json(read_sealed_json(folder / RECORD))
+        record = RunRecord.from_json(read_sealed_json(folder / RECORD)) if begun else read_checkpoint(folder)[1]
     except (OSError, ValueError):
         return "nothing"
     if record.command != command:
         return "nothing"
-    return "a beginning" if record.stopped is None else "a checkpoint"
+    return "a beginning" if begun and record.stopped is None else "a checkpoint"

@@ -173,10 +173,7 @@ def ranks_in_words(table: Columns) -> list[str]:
 
 
 def nearest(embedding: Embedding | Saved, row: int, k: int, way: Way | None = None) -> Columns:
-    """The k nearest nodes of one: node, label, distance, weight, connected, and the attributes.
-
-    With a ``way`` these are the likeliest ends of ties from it, or to it.
-    """
+    """What is known of the k nearest nodes of one; with a ``way``, of the likeliest ends of ties from it, or to it."""
     distances = embedding.distances_from(row)
     if way is not None:
         distances = directed(embedding).add(distances, row, way)

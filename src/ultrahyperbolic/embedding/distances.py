@@ -1,13 +1,8 @@
-"""How far one node is from all others, in numpy: queries answer without importing torch.
-
-The formulas are those of ``geometry.separation`` and ``geometry.functions``, for one point against many.
-"""
-
-from __future__ import annotations
+"""How far one node is from all others, by the formulas of ``geometry.separation`` in numpy: queries need no torch."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -26,7 +21,7 @@ class PointSpace(NamedTuple):
     scale: float = 1.0  # |β|; 1 of flat space
 
     @classmethod
-    def from_json(cls, data: object) -> PointSpace:
+    def from_json(cls, data: object) -> Self:
         """The space that ``embedding.parquet`` names; ``ValueError`` where it names none."""
         if not isinstance(data, Mapping):
             raise ValueError(f"no manifold: {data}")

@@ -27,7 +27,6 @@ from ..pairs import Nearest, nearest
 from . import answers, forms, store
 from .answers import Labels, NodeFinder, TiesOf, less_popularity
 from .distances import PointSpace
-from .features import features
 from .record import RankRecord, RunRecord
 from .ties import TieTexts, graph_of, ties_of
 
@@ -141,10 +140,7 @@ class Embedding:
 
     @cached_property
     def delta(self) -> Floats:
-        """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes. Computed in blocks, exact for any n.
-
-        For a graph of several components see `ultrahyperbolic.evaluation.delta`.
-        """
+        """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes; see `ultrahyperbolic.evaluation.delta`."""
         return delta(self._tensor, self.manifold, self.graph, popularity=self.popularity)
 
     @cached_property
@@ -275,7 +271,7 @@ class Embedding:
     def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
         """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` others if given."""
         of, k = self if of is None else of, check_count("k", k, 1)
-        return features(self.manifold, self.points, k, of.points, of.popularity)
+        return forms.features(self.manifold, self.points, k, of.points, of.popularity)
 
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
@@ -328,11 +324,7 @@ class Embedding:
 
         return write_report(self, file, **options)
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        from .notebook import summary
-
-        return summary(self)
+    _repr_html_ = forms.to_html  # what a notebook shows
 
     def export(self, path: str | os.PathLike[str], format: Format, **options: Any) -> tuple[list[Path], list[str]]:
         """Write files for another viewer; returns the files and remarks. ``options`` are those of ``export``."""
@@ -373,10 +365,7 @@ class Embedding:
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
-        """Read what `save` wrote. Of the graph, the folder holds the ties (see `ties`), not where it came from.
-
-        Raises ``ValueError`` where a file is not what was written.
-        """
+        """Read what `save` wrote, and of the graph its `ties`; ``ValueError`` where a file is not what was written."""
         found: list[Embedding] = []
 
         def check(table: store.Table) -> None:

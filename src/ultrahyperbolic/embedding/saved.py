@@ -1,11 +1,10 @@
 """An embedding as its folder holds it, for the questions that need neither torch nor pandas."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -26,7 +25,7 @@ class Saved(store.Table):
     record: RunRecord = field(default_factory=RunRecord)
 
     @classmethod
-    def load(cls, folder: Path, *, ties: bool = False) -> Saved:
+    def load(cls, folder: Path, *, ties: bool = False) -> Self:
         """Read a folder; ``ValueError`` where a file is not what was written. ``ties`` are read if asked for."""
 
         def check(table: store.Table) -> None:

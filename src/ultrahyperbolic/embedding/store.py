@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +21,13 @@ from ..files import (
     id_as_json,
     id_from_json,
     read_sealed_json,
+    replace_file,
     replace_files,
     sealed_json,
     texts_as_arrays,
     warn_unsealed,
 )  # fmt: skip
 from ..graph.attributes import Attributes, free_names
-from ..graph.rows import Number
 from .answers import Labels, label_texts
 from .distances import space_of
 from .record import Json, RunRecord
@@ -127,12 +127,12 @@ def _texts(values: Sequence[str]) -> pyarrow.Array:
 
 def save_record(folder: Path, table: Table, record: RunRecord) -> None:
     """Write ``run.json`` alone, to the folder in which these points are saved."""
-    _write_json(folder, record.to_json() | {_OF: _about(table)[1][SEAL]})
+    replace_file(folder / RECORD, sealed_json(record.to_json() | {_OF: _about(table)[1][SEAL]}))
 
 
 def write_record(folder: Path, record: RunRecord) -> None:
     """Write ``run.json`` of a training that has no points yet, whole or not at all."""
-    _write_json(folder, record.to_json())
+    replace_file(folder / RECORD, sealed_json(record.to_json()))
 
 
 def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> tuple[Table, RunRecord]:
@@ -175,11 +175,6 @@ def finish_save(folder: Path) -> None:
         if found is not None and found[0] != folder / RECORD:
             found[0].replace(folder / RECORD)
             (folder / REPORT).unlink(missing_ok=True)
-
-
-def _write_json(folder: Path, record: Mapping[str, Json]) -> None:
-    content = sealed_json(record)
-    replace_files(folder, {RECORD: lambda file: file.write(content)})
 
 
 def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
@@ -261,11 +256,11 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
         raise ValueError("there are gaps in it")
     texts: list[str] = table.column("node").to_pylist()
     width = space_of(about["manifold"]).ambient_dim
-    points: Floats = np.stack([_floats(table, f"x{k}") for k in range(width)], axis=1)
-    delta: Floats = _floats(table, "delta")
-    known = [_in_memory(table.column(name), np.int64) for name in _RANK_ENDS if name in table.column_names]
+    points: Floats = np.stack([_values(table, f"x{k}") for k in range(width)], axis=1)
+    delta: Floats = _values(table, "delta")
+    known = [_values(table, name) for name in _RANK_ENDS if name in table.column_names]
     rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
-    popularity = _floats(table, _POPULARITY) if _POPULARITY in table.column_names else None
+    popularity = _values(table, _POPULARITY) if _POPULARITY in table.column_names else None
     seal = about.pop(SEAL, None)
     if seal is None:
         warn_unsealed(path)
@@ -292,7 +287,8 @@ def _read_extras(
     for column, seal in _mapping(about, "columns").items():
         if column not in table.column_names:
             continue
-        values = _values(table.column(column))
+        values = _values(table, column)
+        values.flags.writeable = False
         if _digest_of_column(values) != seal:
             raise ValueError(f"the column {column} is not what was written: its sha256 differs")
         if column == _LABEL:
@@ -304,31 +300,20 @@ def _read_extras(
     return labels, attributes, TieTexts(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None
 
 
-def _floats(table: pyarrow.Table, name: str) -> Floats:
-    return _in_memory(table.column(name), np.float64)
-
-
-def _in_memory(column: pyarrow.ChunkedArray, dtype: type[Number]) -> NDArray[Number]:
-    """A column of numbers without gaps, copied; pyarrow's own ``to_numpy`` would import pandas."""
-    size = np.dtype(dtype).itemsize
-    chunks = [
-        np.frombuffer(chunk.buffers()[1], dtype, len(chunk), chunk.offset * size)
+def _values(table: pyarrow.Table, name: str) -> NDArray[Any]:
+    """A column without gaps, copied: numbers, or text as objects. Pyarrow's own ``to_numpy`` would import pandas."""
+    column = table.column(name)
+    if str(column.type) == "string":
+        texts = np.empty(len(column), dtype=object)
+        texts[:] = column.to_pylist()
+        return texts
+    dtype = np.dtype(np.float64 if str(column.type) == "double" else np.int64)
+    parts = [
+        np.frombuffer(chunk.buffers()[1], dtype, len(chunk), chunk.offset * dtype.itemsize)
         for chunk in column.chunks
         if len(chunk)
     ]
-    return np.concatenate(chunks) if chunks else np.empty(0, dtype)
-
-
-def _values(column: pyarrow.ChunkedArray) -> NDArray[np.generic]:
-    """Numbers, or text as objects."""
-    if str(column.type) in ("double", "int64"):
-        is_float = str(column.type) == "double"
-        found: NDArray[np.generic] = _in_memory(column, np.float64) if is_float else _in_memory(column, np.int64)
-    else:
-        found = np.empty(len(column), dtype=object)
-        found[:] = column.to_pylist()
-    found.flags.writeable = False
-    return found
+    return np.concatenate([np.empty(0, dtype), *parts])
 
 
 def _mapping(about: Mapping[str, Json], name: str) -> Mapping[str, Json]:

@@ -37,10 +37,7 @@ class LinkPrediction(NamedTuple):
 
 
 def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
-    """Take a share of the edges out of a graph, drawn uniformly with a seed.
-
-    Every node stays where it is, also one that loses its last edge.
-    """
+    """Take a share of the edges, drawn uniformly with a seed, out of a graph; all nodes stay where they are."""
     held = round(share * graph.n_edges)
     if not 0 < held < graph.n_edges:
         raise ValueError(f"share must leave ties on both sides: {share} of {graph.n_edges} ties is {held}")

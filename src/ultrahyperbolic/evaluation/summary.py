@@ -16,10 +16,9 @@ from ..graph.centrality import pagerank
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
 from .baselines import closeness, sampled_closeness
-from .by_component import component_delta
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
-from .hierarchy import correlations, norm_proxy
+from .hierarchy import component_delta, correlations, norm_proxy
 from .inputs import check_points, edge_tensor
 from .order import orders_of
 from .retrieval import precision_of, reconstruction_of
@@ -57,8 +56,8 @@ def evaluate(
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
     (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], the
-    distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is
-    left out: no value is NaN. ``measure`` is a former name of ``dissimilarity``.
+    distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is left out: no value is NaN.
+    ``measure`` is a former name of ``dissimilarity``.
     """
     dissimilarity = dissimilarity if measure is None else former_measure(measure)
     options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend, popularity=popularity)
