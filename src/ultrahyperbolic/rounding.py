@@ -52,8 +52,7 @@ def asinh(x: Floats) -> Floats:
     for k in range(23, 0, -2):
         series = series * (s * s) + 2.0 / k
     log = power_of_two * _LOG2 + (s * series + power_of_two * _LOG2_REST)
-    found: Floats = np.where(u == 1.0, y, log * (y / np.where(u == 1.0, 1.0, u - 1.0)))
-    return found
+    return np.where(u == 1.0, y, log * (y / np.where(u == 1.0, 1.0, u - 1.0)))
 
 
 def cosh_of_root(z: float) -> float:

@@ -40,13 +40,11 @@ class _Skip(Exception):  # noqa: N818 - not an error
 
 @dataclass(frozen=True)
 class ManifoldReport:
-    """What `check_manifold` found."""
+    """What `check_manifold` found: properties, what went wrong with those that failed, why others do not apply."""
 
     passed: list[str]
     failed: dict[str, str] = field(default_factory=dict)
-    """Property to what went wrong."""
     skipped: dict[str, str] = field(default_factory=dict)
-    """Property to why it does not apply."""
 
 
 def properties() -> dict[str, str]:

@@ -10,7 +10,7 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.saved import Saved
-from ultrahyperbolic.embedding.ties import TieTexts, graph_of
+from ultrahyperbolic.embedding.store import TieTexts, graph_of
 
 LABELS = {"v": "Valjean", "j": "Javert", "c": "Cosette", "m": "Cosette"}
 COLUMNS = {"age": [46, 52, 8, 20], "height": [1.8, np.nan, 1.1, 1.6], "city": ["Digne", "Paris", "", "Paris"]}

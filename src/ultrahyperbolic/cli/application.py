@@ -48,17 +48,12 @@ Exit codes: 0 done, 1 the training failed or a pipe was closed,
 class _OneLineErrors(TyperGroup):
     """A group of commands that says what was wrong in one line; bugs keep their traceback."""
 
-    def main(
-        self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
-        standalone_mode: bool = True, windows_expand_args: bool = True, **extra: object,
-    ) -> object:  # fmt: skip
+    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command and leave with its exit code; not ``standalone_mode`` leaves errors to the caller."""
         # What was asked for, word by word: an embedding remembers it.
         extra.setdefault("obj", ("ultrahyperbolic", *(sys.argv[1:] if args is None else args)))
-        run = functools.partial(
-            super().main, args, prog_name, complete_var=complete_var, standalone_mode=False,
-            windows_expand_args=windows_expand_args, **extra,
-        )  # fmt: skip
+        extra["standalone_mode"] = False
+        run = functools.partial(super().main, args, *rest, **extra)
         if not standalone_mode:
             return run()
         try:

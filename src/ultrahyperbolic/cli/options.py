@@ -198,16 +198,12 @@ def _with_parameters(
     return with_parameters
 
 
-def device_kind(device: str) -> str:
-    """``"cpu"``, ``"cuda"`` or another kind of device that is there.
-
-    >>> device_kind("cpu:0")
-    'cpu'
-    """
+def check_device(device: str) -> None:
+    """Refuse a device that is not there."""
     from ..engines.registry import find_device
 
     with refusing(ValueError):
-        return find_device(device).type
+        find_device(device)
 
 
 def parse_ends(name: str, text: str) -> float | tuple[float, float]:

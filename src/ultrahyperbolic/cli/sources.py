@@ -194,14 +194,18 @@ def open_saved(folder: Path, *, ties: bool = False) -> Saved:
         return Saved.load(folder, ties=ties)
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse what is no folder."""
+    if not folder.is_dir():
+        raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
+
+
 @contextmanager
 def _opening(folder: Path) -> Iterator[None]:
     """Say what is wrong with a folder in one line; what is only doubtful, in notes."""
     from ..embedding.store import RECORD, TABLE
 
-    if not folder.is_dir():
-        found = "this is a file" if folder.exists() else "no such folder"
-        raise Refused(f"{folder}: {found}; give one embed wrote")
+    check_folder(folder)
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
         raise Refused(f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not finish")
     with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):

@@ -14,11 +14,10 @@ from typing import TYPE_CHECKING
 import typer
 
 from ..progress import bar
-from . import summary
 from .errors import Refused, reason, refusing
-from .output import note, print_json
+from .output import note, print_json, print_summary, resuming, summary_as_json
 from .signals import cut_short, end, on_interrupt
-from .sources import find_again, open_embedding
+from .sources import check_folder, find_again, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
@@ -27,19 +26,6 @@ if TYPE_CHECKING:
     from ..loop import Checkpoint, Progress
     from ..training.checkpoint import Checkpoints
     from ..training.execution import Execution
-
-# What may be said beside --resume; everything else is in the folder.
-_WITH_RESUME = (
-    "resume",
-    "time_limit",
-    "checkpoint_every",
-    "threads",
-    "tensorboard",
-    "with_report",
-    "title",
-    "quiet",
-    "as_json",
-)
 
 
 @dataclass(frozen=True)
@@ -71,6 +57,10 @@ class Keeping:
 
         with refusing(FileExistsError, about="--"), refusing(ImportError):
             check_board(self.tensorboard)
+
+
+# What may be said beside --resume; everything else is in the folder.
+_WITH_RESUME = ("resume", "time_limit", "threads", *Keeping.__dataclass_fields__)
 
 
 def hold(context: typer.Context, folder: Path) -> None:
@@ -132,16 +122,13 @@ def train_and_keep(task: Task, keeping: Keeping) -> None:
     if left_out:
         _stop_here(checkpoints)
     if keeping.as_json:
-        print_json(summary.as_json(embedding, task.folder))
+        print_json(summary_as_json(embedding, task.folder))
     elif not keeping.quiet:
-        summary.print_summary(embedding, graph, task.folder)
+        print_summary(embedding, graph, task.folder)
     if (interrupted or left_out) and ending is not None and result is not None:
-        resuming = summary.resuming(task.folder, ending)
         what = f"interrupted in {left_out}" if left_out else f"interrupted after {result.iterations} iterations"
-        print(
-            f"{what}: the best points so far are in {task.folder}; to continue: ultrahyperbolic {resuming}",
-            file=sys.stderr,
-        )
+        again = f"to continue: ultrahyperbolic {resuming(task.folder, ending)}"
+        print(f"{what}: the best points so far are in {task.folder}; {again}", file=sys.stderr)
         raise typer.Exit(asked.code or 130)
 
 
@@ -206,23 +193,18 @@ def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Aske
     from ..evaluation.sampled import delta_from_samples
     from ..training.train import with_pair_measures
 
-    execution, found = task.execution, embedding
-
-    def measure() -> None:
-        nonlocal found
-        device = execution.machine.torch_device
-        found = with_pair_measures(
-            execution.graph, embedding, quiet=keeping.quiet, device=device, seconds=execution.measuring
-        )
-
+    execution, found = task.execution, None
     if soon or not asked.code:
-        asked.code = cut_short(measure) or asked.code
-    if found is embedding and not soon:
+        measure = partial(with_pair_measures, execution.graph, embedding, quiet=keeping.quiet)
+        device = execution.machine.torch_device
+        found, code = cut_short(lambda: measure(device=device, seconds=execution.measuring))
+        asked.code = code or asked.code
+    if found is None and not soon:
         points = torch.from_numpy(embedding.points.copy())
         embedding.remember(delta_from_samples(execution.graph, points, embedding.manifold, embedding.popularity), None)
         if not keeping.quiet:
             note("delta and ranks are estimated from a few nodes; there are no measures and no report")
-    return found
+    return embedding if found is None else found
 
 
 def _stop_here(checkpoints: Checkpoints) -> None:
@@ -239,24 +221,20 @@ def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked)
     from ..training.checkpoint import CHECKPOINT
     from ..training.train import with_node_measures
 
-    complete = embedding
-
-    def compare() -> None:
-        nonlocal complete
-        execution = task.execution
-        sample = execution.measuring is not None
-        complete = with_node_measures(execution.graph, embedding, quiet=keeping.quiet, sample=sample)
+    graph, sample = task.execution.graph, task.execution.measuring is not None
+    found, code = cut_short(lambda: with_node_measures(graph, embedding, quiet=keeping.quiet, sample=sample))
+    complete = embedding if found is None else found
+    if code:
+        asked.code = code
+        return complete, "measuring"
 
     def report() -> None:
         with bar("report", show=not keeping.quiet):
             write_report(complete, task.folder, title=keeping.title)
 
     with refusing(OSError, about="cannot save the embedding: "):
-        if code := cut_short(compare):
-            asked.code = code
-            return complete, "measuring"
         complete.save_record(task.folder)
-        if keeping.with_report and (code := cut_short(report)):
+        if keeping.with_report and (code := cut_short(report)[1]):
             asked.code = code
             return complete, "writing the report"
         # Last of all: a process that is killed before has something left to do.
@@ -281,7 +259,7 @@ def resume(
         keeping.check_board()
         train_and_keep(task, keeping)
     elif keeping.as_json:
-        print_json(summary.as_json(open_embedding(folder), folder))
+        print_json(summary_as_json(open_embedding(folder), folder))
     elif not keeping.quiet:
         print(f"{folder} is finished: {task}")
 
@@ -311,8 +289,7 @@ def _reopen(
         if parameter.name not in _WITH_RESUME and source is not None and source.name == "COMMANDLINE":
             name = parameter.opts[0] if parameter.opts[0].startswith("-") else "GRAPH"
             raise Refused(f"--resume takes everything from the folder: leave {name} out")
-    if not folder.is_dir():
-        raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
+    check_folder(folder)
     hold(context, folder)
     checkpoint = None
     with refusing(OSError, ValueError):
@@ -340,8 +317,8 @@ def _reopen(
     data, why = find_again(record, folder, quiet=quiet, download=True)
     if data is None:
         raise Refused(f"{folder} cannot be resumed, as {why}: put it back")
-    kept = {"fingerprint": record.graph.fingerprint, "nodes": record.graph.nodes}
-    found = {"fingerprint": data.fingerprint, "nodes": data.n_nodes}
+    kept: dict[str, Json] = {"fingerprint": record.graph.fingerprint, "nodes": record.graph.nodes}
+    found: dict[str, Json] = {"fingerprint": data.fingerprint, "nodes": data.n_nodes}
     _refuse(folder, "another graph", {"graph": kept}, {"graph": found})
     record = replace(record, training=replace(record.training, time_limit=limit), stopped=None, measures={})
     with refusing(ValueError, TypeError):

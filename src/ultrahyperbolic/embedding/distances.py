@@ -110,8 +110,7 @@ class ProductSpace(NamedTuple):
         for space, weight, a, b in zip(self.spaces, self.weights, self._split(x), self._split(points), strict=True):
             found = space.distances(a, b)
             total += weight * (found if space.time == 0 else found**2)
-        root: Floats = np.sqrt(total)
-        return root
+        return np.sqrt(total)
 
 
 def space_of(data: object) -> PointSpace | ProductSpace:
@@ -128,8 +127,7 @@ def space_of(data: object) -> PointSpace | ProductSpace:
 
 def _hyperbolic_angle(w: Floats) -> Floats:
     """2 asinh √w for w >= 0, without cancellation."""
-    angle: Floats = np.log1p(2.0 * (w + np.sqrt(np.maximum(w + w * w, 0.0))))
-    return angle
+    return np.log1p(2.0 * (w + np.sqrt(np.maximum(w + w * w, 0.0))))
 
 
 def _count(data: Mapping[str, object], name: str, least: int) -> int:

@@ -197,7 +197,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _only(kind: type[T]) -> Callable[[Json], T | None]:
+def _only(kind: type) -> Callable[[Json], Any]:
     """Reads what is of a type, which no boolean is."""
     return lambda value: value if isinstance(value, kind) and not isinstance(value, bool) else None
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,15 +27,16 @@ from ..files import (
     texts_as_arrays,
     warn_unsealed,
 )  # fmt: skip
+from ..graph import Graph
 from ..graph.attributes import Attributes, free_names
 from .answers import Labels, label_texts
 from .distances import space_of
 from .record import Json, RunRecord
-from .ties import TieTexts, as_numbers
 
 if TYPE_CHECKING:
     import pyarrow
 
+T = TypeVar("T")
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
@@ -43,7 +44,16 @@ _OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_W
 _KINDS = ("string", "double", "int64")  # of attributes
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
+_MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
+
+
+class TieTexts(NamedTuple):
+    """Which nodes are tied, as text that whatever reads Parquet can take apart."""
+
+    rows: Sequence[str]  # [n] the rows of the nodes that each node is tied to, ascending
+    weights: Sequence[str] | None
+    """[n] the weights of those ties, in the same order; None in a folder that does not hold them."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ class Table:
     popularity: Floats | None = None  # [n], where it was trained
     labels: Labels | None = None
     attributes: Attributes = field(default_factory=dict)  # further columns of the table of nodes
-    ties: TieTexts | None = None  # where they are known
+    tie_texts: TieTexts | None = None  # where the ties are known
 
 
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
@@ -76,8 +86,7 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
         numbers[_POPULARITY] = table.popularity
     columns = {"node": _texts(texts)} | {name: as_numbers(of) for name, of in numbers.items()}
     for name, of in _extras(table).items():
-        is_numeric = isinstance(of, np.ndarray) and of.dtype != object
-        columns[name] = as_numbers(np.asarray(of)) if is_numeric else _texts([str(value) for value in of])
+        columns[name] = as_numbers(of) if isinstance(of, np.ndarray) else _texts(of)
     content = pa.table(columns)
     content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
@@ -96,10 +105,10 @@ def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
     columns = attribute_columns(table.attributes, table.points.shape[1])
     for name, values in table.attributes.items():
         found[columns[name]] = [_clean(text) for text in values] if values.dtype == object else values
-    if table.ties is not None:
-        found[_TIES] = table.ties.rows
-        if table.ties.weights is not None:
-            found[_TIE_WEIGHTS] = table.ties.weights
+    if table.tie_texts is not None:
+        found[_TIES] = table.tie_texts.rows
+        if table.tie_texts.weights is not None:
+            found[_TIE_WEIGHTS] = table.tie_texts.weights
     return found
 
 
@@ -135,15 +144,15 @@ def write_record(folder: Path, record: RunRecord) -> None:
     replace_file(folder / RECORD, sealed_json(record.to_json()))
 
 
-def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> tuple[Table, RunRecord]:
-    """What `save` wrote, ``ties`` if wanted; ``ValueError`` where a file is not that, or ``check`` finds it wrong."""
+def load(folder: Path, make: Callable[[Table], T], *, ties: bool = True) -> tuple[T, Table, RunRecord]:
+    """What ``make`` makes of what `save` wrote, ``ties`` if wanted; ``ValueError`` where a file is not what it was."""
     if not (folder / TABLE).exists():
         raise FileNotFoundError(f"{folder} holds no embedding: there is no {TABLE} in it")
     while True:
         seen = _stamps(folder)
         try:
             table, seal = _read_table(folder / TABLE, ties=ties)
-            check(table)
+            made = make(table)
         except _NO_EMBEDDING as error:
             if seen != _stamps(folder):  # another was saved while it was read
                 continue
@@ -151,7 +160,7 @@ def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> 
             raise ValueError(f"{folder / TABLE} is not an embedding of this package: {reason}") from None
         found = _record_of(folder, seal)
         if found is not None:
-            return table, RunRecord.from_json(found[1])
+            return made, table, RunRecord.from_json(found[1])
         if seen == _stamps(folder):
             raise ValueError(f"{folder / RECORD} belongs to other points than {TABLE}: save them again, or remove it")
 
@@ -288,7 +297,6 @@ def _read_extras(
         if column not in table.column_names:
             continue
         values = _values(table, column)
-        values.flags.writeable = False
         if _digest_of_column(values) != seal:
             raise ValueError(f"the column {column} is not what was written: its sha256 differs")
         if column == _LABEL:
@@ -321,3 +329,48 @@ def _mapping(about: Mapping[str, Json], name: str) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
         raise ValueError(f"its description has no {name}")
     return value
+
+
+def ties_of(graph: Graph) -> TieTexts | None:
+    """The ties of each node as text; None of a graph that has too many.
+
+    >>> ties_of(Graph.from_edges([("ann", "bob", 2), ("ann", "cid", 0.5)]))
+    TieTexts(rows=['1 2', '0', '0'], weights=['2 0.5', '2', '0.5'])
+    """
+    if graph.n_edges > _MOST_TIES:
+        return None
+    offsets, rows = graph.neighbor_lists
+    return TieTexts(_joined(offsets, rows), _joined(offsets, graph.neighbor_weights))
+
+
+def _joined(offsets: Ints, values: NDArray[np.generic]) -> list[str]:
+    """Numbers as text with blanks between, part by part; reading them gives the same numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # In Arrow's memory: as objects, the numbers of millions of ties would take gigabytes.
+    texts = as_numbers(values).cast(pa.string())
+    begins = pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets.astype(np.int32))])
+    # From a text of Python's pyarrow would import pandas, to ask if it is missing.
+    blank = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 1], dtype=np.int32)), pa.py_buffer(b" "))[0]
+    found: list[str] = pc.binary_join(pa.ListArray.from_arrays(begins, texts), blank).to_pylist()
+    return found
+
+
+def graph_of(ids: Sequence[Hashable], ties: TieTexts) -> Graph:
+    """The graph with these ties; where their weights were not kept, all are 1."""
+    first = np.repeat(np.arange(len(ids)), [len(text.split()) for text in ties.rows])
+    second = np.array(" ".join(ties.rows).split(), dtype=np.int64)
+    once = first < second
+    if ties.weights is None:
+        return Graph.from_arrays(first[once], second[once], ids=ids)
+    weights = np.array(" ".join(ties.weights).split(), dtype=np.float64)
+    return Graph.from_arrays(first[once], second[once], weights[once], ids=ids)
+
+
+def as_numbers(values: NDArray[np.generic]) -> pyarrow.Array:
+    """An Arrow array in numpy's memory."""
+    import pyarrow as pa
+
+    kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

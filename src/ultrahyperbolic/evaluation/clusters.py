@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats, Ints, positions_in
+from ..arrays import Floats, Ints
 from ..checks import check_count
 from ..geometry import Geometry, Manifold
 from ..pairs import PassOptions, nearest
@@ -59,7 +59,7 @@ def clusters(
         found = nearest(given, manifold, width_of(n, count), **options)
         near = found.indices.cpu().numpy(), found.distances.double().cpu().numpy()
     first, second = _nearest_pairs(*near, count)
-    return _by_size(_communities(n, first, second))
+    return _communities(n, first, second)
 
 
 def width_of(n: int, pairs: int) -> int:
@@ -69,18 +69,20 @@ def width_of(n: int, pairs: int) -> int:
 
 def _nearest_pairs(near: Ints, apart: Floats, count: int) -> tuple[Ints, Ints]:
     """The ``count`` nearest pairs i < j, and each node with the nearest to it."""
-    n, width = near.shape
-    tails = np.repeat(np.arange(n), width).reshape(n, width)
-    codes, where = np.unique(np.minimum(tails, near) * n + np.maximum(tails, near), return_index=True)
+    n, tails = len(near), np.arange(len(near))[:, None]
+    pairs = np.minimum(tails, near) * n + np.maximum(tails, near)
+    codes, where = np.unique(pairs, return_index=True)
     kept = np.zeros(len(codes), dtype=bool)
     kept[np.argsort(apart.ravel()[where], kind="stable")[:count]] = True
-    own = np.minimum(tails[:, 0], near[:, 0]) * n + np.maximum(tails[:, 0], near[:, 0])
-    kept[np.searchsorted(codes, own)] = True
+    kept[np.searchsorted(codes, pairs[:, 0])] = True
     return codes[kept] // n, codes[kept] % n
 
 
 def _communities(n: int, first: Ints, second: Ints) -> Ints:
-    """The group [n] of each of n nodes by Louvain's method, in the graph of the edges first [m] – second [m]."""
+    """The group [n] of each of n nodes by Louvain's method, in the graph of the edges first [m] – second [m].
+
+    Groups are numbered by size, the largest first; equal ones in the order of their first nodes.
+    """
     import networkx as nx
 
     joined = nx.empty_graph(n)
@@ -88,12 +90,6 @@ def _communities(n: int, first: Ints, second: Ints) -> Ints:
     searches = (nx.community.louvain_communities(joined, seed=seed) for seed in range(_SEARCHES))
     best = max(searches, key=lambda groups: nx.community.modularity(joined, groups))
     group = np.empty(n, dtype=np.int64)
-    for number, nodes in enumerate(best):
+    for number, nodes in enumerate(sorted(best, key=lambda nodes: (-len(nodes), min(nodes)))):
         group[list(nodes)] = number
     return group
-
-
-def _by_size(group: Ints) -> Ints:
-    """Groups renumbered by size, the largest first; equal ones in the order of their first nodes."""
-    _, first, index, counts = np.unique(group, return_index=True, return_inverse=True, return_counts=True)
-    return positions_in(np.lexsort((first, -counts)))[index]

@@ -117,5 +117,4 @@ def _blocks(score: Score, nodes: Ints) -> Iterator[tuple[int, Floats]]:
 
 def _at_most(ordered: Floats, limits: Floats) -> Ints:
     """How many of the numbers, in ascending order, are at most each limit."""
-    found: Ints = np.searchsorted(ordered, limits, side="right")
-    return found
+    return np.searchsorted(ordered, limits, side="right")

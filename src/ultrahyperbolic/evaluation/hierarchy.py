@@ -36,8 +36,7 @@ def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **opti
         found = component_delta(graph, points, manifold, **options)
         if found is not None:
             return found
-    sums: Floats = row_sums(points, manifold, **options).cpu().numpy()
-    return sums
+    return row_sums(points, manifold, **options).cpu().numpy()
 
 
 def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats | None:

@@ -147,7 +147,7 @@ def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, 
     n = len(embedding)
     k = min(k, n - 1)
     indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
-    offsets = np.arange(0, n * k + 1, k, dtype=np.int32) if k else np.zeros(n + 1, dtype=np.int32)
+    offsets = np.arange(n + 1, dtype=np.int32) * k
     places = plane(embedding)
     columns: dict[str, pyarrow.Array | NDArray[np.generic]]
     columns = {name: _text_column(texts) for name, texts in _names(embedding, graph).items()}
@@ -197,10 +197,8 @@ def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, ov
         config: about,
     }
     replace_files(folder, {name: _writer(lines) for name, lines in contents.items()})
-    notes = []
-    if changed:
-        notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks")
-    return Exported(files, notes)
+    note = f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks"
+    return Exported(files, [note] if changed else [])
 
 
 def _xml_names(embedding: Embedding, graph: Graph) -> dict[str, list[str]]:
