@@ -1,7 +1,6 @@
-"""Every option of a training, declared once: `embed`, the command and scikit-learn get their parameters from here.
+"""Every option of a training, declared once for `embed`, the command and scikit-learn, without waiting for torch.
 
-An option that has the name of a field of `TrainingConfig` replaces what the method would set there. This module loads
-nothing, so that the command's help need not wait for torch.
+An option that has the name of a field of `TrainingConfig` replaces what the method would set there.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Arithmetic in numpy and Python that gives the same bits on every processor.
+"""Arithmetic that gives the same bits on every processor, unlike the powers and logarithms of libraries.
 
-Powers, logarithms and scalar products come from libraries that round differently from one processor to the next. These
-are made of + - × ÷ √, which every processor rounds alike, of sums whose order numpy fixes, or of Python's decimals.
+It is made of + - × ÷ √, which every processor rounds alike, of sums whose order numpy fixes, or of Python's decimals.
 """
 
 from decimal import Decimal

@@ -85,7 +85,7 @@ def test_what_is_known_of_nodes_survives_the_disk(cast, tmp_path):
     assert loaded.hierarchy().equals(cast.hierarchy())
     again = loaded.save(tmp_path / "again")
     assert (again / "embedding.parquet").read_bytes() == (folder / "embedding.parquet").read_bytes()
-    saved = Saved.load(folder, ties=True)
+    saved = Saved.load(folder)
     assert saved.labels == LABELS
     assert saved.ties_of(0).nodes.tolist() == [1, 2]
 

@@ -149,14 +149,13 @@ def summary_as_json(embedding: Embedding, folder: Path) -> dict[str, object]:
     from ..embedding.answers import ranking
 
     run = embedding.run
-    timing = run.get("timing")
     return {
         "folder": str(folder),
         "files": [str(file) for file in files(folder)],
         **{name: run.get(name) for name in ("graph", "config", "seed", "stopped")},
         "unfinished": embedding.record.unfinished,
         **{name: run.get(name) for name in ("iterations", "steps_back", "nonfinite", "best_loss")},
-        "seconds": timing.get("seconds") if isinstance(timing, Mapping) else None,
+        "seconds": embedding.record.timing.seconds,
         "waited": waited(),
         "measures": run.get("measures"),
         "ranks": run.get("ranks"),

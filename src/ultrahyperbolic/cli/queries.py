@@ -73,7 +73,7 @@ def rank(
     from ..embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking, ranks_in_words
     from ..verdict import no_hierarchy
 
-    saved = open_saved(folder, ties=True)
+    saved = open_saved(folder)
     record, graph = saved.record, None
     if by == "height":
         _check_directed(saved, folder)
@@ -128,7 +128,7 @@ def neighbors(
     """
     from ..embedding.answers import nearest
 
-    saved = open_saved(folder, ties=True)
+    saved = open_saved(folder)
     row = find_row(saved.rows, node, folder)
     if out is not None:
         _check_directed(saved, folder)
@@ -153,8 +153,7 @@ def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
     found = {}
     for name, values in table.items():
         if name not in own:
-            is_number = [isinstance(value, float) for value in values]
-            cells = [f"{value:.6g}" if real else str(value) for value, real in zip(values, is_number, strict=True)]
+            cells = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
             found[shown(name)] = [shown(cell) if cell and cell != "nan" else "" for cell in cells]
     return found
 

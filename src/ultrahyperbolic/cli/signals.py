@@ -37,11 +37,7 @@ def on_interrupt(act: Callable[[], object], which: signal.Signals = signal.SIGIN
     if before is signal.SIG_IGN:
         yield
         return
-
-    def handle(number: int, frame: object) -> None:
-        act()
-
-    signal.signal(which, handle)
+    signal.signal(which, lambda number, frame: act())
     try:
         yield
     finally:

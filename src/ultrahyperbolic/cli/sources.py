@@ -186,12 +186,12 @@ def open_embedding(folder: Path) -> Embedding:
         return Embedding.load(folder)
 
 
-def open_saved(folder: Path, *, ties: bool = False) -> Saved:
-    """The same for questions that need no torch; ``ties`` says whether to read which nodes are tied."""
+def open_saved(folder: Path) -> Saved:
+    """The same for questions that need no torch."""
     with _opening(folder):
         from ..embedding.saved import Saved
 
-        return Saved.load(folder, ties=ties)
+        return Saved.load(folder)
 
 
 def check_folder(folder: Path) -> None:

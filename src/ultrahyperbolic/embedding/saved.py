@@ -24,8 +24,8 @@ class Saved(store.Table):
     record: RunRecord = field(default_factory=RunRecord)
 
     @classmethod
-    def load(cls, folder: Path, *, ties: bool = False) -> Self:
-        """Read a folder; ``ValueError`` where a file is not what was written. ``ties`` are read if asked for."""
+    def load(cls, folder: Path) -> Self:
+        """Read a folder; ``ValueError`` where a file is not what was written."""
 
         def check(table: store.Table) -> None:
             if not space_of(table.manifold).holds(table.points):
@@ -33,7 +33,7 @@ class Saved(store.Table):
 
                 Embedding.load(folder)  # which says what is wrong with them
 
-        _, table, record = store.load(folder, check, ties=ties)
+        _, table, record = store.load(folder, check)
         found = cls(**vars(table), record=record)
         return found if record.ranks is not None else replace(found, rank_ends=None)
 
@@ -53,7 +53,7 @@ class Saved(store.Table):
 
     @cached_property
     def ties(self) -> Graph | None:
-        """The ties as a graph, without their directions; None where the folder has none, or they were not read."""
+        """The ties as a graph, without their directions; None where the folder has none."""
         return None if self.tie_texts is None else store.graph_of(self.ids, self.tie_texts)
 
     @cached_property

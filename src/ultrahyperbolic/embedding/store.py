@@ -41,7 +41,7 @@ TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
 _OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS}
-_KINDS = ("string", "double", "int64")  # of attributes
+_KINDS: tuple[str, ...] = ("string", "double", "int64")  # of attributes
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
 _MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
@@ -144,14 +144,14 @@ def write_record(folder: Path, record: RunRecord) -> None:
     replace_file(folder / RECORD, sealed_json(record.to_json()))
 
 
-def load(folder: Path, make: Callable[[Table], T], *, ties: bool = True) -> tuple[T, Table, RunRecord]:
-    """What ``make`` makes of what `save` wrote, ``ties`` if wanted; ``ValueError`` where a file is not what it was."""
+def load(folder: Path, make: Callable[[Table], T]) -> tuple[T, Table, RunRecord]:
+    """What ``make`` makes of what `save` wrote, and that; ``ValueError`` where a file is not what was written."""
     if not (folder / TABLE).exists():
         raise FileNotFoundError(f"{folder} holds no embedding: there is no {TABLE} in it")
     while True:
         seen = _stamps(folder)
         try:
-            table, seal = _read_table(folder / TABLE, ties=ties)
+            table, seal = _read_table(folder / TABLE)
             made = make(table)
         except _NO_EMBEDDING as error:
             if seen != _stamps(folder):  # another was saved while it was read
@@ -180,7 +180,7 @@ def finish_save(folder: Path) -> None:
     """Complete a save that was killed between its two renames, where there is one; nobody may be saving there."""
     with suppress(*_NO_EMBEDDING), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # loading it will say so
-        found = _record_of(folder, _read_table(folder / TABLE, ties=False)[-1])
+        found = _record_of(folder, _read_table(folder / TABLE)[-1])
         if found is not None and found[0] != folder / RECORD:
             found[0].replace(folder / RECORD)
             (folder / REPORT).unlink(missing_ok=True)
@@ -236,7 +236,7 @@ def _stamps(folder: Path) -> list[tuple[int, int] | None]:
     return [None if status is None else (status.st_ino, status.st_mtime_ns) for status in found]
 
 
-def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
+def _read_table(path: Path) -> tuple[Table, str | None]:
     """An ``embedding.parquet`` that holds what was written, and its seal."""
     about: dict[str, Json] = {}
 
@@ -248,15 +248,12 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
         numbers = [*(f"x{k}" for k in range(width)), "delta"]
         numbers += [name for name in (_POPULARITY,) if name in schema.names]
         ends = [name for name in _RANK_ENDS if name in schema.names]
-        kinds = {"node": "string"} | dict.fromkeys(numbers, "double") | dict.fromkeys(ends, "int64")
-        for name, kind in kinds.items():
-            if str(schema.field(name).type) != kind:
-                raise ValueError(f"the column {name} holds {schema.field(name).type}, not {kind}")
-        extras = [name for name in _mapping(about, "columns") if ties or name not in (_TIES, _TIE_WEIGHTS)]
-        for name in extras:
-            if str(schema.field(name).type) not in _KINDS:
-                raise ValueError(f"the column {name} holds {schema.field(name).type}, not text or numbers")
-        return [*kinds, *extras]
+        kinds = dict.fromkeys(_mapping(about, "columns"), _KINDS) | {"node": ("string",)}
+        kinds |= dict.fromkeys(numbers, ("double",)) | dict.fromkeys(ends, ("int64",))
+        for name, wanted in kinds.items():
+            if str(schema.field(name).type) not in wanted:
+                raise ValueError(f"the column {name} holds {schema.field(name).type}, not {' or '.join(wanted)}")
+        return list(kinds)
 
     from ..graph.parquet import read_parquet
 
@@ -288,14 +285,12 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
 def _read_extras(
     table: pyarrow.Table, about: Mapping[str, Json], ids: Sequence[Hashable]
 ) -> tuple[Labels | None, Attributes, TieTexts | None]:
-    """Labels, attributes and ties, as far as they were read; ``ValueError`` where one is not what was written."""
+    """Labels, attributes and ties, as far as they are there; ``ValueError`` where one is not what was written."""
     names = _mapping(about, "attributes")
     labels: Labels | None = None
     ties: dict[str, list[str]] = {}
     attributes: dict[str, NDArray[np.generic]] = {}
     for column, seal in _mapping(about, "columns").items():
-        if column not in table.column_names:
-            continue
         values = _values(table, column)
         if _digest_of_column(values) != seal:
             raise ValueError(f"the column {column} is not what was written: its sha256 differs")

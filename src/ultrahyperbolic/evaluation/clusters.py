@@ -29,21 +29,12 @@ def clusters(
 ) -> Ints:
     """The community of each of the points [n, d]: int64 [n], with 0 for the largest.
 
-    The nearest ``pairs`` of all are joined, and each node with the nearest to it. In that graph, the communities are
-    those of the greatest modularity that Louvain's method finds (Blondel et al. 2008): how many there are follows from
-    the graph. Same points, same communities. Small groups beside much larger ones may be merged, as modularity does.
-
-    Parameters
-    ----------
-    points, geometry
-        [n, d], and where they are, as a geometry or as a manifold.
-    pairs
-        How many pairs are joined, best the number of ties of the graph; default: five for each node.
-    near
-        The nearest of each point and how far they are, `width_of` columns each, where they are known: it saves a pass.
-    options
-        Those of `ultrahyperbolic.pairs.PassOptions`; with a popularity, nearest are the pairs of the least
-        distance less that of both ends.
+    The nearest ``pairs`` of all are joined, best as many as the graph has ties (default: five for each node), and each
+    node with the nearest to it. In that graph, the communities are those of the greatest modularity that Louvain's
+    method finds (Blondel et al. 2008): how many there are follows from the graph. Same points, same communities. Small
+    groups beside much larger ones may be merged, as modularity does. ``near`` saves a pass where the nearest of each
+    point and how far they are is known, `width_of` columns each. ``options`` are those of
+    `ultrahyperbolic.pairs.PassOptions`; with a popularity, a distance is less that of both ends.
 
     >>> spots = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 5.3])[:, None]
     >>> clusters(spots, Geometry.of_flat(1), pairs=9).tolist()

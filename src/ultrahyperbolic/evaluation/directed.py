@@ -1,7 +1,6 @@
-"""How well scores of ordered pairs find the ties of a directed graph, and their directions.
+"""How well scores of ordered pairs, asked for a few rows at a time, find the ties of a directed graph.
 
-A score s_ij is small where a tie i → j is likely. Scores are asked for a few rows at a time, so that no table of all
-pairs is held. Ties are ``arcs`` [m, 2], from the first node to the second.
+A score s_ij is small where a tie i → j is likely. Ties are ``arcs`` [m, 2], from the first node to the second.
 """
 
 import math

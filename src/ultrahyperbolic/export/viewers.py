@@ -58,20 +58,11 @@ def export(
 ) -> Exported:
     """Write an embedding for another viewer; ``docs/exports.md`` says what each file holds.
 
-    Parameters
-    ----------
-    embedding, path
-        What to write, and the file; for ``"projector"`` a folder.
-    format
-        ``"atlas"``, a Parquet file for Embedding Atlas; ``"projector"``, TSV files for TensorBoard's projector;
-        ``"graphml"`` or ``"gexf"``, for Gephi and others; ``"vosviewer"``, the JSON of VOSviewer.
-    graph
-        The graph that was embedded, in the order of the nodes of the embedding; unless given, the embedding's own.
-        GraphML, GEXF and VOSviewer need it; the others get its labels and strengths.
-    neighbors
-        How many nearest nodes by distance are listed for each, for ``"atlas"``.
-    overwrite, progress
-        Replace files that are there; show a bar on a terminal.
+    Formats are ``"atlas"``, a Parquet file for Embedding Atlas that lists so many nearest ``neighbors`` of each node;
+    ``"projector"``, a folder of TSV files for TensorBoard's projector; ``"graphml"`` and ``"gexf"``, for Gephi and
+    others; and ``"vosviewer"``, the JSON of VOSviewer. The last three need the ``graph`` that was embedded, in the
+    order of the nodes of the embedding, by default the embedding's own; the others get its labels and strengths.
+    ``overwrite`` replaces files that are there, and ``progress`` shows a bar on a terminal.
     """
     check_choice("format", format, FORMATS)
     neighbors = check_count("neighbors", neighbors, 1)
