@@ -77,10 +77,9 @@ def rank(
     record, graph = saved.record, None
     if by == "height":
         _check_directed(saved, folder)
-        graph, why = find_again(record, folder, quiet=True)
-        if graph is None or why:
+        graph, why = graph_of(saved, folder, None, {}, quiet=True)
+        if graph is None:
             note(f"the ranks have no intervals, which need the graph: {why}")
-        graph = None if graph is None or why else graph.with_nodes(saved.ids)
     table = ranking(saved, None if everything else top, by, graph)
     write_csv(csv_file, table)
     words = {"intervals": interval_words(saved, by)} if "rank_low" in table else {}

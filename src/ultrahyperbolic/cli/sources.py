@@ -124,7 +124,7 @@ def _files(given: str, then: object, folder: Path) -> list[Path]:
 
 
 def graph_of(
-    embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool
+    embedding: Embedding | Saved, folder: Path, name: str | None, options: Reading, *, quiet: bool
 ) -> tuple[Graph | None, str]:
     """The graph of ``--graph``, else the one that was embedded, with the embedding's nodes; or why there is none."""
     if name is not None:
@@ -142,10 +142,9 @@ def check_unread(options: Reading) -> None:
         raise Refused(f"--{text} says how a graph is read: name it with --graph")
 
 
-def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
+def aligned(graph: Graph, embedding: Embedding | Saved, folder: Path) -> Graph:
     """The graph with the nodes of the embedding, in their order."""
-    known = set(embedding.ids)
-    strangers = [node for node in graph.ids if node not in known]
+    strangers = [node for node in graph.ids if not embedding.rows.has_id(node)]
     if strangers:
         count = f"{len(strangers)} of its {graph.n_nodes} nodes"
         raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")

@@ -106,8 +106,7 @@ def evaluate(embedding: Embedding, graph: object | None, *, progress: bool) -> d
     data = embedding.graph if graph is None else as_graph(graph)
     if data is None:
         raise ValueError("measuring needs the graph: pass graph=")
-    known = set(embedding.ids)
-    strangers = [node for node in data.ids if node not in known]
+    strangers = [node for node in data.ids if not embedding.rows.has_id(node)]
     if strangers:
         raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
     points, whole = torch.from_numpy(embedding.points.copy()), data.with_nodes(embedding.ids)
