@@ -1,7 +1,6 @@
-"""Files that are written whole or not at all, with a checksum of their content.
+"""Files that are written whole or not at all, sealed by the sha256 of their content.
 
-Content is sealed by a sha256 that travels with it: that of a record is its last key, that of arrays lies beside their
-description. Whoever reads compares, so that a byte that changed on the disk is found.
+That of a record is its last key, that of arrays lies beside their description. Whoever reads compares.
 """
 
 import hashlib
@@ -246,10 +245,7 @@ def sealed_json(record: Mapping[str, object]) -> bytes:
 
 
 def read_sealed_json(path: Path) -> dict[str, Any]:
-    """What `sealed_json` made; ``ValueError`` where it is not as it was written.
-
-    A record without a seal is taken as it is, with a warning.
-    """
+    """What `sealed_json` made; ``ValueError`` where it is not as it was written, a warning where it has no seal."""
     try:
         if path.stat().st_size > _LARGEST_RECORD:
             raise ValueError(f"it has more than {_LARGEST_RECORD >> 20} MiB")

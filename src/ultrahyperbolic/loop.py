@@ -1,7 +1,4 @@
-"""The one outer loop: stopping, progress, callbacks, time limits and Ctrl-C, between chunks of iterations.
-
-It knows engines and states by the little it needs of them: a training is run by it, and so is `minimize`.
-"""
+"""The one outer loop of trainings and `minimize`: stopping, callbacks, time limits, Ctrl-C between iterations."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -75,10 +72,7 @@ class Advances(Protocol[S_contra]):
     """An engine, as the loop sees it."""
 
     def advance(self, state: S_contra, iterations: int) -> Floats:
-        """Perform up to ``iterations``, changing the state; the losses [runs, iterations performed].
-
-        Fewer only where the state has come to an ending.
-        """
+        """Change the state by ``iterations``, fewer only at its ending; the losses [runs, iterations performed]."""
 
     @property
     def overhead(self) -> float:

@@ -1,7 +1,6 @@
-"""Every option of a training, declared once: `embed`, the command and scikit-learn get their parameters from here.
+"""Every option of a training, declared once for `embed`, the command and scikit-learn, without waiting for torch.
 
-An option that has the name of a field of `TrainingConfig` replaces what the method would set there. This module loads
-nothing, so that the command's help need not wait for torch.
+An option that has the name of a field of `TrainingConfig` replaces what the method would set there.
 """
 
 from __future__ import annotations
@@ -51,7 +50,6 @@ Ends = float | tuple[float, float]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-Panel = Literal["Geometry", "Training", "Computing"]
 
 
 # What stands in docstrings for all options; pages that are made from the source alone show it.
@@ -61,7 +59,7 @@ _REFERENCE = "    **options\n        Those of `ultrahyperbolic.options.Options`.
 class Option(NamedTuple):
     """What is said of an option; other options are named in backticks."""
 
-    panel: Panel
+    panel: str
     help: str
     default: Any = None
     least: int | None = None
@@ -250,7 +248,8 @@ class Declared(NamedTuple):
     @property
     def choices(self) -> tuple[str, ...]:
         """The words that it may be, if it is one of a few."""
-        return tuple(word for part in self.members if get_origin(part) is Literal for word in get_args(part))
+        words = (word for part in self.members if get_origin(part) is Literal for word in get_args(part))
+        return tuple(word for word in words if isinstance(word, str))
 
     @property
     def members(self) -> tuple[Any, ...]:

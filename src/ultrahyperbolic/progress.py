@@ -147,10 +147,9 @@ class _Line:
         return _cut("".join(c if c.isprintable() else "?" for c in text), clock, self._columns())
 
     def _columns(self) -> int:
-        if os.environ.get("COLUMNS", "").isdecimal():
-            return int(os.environ["COLUMNS"])
-        with suppress(OSError, ValueError):
-            return os.get_terminal_size(self._stream.fileno()).columns
+        if not os.environ.get("COLUMNS", "").isdecimal():
+            with suppress(OSError, ValueError):
+                return os.get_terminal_size(self._stream.fileno()).columns
         return shutil.get_terminal_size().columns
 
     def _write(self, text: str) -> None:

@@ -1,10 +1,7 @@
-"""Arithmetic in numpy and Python that gives the same bits on every processor.
+"""Arithmetic that gives the same bits on every processor, unlike the powers and logarithms of libraries.
 
-Powers, logarithms and scalar products come from libraries that round differently from one processor to the next. These
-are made of + - × ÷ √, which every processor rounds alike, of sums whose order numpy fixes, or of Python's decimals.
+It is made of + - × ÷ √, which every processor rounds alike, of sums whose order numpy fixes, or of Python's decimals.
 """
-
-from __future__ import annotations
 
 from decimal import Decimal
 
@@ -54,8 +51,7 @@ def asinh(x: Floats) -> Floats:
     for k in range(23, 0, -2):
         series = series * (s * s) + 2.0 / k
     log = power_of_two * _LOG2 + (s * series + power_of_two * _LOG2_REST)
-    found: Floats = np.where(u == 1.0, y, log * (y / np.where(u == 1.0, 1.0, u - 1.0)))
-    return found
+    return np.where(u == 1.0, y, log * (y / np.where(u == 1.0, 1.0, u - 1.0)))
 
 
 def cosh_of_root(z: float) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ultrahyperbolic import datasets
-from ultrahyperbolic.cli.summary import as_json, in_words, print_summary
+from ultrahyperbolic.cli.output import in_words, print_summary, summary_as_json
 from ultrahyperbolic.embedding import Embedding
 from ultrahyperbolic.evaluation import RankIntervals
 
@@ -78,8 +78,8 @@ def test_ranks_have_their_intervals_over_the_seeds(printed):
 
 def test_scripts_are_told_too(club):
     loaded = Embedding.load(club)
-    assert as_json(loaded, Path(club))["ranks"] is None
+    assert summary_as_json(loaded, Path(club))["ranks"] is None
     ranked = loaded.with_ranks(RankIntervals(loaded.rank, loaded.rank, 0.9), seeds=20, first_seed=5)
-    said = as_json(ranked, Path(club))
+    said = summary_as_json(ranked, Path(club))
     assert said["ranks"] == {"seeds": 20, "first_seed": 5, "coverage": 0.9}
     assert said["top"][1]["rank_low"] == said["top"][1]["rank_high"] == 2

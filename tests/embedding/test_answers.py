@@ -10,7 +10,7 @@ import pytest
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.embedding.saved import Saved
-from ultrahyperbolic.embedding.ties import TieTexts, graph_of
+from ultrahyperbolic.embedding.store import TieTexts, graph_of
 
 LABELS = {"v": "Valjean", "j": "Javert", "c": "Cosette", "m": "Cosette"}
 COLUMNS = {"age": [46, 52, 8, 20], "height": [1.8, np.nan, 1.1, 1.6], "city": ["Digne", "Paris", "", "Paris"]}
@@ -85,7 +85,7 @@ def test_what_is_known_of_nodes_survives_the_disk(cast, tmp_path):
     assert loaded.hierarchy().equals(cast.hierarchy())
     again = loaded.save(tmp_path / "again")
     assert (again / "embedding.parquet").read_bytes() == (folder / "embedding.parquet").read_bytes()
-    saved = Saved.load(folder, ties=True)
+    saved = Saved.load(folder)
     assert saved.labels == LABELS
     assert saved.ties_of(0).nodes.tolist() == [1, 2]
 

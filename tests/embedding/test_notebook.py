@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets, embed
-from ultrahyperbolic.embedding import notebook as html
+from ultrahyperbolic.embedding import forms as html
 from ultrahyperbolic.evaluation import RankIntervals
 
 pytest.importorskip("pandas")

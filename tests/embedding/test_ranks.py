@@ -86,7 +86,7 @@ def test_resampling_does_not_mix_components():
 
 def test_a_saved_folder_has_the_same_intervals(plain, tmp_path):
     plain.save(tmp_path / "club")
-    saved = ranking(Saved.load(tmp_path / "club", ties=True))
+    saved = ranking(Saved.load(tmp_path / "club"))
     for name in ("rank", "rank_low", "rank_high"):
         assert np.array_equal(saved[name], plain.hierarchy()[name])
 

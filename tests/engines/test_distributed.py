@@ -21,7 +21,7 @@ from typer.testing import CliRunner
 import ultrahyperbolic as uh
 from ultrahyperbolic import PseudoHyperboloid
 from ultrahyperbolic.cli import app
-from ultrahyperbolic.cli.torchrun import is_first, started_by_torchrun, was_restarted
+from ultrahyperbolic.cli.together import is_first, started_by_torchrun, was_restarted
 from ultrahyperbolic.engines import communicator as together
 from ultrahyperbolic.engines import memory, registry
 from ultrahyperbolic.engines.base import Machine, Problem, RunSpec, Schedule

@@ -11,7 +11,6 @@ import torch
 
 import ultrahyperbolic as uh
 from ultrahyperbolic.evaluation import clusters
-from ultrahyperbolic.evaluation.clusters import _by_size
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 
@@ -55,8 +54,8 @@ def test_the_club_splits_as_it_did():
 
 
 def test_numbers_go_by_size():
-    assert _by_size(np.array([7, 7, 3, 3, 3, 9])).tolist() == [1, 1, 0, 0, 0, 2]
-    assert _by_size(np.array([5, 2, 5, 2])).tolist() == [0, 1, 0, 1]
+    spots = np.array([9.0, 0.0, 5.0, 9.1, 5.1, 0.1, 5.2])[:, None]
+    assert clusters(spots, Geometry.of_flat(1), pairs=0).tolist() == [1, 2, 0, 1, 0, 2, 0]
 
 
 def test_few_points_have_few_groups():

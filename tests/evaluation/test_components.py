@@ -9,8 +9,8 @@ import torch
 from scipy.stats import spearmanr
 
 from ultrahyperbolic import Embedding, Euclidean, PseudoHyperboloid, datasets
-from ultrahyperbolic.evaluation import by_component as room
 from ultrahyperbolic.evaluation import component_delta, components, delta, evaluate, over_pairs, strength_spearman
+from ultrahyperbolic.evaluation import hierarchy as room
 from ultrahyperbolic.graph import Graph
 
 

@@ -8,7 +8,7 @@ import scipy.sparse
 import torch
 
 import ultrahyperbolic as uh
-from ultrahyperbolic.embedding.features import landmarks
+from ultrahyperbolic.embedding.forms import landmarks
 from ultrahyperbolic.training import placing
 
 sklearn = pytest.importorskip("sklearn", reason="scikit-learn is not installed")

@@ -1,11 +1,8 @@
-"""The command ``ultrahyperbolic``: what it can do, each in a module of its own.
-
-Nothing is imported here, so that Ctrl-C is answered before there is anything to wait for.
-"""
+"""The command ``ultrahyperbolic``; nothing is imported here, so that Ctrl-C is answered from the start."""
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .commands import app
+    from .application import app
 
 __all__ = ["app", "main"]
 
@@ -24,14 +21,14 @@ def main() -> None:
         gc.set_threshold(_ALLOCATIONS)
         import sys
 
-        from .torchrun import is_first
+        from .together import is_first
 
         # This process computes for another, which torchrun has started as the first to run ``embed``.
         if sys.argv[1:2] == ["embed"] and not is_first():
             from ..engines.communicator import help_first
 
             sys.exit(help_first())
-        from .commands import run
+        from .application import run
 
         try:
             run()
@@ -42,7 +39,7 @@ def main() -> None:
 def __getattr__(name: str) -> object:
     """The application, with its commands, imported when it is asked for."""
     if name == "app":
-        from .commands import app
+        from .application import app
 
         return app
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

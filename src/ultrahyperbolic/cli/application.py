@@ -1,6 +1,7 @@
-"""The application: its name, its version, and how it fails."""
+"""The application: its commands, in the order in which people meet them, its version, and how it fails."""
 
 import functools
+import inspect
 import os
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,15 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..progress import count_from_start
+from .embed import embed
+from .graphs import datasets, prepare
 from .output import show_log
+from .place import place
+from .queries import cluster, evaluate, neighbors, rank
+from .reproduce import reproduce
+from .select import select
+from .showing import export, plot, report
+from .suggest import suggest
 
 _EPILOG = """\
 \b
@@ -39,17 +48,12 @@ Exit codes: 0 done, 1 the training failed or a pipe was closed,
 class _OneLineErrors(TyperGroup):
     """A group of commands that says what was wrong in one line; bugs keep their traceback."""
 
-    def main(
-        self, args: Sequence[str] | None = None, prog_name: str | None = None, complete_var: str | None = None,
-        standalone_mode: bool = True, windows_expand_args: bool = True, **extra: object,
-    ) -> object:  # fmt: skip
+    def main(self, args: Sequence[str] | None = None, *rest: Any, standalone_mode: bool = True, **extra: Any) -> Any:
         """Run a command and leave with its exit code; not ``standalone_mode`` leaves errors to the caller."""
         # What was asked for, word by word: an embedding remembers it.
         extra.setdefault("obj", ("ultrahyperbolic", *(sys.argv[1:] if args is None else args)))
-        run = functools.partial(
-            super().main, args, prog_name, complete_var=complete_var, standalone_mode=False,
-            windows_expand_args=windows_expand_args, **extra,
-        )  # fmt: skip
+        extra["standalone_mode"] = False
+        run = functools.partial(super().main, args, *rest, **extra)
         if not standalone_mode:
             return run()
         try:
@@ -61,14 +65,13 @@ class _OneLineErrors(TyperGroup):
             more = "" if context is None else f" (see {context.command_path} --help)"
             print(f"error: {text.rstrip('.') if more else text}{more}", file=sys.stderr)
             sys.exit(error.exit_code)
-        except BrokenPipeError:
-            # Whoever read our output has gone; what is still in the buffer must not be tried again at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(1)
         except OSError as error:
             if error.filename is not None:
                 raise
+            # What is still in the buffer must not be tried again at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            if isinstance(error, BrokenPipeError):  # whoever read our output has gone
+                sys.exit(1)
             print(f"error: cannot write the output: {error.strerror or error}", file=sys.stderr)
             sys.exit(2)
         sys.exit(result if isinstance(result, int) else 0)
@@ -119,6 +122,14 @@ def ultrahyperbolic(
     show_log()
     if context.invoked_subcommand is None:
         print(context.get_help())
+
+
+for command in (
+    embed, select, rank, neighbors, suggest, cluster, place, evaluate, prepare, report, plot, export, datasets,
+    reproduce,
+):  # fmt: skip
+    text, heading, examples = (inspect.getdoc(command) or "").partition("Examples:")
+    app.command(cls=PlainHelp, help=text.rstrip(), epilog=f"\b\n{heading}{examples}")(command)
 
 
 def run() -> None:

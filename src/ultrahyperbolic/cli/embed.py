@@ -12,14 +12,12 @@ import typer
 from ..options import Options
 from ..progress import bar
 from . import options as opt
-from . import summary
 from .errors import Refused, refusing
-from .output import print_json
-from .resume import reopen
 from .signals import leaving
 from .sources import as_given, find_graph, graph_name, open_embedding, where_from
 from .together import left_behind, together
 from .training import Keeping, Task, begin, claim, train_and_keep
+from .training import resume as continue_training
 
 _TRAINING, _RESULT = "Training", "Result"
 _CONTINUE = (
@@ -92,7 +90,7 @@ def embed(
     if time_limit is not None and not 0 < time_limit < math.inf:
         raise Refused(f"--time-limit {time_limit:g}: a number of seconds above 0 is needed")
     if resume is not None:
-        _resume(context, resume, time_limit, asked["threads"], keeping)
+        continue_training(context, resume, time_limit, asked["threads"], keeping)
         return
     if graph is None:
         raise Refused("Missing argument 'GRAPH' (see ultrahyperbolic embed --help)")
@@ -100,7 +98,7 @@ def embed(
     folder, command = output or Path("out") / graph_name(graph), shlex.join(context.obj)
     left = left_behind(folder, command)
     if left == "a checkpoint":
-        _resume(context, folder, None, asked["threads"], keeping, again=True)
+        continue_training(context, folder, None, asked["threads"], keeping, again=True)
         return
     overwrite = overwrite or left == "a beginning"
     keeping.check_board()
@@ -143,24 +141,3 @@ def embed(
     task = Task(folder, execution, replace(record, graph=about, command=command, reading=as_given(reading)))
     begin(task)
     train_and_keep(task, keeping)
-
-
-def _resume(
-    context: typer.Context,
-    folder: Path,
-    time_limit: float | None,
-    threads: int | None,
-    keeping: Keeping,
-    *,
-    again: bool = False,
-) -> None:
-    """Go on with the training of a folder, or say that it is finished; ``again`` where the command was restarted."""
-    context.with_resource(bar(f"continuing {folder}", show=not keeping.quiet))
-    task = reopen(context, folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet, again=again)
-    if isinstance(task, Task):
-        keeping.check_board()
-        train_and_keep(task, keeping)
-    elif keeping.as_json:
-        print_json(summary.as_json(open_embedding(folder), folder))
-    elif not keeping.quiet:
-        print(f"{folder} is finished: {task}")

@@ -6,11 +6,11 @@ import os
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, TypedDict, cast, get_type_hints
+from typing import Annotated, Any, Literal, TypedDict, cast, get_args, get_type_hints
 
 import typer
 
-from ..options import OPTIONS, Declared
+from ..options import OPTIONS, Declared, Option
 from .errors import Refused, refusing
 
 
@@ -52,80 +52,62 @@ Quiet = Annotated[bool, typer.Option("--quiet", help="Print nothing but errors (
 _csv = "Also write the table as CSV, safe to open in a spreadsheet."
 Csv = Annotated[Path | None, option("--csv", metavar="FILE", help=_csv)]
 
-_READING = "Reading the graph (docs/graphs.md)"
+
+def _reading(help: str, metavar: str | None = None, *, default: Any = None, common: bool = False) -> Option:
+    return Option("Reading the graph (docs/graphs.md)", help, default, metavar=metavar, common=common)
 
 
-class _Reading(NamedTuple):
-    """What the command says of an option of reading, and how it takes it."""
-
-    help: str
-    metavar: str | None = None
-    kind: Any = str | None
-    common: bool = False  # whether the short help names it
-
-    def parameter(self, name: str) -> inspect.Parameter:
-        flag = name.replace("_", "-")
-        both = f"--{flag}/--no-{flag}" if self.kind == bool | None else f"--{flag}"
-        said = option(both, panel=_READING, rare=not self.common, metavar=self.metavar, help=self.help)
-        kind = self.kind
-        default = False if kind is bool else None
-        return inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, said]
-        )
-
-
-_Repeated = Literal["sum", "max", "first", "error"]
-_Asymmetric = Literal["sum", "error"]
-_UNWEIGHTED = _Reading("Ignore weights: all ties are equally strong.", kind=bool)
-_HELP_ALL = typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
+_UNWEIGHTED = _reading("Ignore weights: all ties are equally strong.", default=False)
+_HELP_ALL = inspect.Parameter(
+    "help_all",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[
+        bool, typer.Option("--help-all", is_eager=True, callback=_show_all, help="Show all options and exit.")
+    ],
+)
 
 
 class Reading(TypedDict, total=False):
     """The options of ``read_graph`` that were given."""
 
-    delimiter: Annotated[str, _Reading("Between columns: one character, tab or whitespace. Default: detected.", "CHAR")]
-    header: Annotated[bool, _Reading("Whether the first row names the columns. Default: detected.", kind=bool | None)]
+    delimiter: Annotated[str, _reading("Between columns: one character, tab or whitespace. Default: detected.", "CHAR")]
+    header: Annotated[bool, _reading("Whether the first row names the columns. Default: detected.")]
     source: Annotated[
-        str | int, _Reading("Column of one end: its name, or its position from 0. Default: detected.", "COLUMN")
+        str | int, _reading("Column of one end: its name, or its position from 0. Default: detected.", "COLUMN")
     ]
-    target: Annotated[str | int, _Reading("Column of the other end. Default: detected.", "COLUMN")]
+    target: Annotated[str | int, _reading("Column of the other end. Default: detected.", "COLUMN")]
     weight: Annotated[
         str | int | Literal[False],
-        _Reading(
+        _reading(
             "Column of the tie strength: the larger, the closer. Default: detected, else all ties are equally strong.",
             "COLUMN",
             common=True,
         ),
     ]
-    comments: Annotated[str, _Reading("Skip lines that begin with one of these. Default: #%.", "CHARS")]
-    encoding: Annotated[str, _Reading("Encoding of text: latin-1, cp1252, utf-16, ... Default: utf-8.", "NAME")]
+    comments: Annotated[str, _reading("Skip lines that begin with one of these. Default: #%.", "CHARS")]
+    encoding: Annotated[str, _reading("Encoding of text: latin-1, cp1252, utf-16, ... Default: utf-8.", "NAME")]
     skip_bad_rows: Annotated[
-        bool, _Reading("Leave out rows that cannot be read, and say how many. Default: stop at the first.", kind=bool)
+        bool,
+        _reading("Leave out rows that cannot be read, and say how many. Default: stop at the first.", default=False),
     ]
     nodes: Annotated[
-        Path,
-        _Reading(
-            "A list of all nodes, in the order you want, with labels in a second column.", "FILE", kind=Path | None
-        ),
+        Path, _reading("A list of all nodes, in the order you want, with labels in a second column.", "FILE")
     ]
     repeated: Annotated[
-        _Repeated,
-        _Reading("How to combine rows that repeat a tie. Default: sum.", "sum|max|first|error", kind=_Repeated | None),
+        Literal["sum", "max", "first", "error"],
+        _reading("How to combine rows that repeat a tie. Default: sum.", "sum|max|first|error"),
     ]
     asymmetric: Annotated[
-        _Asymmetric,
-        _Reading(
-            "What to do with a matrix whose two directions differ: add them, or stop. Default: sum.",
-            "sum|error",
-            kind=_Asymmetric | None,
-        ),
+        Literal["sum", "error"],
+        _reading("What to do with a matrix whose two directions differ: add them, or stop. Default: sum.", "sum|error"),
     ]
     weights_are_distances: Annotated[
         bool,
-        _Reading("Weights are distances or costs: a tie gets the strength 1/d.", kind=bool, common=True),
+        _reading("Weights are distances or costs: a tie gets the strength 1/d.", default=False, common=True),
     ]
     directed: Annotated[
-        bool, _Reading("Ties point from source to target: keep their directions.", kind=bool, common=True)
+        bool, _reading("Ties point from source to target: keep their directions.", default=False, common=True)
     ]
 
 
@@ -151,20 +133,14 @@ def _as_given(given: dict[str, Any]) -> Reading:
 def reads_graph(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of reading a file; those that are given become its parameter ``reading``."""
     hints = get_type_hints(Reading, include_extras=True)
-    parameters = [hint.__metadata__[0].parameter(name) for name, hint in hints.items()]
-    parameters.insert(list(hints).index("weight") + 1, _UNWEIGHTED.parameter("unweighted"))
-    parameters.append(
-        inspect.Parameter(
-            "help_all", inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, _HELP_ALL]
-        )
-    )
-    return _with_parameters(command, "reading", parameters, _as_given)
+    declared = [Declared(name, *get_args(hint)) for name, hint in hints.items()]
+    declared.insert(list(hints).index("weight") + 1, Declared("unweighted", bool, _UNWEIGHTED))
+    return _with_parameters(command, "reading", [*map(_parameter, declared), _HELP_ALL], _as_given)
 
 
 def trains(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Give a command the options of a training, or those of some names: they become its parameter ``asked``."""
     chosen = [OPTIONS[name] for name in names or OPTIONS]
-    parameters = [declared.parameter.replace(annotation=_annotated(declared)) for declared in chosen]
     ends = [declared.name for declared in chosen if _ends(declared)]
 
     def read(given: dict[str, Any]) -> dict[str, Any]:
@@ -173,29 +149,27 @@ def trains(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
                 given[name] = parse_ends(f"--{name.replace('_', '-')}", given[name])
         return given
 
-    return lambda command: _with_parameters(command, "asked", parameters, read)
+    return lambda command: _with_parameters(command, "asked", list(map(_parameter, chosen)), read)
 
 
-def _annotated(declared: Declared) -> Any:
+def _parameter(declared: Declared) -> inspect.Parameter:
     """An option as typer takes it."""
     said, name = declared.option, declared.name.replace("_", "-")
-    kinds = [kind for kind in (bool, int, float, str) if kind in declared.members]
+    kinds = [kind for kind in (str, bool, int, float, Path) if kind in declared.members]
     kind: Any = Literal[declared.choices] if declared.choices else str if _ends(declared) else kinds[0]
     if said.default is None:
         kind = kind | None
     both = kind == bool | None
     text = re.sub("`(.*?)`", lambda match: f"--{match[1].replace('_', '-')}", said.help)
-    return Annotated[
-        kind,
-        option(
-            f"--{name}/--no-{name}" if both else f"--{name}",
-            panel=said.panel,
-            rare=not said.common,
-            metavar=said.metavar,
-            min=said.least,
-            help=text if said.default is None or said.default is False else f"{text} Default: {said.default}.",
-        ),
-    ]
+    said_of = option(
+        f"--{name}/--no-{name}" if both else f"--{name}",
+        panel=said.panel,
+        rare=not said.common,
+        metavar=said.metavar,
+        min=said.least,
+        help=text if said.default is None or said.default is False else f"{text} Default: {said.default}.",
+    )
+    return declared.parameter.replace(annotation=Annotated[kind, said_of])
 
 
 def _ends(declared: Declared) -> bool:
@@ -224,16 +198,12 @@ def _with_parameters(
     return with_parameters
 
 
-def device_kind(device: str) -> str:
-    """``"cpu"``, ``"cuda"`` or another kind of device that is there.
-
-    >>> device_kind("cpu:0")
-    'cpu'
-    """
+def check_device(device: str) -> None:
+    """Refuse a device that is not there."""
     from ..engines.registry import find_device
 
     with refusing(ValueError):
-        return find_device(device).type
+        find_device(device)
 
 
 def parse_ends(name: str, text: str) -> float | tuple[float, float]:

@@ -1,7 +1,5 @@
 """``place``: new nodes in an old embedding."""
 
-from __future__ import annotations
-
 import shlex
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +54,7 @@ def place(
     with refusing(OSError, about="cannot write the embedding: "), refusing(FileExistsError):
         prepare_folder(where, overwrite=overwrite)
     data, why = graph_of(embedding, folder, graph, reading if graph else {}, quiet=True)
-    if data is None or why:
+    if data is None:
         note(f"placed by the new ties alone, as {why}; pass --graph for a better fit")
     else:
         embedding = replace(embedding, graph=data)

@@ -1,4 +1,4 @@
-"""``rank``, ``neighbors`` and ``evaluate``: the questions that an embedding answers."""
+"""``rank``, ``neighbors``, ``cluster`` and ``evaluate``: the questions that an embedding answers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import typer
 
 from ..progress import bar
 from . import options as opt
-from .errors import Refused, reason, suggestion
+from .errors import Refused, reason, refusing, suggestion
 from .output import (
     json_id,
     json_rows,
@@ -26,15 +26,17 @@ from .output import (
     shown,
     write_csv,
 )
-from .sources import aligned, check_unread, find_again, find_graph, open_embedding, open_saved
+from .sources import aligned, check_unread, find_again, find_graph, graph_of, open_embedding, open_saved
 
 if TYPE_CHECKING:
+    from ..embedding import Embedding
     from ..embedding.answers import Columns, NodeFinder
     from ..embedding.saved import Saved
 
 _SIDES = {"norm": "_norm", "PageRank": "_pagerank", "closeness": "_closeness"}
 _FIRST = ("map", "recall_at_1", "violated_orders", "tie_order", "spearman_all")
 _OF_THE_GRAPH = ("transitivity", "open_wedges")
+_MEMBERS = 5  # of a community, shown
 _OF_DIRECTIONS = ("weight_down", "circulation", "incoherence")
 
 
@@ -71,14 +73,13 @@ def rank(
     from ..embedding.answers import OTHER_RANKS, alike_words, interval_words, ranking, ranks_in_words
     from ..verdict import no_hierarchy
 
-    saved = open_saved(folder, ties=True)
+    saved = open_saved(folder)
     record, graph = saved.record, None
     if by == "height":
         _check_directed(saved, folder)
-        graph, why = find_again(record, folder, quiet=True)
-        if graph is None or why:
+        graph, why = graph_of(saved, folder, None, {}, quiet=True)
+        if graph is None:
             note(f"the ranks have no intervals, which need the graph: {why}")
-        graph = None if graph is None or why else graph.with_nodes(saved.ids)
     table = ranking(saved, None if everything else top, by, graph)
     write_csv(csv_file, table)
     words = {"intervals": interval_words(saved, by)} if "rank_low" in table else {}
@@ -126,7 +127,7 @@ def neighbors(
     """
     from ..embedding.answers import nearest
 
-    saved = open_saved(folder, ties=True)
+    saved = open_saved(folder)
     row = find_row(saved.rows, node, folder)
     if out is not None:
         _check_directed(saved, folder)
@@ -151,8 +152,7 @@ def _others(table: Columns, own: Collection[str]) -> dict[str, list[str]]:
     found = {}
     for name, values in table.items():
         if name not in own:
-            is_number = [isinstance(value, float) for value in values]
-            cells = [f"{value:.6g}" if real else str(value) for value, real in zip(values, is_number, strict=True)]
+            cells = [f"{value:.6g}" if isinstance(value, float) else str(value) for value in values]
             found[shown(name)] = [shown(cell) if cell and cell != "nan" else "" for cell in cells]
     return found
 
@@ -182,6 +182,69 @@ def find_row(rows: NodeFinder, text: str, folder: Path) -> int:
             raise Refused(f"{folder}: {reason(error)}") from None
     near = suggestion(text, map(shown, rows.names)) if len(rows.names) <= 100_000 else ""
     raise Refused(f"no node {text!r} in {folder}{near}")
+
+
+@opt.reads_graph
+def cluster(
+    folder: opt.Folder,
+    graph: opt.EmbeddedGraph = None,
+    keep: Annotated[
+        bool, typer.Option("--keep/--no-keep", help="Whether to write the column cluster into the folder.")
+    ] = True,
+    csv_file: opt.Csv = None,
+    as_json: opt.Json = False,
+    *,
+    reading: opt.Reading,
+) -> None:
+    """Find communities: groups of nodes that lie close together.
+
+    You need not say how many. The nearest pairs of nodes are linked, one
+    for each tie of the graph, and the groups with the highest modularity are
+    found by Louvain's method. The column cluster of embedding.parquet keeps
+    the result, 0 for the largest group; the report uses it for colours.
+
+    Examples:
+      ultrahyperbolic cluster club
+      ultrahyperbolic cluster club --csv communities.csv
+      ultrahyperbolic cluster club --json
+    """
+    import numpy as np
+
+    embedding = open_embedding(folder)
+    with bar("clustering", show=not as_json):
+        groups = embedding.cluster()
+    if keep:
+        _keep(embedding.with_attributes(cluster=groups), folder, graph, reading)
+    write_csv(csv_file, {"node": list(map(str, embedding.ids)), "cluster": groups})
+    sizes = np.bincount(groups)
+    if as_json:
+        nodes = [{"node": json_id(node), "cluster": int(g)} for node, g in zip(embedding.ids, groups, strict=True)]
+        print_json({"folder": str(folder), "clusters": len(sizes), "sizes": sizes.tolist(), "nodes": nodes})
+        return
+    rows = []
+    for group, size in enumerate(sizes.tolist()):
+        members = np.flatnonzero(groups == group)
+        first = members[np.argsort(embedding.rank[members], kind="stable")][:_MEMBERS]
+        most_central = ", ".join(shown(embedding.ids[int(row)]) for row in first)
+        rows.append((str(group), str(size), most_central + (", …" if size > _MEMBERS else "")))
+    print_table(("cluster", "nodes", "most central"), rows, right=("cluster", "nodes"))
+
+
+def _keep(kept: Embedding, folder: Path, graph: str | None, reading: opt.Reading) -> None:
+    """Write the column into the folder, and the report again where there is one."""
+    from ..embedding.store import REPORT
+
+    shown_before = (folder / REPORT).exists()
+    with refusing(OSError, about="cannot write the column: "):
+        kept.save(folder, overwrite=True)
+    if not shown_before:
+        return
+    from ..report import write_report
+
+    try:
+        write_report(kept, folder, graph=graph_of(kept, folder, graph, reading, quiet=True)[0])
+    except (OSError, ImportError) as error:
+        note(f"the report is not written again: {reason(error)}")
 
 
 @opt.reads_graph
@@ -217,16 +280,7 @@ def evaluate(
     else:
         read = find_graph(graph, reading, quiet=as_json)
     data = aligned(read, embedding, folder)
-
-    import torch
-
-    from .. import evaluation
-    from ..embedding.forms import measures_of_directions
-
-    points = torch.from_numpy(embedding.points.copy())
-    measures = evaluation.evaluate(
-        data, points, embedding.manifold, progress=not as_json, popularity=embedding.popularity
-    ) | measures_of_directions(embedding, data)
+    measures = embedding.evaluate(data, progress=not as_json)
     trained = None if embedding.record.graph is None else embedding.record.graph.fingerprint
     if as_json:
         same = None if trained is None else trained == read.fingerprint

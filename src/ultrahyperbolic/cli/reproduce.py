@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from .errors import Refused, refusing, suggestion
-from .options import device_kind, option
+from .options import check_device, option
 from .options import output as out
 from .output import print_json, print_table
 from .signals import leaving
@@ -76,7 +76,7 @@ def reproduce(
             knowing = [other for other, found in TARGETS.items() if name in found.options]
             raise Refused(f"--{name} applies to {' and '.join(knowing)} only: leave it out")
     if device is not None:
-        device_kind(device)
+        check_device(device)
     folder = output or Path("out") / target
     with refusing(OSError, about="cannot write the results: "):
         folder.mkdir(parents=True, exist_ok=True)

@@ -65,7 +65,7 @@ def select(
     if held_out is not None and not 0.0 < held_out < 1.0:
         raise Refused(f"--held-out {held_out:g}: a share between 0 and 1 is needed")
     if isinstance(asked["device"], str):
-        opt.device_kind(asked["device"])
+        opt.check_device(asked["device"])
     if output is not None:
         from ..paper.console import pyplot
 

@@ -10,7 +10,9 @@ from contextlib import AbstractContextManager, contextmanager, suppress
 TYPE_CHECKING = False  # typing takes longer to import than all of the above
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from typing import NoReturn
+    from typing import NoReturn, TypeVar
+
+    T = TypeVar("T")
 
 _ours = False  # whether this process does nothing but run the command
 
@@ -35,11 +37,7 @@ def on_interrupt(act: Callable[[], object], which: signal.Signals = signal.SIGIN
     if before is signal.SIG_IGN:
         yield
         return
-
-    def handle(number: int, frame: object) -> None:
-        act()
-
-    signal.signal(which, handle)
+    signal.signal(which, lambda number, frame: act())
     try:
         yield
     finally:
@@ -51,9 +49,9 @@ def leaving(message: str) -> AbstractContextManager[None]:
     return on_interrupt(lambda: end(message, 130))
 
 
-def cut_short(work: Callable[[], object]) -> int:
-    """Do some work until Ctrl-C or a polite kill; the exit code of that, or 0."""
-    pressed = 0
+def cut_short(work: Callable[[], T]) -> tuple[T | None, int]:
+    """Do some work until Ctrl-C or a polite kill; its result, if it came to one, and the exit code of that, or 0."""
+    result, pressed = None, 0
 
     def press(code: int) -> None:
         nonlocal pressed
@@ -62,13 +60,13 @@ def cut_short(work: Callable[[], object]) -> int:
 
     try:
         with on_interrupt(lambda: press(130)), on_interrupt(lambda: press(143), signal.SIGTERM):
-            work()
+            result = work()
     except KeyboardInterrupt:
-        return pressed or 130
+        return None, pressed or 130
     except Exception:  # of any type: compilers make exceptions of their own of what a handler raises
         if not pressed:
             raise
-    return pressed
+    return result, pressed
 
 
 def end(message: str, code: int) -> NoReturn:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -73,16 +73,8 @@ def as_given(options: Reading) -> dict[str, Json]:
     }
 
 
-class FoundGraph(NamedTuple):
-    """What `find_again` returns."""
-
-    graph: Graph | None
-    """The graph that was embedded; else what is in its place now, where that can be read."""
-    why: str  # why it is not the graph that was embedded; empty where it is
-
-
-def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> FoundGraph:
-    """The graph of the record of an embedding's folder, read as it was then.
+def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool = False) -> tuple[Graph | None, str]:
+    """The graph that was embedded, read as it was then; else what is in its place now, and why it is not that graph.
 
     A file is looked for by its path from the working directory, where it was then, and from the folder and those above
     it; the first with the right fingerprint is taken. A data set is only downloaded if ``download`` says so.
@@ -91,7 +83,7 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
 
     about = record.graph
     if about is None or about.source is None:
-        return FoundGraph(None, "run.json does not say where it came from")
+        return None, "run.json does not say where it came from"
     source, file, given = about.source, about.file, record.reading or {}
     recorded = {**given, **(about.reading or {})}
     if "nodes" in recorded:
@@ -103,18 +95,17 @@ def find_again(record: RunRecord, folder: Path, *, quiet: bool, download: bool =
     ]
     if source in names() and (download or available(source)):
         readers.append(partial(_load, source, options))
-    first = None
+    first: tuple[Graph | None, str] | None = None
     for read in readers:
         try:
             graph = replace(read(), source=source)
         except (typer.TyperException, TypeError, ValueError) as error:
-            found = FoundGraph(None, reason(error))
+            first = first or (None, reason(error))
         else:
             if graph.fingerprint == about.fingerprint:
-                return FoundGraph(graph, "")
-            found = FoundGraph(graph, f"{source} has changed since")
-        first = first or found
-    return first or FoundGraph(None, f"{source} is not here")
+                return graph, ""
+            first = first or (graph, f"{source} has changed since")
+    return first or (None, f"{source} is not here")
 
 
 def _files(given: str, then: object, folder: Path) -> list[Path]:
@@ -132,13 +123,15 @@ def _files(given: str, then: object, folder: Path) -> list[Path]:
     return list(found.values())
 
 
-def graph_of(embedding: Embedding, folder: Path, name: str | None, options: Reading, *, quiet: bool) -> FoundGraph:
-    """The graph of ``--graph``, else the one that was embedded, with the nodes of the embedding in their order."""
+def graph_of(
+    embedding: Embedding | Saved, folder: Path, name: str | None, options: Reading, *, quiet: bool
+) -> tuple[Graph | None, str]:
+    """The graph of ``--graph``, else the one that was embedded, with the embedding's nodes; or why there is none."""
     if name is not None:
-        return FoundGraph(aligned(find_graph(name, options, quiet=quiet), embedding, folder), "")
+        return aligned(find_graph(name, options, quiet=quiet), embedding, folder), ""
     check_unread(options)
-    found = find_again(embedding.record, folder, quiet=True)
-    return found if found.graph is None or found.why else FoundGraph(aligned(found.graph, embedding, folder), "")
+    found, why = find_again(embedding.record, folder, quiet=True)
+    return None if found is None or why else aligned(found, embedding, folder), why
 
 
 def check_unread(options: Reading) -> None:
@@ -149,10 +142,9 @@ def check_unread(options: Reading) -> None:
         raise Refused(f"--{text} says how a graph is read: name it with --graph")
 
 
-def aligned(graph: Graph, embedding: Embedding, folder: Path) -> Graph:
+def aligned(graph: Graph, embedding: Embedding | Saved, folder: Path) -> Graph:
     """The graph with the nodes of the embedding, in their order."""
-    known = set(embedding.ids)
-    strangers = [node for node in graph.ids if node not in known]
+    strangers = [node for node in graph.ids if not embedding.rows.has_id(node)]
     if strangers:
         count = f"{len(strangers)} of its {graph.n_nodes} nodes"
         raise Refused(f"{graph.source}: {count} are not in {folder}, such as {strangers[0]!r}")
@@ -193,12 +185,18 @@ def open_embedding(folder: Path) -> Embedding:
         return Embedding.load(folder)
 
 
-def open_saved(folder: Path, *, ties: bool = False) -> Saved:
-    """The same for questions that need no torch; ``ties`` says whether to read which nodes are tied."""
+def open_saved(folder: Path) -> Saved:
+    """The same for questions that need no torch."""
     with _opening(folder):
         from ..embedding.saved import Saved
 
-        return Saved.load(folder, ties=ties)
+        return Saved.load(folder)
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse what is no folder."""
+    if not folder.is_dir():
+        raise Refused(f"{folder}: {'this is a file' if folder.exists() else 'no such folder'}; give one embed wrote")
 
 
 @contextmanager
@@ -206,9 +204,7 @@ def _opening(folder: Path) -> Iterator[None]:
     """Say what is wrong with a folder in one line; what is only doubtful, in notes."""
     from ..embedding.store import RECORD, TABLE
 
-    if not folder.is_dir():
-        found = "this is a file" if folder.exists() else "no such folder"
-        raise Refused(f"{folder}: {found}; give one embed wrote")
+    check_folder(folder)
     if not (folder / TABLE).exists() and (folder / RECORD).exists():
         raise Refused(f"{folder} holds no embedding yet (no {TABLE}): its training is running, or did not finish")
     with refusing(OSError, ValueError), warnings.catch_warnings(record=True) as said, bar(f"opening {folder}"):

@@ -1,6 +1,7 @@
 """A command on several processes, which ``torchrun`` starts: the first runs it, the others compute for it."""
 
 import functools
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,9 +10,23 @@ from typing import Literal, ParamSpec
 import typer
 
 from .errors import refusing
-from .torchrun import started_by_torchrun, was_restarted
 
 P = ParamSpec("P")
+
+
+def started_by_torchrun() -> bool:
+    """Whether this is one of several processes of a training."""
+    return "MASTER_ADDR" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def is_first() -> bool:
+    """Whether this process decides, reads and writes."""
+    return not started_by_torchrun() or int(os.environ.get("RANK", "0")) == 0
+
+
+def was_restarted() -> bool:
+    """Whether torchrun has started the processes again, because one of them was gone."""
+    return started_by_torchrun() and int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")) > 0
 
 
 def together(command: Callable[P, None]) -> Callable[P, None]:
@@ -47,12 +62,11 @@ def left_behind(folder: Path, command: str) -> Literal["nothing", "a beginning",
 
     if not was_restarted():
         return "nothing"
+    begun = not (folder / CHECKPOINT).exists()
     try:
-        if (folder / CHECKPOINT).exists():
-            return "a checkpoint" if read_checkpoint(folder)[1].command == command else "nothing"
-        record = RunRecord.from_json(read_sealed_json(folder / RECORD))
+        record = RunRecord.from_json(read_sealed_json(folder / RECORD)) if begun else read_checkpoint(folder)[1]
     except (OSError, ValueError):
         return "nothing"
     if record.command != command:
         return "nothing"
-    return "a beginning" if record.stopped is None else "a checkpoint"
+    return "a beginning" if begun and record.stopped is None else "a checkpoint"

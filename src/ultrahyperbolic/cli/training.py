@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -12,14 +13,15 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from . import summary
+from ..progress import bar
 from .errors import Refused, reason, refusing
-from .output import note, print_json
+from .output import note, print_json, print_summary, resuming, summary_as_json
 from .signals import cut_short, end, on_interrupt
+from .sources import check_folder, find_again, open_embedding
 
 if TYPE_CHECKING:
     from ..embedding import Embedding
-    from ..embedding.record import RunRecord
+    from ..embedding.record import Json, RunRecord
     from ..engines.base import BatchState
     from ..loop import Checkpoint, Progress
     from ..training.checkpoint import Checkpoints
@@ -55,6 +57,10 @@ class Keeping:
 
         with refusing(FileExistsError, about="--"), refusing(ImportError):
             check_board(self.tensorboard)
+
+
+# What may be said beside --resume; everything else is in the folder.
+_WITH_RESUME = ("resume", "time_limit", "threads", *Keeping.__dataclass_fields__)
 
 
 def hold(context: typer.Context, folder: Path) -> None:
@@ -116,16 +122,13 @@ def train_and_keep(task: Task, keeping: Keeping) -> None:
     if left_out:
         _stop_here(checkpoints)
     if keeping.as_json:
-        print_json(summary.as_json(embedding, task.folder))
+        print_json(summary_as_json(embedding, task.folder))
     elif not keeping.quiet:
-        summary.print_summary(embedding, graph, task.folder)
+        print_summary(embedding, graph, task.folder)
     if (interrupted or left_out) and ending is not None and result is not None:
-        resuming = summary.resuming(task.folder, ending)
         what = f"interrupted in {left_out}" if left_out else f"interrupted after {result.iterations} iterations"
-        print(
-            f"{what}: the best points so far are in {task.folder}; to continue: ultrahyperbolic {resuming}",
-            file=sys.stderr,
-        )
+        again = f"to continue: ultrahyperbolic {resuming(task.folder, ending)}"
+        print(f"{what}: the best points so far are in {task.folder}; {again}", file=sys.stderr)
         raise typer.Exit(asked.code or 130)
 
 
@@ -190,23 +193,18 @@ def _with_delta(embedding: Embedding, task: Task, keeping: Keeping, asked: _Aske
     from ..evaluation.sampled import delta_from_samples
     from ..training.train import with_pair_measures
 
-    execution, found = task.execution, embedding
-
-    def measure() -> None:
-        nonlocal found
-        device = execution.machine.torch_device
-        found = with_pair_measures(
-            execution.graph, embedding, quiet=keeping.quiet, device=device, seconds=execution.measuring
-        )
-
+    execution, found = task.execution, None
     if soon or not asked.code:
-        asked.code = cut_short(measure) or asked.code
-    if found is embedding and not soon:
+        measure = partial(with_pair_measures, execution.graph, embedding, quiet=keeping.quiet)
+        device = execution.machine.torch_device
+        found, code = cut_short(lambda: measure(device=device, seconds=execution.measuring))
+        asked.code = code or asked.code
+    if found is None and not soon:
         points = torch.from_numpy(embedding.points.copy())
         embedding.remember(delta_from_samples(execution.graph, points, embedding.manifold, embedding.popularity), None)
         if not keeping.quiet:
             note("delta and ranks are estimated from a few nodes; there are no measures and no report")
-    return found
+    return embedding if found is None else found
 
 
 def _stop_here(checkpoints: Checkpoints) -> None:
@@ -219,32 +217,136 @@ def _stop_here(checkpoints: Checkpoints) -> None:
 
 def _complete(embedding: Embedding, task: Task, keeping: Keeping, asked: _Asked) -> tuple[Embedding, str]:
     """Complete the measures and the record and write the report; what Ctrl-C left no time for, if any."""
-    from ..progress import bar
     from ..report import write_report
     from ..training.checkpoint import CHECKPOINT
     from ..training.train import with_node_measures
 
-    complete = embedding
-
-    def compare() -> None:
-        nonlocal complete
-        execution = task.execution
-        sample = execution.measuring is not None
-        complete = with_node_measures(execution.graph, embedding, quiet=keeping.quiet, sample=sample)
+    graph, sample = task.execution.graph, task.execution.measuring is not None
+    found, code = cut_short(lambda: with_node_measures(graph, embedding, quiet=keeping.quiet, sample=sample))
+    complete = embedding if found is None else found
+    if code:
+        asked.code = code
+        return complete, "measuring"
 
     def report() -> None:
         with bar("report", show=not keeping.quiet):
             write_report(complete, task.folder, title=keeping.title)
 
     with refusing(OSError, about="cannot save the embedding: "):
-        if code := cut_short(compare):
-            asked.code = code
-            return complete, "measuring"
         complete.save_record(task.folder)
-        if keeping.with_report and (code := cut_short(report)):
+        if keeping.with_report and (code := cut_short(report)[1]):
             asked.code = code
             return complete, "writing the report"
         # Last of all: a process that is killed before has something left to do.
         if not complete.record.unfinished:
             (task.folder / CHECKPOINT).unlink(missing_ok=True)
     return complete, ""
+
+
+def resume(
+    context: typer.Context,
+    folder: Path,
+    time_limit: float | None,
+    threads: int | None,
+    keeping: Keeping,
+    *,
+    again: bool = False,
+) -> None:
+    """Go on with the training of a folder, or say that it is finished; ``again`` where the command was restarted."""
+    context.with_resource(bar(f"continuing {folder}", show=not keeping.quiet))
+    task = _reopen(context, folder, time_limit=time_limit, threads=threads, quiet=keeping.quiet, again=again)
+    if isinstance(task, Task):
+        keeping.check_board()
+        train_and_keep(task, keeping)
+    elif keeping.as_json:
+        print_json(summary_as_json(open_embedding(folder), folder))
+    elif not keeping.quiet:
+        print(f"{folder} is finished: {task}")
+
+
+def _reopen(
+    context: typer.Context,
+    folder: Path,
+    *,
+    time_limit: float | None,
+    threads: int | None,
+    quiet: bool,
+    again: bool,
+) -> Task | str:
+    """The training of a folder, or why it ended where it is finished; ``again`` where the same command runs again.
+
+    A ``time_limit`` counts from now; without one the limit of the folder holds, for all parts together.
+    """
+    from ..embedding.record import RunRecord
+    from ..embedding.store import RECORD
+    from ..engines.communicator import versions
+    from ..files import check_writable, read_sealed_json
+    from ..training.checkpoint import CHECKPOINT, read_checkpoint
+    from ..training.execution import Execution
+
+    for parameter in () if again else context.command.params:
+        source = context.get_parameter_source(str(parameter.name))
+        if parameter.name not in _WITH_RESUME and source is not None and source.name == "COMMANDLINE":
+            name = parameter.opts[0] if parameter.opts[0].startswith("-") else "GRAPH"
+            raise Refused(f"--resume takes everything from the folder: leave {name} out")
+    check_folder(folder)
+    hold(context, folder)
+    checkpoint = None
+    with refusing(OSError, ValueError):
+        there = (folder / RECORD).exists()
+        record = written = RunRecord.from_json(read_sealed_json(folder / RECORD) if there else {})
+        if (folder / CHECKPOINT).exists():
+            checkpoint, record = read_checkpoint(folder)
+    if record.training is None or record.graph is None:
+        raise Refused(f"{folder} holds no training of the command embed: there is nothing to continue")
+    if checkpoint is None and written.stopped is not None and not written.unfinished:
+        return written.stopped.text
+    if checkpoint is None and any(config.get("start") == "given" for config in record.training.configs):
+        raise Refused(
+            f"{folder} has no checkpoint yet, and its starting points are not kept: run embed --continue-from again"
+        )
+    limit = _time_limit(folder, record.training.time_limit, time_limit, checkpoint)
+    if checkpoint is not None and there and written.stopped is None:
+        # A record that is not complete belongs to the training of the checkpoint.
+        _refuse(folder, "run.json and the checkpoint are of two trainings", _compared(written), _compared(record))
+    here = {name: version for name, version in versions().items() if name != "python"}
+    then = {name: record.versions.get(name, "") for name in here}
+    _refuse(folder, "other versions, whose bits may differ", {"versions": then}, {"versions": here})
+    with refusing(OSError, about="cannot write the embedding: "):
+        check_writable(folder)
+    data, why = find_again(record, folder, quiet=quiet, download=True)
+    if data is None:
+        raise Refused(f"{folder} cannot be resumed, as {why}: put it back")
+    kept: dict[str, Json] = {"fingerprint": record.graph.fingerprint, "nodes": record.graph.nodes}
+    found: dict[str, Json] = {"fingerprint": data.fingerprint, "nodes": data.n_nodes}
+    _refuse(folder, "another graph", {"graph": kept}, {"graph": found})
+    record = replace(record, training=replace(record.training, time_limit=limit), stopped=None, measures={})
+    with refusing(ValueError, TypeError):
+        execution = Execution.going_on(record, data, threads=threads, quiet=quiet)
+    return Task(folder, execution, record, checkpoint)
+
+
+def _time_limit(
+    folder: Path, before: float | None, more: float | None, checkpoint: Checkpoint[BatchState] | None
+) -> float | None:
+    """The seconds that all parts of a training may take together."""
+    spent = 0.0 if checkpoint is None else checkpoint.seconds
+    if more is not None:
+        return round(spent + more, 3)
+    if before is not None and spent >= before:
+        raise Refused(f"{folder} has reached its time limit of {before:g} s: add --time-limit SECONDS to continue")
+    return before
+
+
+def _compared(record: RunRecord) -> dict[str, Json]:
+    """What is the same in all records of one training; more time makes no other."""
+    training = None if record.training is None else replace(record.training, time_limit=None)
+    plain = replace(record, training=training).to_json()
+    return {key: plain.get(key) for key in ("training", "graph", "versions", "seed")}
+
+
+def _refuse(folder: Path, what: str, then: Mapping[str, Json], now: Mapping[str, Json]) -> None:
+    from ..training.checkpoint import differences
+
+    if found := differences(then, now):
+        raise Refused(f"{folder} cannot be resumed, {what}: {'; '.join(found)}")

@@ -12,7 +12,6 @@ from ..arrays import Floats, Ints, positions_in
 from ..graph import Graph, flow
 from ..graph.attributes import free_names
 from ..graph.hops import components
-from .ties import TieTexts
 
 if TYPE_CHECKING:
     from .embedding import Embedding
@@ -107,9 +106,8 @@ def _by_resampled_nodes(embedding: Embedding | Saved) -> Iterator[Floats]:
     Of a large graph these are a part of its nodes. Nodes of another component do not count, nor does what moves all
     nodes of a component alike: the distance between components has no meaning.
     """
-    n, rng, ties = len(embedding), np.random.default_rng(0), embedding.ties
-    graph = embedding.graph if isinstance(ties, TieTexts) else ties
-    component = np.zeros(n, np.int64) if graph is None else components(graph)
+    n, rng = len(embedding), np.random.default_rng(0)
+    component = np.zeros(n, np.int64) if embedding.ties is None else components(embedding.ties)
     others = np.sort(rng.permutation(n)[: max(_FEWEST, _DISTANCES // max(n, 1))])
     far = np.zeros((n, len(others)))
     for column, node in enumerate(others.tolist()):
@@ -173,10 +171,7 @@ def ranks_in_words(table: Columns) -> list[str]:
 
 
 def nearest(embedding: Embedding | Saved, row: int, k: int, way: Way | None = None) -> Columns:
-    """The k nearest nodes of one: node, label, distance, weight, connected, and the attributes.
-
-    With a ``way`` these are the likeliest ends of ties from it, or to it.
-    """
+    """What is known of the k nearest nodes of one; with a ``way``, of the likeliest ends of ties from it, or to it."""
     distances = embedding.distances_from(row)
     if way is not None:
         distances = directed(embedding).add(distances, row, way)
@@ -226,10 +221,8 @@ class NodeFinder:
 
     def __call__(self, node: Hashable) -> int:
         """The row; ``KeyError`` where there is none, or a label names several nodes."""
-        try:
+        if self.has_id(node):
             return self._rows[node]
-        except (KeyError, TypeError):
-            pass
         named = self._named(node)
         if len(named) == 1:
             return self._rows[named[0]]

@@ -1,13 +1,8 @@
-"""How far one node is from all others, in numpy: queries answer without importing torch.
-
-The formulas are those of ``geometry.separation`` and ``geometry.functions``, for one point against many.
-"""
-
-from __future__ import annotations
+"""How far one node is from all others, by the formulas of ``geometry.separation`` in numpy: queries need no torch."""
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -26,7 +21,7 @@ class PointSpace(NamedTuple):
     scale: float = 1.0  # |β|; 1 of flat space
 
     @classmethod
-    def from_json(cls, data: object) -> PointSpace:
+    def from_json(cls, data: object) -> Self:
         """The space that ``embedding.parquet`` names; ``ValueError`` where it names none."""
         if not isinstance(data, Mapping):
             raise ValueError(f"no manifold: {data}")
@@ -115,8 +110,7 @@ class ProductSpace(NamedTuple):
         for space, weight, a, b in zip(self.spaces, self.weights, self._split(x), self._split(points), strict=True):
             found = space.distances(a, b)
             total += weight * (found if space.time == 0 else found**2)
-        root: Floats = np.sqrt(total)
-        return root
+        return np.sqrt(total)
 
 
 def space_of(data: object) -> PointSpace | ProductSpace:
@@ -133,8 +127,7 @@ def space_of(data: object) -> PointSpace | ProductSpace:
 
 def _hyperbolic_angle(w: Floats) -> Floats:
     """2 asinh √w for w >= 0, without cancellation."""
-    angle: Floats = np.log1p(2.0 * (w + np.sqrt(np.maximum(w + w * w, 0.0))))
-    return angle
+    return np.log1p(2.0 * (w + np.sqrt(np.maximum(w + w * w, 0.0))))
 
 
 def _count(data: Mapping[str, object], name: str, least: int) -> int:

@@ -27,9 +27,7 @@ from ..pairs import Nearest, nearest
 from . import answers, forms, store
 from .answers import Labels, NodeFinder, TiesOf, less_popularity
 from .distances import PointSpace
-from .features import features
 from .record import RankRecord, RunRecord
-from .ties import TieTexts, graph_of, ties_of
 
 if TYPE_CHECKING:
     import networkx
@@ -66,7 +64,7 @@ class Embedding:
     """Further columns of the table of nodes, by name: [n] of text or numbers; those of the graph unless given."""
     _nearest: ClassVar[Nearest | None] = None
     """The nearest nodes of every node, where they were computed before."""
-    _saved_ties: ClassVar[TieTexts | None] = None
+    _saved_ties: ClassVar[store.TieTexts | None] = None
     """The ties, as the folder has them, for an embedding that was loaded."""
 
     def __post_init__(self) -> None:
@@ -141,10 +139,7 @@ class Embedding:
 
     @cached_property
     def delta(self) -> Floats:
-        """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes. Computed in blocks, exact for any n.
-
-        For a graph of several components see `ultrahyperbolic.evaluation.delta`.
-        """
+        """δ_i = Σ_j d(x_i, x_j) [n]: small for central nodes; see `ultrahyperbolic.evaluation.delta`."""
         return delta(self._tensor, self.manifold, self.graph, popularity=self.popularity)
 
     @cached_property
@@ -247,7 +242,7 @@ class Embedding:
         """The graph it was trained on, or after loading the ties that the folder holds; None where it holds none."""
         if self.graph is not None or self._saved_ties is None:
             return self.graph
-        return graph_of(self.ids, self._saved_ties)
+        return store.graph_of(self.ids, self._saved_ties)
 
     def closer_than(self, node: Hashable, distance: float) -> list[Hashable]:
         """The ids of the nodes within a distance of a node, nearest first, without the node."""
@@ -275,7 +270,7 @@ class Embedding:
     def features(self, k: int = 256, *, of: Embedding | None = None) -> Floats:
         """[n, k + 1] roots of distances to k landmarks, and popularity, for other models; ``of`` others if given."""
         of, k = self if of is None else of, check_count("k", k, 1)
-        return features(self.manifold, self.points, k, of.points, of.popularity)
+        return forms.features(self.manifold, self.points, k, of.points, of.popularity)
 
     def suggest(
         self, k: int = 20, node: Hashable | None = None, *, graph: object = None, quiet: bool = True
@@ -328,11 +323,7 @@ class Embedding:
 
         return write_report(self, file, **options)
 
-    def _repr_html_(self) -> str:
-        """What a notebook shows."""
-        from .notebook import summary
-
-        return summary(self)
+    _repr_html_ = forms.to_html  # what a notebook shows
 
     def export(self, path: str | os.PathLike[str], format: Format, **options: Any) -> tuple[list[Path], list[str]]:
         """Write files for another viewer; returns the files and remarks. ``options`` are those of ``export``."""
@@ -368,32 +359,23 @@ class Embedding:
         )  # fmt: skip
 
     @cached_property
-    def _ties(self) -> TieTexts | None:
-        return self._saved_ties if self.graph is None else ties_of(self.graph)
+    def _ties(self) -> store.TieTexts | None:
+        return self._saved_ties if self.graph is None else store.ties_of(self.graph)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str]) -> Embedding:
-        """Read what `save` wrote. Of the graph, the folder holds the ties (see `ties`), not where it came from.
+        """Read what `save` wrote, and of the graph its `ties`; ``ValueError`` where a file is not what was written."""
 
-        Raises ``ValueError`` where a file is not what was written.
-        """
-        found: list[Embedding] = []
+        def make(table: store.Table) -> Embedding:
+            known = {name: getattr(table, name) for name in ("popularity", "labels", "attributes")}
+            return cls(table.ids, table.points, Geometry.from_json(table.manifold).manifold, **known)
 
-        def check(table: store.Table) -> None:
-            manifold = Geometry.from_json(table.manifold).manifold
-            found[:] = [
-                cls(
-                    table.ids, table.points, manifold, popularity=table.popularity, labels=table.labels,
-                    attributes=table.attributes,
-                )
-            ]  # fmt: skip
-
-        table, record = store.load(Path(folder), check)
-        embedding = found[0].with_record(record)
+        embedding, table, record = store.load(Path(folder), make)
+        embedding = embedding.with_record(record)
         if table.rank_ends is not None and record.ranks is not None:
             ranks, (low, high) = record.ranks, table.rank_ends
             intervals = RankIntervals(low, high, ranks.coverage)
             embedding = embedding.with_ranks(intervals, seeds=ranks.seeds, first_seed=ranks.first_seed)
         # Where cached_property keeps it: the sums are not taken again.
-        vars(embedding).update(delta=table.delta, _saved_ties=table.ties)
+        vars(embedding).update(delta=table.delta, _saved_ties=table.tie_texts)
         return embedding

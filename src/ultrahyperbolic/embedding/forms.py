@@ -1,8 +1,9 @@
-"""An embedding as tables and graphs of other libraries, and measured."""
+"""An embedding as tables, graphs and features for other libraries, as a notebook shows it, and measured."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,17 +11,33 @@ import torch
 from numpy.typing import NDArray
 
 from .. import evaluation
+from ..arrays import Floats, Ints
 from ..evaluation.directed import directed_measures
+from ..geometry import Manifold
 from ..graph import Graph, GraphError, as_graph
 from ..graph.attributes import free_names
 from ..graph.flow import flow
-from .answers import Columns, label_texts
+from ..graph.notebook import html_table, text
+from ..verdict import reservations, shows_hierarchy
+from .answers import Columns, interval_words, label_texts, ranking, ranks_in_words
 
 if TYPE_CHECKING:
     import networkx
     import pandas
 
     from .embedding import Embedding
+
+_TOP = 5  # nodes that a notebook shows
+# Showing a value must not start minutes of work: sums over all pairs are taken up to here, unless they are known.
+_SUMMED_NODES = 5000
+_MEASURES = {
+    "map": "mean average precision",
+    "recall_at_1": "nearest node is a neighbour",
+    "violated_orders": "share of comparisons that are wrong",
+    "tie_order": "of two ties, the stronger is shorter",
+    "spearman_all": "agreement of rank and strength (ρ)",
+    "mean_rank": "mean rank",
+}
 
 
 def frame(columns: Columns) -> pandas.DataFrame:
@@ -89,8 +106,7 @@ def evaluate(embedding: Embedding, graph: object | None, *, progress: bool) -> d
     data = embedding.graph if graph is None else as_graph(graph)
     if data is None:
         raise ValueError("measuring needs the graph: pass graph=")
-    known = set(embedding.ids)
-    strangers = [node for node in data.ids if node not in known]
+    strangers = [node for node in data.ids if not embedding.rows.has_id(node)]
     if strangers:
         raise GraphError(f"{len(strangers)} nodes of the graph are not in the embedding, such as {strangers[0]!r}")
     points, whole = torch.from_numpy(embedding.points.copy()), data.with_nodes(embedding.ids)
@@ -106,3 +122,59 @@ def measures_of_directions(embedding: Embedding, graph: Graph) -> dict[str, floa
     found = directed_measures(embedding.scores, embedding.scores_in, arcs, weights, embedding.heights)
     whole = flow(graph.n_nodes, arcs, weights)
     return found | {"circulation": whole.circulation, "incoherence": whole.incoherence}
+
+
+def landmarks(manifold: Manifold, points: Floats, k: int) -> Ints:
+    """The rows of at most k points that are far from each other, each the farthest from those before it."""
+    chosen = [int(_roots(manifold, points[0], points).argmax())]
+    far = _roots(manifold, points[chosen[0]], points)
+    while len(chosen) < min(k, len(points)):
+        far[chosen] = -np.inf
+        chosen.append(int(far.argmax()))
+        far = np.minimum(far, _roots(manifold, points[chosen[-1]], points))
+    return np.array(chosen)
+
+
+def features(manifold: Manifold, points: Floats, k: int, of: Floats, popularity: Floats | None) -> Floats:
+    """[m, k + 1] roots of the distances of points ``of`` [m, d] to k landmarks among ``points``, and popularity [m].
+
+    Landmarks are far from each other; of fewer than k points each is one. Popularity has no part in these distances;
+    where there is none the last column is left out.
+    """
+    columns = [_roots(manifold, points[row], of) for row in landmarks(manifold, points, k)]
+    return np.column_stack(columns if popularity is None else [*columns, popularity])
+
+
+def _roots(manifold: Manifold, here: Floats, there: Floats) -> Floats:
+    apart = manifold.cdist(
+        torch.from_numpy(here.copy())[None], torch.from_numpy(there.copy()), dissimilarity="geodesic"
+    )
+    return np.asarray(apart[0].clamp(min=0.0).sqrt())
+
+
+def to_html(embedding: Embedding) -> str:
+    """A small table, with no script and nothing to load: geometry, training, measures and the most central nodes."""
+    geometry = embedding.geometry
+    where = escape(str(embedding.manifold)) if geometry is None else geometry.markup
+    if geometry is not None and not geometry.is_flat:
+        where += f", β = {geometry.beta:g}"
+    rows = [("nodes", f"{len(embedding):,}"), ("geometry", where)]
+    record, measures = embedding.record, embedding.record.measures
+    if record.graph is not None and record.graph.source:
+        rows.append(("graph", text(record.graph.source)))
+    if record.stopped is not None:
+        rows.append(("training", text(f"seed {record.seed}: {record.stopped.text}")))
+    if record.result is not None and record.result.best_loss is not None:
+        rows.append(("best loss", f"{record.result.best_loss:.6g}"))
+    rows += [(words, f"{measures[name]:.4g}") for name, words in _MEASURES.items() if name in measures]
+    rows += [("note", escape(words)) for words in reservations(measures)]
+    parts = [html_table("Embedding", rows)]
+    if len(embedding) <= _SUMMED_NODES or "delta" in vars(embedding):
+        caption = "The top of the hierarchy" if shows_hierarchy(measures) else "Nodes by δ"
+        table = ranking(embedding, _TOP)
+        ranks, deltas = ranks_in_words(table), (f"{delta:.6g}" for delta in table["delta"])
+        names = [map(text, table[name]) for name in ("node", "label") if name in table]
+        heads = ("rank", *("node", "label")[: len(names)], "δ")
+        parts.append(html_table(caption, zip(ranks, *names, deltas, strict=True), heads, left=(1, 2)[: len(names)]))
+        parts.append(f"<div>In brackets: {escape(interval_words(embedding))}.</div>")
+    return f"<div>{''.join(parts)}</div>"

@@ -1,14 +1,11 @@
-"""How an embedding was made, as ``run.json`` keeps it.
-
-What is read from a disk may hold anything: what does not have the type it should is left out, not believed.
-"""
+"""How an embedding was made, as ``run.json`` keeps it; what does not have the type it should is left out."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from ..loop import Ending
 
@@ -20,9 +17,13 @@ T = TypeVar("T")
 class _Record:
     """Fields that become plain data, and back by their types."""
 
+    _rare: ClassVar[tuple[str, ...]] = ()
+    """The fields that plain data has only where the first of them is known."""
+
     def to_json(self) -> dict[str, Json]:
         """Plain data."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        left_out = self._rare if self._rare and getattr(self, self._rare[0]) is None else ()
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self) if f.name not in left_out}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Json]) -> Self | None:
@@ -54,11 +55,7 @@ class GraphRecord(_Record):
     data_set: str | None = None
     reading: Mapping[str, Json] | None = None
     """The options it was read with, paths from the root; None for a graph that the command did not read."""
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain data."""
-        left_out = ("file", "data_set", "reading") if self.reading is None else ()
-        return {name: value for name, value in super().to_json().items() if name not in left_out}
+    _rare = ("reading", "file", "data_set")
 
 
 @dataclass(frozen=True)
@@ -90,11 +87,7 @@ class Result(_Record):
     """Of a directed graph κ: a tie from i to j is longer by κ (h_i - h_j - 1)²."""
     heights: str | None = None
     """The attribute that holds the heights h."""
-
-    def to_json(self) -> dict[str, Json]:
-        """Plain data."""
-        left_out = ("spring", "heights") if self.spring is None else ()
-        return {name: value for name, value in super().to_json().items() if name not in left_out}
+    _rare = ("spring", "heights")
 
 
 @dataclass(frozen=True)
@@ -192,7 +185,7 @@ class RunRecord(_Record):
 _KNOWN = {f.name for kind in (RunRecord, Result) for f in fields(kind)} - {"result", "other"}
 
 
-def _plain(value: Any) -> Json:
+def _plain(value: Any) -> Any:
     if isinstance(value, _Record):
         return value.to_json()
     if isinstance(value, Ending):
@@ -201,25 +194,20 @@ def _plain(value: Any) -> Json:
         return dict(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
         return [_plain(each) for each in value]
-    plain: Json = value
-    return plain
+    return value
 
 
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) else None
+def _only(kind: type) -> Callable[[Json], Any]:
+    """Reads what is of a type, which no boolean is."""
+    return lambda value: value if isinstance(value, kind) and not isinstance(value, bool) else None
 
 
-def _mapping(value: Json) -> Mapping[str, Json] | None:
-    return value if isinstance(value, Mapping) else None
+_text, _integer, _mapping = _only(str), _only(int), _only(Mapping)
 
 
 def _number(value: Json) -> float | None:
     known = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
     return float(value) if known and isinstance(value, int | float) else None
-
-
-def _integer(value: Json) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _each(read: Callable[[Json], T | None]) -> Callable[[Json], dict[str, T]]:

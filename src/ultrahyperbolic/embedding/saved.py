@@ -1,11 +1,10 @@
 """An embedding as its folder holds it, for the questions that need neither torch nor pandas."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
@@ -16,7 +15,6 @@ from . import store
 from .answers import NodeFinder, TiesOf, less_popularity
 from .distances import space_of
 from .record import RunRecord
-from .ties import graph_of, tied_rows
 
 
 @dataclass(frozen=True)
@@ -26,8 +24,8 @@ class Saved(store.Table):
     record: RunRecord = field(default_factory=RunRecord)
 
     @classmethod
-    def load(cls, folder: Path, *, ties: bool = False) -> Saved:
-        """Read a folder; ``ValueError`` where a file is not what was written. ``ties`` are read if asked for."""
+    def load(cls, folder: Path) -> Self:
+        """Read a folder; ``ValueError`` where a file is not what was written."""
 
         def check(table: store.Table) -> None:
             if not space_of(table.manifold).holds(table.points):
@@ -35,7 +33,7 @@ class Saved(store.Table):
 
                 Embedding.load(folder)  # which says what is wrong with them
 
-        table, record = store.load(folder, check, ties=ties)
+        _, table, record = store.load(folder, check)
         found = cls(**vars(table), record=record)
         return found if record.ranks is not None else replace(found, rank_ends=None)
 
@@ -51,12 +49,12 @@ class Saved(store.Table):
     @cached_property
     def other_ranks(self) -> Mapping[str, Ints]:
         """[n] the ranks by degree, strength and PageRank; none where the folder has no ties."""
-        return {} if self.graph is None else other_ranks(self.graph)
+        return {} if self.ties is None else other_ranks(self.ties)
 
     @cached_property
-    def graph(self) -> Graph | None:
-        """The ties as a graph, without their directions; None where the folder has none, or they were not read."""
-        return None if self.ties is None else graph_of(self.ids, self.ties)
+    def ties(self) -> Graph | None:
+        """The ties as a graph, without their directions; None where the folder has none."""
+        return None if self.tie_texts is None else store.graph_of(self.ids, self.tie_texts)
 
     @cached_property
     def rows(self) -> NodeFinder:
@@ -70,8 +68,8 @@ class Saved(store.Table):
 
     def ties_of(self, row: int) -> TiesOf | None:
         """The ties of the node in a row, of weight 1 where weights were not kept; None where the folder has none."""
-        if self.ties is None:
+        if self.tie_texts is None:
             return None
-        nodes, texts = tied_rows(self.ties.rows[row]), self.ties.weights
+        nodes, texts = np.array(self.tie_texts.rows[row].split(), dtype=np.int64), self.tie_texts.weights
         weights = np.ones(len(nodes)) if texts is None else np.array(texts[row].split(), dtype=np.float64)
         return TiesOf(nodes, weights)

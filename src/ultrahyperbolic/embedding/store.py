@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,29 +21,39 @@ from ..files import (
     id_as_json,
     id_from_json,
     read_sealed_json,
+    replace_file,
     replace_files,
     sealed_json,
     texts_as_arrays,
     warn_unsealed,
 )  # fmt: skip
+from ..graph import Graph
 from ..graph.attributes import Attributes, free_names
-from ..graph.rows import Number
 from .answers import Labels, label_texts
 from .distances import space_of
 from .record import Json, RunRecord
-from .ties import TieTexts, as_numbers
 
 if TYPE_CHECKING:
     import pyarrow
 
+T = TypeVar("T")
 TABLE, RECORD, REPORT = "embedding.parquet", "run.json", "report.html"
 _RANK_ENDS = ("rank_low", "rank_high")
 _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS = "popularity", "label", "ties", "tie_weights"
 _OWN = {"node", "delta", "rank", *_RANK_ENDS, _POPULARITY, _LABEL, _TIES, _TIE_WEIGHTS}
-_KINDS = ("string", "double", "int64")  # of attributes
+_KINDS: tuple[str, ...] = ("string", "double", "int64")  # of attributes
 _ABOUT = "ultrahyperbolic"  # the key of the table's metadata
 _NO_EMBEDDING = (OSError, KeyError, TypeError, ValueError, RecursionError)  # what a damaged table may raise
+_MOST_TIES = 5_000_000  # ties are kept up to here: beyond, their text would take longer than the points
 _OF = "table"  # the key under which a record keeps the sha256 of the table that it was saved with
+
+
+class TieTexts(NamedTuple):
+    """Which nodes are tied, as text that whatever reads Parquet can take apart."""
+
+    rows: Sequence[str]  # [n] the rows of the nodes that each node is tied to, ascending
+    weights: Sequence[str] | None
+    """[n] the weights of those ties, in the same order; None in a folder that does not hold them."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ class Table:
     popularity: Floats | None = None  # [n], where it was trained
     labels: Labels | None = None
     attributes: Attributes = field(default_factory=dict)  # further columns of the table of nodes
-    ties: TieTexts | None = None  # where they are known
+    tie_texts: TieTexts | None = None  # where the ties are known
 
 
 def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
@@ -76,8 +86,7 @@ def save(folder: Path, table: Table, rank: Ints, record: RunRecord) -> None:
         numbers[_POPULARITY] = table.popularity
     columns = {"node": _texts(texts)} | {name: as_numbers(of) for name, of in numbers.items()}
     for name, of in _extras(table).items():
-        is_numeric = isinstance(of, np.ndarray) and of.dtype != object
-        columns[name] = as_numbers(np.asarray(of)) if is_numeric else _texts([str(value) for value in of])
+        columns[name] = as_numbers(of) if isinstance(of, np.ndarray) else _texts(of)
     content = pa.table(columns)
     content = content.replace_schema_metadata({_ABOUT: json.dumps(about)})
     sealed = sealed_json(record.to_json() | {_OF: about[SEAL]})
@@ -96,10 +105,10 @@ def _extras(table: Table) -> dict[str, Sequence[str] | NDArray[np.generic]]:
     columns = attribute_columns(table.attributes, table.points.shape[1])
     for name, values in table.attributes.items():
         found[columns[name]] = [_clean(text) for text in values] if values.dtype == object else values
-    if table.ties is not None:
-        found[_TIES] = table.ties.rows
-        if table.ties.weights is not None:
-            found[_TIE_WEIGHTS] = table.ties.weights
+    if table.tie_texts is not None:
+        found[_TIES] = table.tie_texts.rows
+        if table.tie_texts.weights is not None:
+            found[_TIE_WEIGHTS] = table.tie_texts.weights
     return found
 
 
@@ -127,23 +136,23 @@ def _texts(values: Sequence[str]) -> pyarrow.Array:
 
 def save_record(folder: Path, table: Table, record: RunRecord) -> None:
     """Write ``run.json`` alone, to the folder in which these points are saved."""
-    _write_json(folder, record.to_json() | {_OF: _about(table)[1][SEAL]})
+    replace_file(folder / RECORD, sealed_json(record.to_json() | {_OF: _about(table)[1][SEAL]}))
 
 
 def write_record(folder: Path, record: RunRecord) -> None:
     """Write ``run.json`` of a training that has no points yet, whole or not at all."""
-    _write_json(folder, record.to_json())
+    replace_file(folder / RECORD, sealed_json(record.to_json()))
 
 
-def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> tuple[Table, RunRecord]:
-    """What `save` wrote, ``ties`` if wanted; ``ValueError`` where a file is not that, or ``check`` finds it wrong."""
+def load(folder: Path, make: Callable[[Table], T]) -> tuple[T, Table, RunRecord]:
+    """What ``make`` makes of what `save` wrote, and that; ``ValueError`` where a file is not what was written."""
     if not (folder / TABLE).exists():
         raise FileNotFoundError(f"{folder} holds no embedding: there is no {TABLE} in it")
     while True:
         seen = _stamps(folder)
         try:
-            table, seal = _read_table(folder / TABLE, ties=ties)
-            check(table)
+            table, seal = _read_table(folder / TABLE)
+            made = make(table)
         except _NO_EMBEDDING as error:
             if seen != _stamps(folder):  # another was saved while it was read
                 continue
@@ -151,7 +160,7 @@ def load(folder: Path, check: Callable[[Table], None], *, ties: bool = True) -> 
             raise ValueError(f"{folder / TABLE} is not an embedding of this package: {reason}") from None
         found = _record_of(folder, seal)
         if found is not None:
-            return table, RunRecord.from_json(found[1])
+            return made, table, RunRecord.from_json(found[1])
         if seen == _stamps(folder):
             raise ValueError(f"{folder / RECORD} belongs to other points than {TABLE}: save them again, or remove it")
 
@@ -171,15 +180,10 @@ def finish_save(folder: Path) -> None:
     """Complete a save that was killed between its two renames, where there is one; nobody may be saving there."""
     with suppress(*_NO_EMBEDDING), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # loading it will say so
-        found = _record_of(folder, _read_table(folder / TABLE, ties=False)[-1])
+        found = _record_of(folder, _read_table(folder / TABLE)[-1])
         if found is not None and found[0] != folder / RECORD:
             found[0].replace(folder / RECORD)
             (folder / REPORT).unlink(missing_ok=True)
-
-
-def _write_json(folder: Path, record: Mapping[str, Json]) -> None:
-    content = sealed_json(record)
-    replace_files(folder, {RECORD: lambda file: file.write(content)})
 
 
 def _about(table: Table) -> tuple[list[str], dict[str, Json]]:
@@ -232,7 +236,7 @@ def _stamps(folder: Path) -> list[tuple[int, int] | None]:
     return [None if status is None else (status.st_ino, status.st_mtime_ns) for status in found]
 
 
-def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
+def _read_table(path: Path) -> tuple[Table, str | None]:
     """An ``embedding.parquet`` that holds what was written, and its seal."""
     about: dict[str, Json] = {}
 
@@ -244,15 +248,12 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
         numbers = [*(f"x{k}" for k in range(width)), "delta"]
         numbers += [name for name in (_POPULARITY,) if name in schema.names]
         ends = [name for name in _RANK_ENDS if name in schema.names]
-        kinds = {"node": "string"} | dict.fromkeys(numbers, "double") | dict.fromkeys(ends, "int64")
-        for name, kind in kinds.items():
-            if str(schema.field(name).type) != kind:
-                raise ValueError(f"the column {name} holds {schema.field(name).type}, not {kind}")
-        extras = [name for name in _mapping(about, "columns") if ties or name not in (_TIES, _TIE_WEIGHTS)]
-        for name in extras:
-            if str(schema.field(name).type) not in _KINDS:
-                raise ValueError(f"the column {name} holds {schema.field(name).type}, not text or numbers")
-        return [*kinds, *extras]
+        kinds = dict.fromkeys(_mapping(about, "columns"), _KINDS) | {"node": ("string",)}
+        kinds |= dict.fromkeys(numbers, ("double",)) | dict.fromkeys(ends, ("int64",))
+        for name, wanted in kinds.items():
+            if str(schema.field(name).type) not in wanted:
+                raise ValueError(f"the column {name} holds {schema.field(name).type}, not {' or '.join(wanted)}")
+        return list(kinds)
 
     from ..graph.parquet import read_parquet
 
@@ -261,11 +262,11 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
         raise ValueError("there are gaps in it")
     texts: list[str] = table.column("node").to_pylist()
     width = space_of(about["manifold"]).ambient_dim
-    points: Floats = np.stack([_floats(table, f"x{k}") for k in range(width)], axis=1)
-    delta: Floats = _floats(table, "delta")
-    known = [_in_memory(table.column(name), np.int64) for name in _RANK_ENDS if name in table.column_names]
+    points: Floats = np.stack([_values(table, f"x{k}") for k in range(width)], axis=1)
+    delta: Floats = _values(table, "delta")
+    known = [_values(table, name) for name in _RANK_ENDS if name in table.column_names]
     rank_ends = np.stack(known) if len(known) == len(_RANK_ENDS) else None
-    popularity = _floats(table, _POPULARITY) if _POPULARITY in table.column_names else None
+    popularity = _values(table, _POPULARITY) if _POPULARITY in table.column_names else None
     seal = about.pop(SEAL, None)
     if seal is None:
         warn_unsealed(path)
@@ -284,15 +285,13 @@ def _read_table(path: Path, *, ties: bool) -> tuple[Table, str | None]:
 def _read_extras(
     table: pyarrow.Table, about: Mapping[str, Json], ids: Sequence[Hashable]
 ) -> tuple[Labels | None, Attributes, TieTexts | None]:
-    """Labels, attributes and ties, as far as they were read; ``ValueError`` where one is not what was written."""
+    """Labels, attributes and ties, as far as they are there; ``ValueError`` where one is not what was written."""
     names = _mapping(about, "attributes")
     labels: Labels | None = None
     ties: dict[str, list[str]] = {}
     attributes: dict[str, NDArray[np.generic]] = {}
     for column, seal in _mapping(about, "columns").items():
-        if column not in table.column_names:
-            continue
-        values = _values(table.column(column))
+        values = _values(table, column)
         if _digest_of_column(values) != seal:
             raise ValueError(f"the column {column} is not what was written: its sha256 differs")
         if column == _LABEL:
@@ -304,31 +303,20 @@ def _read_extras(
     return labels, attributes, TieTexts(ties[_TIES], ties.get(_TIE_WEIGHTS)) if _TIES in ties else None
 
 
-def _floats(table: pyarrow.Table, name: str) -> Floats:
-    return _in_memory(table.column(name), np.float64)
-
-
-def _in_memory(column: pyarrow.ChunkedArray, dtype: type[Number]) -> NDArray[Number]:
-    """A column of numbers without gaps, copied; pyarrow's own ``to_numpy`` would import pandas."""
-    size = np.dtype(dtype).itemsize
-    chunks = [
-        np.frombuffer(chunk.buffers()[1], dtype, len(chunk), chunk.offset * size)
+def _values(table: pyarrow.Table, name: str) -> NDArray[Any]:
+    """A column without gaps, copied: numbers, or text as objects. Pyarrow's own ``to_numpy`` would import pandas."""
+    column = table.column(name)
+    if str(column.type) == "string":
+        texts = np.empty(len(column), dtype=object)
+        texts[:] = column.to_pylist()
+        return texts
+    dtype = np.dtype(np.float64 if str(column.type) == "double" else np.int64)
+    parts = [
+        np.frombuffer(chunk.buffers()[1], dtype, len(chunk), chunk.offset * dtype.itemsize)
         for chunk in column.chunks
         if len(chunk)
     ]
-    return np.concatenate(chunks) if chunks else np.empty(0, dtype)
-
-
-def _values(column: pyarrow.ChunkedArray) -> NDArray[np.generic]:
-    """Numbers, or text as objects."""
-    if str(column.type) in ("double", "int64"):
-        is_float = str(column.type) == "double"
-        found: NDArray[np.generic] = _in_memory(column, np.float64) if is_float else _in_memory(column, np.int64)
-    else:
-        found = np.empty(len(column), dtype=object)
-        found[:] = column.to_pylist()
-    found.flags.writeable = False
-    return found
+    return np.concatenate([np.empty(0, dtype), *parts])
 
 
 def _mapping(about: Mapping[str, Json], name: str) -> Mapping[str, Json]:
@@ -336,3 +324,48 @@ def _mapping(about: Mapping[str, Json], name: str) -> Mapping[str, Json]:
     if not isinstance(value, Mapping):
         raise ValueError(f"its description has no {name}")
     return value
+
+
+def ties_of(graph: Graph) -> TieTexts | None:
+    """The ties of each node as text; None of a graph that has too many.
+
+    >>> ties_of(Graph.from_edges([("ann", "bob", 2), ("ann", "cid", 0.5)]))
+    TieTexts(rows=['1 2', '0', '0'], weights=['2 0.5', '2', '0.5'])
+    """
+    if graph.n_edges > _MOST_TIES:
+        return None
+    offsets, rows = graph.neighbor_lists
+    return TieTexts(_joined(offsets, rows), _joined(offsets, graph.neighbor_weights))
+
+
+def _joined(offsets: Ints, values: NDArray[np.generic]) -> list[str]:
+    """Numbers as text with blanks between, part by part; reading them gives the same numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    # In Arrow's memory: as objects, the numbers of millions of ties would take gigabytes.
+    texts = as_numbers(values).cast(pa.string())
+    begins = pa.Array.from_buffers(pa.int32(), len(offsets), [None, pa.py_buffer(offsets.astype(np.int32))])
+    # From a text of Python's pyarrow would import pandas, to ask if it is missing.
+    blank = pa.StringArray.from_buffers(1, pa.py_buffer(np.array([0, 1], dtype=np.int32)), pa.py_buffer(b" "))[0]
+    found: list[str] = pc.binary_join(pa.ListArray.from_arrays(begins, texts), blank).to_pylist()
+    return found
+
+
+def graph_of(ids: Sequence[Hashable], ties: TieTexts) -> Graph:
+    """The graph with these ties; where their weights were not kept, all are 1."""
+    first = np.repeat(np.arange(len(ids)), [len(text.split()) for text in ties.rows])
+    second = np.array(" ".join(ties.rows).split(), dtype=np.int64)
+    once = first < second
+    if ties.weights is None:
+        return Graph.from_arrays(first[once], second[once], ids=ids)
+    weights = np.array(" ".join(ties.weights).split(), dtype=np.float64)
+    return Graph.from_arrays(first[once], second[once], weights[once], ids=ids)
+
+
+def as_numbers(values: NDArray[np.generic]) -> pyarrow.Array:
+    """An Arrow array in numpy's memory."""
+    import pyarrow as pa
+
+    kind = pa.float64() if values.dtype.kind == "f" else pa.int64()
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])

@@ -4,11 +4,18 @@ from ..graph.centrality import pagerank
 from ..graph.hops import components
 from ..verdict import no_hierarchy, no_tie_order, reservations, shows_hierarchy
 from .baselines import baselines, closeness
-from .by_component import component_delta
 from .closure import TriadicClosure, triadic_closure
 from .clusters import clusters
 from .directed import directed_measures
-from .hierarchy import delta, hierarchy_spearman, leader_ranks, norm_proxy, ranks_of, strength_spearman
+from .hierarchy import (
+    component_delta,
+    delta,
+    hierarchy_spearman,
+    leader_ranks,
+    norm_proxy,
+    ranks_of,
+    strength_spearman,
+)
 from .links import HeldOut, LinkPrediction, hold_out_edges, link_prediction
 from .order import ViolatedOrders, violated_orders
 from .ranks import RankIntervals, rank_intervals, stability

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats, Ints, positions_in
+from ..arrays import Floats, Ints
 from ..checks import check_count
 from ..geometry import Geometry, Manifold
 from ..pairs import PassOptions, nearest
@@ -29,21 +29,12 @@ def clusters(
 ) -> Ints:
     """The community of each of the points [n, d]: int64 [n], with 0 for the largest.
 
-    The nearest ``pairs`` of all are joined, and each node with the nearest to it. In that graph, the communities are
-    those of the greatest modularity that Louvain's method finds (Blondel et al. 2008): how many there are follows from
-    the graph. Same points, same communities. Small groups beside much larger ones may be merged, as modularity does.
-
-    Parameters
-    ----------
-    points, geometry
-        [n, d], and where they are, as a geometry or as a manifold.
-    pairs
-        How many pairs are joined, best the number of ties of the graph; default: five for each node.
-    near
-        The nearest of each point and how far they are, `width_of` columns each, where they are known: it saves a pass.
-    options
-        Those of `ultrahyperbolic.pairs.PassOptions`; with a popularity, nearest are the pairs of the least
-        distance less that of both ends.
+    The nearest ``pairs`` of all are joined, best as many as the graph has ties (default: five for each node), and each
+    node with the nearest to it. In that graph, the communities are those of the greatest modularity that Louvain's
+    method finds (Blondel et al. 2008): how many there are follows from the graph. Same points, same communities. Small
+    groups beside much larger ones may be merged, as modularity does. ``near`` saves a pass where the nearest of each
+    point and how far they are is known, `width_of` columns each. ``options`` are those of
+    `ultrahyperbolic.pairs.PassOptions`; with a popularity, a distance is less that of both ends.
 
     >>> spots = np.array([0.0, 0.1, 0.2, 5.0, 5.1, 5.2, 5.3])[:, None]
     >>> clusters(spots, Geometry.of_flat(1), pairs=9).tolist()
@@ -59,7 +50,7 @@ def clusters(
         found = nearest(given, manifold, width_of(n, count), **options)
         near = found.indices.cpu().numpy(), found.distances.double().cpu().numpy()
     first, second = _nearest_pairs(*near, count)
-    return _by_size(_communities(n, first, second))
+    return _communities(n, first, second)
 
 
 def width_of(n: int, pairs: int) -> int:
@@ -69,18 +60,20 @@ def width_of(n: int, pairs: int) -> int:
 
 def _nearest_pairs(near: Ints, apart: Floats, count: int) -> tuple[Ints, Ints]:
     """The ``count`` nearest pairs i < j, and each node with the nearest to it."""
-    n, width = near.shape
-    tails = np.repeat(np.arange(n), width).reshape(n, width)
-    codes, where = np.unique(np.minimum(tails, near) * n + np.maximum(tails, near), return_index=True)
+    n, tails = len(near), np.arange(len(near))[:, None]
+    pairs = np.minimum(tails, near) * n + np.maximum(tails, near)
+    codes, where = np.unique(pairs, return_index=True)
     kept = np.zeros(len(codes), dtype=bool)
     kept[np.argsort(apart.ravel()[where], kind="stable")[:count]] = True
-    own = np.minimum(tails[:, 0], near[:, 0]) * n + np.maximum(tails[:, 0], near[:, 0])
-    kept[np.searchsorted(codes, own)] = True
+    kept[np.searchsorted(codes, pairs[:, 0])] = True
     return codes[kept] // n, codes[kept] % n
 
 
 def _communities(n: int, first: Ints, second: Ints) -> Ints:
-    """The group [n] of each of n nodes by Louvain's method, in the graph of the edges first [m] – second [m]."""
+    """The group [n] of each of n nodes by Louvain's method, in the graph of the edges first [m] – second [m].
+
+    Groups are numbered by size, the largest first; equal ones in the order of their first nodes.
+    """
     import networkx as nx
 
     joined = nx.empty_graph(n)
@@ -88,12 +81,6 @@ def _communities(n: int, first: Ints, second: Ints) -> Ints:
     searches = (nx.community.louvain_communities(joined, seed=seed) for seed in range(_SEARCHES))
     best = max(searches, key=lambda groups: nx.community.modularity(joined, groups))
     group = np.empty(n, dtype=np.int64)
-    for number, nodes in enumerate(best):
+    for number, nodes in enumerate(sorted(best, key=lambda nodes: (-len(nodes), min(nodes)))):
         group[list(nodes)] = number
     return group
-
-
-def _by_size(group: Ints) -> Ints:
-    """Groups renumbered by size, the largest first; equal ones in the order of their first nodes."""
-    _, first, index, counts = np.unique(group, return_index=True, return_inverse=True, return_counts=True)
-    return positions_in(np.lexsort((first, -counts)))[index]

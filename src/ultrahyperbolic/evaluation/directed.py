@@ -1,7 +1,6 @@
-"""How well scores of ordered pairs find the ties of a directed graph, and their directions.
+"""How well scores of ordered pairs, asked for a few rows at a time, find the ties of a directed graph.
 
-A score s_ij is small where a tie i → j is likely. Scores are asked for a few rows at a time, so that no table of all
-pairs is held. Ties are ``arcs`` [m, 2], from the first node to the second.
+A score s_ij is small where a tie i → j is likely. Ties are ``arcs`` [m, 2], from the first node to the second.
 """
 
 import math
@@ -23,7 +22,7 @@ def directed_measures(score: Score, score_in: Score, arcs: Ints, weights: Floats
 
     ``map_out``, ``map_in``: mean average precision of the nodes that a node's ties lead to, and come from
     ``direction``: the share of ties without a reverse that have the right direction, `direction`
-    ``average_precision``: of ties among all ordered pairs, `average_precision`
+    ``average_precision``: mean over ties of the share of ties among all ordered pairs that score at most as much
     ``weight_down``: the share of the ``weights`` [m] of ties that lead from a higher node to a lower one
 
     ``score_in`` gives the scores of the pairs to each of some nodes, from every node. ``heights`` are [n]. With more
@@ -56,17 +55,12 @@ def have_reverse(arcs: Ints, n: int) -> Bools:
     return np.isin(arcs[:, 1] * n + arcs[:, 0], arcs[:, 0] * n + arcs[:, 1])
 
 
-def mean_average_precision(score: Score, arcs: Ints) -> float:
-    """The mean over the nodes that ties lead from of the mean precision at the other ends of these ties.
+def _looked_up(score: Score, ranked: Ints, asked: Ints) -> tuple[float, Floats]:
+    """The mean average precision of some ties, and the scores [m] of ``asked`` pairs [m, 2].
 
     The precision at j is the share of the node's ties among all pairs that score at most s_ij, equal ones included, as
-    in `ultrahyperbolic.evaluation.reconstruction`; all other nodes are candidates. NaN without ties.
+    in `ultrahyperbolic.evaluation.reconstruction`; the mean over ties is averaged over the nodes. NaN without ties.
     """
-    return _looked_up(score, arcs, arcs[:0])[0]
-
-
-def _looked_up(score: Score, ranked: Ints, asked: Ints) -> tuple[float, Floats]:
-    """The mean average precision of some ties, and the scores [m] of ``asked`` pairs [m, 2]."""
     nodes = np.unique(np.concatenate((ranked[:, 0], asked[:, 0])))
     (heads, starts), (ends, begins) = (_by_node(pairs, nodes) for pairs in (ranked, asked))
     found, scores = [], np.empty(len(asked))
@@ -98,16 +92,8 @@ def _right(there: Floats, back: Floats) -> float:
     return float(np.mean(there < back) + 0.5 * np.mean(there == back)) if len(there) else math.nan
 
 
-def average_precision(score: Score, arcs: Ints, nodes: Ints) -> float:
-    """The mean over ties of the share of ties among all ordered pairs that score at most as much; NaN without ties.
-
-    The pairs are those from ``nodes`` [k], to any other node; ``arcs`` must be all ties from these.
-    """
-    return _precision(score, _looked_up(score, arcs[:0], arcs)[1], nodes)
-
-
 def _precision(score: Score, ties: Floats, nodes: Ints) -> float:
-    """The same from the scores of ties."""
+    """The mean over ``ties`` [m] of the share of ties among the pairs from ``nodes`` that score at most as much."""
     if not len(ties):
         return math.nan
     own = np.sort(ties)
@@ -130,5 +116,4 @@ def _blocks(score: Score, nodes: Ints) -> Iterator[tuple[int, Floats]]:
 
 def _at_most(ordered: Floats, limits: Floats) -> Ints:
     """How many of the numbers, in ascending order, are at most each limit."""
-    found: Ints = np.searchsorted(ordered, limits, side="right")
-    return found
+    return np.searchsorted(ordered, limits, side="right")

@@ -1,7 +1,7 @@
-"""How well the ranking of the points by their distances agrees with the strengths of the nodes."""
+"""δ, the sums of distances that rank the nodes, and how well the ranking agrees with the strengths of the nodes."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Unpack
 
 import numpy as np
@@ -11,30 +11,108 @@ from torch import Tensor
 
 from ..arrays import Floats, Ints, positions_in
 from ..checks import as_integer
-from ..geometry import Manifold
+from ..geometry import Geometry, Manifold
 from ..graph import Graph
 from ..graph.hops import components
-from ..pairs import PassOptions, row_sums
-from .by_component import component_delta
+from ..pairs import PassOptions, pair_distances, row_sums
+from ..pairs.reference import popularity_of
 from .inputs import as_scores, check_points
 
 _TOPS = (5, 10)  # of the strongest nodes
+_AT_ONCE = 1 << 20  # pairs: it bounds the memory
+_SMALL = 1000  # nodes: smaller components are measured together, larger ones by a pass over the pairs of each
 
 
 def delta(points: Tensor, manifold: Manifold, graph: Graph | None = None, **options: Unpack[PassOptions]) -> Floats:
     """δ_i = Σ_j d(x_i, x_j): how far a node is from all others, small for those high in the hierarchy (float64 [n]).
 
-    With a ``graph`` of several components, each node of another component counts as far as the farthest pair of nodes
-    within any component. ``options`` are those of `ultrahyperbolic.pairs.PassOptions`. The default measure is the one
-    that is trained with: D_γ on curved manifolds, the squared distance on flat ones.
+    The distance between components has no meaning: with a ``graph`` of several, each node of another component counts
+    as far as the farthest pair of nodes within any component. ``options`` are those of
+    `ultrahyperbolic.pairs.PassOptions`. The default measure is the one that is trained with: D_γ on curved manifolds,
+    the squared distance on flat ones.
     """
     if graph is not None:
         check_points(graph, points)
         found = component_delta(graph, points, manifold, **options)
         if found is not None:
             return found
-    sums: Floats = row_sums(points, manifold, **options).cpu().numpy()
-    return sums
+    return row_sums(points, manifold, **options).cpu().numpy()
+
+
+def component_delta(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> Floats | None:
+    """`delta` [n] on a graph of several components; None where it has one, and δ is the sum over all nodes."""
+    popularity = popularity_of(options, points)
+    component = components(graph)
+    sizes = np.bincount(component)
+    if len(sizes) < 2:
+        return None
+    n, farthest, own = graph.n_nodes, -math.inf, np.zeros(graph.n_nodes)
+    # Of the points of another's manifold nothing is known but how far apart two are.
+    known = Geometry.of_manifold(manifold) is not None
+    for large in np.flatnonzero(sizes > _SMALL) if known else ():
+        nodes = np.flatnonzero(component == large)
+        rows = torch.from_numpy(nodes)
+        some, mine = points.detach()[rows], options.copy()
+        mine["popularity"] = None if popularity is None else popularity[rows]
+        own[nodes] = row_sums(some, manifold, **mine).cpu().numpy()
+        farthest = max(farthest, _farthest(some, manifold, **mine))
+    small = np.arange(n) if not known else np.flatnonzero(sizes[component] <= _SMALL)
+    for pairs in _pairs_within(component[small]):
+        far = pair_distances(points, manifold, torch.from_numpy(small[pairs]), **options).double().cpu().numpy()
+        for ends in pairs.T:
+            own[small] += np.bincount(ends, weights=far, minlength=len(small))
+        farthest = max(farthest, float(far.max()))
+    return own + (n - sizes[component]) * (farthest if farthest > -math.inf else 0.0)
+
+
+def _farthest(points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:
+    """The largest distance among points [k, d] of the package's own manifolds.
+
+    On either side of the light cone D_γ grows with the chord ⟨x - y, x - y⟩, which a product of matrices gives: of each
+    point only the longest on both sides is measured. With a popularity that bounds the distances of a point, and those
+    of the highest bounds are measured to all points until none can be farther.
+    """
+    rows, found = max(1, _AT_ONCE // len(points)), []
+    popularity, plain = popularity_of(options, points), options.copy()
+    plain["popularity"] = None
+    squares = manifold.sqnorm(points)
+    signs = manifold.sqnorm(torch.eye(points.shape[1], dtype=points.dtype, device=points.device))
+    for start in range(0, len(points), rows):
+        some = slice(start, start + rows)
+        chords = squares[some, None] + squares[start:] - 2.0 * (points[some] * signs) @ points[start:].T
+        first = torch.arange(start, start + len(chords), device=points.device)
+        found += [torch.stack((first, start + ends), dim=1) for ends in (chords.argmin(1), chords.argmax(1))]
+    pairs = torch.cat(found)
+    reach = pair_distances(points, manifold, pairs, **plain)
+    if popularity is None:
+        return float(reach.max())
+    longest = torch.zeros_like(popularity).scatter_reduce(0, pairs[:, 0], reach, "amax")
+    bounds, order = (longest - popularity - popularity.min()).sort(descending=True)
+    everyone, farthest = torch.arange(len(points), device=points.device), -math.inf
+    for start in range(0, len(order), rows):
+        if float(bounds[start]) <= farthest:
+            break
+        pairs = torch.cartesian_prod(order[start : start + rows], everyone)
+        pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+        farthest = max(farthest, float(pair_distances(points, manifold, pairs, **options).max()))
+    return farthest
+
+
+def _pairs_within(component: Ints) -> Iterator[Ints]:
+    """All pairs of nodes of one component, each once: positions [k, 2] at a time."""
+    order = np.argsort(component, kind="stable")
+    # With the nodes of a component side by side, each is paired with those after it.
+    place, label = np.arange(len(order)), component[order]
+    count = np.searchsorted(label, label, side="right") - 1 - place
+    before = np.cumsum(count) - count
+    start = 0
+    while start < len(order):
+        stop = max(start + 1, int(np.searchsorted(before, before[start] + _AT_ONCE)))
+        first = np.repeat(place[start:stop], count[start:stop])
+        second = first + 1 + np.arange(len(first)) - (before[first] - before[start])
+        if len(first):
+            yield order[np.column_stack((first, second))]
+        start = stop
 
 
 def norm_proxy(points: Tensor) -> Floats:

@@ -37,10 +37,7 @@ class LinkPrediction(NamedTuple):
 
 
 def hold_out_edges(graph: Graph, share: float, seed: int = 0) -> HeldOut:
-    """Take a share of the edges out of a graph, drawn uniformly with a seed.
-
-    Every node stays where it is, also one that loses its last edge.
-    """
+    """Take a share of the edges, drawn uniformly with a seed, out of a graph; all nodes stay where they are."""
     held = round(share * graph.n_edges)
     if not 0 < held < graph.n_edges:
         raise ValueError(f"share must leave ties on both sides: {share} of {graph.n_edges} ties is {held}")
@@ -85,16 +82,9 @@ def link_prediction(
 ) -> LinkPrediction:
     """Rank held-out edges against non-edges by distance, the closest first.
 
-    Parameters
-    ----------
-    graph
-        The whole graph, held-out edges included: what has an edge in it is no non-edge.
-    points, manifold
-        [n, d], trained without the held-out edges, and where they are.
-    held_out
-        [h, 2] edges of the graph, as from `hold_out_edges`.
-    negatives, seed
-        ``"all"`` non-edges, in one pass over the pairs, or a number of them, drawn uniformly with replacement.
+    ``graph`` is whole, held-out edges included; the points [n, d] were trained without them. ``held_out`` are [h, 2]
+    edges of it, as from `hold_out_edges`. ``negatives`` are ``"all"`` non-edges, in one pass over the pairs, or a
+    number of them, drawn uniformly with replacement, and with a ``seed``.
 
     Equal distances count one half in the AUC, and are retrieved together in the average precision. Both are NaN for a
     complete graph. ``options`` are those of `ultrahyperbolic.pairs.PassOptions`.

@@ -11,12 +11,10 @@ from .hierarchy import centred_ranks, ranks_of
 
 
 class RankIntervals(NamedTuple):
-    """What `rank_intervals` returns: for each node the ranks from ``low`` to ``high``."""
+    """What `rank_intervals` returns: for each node the ranks from ``low`` [n] to ``high`` [n]."""
 
     low: Ints
-    """[n]"""
     high: Ints
-    """[n]"""
     coverage: float
     """The chance, at least, that the rank of one further training lies in the interval of its node."""
 

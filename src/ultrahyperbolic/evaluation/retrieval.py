@@ -15,12 +15,10 @@ from .inputs import are_edges, check_points, edge_tensor
 
 
 class Reconstruction(NamedTuple):
-    """What `reconstruction` returns."""
+    """What `reconstruction` returns: 1 is the best of both."""
 
     mean_rank: float
-    """At least 1, the best."""
     mean_average_precision: float
-    """At most 1, the best."""
 
 
 def recall_at_1(graph: Graph, points: Tensor, manifold: Manifold, **options: Unpack[PassOptions]) -> float:

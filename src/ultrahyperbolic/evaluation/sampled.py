@@ -129,8 +129,7 @@ class _Table:
         distances, _ = value_and_slope(w, self.space, 1.0)
         if self.popularity is not None:
             distances = distances - (self.popularity[i] + self.popularity[j])
-        found: Floats = distances.cpu().numpy()
-        return found
+        return distances.cpu().numpy()
 
 
 class _Totals:
@@ -191,8 +190,7 @@ class _Totals:
         # Where none of a component was drawn it is small, and its nodes count as its farthest.
         mean = np.where(np.isnan(mean), farthest, mean)
         own = self.sizes[self.component]
-        delta: Floats = mean * (own - 1) + (len(self.sums) - own) * farthest
-        return delta
+        return mean * (own - 1) + (len(self.sums) - own) * farthest
 
     def measures(self) -> dict[str, float]:
         """Means and their standard errors."""

@@ -1,7 +1,6 @@
 """All measures of an embedding, and the baselines."""
 
 import math
-from collections.abc import Callable
 from typing import NamedTuple, Unpack
 
 import numpy as np
@@ -16,10 +15,9 @@ from ..graph.centrality import pagerank
 from ..pairs import Backend, Nearest, PassOptions, pair_distances, row_statistics
 from ..progress import bar
 from .baselines import closeness, sampled_closeness
-from .by_component import component_delta
 from .closure import sampled_closure, triadic_closure
 from .clusters import width_of
-from .hierarchy import correlations, norm_proxy
+from .hierarchy import component_delta, correlations, norm_proxy
 from .inputs import check_points, edge_tensor
 from .order import orders_of
 from .retrieval import precision_of, reconstruction_of
@@ -57,8 +55,8 @@ def evaluate(
 
     ``dissimilarity`` and ``epsilon`` say which distance, ``backend`` what computes it
     (`ultrahyperbolic.pairs.PassOptions`), ``progress`` shows a bar on a terminal. With ``popularity`` [n], the
-    distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is
-    left out: no value is NaN. ``measure`` is a former name of ``dissimilarity``.
+    distance of a pair is d_ij - a_i - a_j. What is not defined for the graph is left out: no value is NaN.
+    ``measure`` is a former name of ``dissimilarity``.
     """
     dissimilarity = dissimilarity if measure is None else former_measure(measure)
     options = PassOptions(dissimilarity=dissimilarity, epsilon=epsilon, backend=backend, popularity=popularity)
@@ -119,20 +117,16 @@ def over_nodes(graph: Graph, points: Tensor, *, progress: bool = False, sample: 
     With ``sample``, triadic closure is estimated from some wedges. Closeness is beyond 50,000 nodes, from some of them.
     """
     check_points(graph, points)
-    tolerance = _ROUGHLY if sample else _EXACTLY
-    stages: dict[str, Callable[[], dict[str, float]]] = {
-        "norm": lambda: correlations(graph, norm_proxy(points), "_norm"),
-        "PageRank": lambda: correlations(graph, -pagerank(graph, tolerance=tolerance), "_pagerank"),
-        "closeness": lambda: correlations(
-            graph, -(sampled_closeness(graph) if graph.n_nodes > _CLOSENESS_NODES else closeness(graph)), "_closeness"
-        ),
-        "triangles": lambda: sampled_closure(graph) if sample else triadic_closure(graph)._asdict(),
-    }
-    found: dict[str, float] = {}
-    with bar("comparing", len(stages), show=progress) as update:
-        for done, (name, stage) in enumerate(stages.items()):
-            update(done, name)
-            found |= stage()
+    with bar("comparing", 4, show=progress) as update:
+        update(0, "norm")
+        found = correlations(graph, norm_proxy(points), "_norm")
+        update(1, "PageRank")
+        found |= correlations(graph, -pagerank(graph, tolerance=_ROUGHLY if sample else _EXACTLY), "_pagerank")
+        update(2, "closeness")
+        near = sampled_closeness(graph) if graph.n_nodes > _CLOSENESS_NODES else closeness(graph)
+        found |= correlations(graph, -near, "_closeness")
+        update(3, "triangles")
+        found |= sampled_closure(graph) if sample else triadic_closure(graph)._asdict()
     return _defined(found)
 
 

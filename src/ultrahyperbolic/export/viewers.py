@@ -6,8 +6,7 @@ import json
 import os
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import repeat
+from collections.abc import Hashable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 from xml.sax.saxutils import escape, quoteattr
@@ -16,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..arrays import Floats
-from ..checks import check_count
+from ..checks import check_choice, check_count
 from ..embedding import Embedding
+from ..embedding.answers import label_texts
 from ..files import Write, id_as_json, replace_files
 from ..graph import Graph
 from ..plot.scaling import plane
@@ -58,23 +58,13 @@ def export(
 ) -> Exported:
     """Write an embedding for another viewer; ``docs/exports.md`` says what each file holds.
 
-    Parameters
-    ----------
-    embedding, path
-        What to write, and the file; for ``"projector"`` a folder.
-    format
-        ``"atlas"``, a Parquet file for Embedding Atlas; ``"projector"``, TSV files for TensorBoard's projector;
-        ``"graphml"`` or ``"gexf"``, for Gephi and others; ``"vosviewer"``, the JSON of VOSviewer.
-    graph
-        The graph that was embedded, in the order of the nodes of the embedding; unless given, the embedding's own.
-        GraphML, GEXF and VOSviewer need it; the others get its labels and strengths.
-    neighbors
-        How many nearest nodes by distance are listed for each, for ``"atlas"``.
-    overwrite, progress
-        Replace files that are there; show a bar on a terminal.
+    Formats are ``"atlas"``, a Parquet file for Embedding Atlas that lists so many nearest ``neighbors`` of each node;
+    ``"projector"``, a folder of TSV files for TensorBoard's projector; ``"graphml"`` and ``"gexf"``, for Gephi and
+    others; and ``"vosviewer"``, the JSON of VOSviewer. The last three need the ``graph`` that was embedded, in the
+    order of the nodes of the embedding, by default the embedding's own; the others get its labels and strengths.
+    ``overwrite`` replaces files that are there, and ``progress`` shows a bar on a terminal.
     """
-    if format not in FORMATS:
-        raise ValueError(f"format must be one of {', '.join(FORMATS)}, got {format!r}")
+    check_choice("format", format, FORMATS)
     neighbors = check_count("neighbors", neighbors, 1)
     graph = embedding.graph if graph is None else graph
     if graph is not None and list(graph.ids) != list(embedding.ids):
@@ -92,7 +82,7 @@ def export(
             lines: Iterable[str] = [json.dumps(_vosviewer(embedding, graph), ensure_ascii=True)]
         else:
             write = _graphml if format == "graphml" else _gexf
-            lines = write(embedding, graph, _xml_ids(embedding.ids))
+            lines = write(embedding, graph, _xml_names(embedding, graph))
         replace_files(target.parent, {target.name: _writer(lines)})
     return Exported([target], [])
 
@@ -118,11 +108,10 @@ def _writer(lines: Iterable[str]) -> Write:
     return lambda file: file.writelines(f"{line}\n".encode() for line in lines)
 
 
-def _labels(graph: Graph | None) -> list[str] | None:
-    """The label of each node, empty if it has none; None if no node has one."""
-    if graph is None or not graph.labels:
-        return None
-    return ["" if graph.labels.get(node) is None else str(graph.labels[node]) for node in graph.ids]
+def _names(embedding: Embedding, graph: Graph | None) -> dict[str, list[str]]:
+    """The ids of the nodes as text, and their labels, empty where a node has none, if any has one."""
+    names = {"node": id_texts(embedding.ids)}
+    return names | {"label": label_texts(graph.ids, graph.labels)} if graph is not None and graph.labels else names
 
 
 def _known(embedding: Embedding, graph: Graph | None) -> dict[str, NDArray[Any]]:
@@ -149,11 +138,10 @@ def _write_atlas(embedding: Embedding, path: Path, graph: Graph | None, k: int, 
     n = len(embedding)
     k = min(k, n - 1)
     indices, distances = embedding.nearest(k) if k else (np.empty((n, 0), np.int64), np.empty((n, 0)))
-    offsets = np.arange(0, n * k + 1, k, dtype=np.int32) if k else np.zeros(n + 1, dtype=np.int32)
+    offsets = np.arange(n + 1, dtype=np.int32) * k
     places = plane(embedding)
-    columns: dict[str, pyarrow.Array | NDArray[np.generic]] = {"node": _text_column(id_texts(embedding.ids))}
-    if (labels := _labels(graph)) is not None:
-        columns["label"] = _text_column(labels)
+    columns: dict[str, pyarrow.Array | NDArray[np.generic]]
+    columns = {name: _text_column(texts) for name, texts in _names(embedding, graph).items()}
     columns |= {"x": places[:, 0], "y": places[:, 1]}
     columns["neighbors"] = pa.StructArray.from_arrays(
         [
@@ -185,9 +173,7 @@ def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, ov
     files = [folder / name for name in (vectors, metadata, config)]
     for path in files:
         _check_free(path, overwrite)
-    columns = {"node": id_texts(embedding.ids)}
-    if (labels := _labels(graph)) is not None:
-        columns["label"] = labels
+    columns = _names(embedding, graph)
     changed = sum(_NOT_TSV.search(text) is not None for texts in columns.values() for text in texts)
     columns = {name: [_NOT_TSV.sub(" ", text) for text in texts] for name, texts in columns.items()}
     columns |= {name: list(map(repr, values.tolist())) for name, values in _known(embedding, graph).items()}
@@ -202,27 +188,22 @@ def _write_projector(embedding: Embedding, folder: Path, graph: Graph | None, ov
         config: about,
     }
     replace_files(folder, {name: _writer(lines) for name, lines in contents.items()})
-    notes = []
-    if changed:
-        notes.append(f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks")
-    return Exported(files, notes)
+    note = f"{changed} ids or labels hold tabs, line ends or other control characters, which became blanks"
+    return Exported(files, [note] if changed else [])
 
 
-def _xml_ids(ids: Sequence[Hashable]) -> list[str]:
-    """Ids as text that XML can hold; all must be different."""
-    texts = id_texts(ids)
-    for text in texts:
-        _check_xml(text, "node")
-    if len(set(texts)) < len(texts):
-        ((twice, _),) = Counter(texts).most_common(1)
+def _xml_names(embedding: Embedding, graph: Graph) -> dict[str, list[str]]:
+    """Ids, all different, and labels, as text that XML can hold."""
+    names = _names(embedding, graph)
+    for what, texts in names.items():
+        for text in texts:
+            if found := _NOT_XML.search(text):
+                why = f"holds U+{ord(found[0]):04X}, which XML cannot write: rename it, or export to projector"
+                raise ValueError(f"{what} {text!r} {why}")
+    if len(set(names["node"])) < len(embedding):
+        ((twice, _),) = Counter(names["node"]).most_common(1)
         raise ValueError(f"two nodes are {twice!r} when written as text: make the ids differ")
-    return texts
-
-
-def _check_xml(text: str, what: str) -> None:
-    if found := _NOT_XML.search(text):
-        code = f"U+{ord(found[0]):04X}"
-        raise ValueError(f"{what} {text!r} holds {code}, which XML cannot write: rename it, or export to projector")
+    return names
 
 
 def _numbers(embedding: Embedding, graph: Graph) -> dict[str, tuple[str, list[float]]]:
@@ -240,7 +221,8 @@ def _communities(embedding: Embedding) -> NDArray[np.int64]:
 
 def _vosviewer(embedding: Embedding, graph: Graph) -> dict[str, object]:
     """The network as VOSviewer documents it: ids and clusters are numbers from 1."""
-    shown = [label or node for label, node in zip(_labels(graph) or repeat(""), id_texts(embedding.ids), strict=False)]
+    names = _names(embedding, graph)
+    shown = [label or node for label, node in zip(names.get("label", names["node"]), names["node"], strict=True)]
     columns = (shown, _scaled_plane(embedding) * (2.0 / _SPAN), _communities(embedding), graph.degree, graph.strength,
                embedding.rank)  # fmt: skip
     items = [
@@ -255,18 +237,11 @@ def _vosviewer(embedding: Embedding, graph: Graph) -> dict[str, object]:
     return {"network": {"items": items, "links": links}}
 
 
-def _checked_labels(graph: Graph) -> list[str] | None:
-    labels = _labels(graph)
-    for label in labels or ():
-        _check_xml(label, "label")
-    return labels
-
-
-def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
+def _graphml(embedding: Embedding, graph: Graph, names: dict[str, list[str]]) -> Iterator[str]:
+    ids, labels = names["node"], names.get("label")
     numbers = _numbers(embedding, graph)
     for axis, column in zip("xy", _scaled_plane(embedding).T, strict=True):
         numbers[axis] = ("double", column.tolist())
-    labels = _checked_labels(graph)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">'
     if labels is not None:
@@ -286,9 +261,9 @@ def _graphml(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str
     yield "</graphml>"
 
 
-def _gexf(embedding: Embedding, graph: Graph, ids: list[str]) -> Iterator[str]:
+def _gexf(embedding: Embedding, graph: Graph, names: dict[str, list[str]]) -> Iterator[str]:
+    ids, labels = names["node"], names.get("label")
     numbers, places = _numbers(embedding, graph), _scaled_plane(embedding).tolist()
-    labels = _checked_labels(graph)
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     yield '<gexf xmlns="http://www.gexf.net/1.2draft" xmlns:viz="http://www.gexf.net/1.2draft/viz" version="1.2">'
     yield '  <graph defaultedgetype="undirected" mode="static">'

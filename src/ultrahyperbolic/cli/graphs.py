@@ -1,4 +1,4 @@
-"""``prepare``: a graph read once, and kept so that the next command has it at once."""
+"""``prepare``, a graph read once and kept for the next command, and ``datasets``, the graphs that can be named."""
 
 from pathlib import Path
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 from ..progress import bar
 from . import options as opt
 from .errors import Refused, refusing
-from .output import print_json
+from .output import print_json, print_table
 from .sources import find_graph, graph_name
 
 
@@ -49,3 +49,27 @@ def prepare(
         print_json({"folder": str(folder), **about})
     elif not quiet:
         print(f"{data.describe()}\n{folder} holds the prepared graph: ultrahyperbolic embed {folder}")
+
+
+def datasets(as_json: opt.Json = False) -> None:
+    """List the data sets that you can name in place of a file.
+
+    Their weights, if they have any, are tie strengths, as everywhere
+    (docs/graphs.md). One that is not here says what it needs when you use it.
+
+    Examples:
+      ultrahyperbolic datasets
+      ultrahyperbolic datasets --json
+      ultrahyperbolic embed lesmis
+    """
+    from ..datasets import available, names
+
+    found = {name: (line, available(name)) for name, line in names().items()}
+    if as_json:
+        rows = [{"name": name, "description": line, "available": here} for name, (line, here) in found.items()]
+        print_json({"datasets": rows})
+        return
+    print_table(
+        ("name", "here", "what it is"),
+        [(name, "yes" if here else "no", line) for name, (line, here) in found.items()],
+    )

@@ -1,0 +1,154 @@
+"""``report``, ``plot`` and ``export``: an embedding shown, drawn, written for other tools."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ..progress import bar
+from . import options as opt
+from .errors import Refused, refusing
+from .output import note, print_json
+from .sources import graph_of, open_embedding
+
+_OUTPUT = "The picture: its ending says whether PNG, SVG, PDF or HTML. Default: map.png in FOLDER."
+_COLOUR = "What colours show: community, or a column of the nodes."
+# Where to write in the folder of the embedding, if nothing else is said.
+_NAMES = {
+    "atlas": "atlas.parquet",
+    "projector": "projector",
+    "graphml": "graph.graphml",
+    "gexf": "graph.gexf",
+    "vosviewer": "vosviewer.json",
+}
+
+
+@opt.reads_graph
+def report(
+    folder: opt.Folder,
+    graph: opt.EmbeddedGraph = None,
+    title: Annotated[str | None, opt.option("--title", help=opt.TITLE)] = None,
+    as_json: opt.Json = False,
+    *,
+    reading: opt.Reading,
+) -> None:
+    """Write the HTML report into the folder; open it in a browser.
+
+    It is one file and needs no network: a map with names, the ranking with
+    intervals, a card of the selected node, how well the map fits, and how to
+    reproduce the run. A graph given by --graph is read as embed reads it: a weight is
+    the strength of a tie (docs/graphs.md).
+
+    Examples:
+      ultrahyperbolic report club
+      ultrahyperbolic report club --graph ties.tsv --title "Our club"
+    """
+    embedding = open_embedding(folder)
+    data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
+    if data is None:
+        note(f"the graph cannot be drawn, as {why}: give it with --graph")
+
+    from ..report import write_report
+
+    with refusing(OSError, ImportError, about="cannot write the report: "), bar("report", show=not as_json):
+        page = write_report(embedding, folder, graph=data, title=title)
+    if as_json:
+        print_json({"folder": str(folder), "report": str(page), "graph": None if data is None else data.source})
+    else:
+        print(f"report, to open in a browser: {page}")
+
+
+def plot(
+    context: typer.Context,
+    folder: opt.Folder,
+    output: Annotated[Path | None, opt.option("-o", "--output", metavar="FILE", help=_OUTPUT)] = None,
+    colour: Annotated[str, typer.Option("--colour", "--color", metavar="COLUMN", help=_COLOUR)] = "community",
+    names: Annotated[int, typer.Option("--names", metavar="N", min=0, help="Name at most this many nodes.")] = 60,
+    title: Annotated[str, opt.option("--title", metavar="TEXT", help="A line above the map. Default: none.")] = "",
+    theme: Annotated[Literal["light", "dark"], typer.Option("--theme", help="Background of the picture.")] = "light",
+    as_json: opt.Json = False,
+) -> None:
+    """Draw the map of an embedding: a picture to print or to share.
+
+    The picture is the map of the report: strongly tied nodes lie close
+    together, and the most central nodes have names. PNG, SVG and PDF need
+    matplotlib (pip install 'ultrahyperbolic[figures]'). HTML shows names
+    when you hover.
+
+    Examples:
+      ultrahyperbolic plot club
+      ultrahyperbolic plot club -o club.svg --title "The karate club"
+      ultrahyperbolic plot club -o club.html
+      ultrahyperbolic plot club --colour club --names 10 --theme dark
+    """
+    target = output or folder / "map.png"
+    is_page = target.suffix.lower() == ".html"
+    for name in ("colour", "names", "title", "theme") if is_page else ():
+        source = context.get_parameter_source(name)
+        if source is not None and source.name == "COMMANDLINE":
+            raise Refused(f"--{name} is for PNG, SVG and PDF: leave it out for HTML")
+    embedding = open_embedding(folder)
+
+    from .. import plot as figures
+
+    with refusing(ValueError, OSError, ImportError):
+        if is_page:
+            figures.save(figures.map(embedding), target)
+        else:
+            picture = figures.plot_map(embedding, colour=colour, names=names, title=title, theme=theme)
+            figures.save(picture, target, dpi=150)
+    if as_json:
+        print_json({"folder": str(folder), "file": str(target)})
+    else:
+        print(f"file: {target}")
+
+
+@opt.reads_graph
+def export(
+    folder: opt.Folder,
+    form: Annotated[
+        Literal["atlas", "projector", "graphml", "gexf", "vosviewer"], opt.option("--format", help="What to write.")
+    ],
+    graph: opt.EmbeddedGraph = None,
+    output: Annotated[
+        Path | None, opt.option("-o", "--output", metavar="PATH", help="Where to write. Default: into FOLDER.")
+    ] = None,
+    neighbors: Annotated[
+        int, typer.Option("-k", "--neighbors", min=1, help="How many nearest nodes of each node, for atlas.")
+    ] = 15,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace files that are already there.")] = False,
+    as_json: opt.Json = False,
+    *,
+    reading: opt.Reading,
+) -> None:
+    """Write an embedding for another viewer.
+
+    atlas: a Parquet file for Embedding Atlas. projector: a folder of TSV
+    files for TensorBoard. graphml, gexf: the graph with positions, ranks,
+    strengths and communities, for Gephi, Cytoscape and others. vosviewer:
+    the same as JSON for VOSviewer. docs/exports.md says what is in the files.
+
+    Examples:
+      ultrahyperbolic export club --format atlas
+      ultrahyperbolic export club --format gexf -o club.gexf
+      ultrahyperbolic export club --format graphml --graph ties.tsv
+      ultrahyperbolic export club --format projector -o projector
+    """
+    embedding = open_embedding(folder)
+    data, why = graph_of(embedding, folder, graph, reading, quiet=as_json)
+    if data is None and form in ("graphml", "gexf", "vosviewer"):
+        raise Refused(f"{form} needs the graph, and {why}: give it with --graph")
+    target = output or folder / _NAMES[form]
+    with refusing(OSError, ValueError, ImportError):
+        files, notes = embedding.export(
+            target, form, graph=data, neighbors=neighbors, overwrite=overwrite, progress=not as_json
+        )
+    if data is None:
+        notes.append(f"there are no labels and strengths, as {why}: give the graph with --graph")
+    for text in notes:
+        note(text)
+    names = [str(path) for path in files]
+    if as_json:
+        print_json({"folder": str(folder), "format": form, "files": names, "notes": notes})
+        return
+    print(f"files: {', '.join(names)}")
