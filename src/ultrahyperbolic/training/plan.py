@@ -17,8 +17,7 @@ from ..geometry.named import ProductGeometry
 from ..graph import Graph
 from ..objective import SCOPES, RankedPairs
 from ..options import Backend, Goal, Options, Preset, complete
-from .call import embed_call
-from .config import Settings, TrainingConfig, located_in
+from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .method import as_goal, in_units_of_radius, recipe, sampled_recipe, usual_iterations
 from .presets import PRESETS, preset_settings
@@ -116,9 +115,8 @@ class Plan:
     def call(self, graph: Graph, config: TrainingConfig) -> str:
         """The call in Python that trains this again."""
         if self.old is not None:
-            return embed_call(
-                graph, {"continue_from": "earlier", "seed": config.seed}, "  # the folder it was saved in"
-            )
+            again = f"uh.embed(graph, continue_from='earlier', seed={config.seed})"
+            return in_python(graph, f"{again}  # the folder it was saved in")
         where: Settings = located_in(config.geometry)
         if config.flat is not None:
             where = {"dim": config.flat, "flat": True}
@@ -128,7 +126,7 @@ class Plan:
             given["iterations"] = config.iterations
         said = where | given | {"seed": self.asked["seed"]}
         kept = {name: value for name, value in said.items() if name == "seed" or value != usual[name]}
-        return embed_call(graph, kept)
+        return in_python(graph, f"uh.embed(graph, {as_arguments(kept)})")
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
