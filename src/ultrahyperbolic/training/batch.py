@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -12,10 +13,9 @@ import numpy as np
 
 from ..arrays import Floats
 from ..engines.base import BatchState, Engine, Machine, Problem
-from ..engines.callbacks import follow_spread, guard
+from ..engines.callbacks import follow_spread, follow_springs, guard
 from ..engines.communicator import communicator
 from ..engines.registry import make_engine
-from ..engines.springs import follow_springs
 from ..loop import Callback, Checkpoint, Decision, Ending, Outcome, Stopped, run
 from .config import TrainingConfig
 from .finish import Finishing
@@ -41,11 +41,8 @@ class Batch:
 
     def __call__(self, callbacks: Sequence[Callback[BatchState]] = (), asked: Callable[[], bool] = bool) -> Computed:
         """Train them."""
-        engine = make_engine(self.problem, self.machine, exact_end=self.configs[0].finish > 0.0)
-        try:
+        with closing(make_engine(self.problem, self.machine, exact_end=self.configs[0].finish > 0.0)) as engine:
             return self._trained(engine, callbacks, asked)
-        finally:
-            engine.close()
 
     def _trained(
         self, engine: Engine, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool]

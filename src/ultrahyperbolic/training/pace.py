@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -65,15 +66,11 @@ def _timed(
     problem: Problem, machine: Machine, state: BatchState, timed: int, *, exact_end: bool
 ) -> tuple[float, float]:
     """Seconds of an iteration of descent, and of an evaluation."""
-    engine = make_engine(problem, machine, exact_end=exact_end)
-    try:
+    with closing(make_engine(problem, machine, exact_end=exact_end)) as engine:
         engine.evaluate(state)
         evaluation = _seconds(lambda: engine.evaluate(state))
         engine.advance(state, 1)
-        descent = _seconds(lambda: engine.advance(state, timed)) / timed if timed else evaluation
-    finally:
-        engine.close()
-    return descent, evaluation
+        return _seconds(lambda: engine.advance(state, timed)) / timed if timed else evaluation, evaluation
 
 
 def in_words(seconds: float) -> str:

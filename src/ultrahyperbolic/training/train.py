@@ -20,10 +20,10 @@ from ..embedding import Embedding
 from ..embedding.forms import measures_of_directions
 from ..embedding.record import GraphRecord, Result, RunRecord, Timing
 from ..engines.base import BatchState, Machine, Problem, check_directed
+from ..engines.callbacks import START
 from ..engines.communicator import communicator, versions
 from ..engines.memory import fits, require_memory
 from ..engines.registry import resolve
-from ..engines.springs import START
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals, stability
 from ..graph import Graph
 from ..graph.attributes import free_names
