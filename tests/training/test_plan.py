@@ -14,9 +14,9 @@ from ultrahyperbolic.embedding.record import Training
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.execution import Execution
+from ultrahyperbolic.training.inputs import Choice, geometry_of
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.plan import Plan
-from ultrahyperbolic.training.where import Choice, geometry_of
 
 KARATE = uh.datasets.karate()
 

@@ -1,8 +1,4 @@
-"""Engines: what advances a batch of runs by many iterations at once.
-
-A batch is points [B, n, d] with, for each run, a geometry, a dissimilarity, an optimizer and a schedule. Run k of a
-batch is that run alone, bit for bit. A schedule is data, so better schedules never touch an engine.
-"""
+"""Engines: what advances a batch of runs by many iterations at once; each run is the same alone, bit for bit."""
 
 from __future__ import annotations
 
@@ -91,11 +87,8 @@ class Schedule:
         drop_below: float = -math.inf, drop_factor: float = 1.0,
     ) -> Schedule:  # fmt: skip
         """The same values at every iteration."""
-
-        def full(value: float) -> Floats:
-            return np.full(iterations, value, dtype=np.float64)
-
-        return cls(full(temperature), full(epsilon), full(step), full(max_step), drop_below, drop_factor)
+        every = np.ones(iterations)
+        return cls(every * temperature, every * epsilon, every * step, every * max_step, drop_below, drop_factor)
 
 
 @dataclass(frozen=True)

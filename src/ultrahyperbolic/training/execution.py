@@ -20,12 +20,12 @@ from ..loop import Callback, Checkpoint
 from ..options import Options, complete
 from .config import TrainingConfig
 from .continued import start_from
+from .inputs import Choice
 from .pace import Pace, in_words
 from .plan import Plan, configure, outlined
 from .selection import Selection
 from .start import Given
 from .train import TimeLimit, batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of
-from .where import Choice
 
 log = logging.getLogger("ultrahyperbolic")
 # A training that takes more seconds than this is announced; its pace is measured from this many pairs on.

@@ -19,10 +19,10 @@ from ..objective import SCOPES, RankedPairs
 from ..options import Backend, Goal, Options, Preset, complete
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
+from .inputs import Choice, geometry_of
 from .method import as_goal, in_units_of_radius, recipe, sampled_recipe, usual_iterations
 from .presets import PRESETS, preset_settings
 from .selection import BY
-from .where import Choice, geometry_of
 
 # A finish that converges takes most of the time of a short training. So much of it tells geometries apart.
 _BRIEF_FINISH = 0.05

@@ -199,19 +199,10 @@ def embed_many(
     if problem.pairs.heights is not None:
         state.record["spring"] = [START * config.temperature[0] for config in configs]
     batch = Batch(problem, configs, machine, state, limit.seconds, limit.spent + time.monotonic() - began, checkpoint)
-    found = _train(graph, batch, callbacks, asked, quiet=quiet)
-    device = resolve(machine, graph.n_nodes).torch_device
-    return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
-
-
-def _train(
-    graph: Graph, batch: Batch, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool], *, quiet: bool
-) -> list[Embedding]:
-    configs, back = batch.configs, np.argsort(graph.node_order)
     for preset in PRESETS:
         if not quiet and configs[0].preset == preset:
             log.warning("%s", "\n  ".join(differences(preset)))
-    started = time.time()
+    started, back = time.time(), np.argsort(order)
     with bar("training", configs[0].iterations, show=not quiet) as update:
         update(0, "compiling")
 
@@ -220,14 +211,14 @@ def _train(
 
         found = communicator().perform(batch, [show, *(_outside(callback, back) for callback in callbacks)], asked)
     found = found._replace(state=found.state.reordered(back))
-    heights = batch.problem.pairs.heights
-    heights = np.zeros(graph.n_nodes) if heights is None else heights[back]
+    heights = np.zeros(graph.n_nodes) if problem.pairs.heights is None else problem.pairs.heights[back]
     timing = Timing(started, found.outcome.seconds, len(configs), found.engine)
     embeddings = [_embedding(graph, config, found, number, heights, timing) for number, config in enumerate(configs)]
     if found.outcome.ending.why is Stopped.INTERRUPTED:
         performed = found.outcome.losses.shape[1]
         raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
-    return embeddings
+    device = resolve(machine, graph.n_nodes).torch_device
+    return [measured(graph, each, quiet=quiet, device=device) for each in embeddings] if measures else embeddings
 
 
 def _outside(callback: Callback[BatchState], back: Ints) -> Callback[BatchState]:
