@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import torch
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Floats, Ints
 from ..geometry import Manifold, Product
 from ..loop import Every, Progress
 from ..objective import RankedPairs
 from ..rounding import asinh
-from .base import BatchState, RunSpec
+from .base import OF_NODES, BatchState, RunSpec
 from .reference import pair_function
 
 # Iterations from one look at the spread or the springs to the next, and at the runs, wherever chunks end: results may
@@ -83,8 +83,9 @@ def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Ever
     def look(progress: Progress[BatchState]) -> None:
         """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
         state, loss = progress.state, progress.chunks[-1][:, -1]
-        sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
-        sound &= _finite(state.offsets) & _finite(state.best_offsets)
+        sound = np.isfinite(loss)
+        for name in OF_NODES:
+            sound &= [np.isfinite(run).all() for run in getattr(state, name)]
         best = state.record["best_loss"]
         comparable = compare & (state.iteration > settled) & np.isfinite(best)
         for run in np.flatnonzero(~state.resting & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
@@ -98,11 +99,6 @@ def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Ever
             state.nonfinite[run] += not sound[run]
 
     return Every(_GUARD_EVERY, look)
-
-
-def _finite(points: Floats) -> Bools:
-    """[B] whether all coordinates of a run are finite."""
-    return np.array([np.isfinite(run).all() for run in points])
 
 
 def follow_springs(pairs: RankedPairs, specs: Sequence[RunSpec], descents: int) -> Every[BatchState]:

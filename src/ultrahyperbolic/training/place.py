@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -22,7 +22,7 @@ from ..graph.flow import heights as heights_of
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
-from .placing import Cooling, Held, NewTies, Placing
+from .placing import Cooling, Held, Neighbors, NewTies, Placing
 from .train import graph_record
 
 log = logging.getLogger("ultrahyperbolic")
@@ -173,7 +173,7 @@ def place_nodes(
     # Those nearest to old nodes first: what is placed helps to place the others.
     order, cooling = np.argsort(ties.steps, kind="stable"), _cooling(embedding, geometry)
     n, springs = ties.n_held, None if heights is None else springs_of(embedding)
-    neighbors = _neighbors(embedding, n, None if springs is None else "out")
+    neighbors = _neighbors(embedding, n, "out")
     sources = None if springs is None else _neighbors(embedding, n, "in")
     with bar("placing", ties.count, show=not quiet) as update:
         for start in range(0, ties.count, _AT_ONCE):
@@ -221,17 +221,12 @@ def _heights(embedding: Embedding, ties: NewTies) -> Floats:
     return heights_of(n + ties.count, arcs, springs, by_rank=False, held=held)[n:]
 
 
-def _neighbors(
-    embedding: Embedding, n: int, way: Literal["out", "in"] | None = None
-) -> Callable[[int], tuple[Ints, Floats]] | None:
-    """The old neighbours of an old node, with weights, or those one way; none of one that has just been placed."""
-    graph = embedding.graph
-    if graph is None:
+def _neighbors(embedding: Embedding, n: int, way: Literal["out", "in"]) -> Neighbors | None:
+    """The old neighbours of an old node that its ties lead to, or that lead to it; none of one just placed."""
+    if embedding.graph is None:
         return None
-    if way is None:
-        ends, weights = np.concatenate((graph.edges, graph.edges[:, ::-1])), np.tile(graph.weights, 2)
-    else:
-        ends, weights = graph.arcs[0][:, :: 1 if way == "out" else -1], graph.arcs[1]
+    ends, weights = embedding.graph.arcs
+    ends = ends[:, :: 1 if way == "out" else -1]
     order = np.lexsort(ends.T[::-1])
     offsets = np.searchsorted(ends[order, 0], np.arange(n + 1))
 

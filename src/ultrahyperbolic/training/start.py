@@ -1,8 +1,7 @@
 """Where a training starts: the paper's points near the pole, or an eigendecomposition of the graph's hops.
 
-A matrix of scalar products of rank (p, q+1) is what eigenvectors give. Take T = -cosh(c·hops): its most negative
-eigenpairs make the time coordinates and its most positive ones the space coordinates. Large graphs have hops from some
-landmarks only, and every node is placed by its products with those.
+Of -cosh(c·hops), the most negative eigenpairs make the time coordinates and the most positive ones the space
+coordinates. Large graphs have hops from some landmarks only, and every node is placed by its products with those.
 """
 
 from __future__ import annotations
