@@ -180,7 +180,7 @@ class _Joined(Communicator):
         packed = torch.cat((torch.empty(0, dtype=torch.uint8, device=device), *padded))
         found = []
         for message, room, each in zip(self.gather_bytes(packed, [*map(sum, rooms)]), rooms, shapes, strict=True):
-            parts = iter(message.split(room))
+            parts = iter(torch.split(message, room))
             for some in each:
                 found.append(tuple(next(parts)[: _bytes(kind)].view(kind[0]).reshape(kind[1]) for kind in some))
         return found

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -228,12 +228,8 @@ class SampledEngine(Engine):
     @contextmanager
     def _computing(self) -> Iterator[None]:
         """Blocks of pairs on threads of ours, each computed by one: sums then do not depend on how many there are."""
-        threads = self.threads or usable_threads()
-        if self.device.type != "cpu" or threads == 1:
-            with torch_threads(1):
-                yield
-            return
-        with torch_threads(1), ThreadPoolExecutor(threads) as self._pool:
+        threads = (self.threads or usable_threads()) if self.device.type == "cpu" else 1
+        with torch_threads(1), nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as self._pool:
             try:
                 yield
             finally:

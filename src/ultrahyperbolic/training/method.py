@@ -13,7 +13,6 @@ from typing import get_args
 
 from ..checks import check_choice
 from ..engines.base import MEETS, Machine
-from ..engines.registry import ends_exactly
 from ..engines.sampled import default_sizes
 from ..graph import Graph
 from ..options import GivenGoal as GivenGoal
@@ -142,17 +141,6 @@ def usual_iterations(graph: Graph, machine: Machine) -> int:
     """How many iterations there are at most on a resolved machine, where nothing is said."""
     times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine)) if machine.backend == "sampled" else 1.0
     return round(default_iterations(graph) * times)
-
-
-def sampled_recipe(
-    config: TrainingConfig, graph: Graph, goal: Goal, machine: Machine, *, popularity: bool | None = None
-) -> TrainingConfig:
-    """The training by samples in the geometry of ``config``, whose loss is too noisy to take steps back by."""
-    moved = moved_share(graph, machine)
-    made = recipe(config, graph, goal, everywhere=True, popularity=popularity, moved=moved)
-    return replace(
-        made, step_back=False, centrality=0.0, finish=made.finish if ends_exactly(graph.n_nodes, machine) else 0.0
-    )
 
 
 def score(goal: GivenGoal, measures: Mapping[str, float]) -> float:

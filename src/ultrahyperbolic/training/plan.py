@@ -20,7 +20,7 @@ from ..options import Backend, Goal, Options, Preset, complete
 from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
 from .inputs import Choice, geometry_of
-from .method import as_goal, in_units_of_radius, recipe, sampled_recipe, usual_iterations
+from .method import as_goal, in_units_of_radius, moved_share, recipe, usual_iterations
 from .presets import PRESETS, preset_settings
 from .selection import BY
 
@@ -155,13 +155,14 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
     if popularity is None and plan.old is not None:
         popularity = plan.old.popularity is not None
     if machine.backend == "sampled":
-        made = sampled_recipe(config, graph, plan.goal, machine, popularity=popularity)
-        made = made if exact_machine(machine, problem) else replace(made, finish=0.0)
+        whole, moved = exact_machine(machine, problem) is not None, moved_share(graph, machine)
+        made = recipe(config, graph, plan.goal, everywhere=True, popularity=popularity, moved=moved)
+        made = replace(made, step_back=False, centrality=0.0)  # losses are too noisy to take steps back by
     else:
         whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
         everywhere = everywhere or not whole
         made = recipe(config, graph, plan.goal, meets=meets, everywhere=everywhere, popularity=popularity)
-        made = made if whole else replace(made, finish=0.0)
+    made = made if whole else replace(made, finish=0.0)
     made = made if plan.old is None else gently(made)
     return replace(made, **plan.settings)
 

@@ -19,7 +19,6 @@ from ..evaluation.closure import sampled_closure
 from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..objective import RankedPairs
 from ..options import By, Compared, complete
 from ..progress import bar
 from .config import Settings
@@ -138,7 +137,7 @@ class _Comparison:
                 f"by = 'links' holds out ties, and a graph of {self.graph.n_edges} can spare none: "
                 f"it takes {_FEWEST_EDGES} or more; compare by 'graph'"
             )
-        if RankedPairs.of(self.graph).n_nonedges == 0:
+        if self.graph.n_edges == math.comb(self.graph.n_nodes, 2):
             raise ValueError(
                 "by = 'links' compares held-out ties with pairs that have none, and here every pair has one: "
                 "compare by 'graph'"

@@ -171,19 +171,12 @@ def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_
         if not time:
             return z
         z[:, 0] += radius
-        square = -_in_order(np.square(z[:, :time])) + _in_order(np.square(z[:, time:]))
+        # Coordinate after coordinate.
+        square: Floats = sum(np.square(z[:, time:]).T, np.zeros(len(z))) - sum(np.square(z[:, :time]).T)
         good = square < 0.0
         points[left[good]] = z[good] * np.sqrt(radius * radius / -square[good])[:, None]
         left = left[~good]
     return points
-
-
-def _in_order(terms: Floats) -> Floats:
-    """[n] the sums over [n, d], coordinate after coordinate."""
-    found = np.zeros(len(terms))
-    for k in range(terms.shape[1]):
-        found += terms[:, k]
-    return found
 
 
 def _jitter(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:

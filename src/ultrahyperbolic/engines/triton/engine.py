@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 import numpy as np
 import torch
 import triton
-from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...objective import RankedPairs
@@ -165,18 +164,15 @@ class _Group:
 
     def _index(self, pairs: RankedPairs) -> None:
         """Where the class of each edge begins and ends, and the edges of every node."""
-
-        def integers(array: NDArray[np.integer]) -> torch.Tensor:
-            return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)
-
-        m = pairs.n_edges
-        self.chunks = triton.cdiv(m, _CHUNK)
-        self.edges, self.weaker = integers(pairs.edges), integers(pairs.weaker)
+        self.chunks = triton.cdiv(self.m, _CHUNK)
+        self.edges, self.weaker = (
+            torch.from_numpy(np.ascontiguousarray(array, np.int64)).to(self.device) for array in (pairs.edges, pairs.weaker)
+        )
         self.stops = torch.searchsorted(self.weaker, self.weaker, right=True)
         nodes, order = self.edges.T.reshape(-1).sort(stable=True)
         self.offsets = torch.searchsorted(nodes, torch.arange(pairs.n_nodes + 1, device=self.device))
         self.others = self.edges.flip(1).T.reshape(-1)[order]
-        self.incident = order.remainder_(m) if m else order
+        self.incident = order.remainder_(self.m) if self.m else order
 
     def _arrays(self, state: BatchState) -> list[tuple[torch.Tensor, Floats]]:
         """What moves, here and in a batch."""
