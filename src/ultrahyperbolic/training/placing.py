@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints, positions_in
 from ..engines.callbacks import spread_of
 from ..geometry import Geometry
 from ..geometry.functions import extended_smooth, smooth
@@ -81,10 +81,8 @@ class NewTies:
     def some(self, rows: Ints, placed: Ints) -> NewTies:
         """Those of some new nodes, where ``placed`` ones are held, too: after the others, in this order."""
         n = self.n_held + len(placed)
-        where = np.full(self.n_held + self.count, -1)
-        where[: self.n_held] = np.arange(self.n_held)
-        where[self.n_held + placed] = np.arange(self.n_held, n)
-        where[self.n_held + rows] = n + np.arange(len(rows))
+        there = np.concatenate((np.arange(self.n_held), self.n_held + placed, self.n_held + rows))
+        where = positions_in(there, self.n_held + self.count)
         ends = where[self.ends + np.array([self.n_held, 0])]
         low, high = ends.min(1), ends.max(1)
         kept = (low >= 0) & (high >= n)

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -104,11 +104,8 @@ def with_tensorboard(
     if folder is None:
         yield []
         return
-    board = TensorBoard(folder, graph, configs)
-    try:
+    with closing(TensorBoard(folder, graph, configs)) as board:
         yield [board]
-    finally:
-        board.close()
 
 
 def check_board(folder: str | os.PathLike[str] | None) -> None:

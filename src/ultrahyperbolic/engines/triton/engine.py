@@ -166,7 +166,8 @@ class _Group:
         """Where the class of each edge begins and ends, and the edges of every node."""
         self.chunks = triton.cdiv(self.m, _CHUNK)
         self.edges, self.weaker = (
-            torch.from_numpy(np.ascontiguousarray(array, np.int64)).to(self.device) for array in (pairs.edges, pairs.weaker)
+            torch.from_numpy(np.ascontiguousarray(array, np.int64)).to(self.device)
+            for array in (pairs.edges, pairs.weaker)
         )
         self.stops = torch.searchsorted(self.weaker, self.weaker, right=True)
         nodes, order = self.edges.T.reshape(-1).sort(stable=True)
