@@ -131,9 +131,8 @@ def _drawn(pairs: RankedPairs) -> Ints:
         return pairs.nonedges
     some = np.random.default_rng(0).integers(0, n, (_PAIRS, 2))
     some = np.sort(some[some[:, 0] != some[:, 1]], axis=1)
-    offsets, neighbors = pairs.neighbors
-    tied = np.repeat(np.arange(n), np.diff(offsets)) * n + neighbors
-    return some[~np.isin(some @ np.array([n, 1]), tied)]
+    keys = np.array([n, 1])
+    return some[~np.isin(some @ keys, pairs.joined @ keys)]
 
 
 def _losses(

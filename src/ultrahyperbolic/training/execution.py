@@ -103,7 +103,7 @@ class Execution:
         machine = self.machine
         check_processes(problem, machine)
         check_memory(problem, self.configs, machine)
-        return RunRecord(
+        record = RunRecord(
             config=self.configs[0].to_json(),
             seed=self.configs[0].seed,
             versions=versions(),
@@ -116,9 +116,8 @@ class Execution:
                 self.plan.time_limit,
             ),
             timing=Timing(started=time.time()),
-            select=None if self.selection is None else self.selection.to_json(),
-            call=self.plan.call(self.graph, self.configs[0]),
         )
+        return self._as_asked(record)
 
     def train(
         self,
@@ -146,10 +145,10 @@ class Execution:
                 asked=asked,
             )
         except Interrupted as interrupted:
-            if isinstance(interrupted.embedding, Embedding):
-                interrupted.embedding = self._as_asked(interrupted.embedding)
+            if isinstance(found := interrupted.embedding, Embedding):
+                interrupted.embedding = found.with_record(self._as_asked(found.record))
             raise
-        return self._as_asked(embedding)
+        return embedding.with_record(self._as_asked(embedding.record))
 
     def train_all(self) -> list[Embedding]:
         """The embedding of every training, not measured, in batches that fit into memory."""
@@ -250,11 +249,10 @@ class Execution:
         if expected >= _LONG:
             log.warning("%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected))
 
-    def _as_asked(self, embedding: Embedding) -> Embedding:
-        """With what was asked for and chosen in the record."""
+    def _as_asked(self, record: RunRecord) -> RunRecord:
+        """With what was asked for and chosen."""
         chosen = None if self.selection is None else self.selection.to_json()
-        call = self.plan.call(self.graph, self.configs[0])
-        return embedding.with_record(replace(embedding.record, select=chosen, call=call))
+        return replace(record, select=chosen, call=self.plan.call(self.graph, self.configs[0]))
 
 
 def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:

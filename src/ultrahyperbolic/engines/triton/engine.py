@@ -206,14 +206,11 @@ class _Group:
         """Iterations on the device; their losses [runs, iterations]."""
         first = int(self.iterations[0])
         with on_device(self.device):
-            if self.device.type != "cuda":
-                for _ in range(iterations):
-                    self._iterate()
-            else:
-                if self._captured is None:
-                    self._captured = self._capture()
-                for _ in range(iterations):
-                    self._captured.replay()
+            if self._captured is None and self.device.type == "cuda":
+                self._captured = self._capture()
+            iterate = self._iterate if self._captured is None else self._captured.replay
+            for _ in range(iterations):
+                iterate()
         return np.asarray(self.losses[:, first : first + iterations].cpu().numpy())
 
     def _capture(self) -> torch.cuda.CUDAGraph:
