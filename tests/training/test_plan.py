@@ -162,7 +162,7 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("ultrahyperbolic.engines.kinds.find_spec", lambda name: None)
         patch.setattr(
-            "ultrahyperbolic.training.pace.Pace.fitted",
+            "ultrahyperbolic.training.execution.Pace.fitted",
             lambda self, config, limit: replace(config, iterations=20),
         )
         backend, said = said_of(caplog, time_limit=1000.0)
