@@ -12,7 +12,7 @@ from functools import partial
 
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
-from ..engines.base import BACKENDS, MEETS, PRECISIONS, BatchState, Machine, Problem
+from ..engines.base import MEETS, BatchState, Machine, Problem
 from ..engines.communicator import communicator, versions
 from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, resolve
 from ..evaluation import SAMPLED_NODES
@@ -21,8 +21,8 @@ from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
-from ..options import Options, complete
-from .config import TrainingConfig
+from ..options import complete
+from .config import Settings, TrainingConfig
 from .continued import start_from
 from .inputs import Choice
 from .plan import Plan, configure, outlined
@@ -88,13 +88,9 @@ class Execution:
         if training is None or not training.configs:
             raise ValueError("the record does not say what is trained")
         configs = [TrainingConfig.from_json(config) for config in training.configs]
-        backend = next((name for name in BACKENDS if name == training.backend), None)
-        precision = next((name for name in PRECISIONS if name == training.precision), None)
-        if backend is None or (precision is None and training.precision is not None):
-            raise ValueError(f"no engine computes with backend {training.backend!r}, precision {training.precision!r}")
-        options = Options(device=training.device, backend=backend, threads=threads, precision=precision)
-        asked = complete(options | {"seed": configs[0].seed, "time_limit": training.time_limit})
-        execution = cls(Plan(configs[0].geometry, asked), graph, quiet=quiet)
+        asked: Settings = {"seed": configs[0].seed, "time_limit": training.time_limit, "threads": threads}
+        asked |= {"device": training.device, "backend": training.backend, "precision": training.precision}
+        execution = cls(Plan(configs[0].geometry, complete({**asked})), graph, quiet=quiet)
         execution.configs, execution._fitted = configs, True
         execution._began = math.inf  # the limit of such a record is for training alone
         return execution
