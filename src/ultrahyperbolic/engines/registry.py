@@ -128,7 +128,7 @@ def others_met(machine: Machine, n_nodes: int) -> int:
 
 
 def kind_of(backend: Backend) -> EngineKind:
-    """The engine of a name, which is not ``"auto"``: `settle` says what that comes to."""
+    """The engine of a name, which is not ``"auto"``: `resolve` says what that comes to."""
     return _BY_NAME[backend]
 
 
