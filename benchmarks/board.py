@@ -41,10 +41,10 @@ from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.options import complete
 from ultrahyperbolic.training.execution import Execution
+from ultrahyperbolic.training.inputs import DEFAULT, Choice
 from ultrahyperbolic.training.method import GOALS
 from ultrahyperbolic.training.plan import Plan
 from ultrahyperbolic.training.select import choose
-from ultrahyperbolic.training.where import DEFAULT, Choice
 
 SEEDS = {"karate": 100, "ranks": 20}
 DIM = 4

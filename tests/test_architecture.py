@@ -20,7 +20,7 @@ KERNELS = {
     "engines/numba/iterate.py", "engines/numba/loss.py", "engines/numba/near.py",
     "engines/numba/streaming.py", "pairs/numba/functions.py",
     "pairs/numba/reducers.py", "graph/compiled.py", "engines/triton/pair_kernels.py",
-    "engines/triton/iterate_kernels.py", "engines/triton/pair_functions.py", "engines/triton/lengths.py",
+    "engines/triton/iterate_kernels.py", "engines/triton/pair_functions.py",
     "engines/numba/offsets.py",
 }  # fmt: skip
 MOST_LINES, MOST_PARAMETERS, MOST_ANY = 400, 10, 120

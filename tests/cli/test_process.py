@@ -211,14 +211,14 @@ def test_ctrl_c_while_measuring_keeps_the_points(call, monkeypatch):
 def test_ctrl_c_after_the_last_iteration_is_not_lost(call, monkeypatch):
     from ultrahyperbolic.training import train
 
-    finish = train._record
+    finish = train._embedding
 
     def pressed(*arguments, **options):
         os.kill(os.getpid(), signal.SIGINT)
-        monkeypatch.setattr(train, "_record", finish)
+        monkeypatch.setattr(train, "_embedding", finish)
         return finish(*arguments, **options)
 
-    monkeypatch.setattr(train, "_record", pressed)
+    monkeypatch.setattr(train, "_embedding", pressed)
     result = call("embed karate -o club --iterations 60")
     going_on = "the best points so far are in club; to continue: ultrahyperbolic embed --resume club"
     assert (result.exit_code, result.stderr) == (130, f"interrupted in measuring: {going_on}\n")

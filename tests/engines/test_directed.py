@@ -10,12 +10,12 @@ import pytest
 import torch
 
 from ultrahyperbolic import Graph, PseudoHyperboloid
-from ultrahyperbolic.engines import springs
+from ultrahyperbolic.engines import callbacks
 from ultrahyperbolic.engines.base import BatchState, Engine, RunSpec, Schedule
+from ultrahyperbolic.engines.callbacks import follow_springs
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.engines.reference import ReferenceEngine
 from ultrahyperbolic.engines.sampled import SampledEngine
-from ultrahyperbolic.engines.springs import follow_springs
 from ultrahyperbolic.engines.triton.engine import TritonEngine
 from ultrahyperbolic.loop import Progress
 from ultrahyperbolic.objective import ExactLoss, RankedPairs, SampledLoss, SampleSizes
@@ -150,7 +150,7 @@ def test_stiffness_is_estimated_from_some_ties_where_there_are_many(monkeypatch)
     manifold, graph = PseudoHyperboloid(2, 2), graph_of(130)
     pairs, spec, found = RankedPairs.of(graph), spec_of(manifold, 0.05), []
     for most in (10**6, pairs.n_edges // 2):
-        monkeypatch.setattr(springs, "_TIES", most)
+        monkeypatch.setattr(callbacks, "_TIES", most)
         state = started(manifold, 130)
         state.record["spring"] = 1.0  # much too stiff
         for _ in range(8):

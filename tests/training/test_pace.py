@@ -11,8 +11,8 @@ import ultrahyperbolic as uh
 from ultrahyperbolic import TrainingConfig
 from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.training import execution
+from ultrahyperbolic.training.execution import Pace
 from ultrahyperbolic.training.method import recipe
-from ultrahyperbolic.training.pace import Pace
 from ultrahyperbolic.training.plan import Plan
 
 KARATE = uh.datasets.karate()

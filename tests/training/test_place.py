@@ -16,9 +16,8 @@ from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import place as place_module
 from ultrahyperbolic.training import placing
-from ultrahyperbolic.training.new_ties import NewTies
 from ultrahyperbolic.training.place import _as_ties, with_placed
-from ultrahyperbolic.training.placing import Cooling, Held, HeldSprings, Placing
+from ultrahyperbolic.training.placing import Cooling, Held, NewTies, Placing
 
 CLUB = uh.datasets.karate()
 
@@ -238,7 +237,7 @@ def test_the_loss_of_directed_ties_is_eq_17_by_node_over_ordered_pairs():
     def sources(node):
         return np.flatnonzero(weight[:n, node]), weight[:n, node][weight[:n, node] > 0.0]
 
-    held = Held(points[:n].numpy(), out, None, HeldSprings(heights, spring, sources))
+    held = Held(points[:n].numpy(), out, None, heights, spring, sources)
     search = Placing(geometry, Cooling((1, 1), (1, 1)), ties, held, 0)
     x = points[n:][None]
     ours = search._losses(

@@ -14,9 +14,9 @@ from ultrahyperbolic.embedding.record import Training
 from ultrahyperbolic.engines.numba.engine import NumbaEngine
 from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.training.execution import Execution
+from ultrahyperbolic.training.inputs import Choice, geometry_of
 from ultrahyperbolic.training.method import recipe
 from ultrahyperbolic.training.plan import Plan
-from ultrahyperbolic.training.where import Choice, geometry_of
 
 KARATE = uh.datasets.karate()
 
@@ -97,7 +97,7 @@ def test_a_training_goes_on_from_its_record():
     assert again.configs == execution.configs
     assert np.array_equal(again.train(measures=False).points, execution.train(measures=False).points)
     for wrong in (None, Training([], "numba", "cpu"), Training([execution.configs[0].to_json()], "abacus", "cpu")):
-        with pytest.raises(ValueError, match=r"the record does not say|no engine computes with backend 'abacus'"):
+        with pytest.raises(ValueError, match=r"the record does not say|backend must be one of .*, got 'abacus'"):
             Execution.going_on(replace(record, training=wrong), KARATE, threads=None, quiet=True)
 
 
@@ -162,7 +162,7 @@ def test_why_samples_are_taken_is_said(caplog, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr("ultrahyperbolic.engines.kinds.find_spec", lambda name: None)
         patch.setattr(
-            "ultrahyperbolic.training.pace.Pace.fitted",
+            "ultrahyperbolic.training.execution.Pace.fitted",
             lambda self, config, limit: replace(config, iterations=20),
         )
         backend, said = said_of(caplog, time_limit=1000.0)

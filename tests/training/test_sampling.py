@@ -14,9 +14,8 @@ from ultrahyperbolic.engines import memory, registry, sampled
 from ultrahyperbolic.engines.base import Machine
 from ultrahyperbolic.graph import Graph
 from ultrahyperbolic.training import train
-from ultrahyperbolic.training.execution import Execution
+from ultrahyperbolic.training.execution import Execution, Pace
 from ultrahyperbolic.training.method import moved_share, usual_iterations
-from ultrahyperbolic.training.pace import Pace
 from ultrahyperbolic.training.plan import Plan, configure
 
 KARATE = datasets.karate()

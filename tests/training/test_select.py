@@ -17,9 +17,9 @@ from ultrahyperbolic.geometry import Geometry
 from ultrahyperbolic.options import complete
 from ultrahyperbolic.training import execution, finish, plan, train
 from ultrahyperbolic.training.config import TrainingConfig
+from ultrahyperbolic.training.inputs import Choice
 from ultrahyperbolic.training.method import recipe
-from ultrahyperbolic.training.select import Row, _near, prior
-from ultrahyperbolic.training.where import Choice
+from ultrahyperbolic.training.select import Row, prior
 
 # The module, whose name the function of the same name hides.
 MODULE = import_module("ultrahyperbolic.training.select")
@@ -185,11 +185,10 @@ def test_one_seed_cannot_tell():
 
 
 def test_noise_is_two_standard_errors_of_the_difference():
-    best = Row(Geometry(4, 0), differences=[0.0, 0.0, 0.0])
     always_worse = Row(Geometry(3, 1), differences=[-0.05, -0.04, -0.06])
     sometimes = Row(Geometry(2, 2), differences=[0.05, -0.20, 0.05])
     dropped = Row(Geometry(0, 4), differences=[-0.01, 0.0, 0.01], kept=False)
-    assert _near([best, always_worse, sometimes, dropped]) == ["Q^{2,2}"]
+    assert [row for row in (always_worse, sometimes, dropped) if row.is_near] == [sometimes]
 
 
 def test_held_out_edges_decide_on_request(monkeypatch):

@@ -106,9 +106,9 @@ def embed(
     from ..engines.registry import resolve
     from ..graph import GraphError
     from ..training.execution import Execution
+    from ..training.inputs import Choice
     from ..training.plan import Plan
     from ..training.select import choose
-    from ..training.where import Choice
 
     old = None if continue_from is None else open_embedding(continue_from)
     with refusing(ValueError, TypeError):

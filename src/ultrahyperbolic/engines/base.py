@@ -1,8 +1,4 @@
-"""Engines: what advances a batch of runs by many iterations at once.
-
-A batch is points [B, n, d] with, for each run, a geometry, a dissimilarity, an optimizer and a schedule. Run k of a
-batch is that run alone, bit for bit. A schedule is data, so better schedules never touch an engine.
-"""
+"""Engines: what advances a batch of runs by many iterations at once; each run is the same alone, bit for bit."""
 
 from __future__ import annotations
 
@@ -91,11 +87,8 @@ class Schedule:
         drop_below: float = -math.inf, drop_factor: float = 1.0,
     ) -> Schedule:  # fmt: skip
         """The same values at every iteration."""
-
-        def full(value: float) -> Floats:
-            return np.full(iterations, value, dtype=np.float64)
-
-        return cls(full(temperature), full(epsilon), full(step), full(max_step), drop_below, drop_factor)
+        every = np.ones(iterations)
+        return cls(every * temperature, every * epsilon, every * step, every * max_step, drop_below, drop_factor)
 
 
 @dataclass(frozen=True)
@@ -145,8 +138,8 @@ class RunSpec:
 
 
 # The arrays of a batch: of nodes [B, n, …], and of runs [B].
-_OF_NODES = ("points", "free", "best", "offsets", "best_offsets")
-_OF_RUNS = ("record", "steps_back", "nonfinite", "rested")
+OF_NODES = ("points", "free", "best", "offsets", "best_offsets")
+OF_RUNS = ("record", "steps_back", "nonfinite", "rested")
 
 
 @dataclass
@@ -181,8 +174,7 @@ class BatchState:
         width = max(points.shape[1] for points in starts)
         stacked = np.stack([np.pad(points, ((0, 0), (0, width - points.shape[1]))) for points in starts])
         fresh = np.array((np.inf, -1.0, 0.0, -1.0, np.nan, np.nan, 1.0, 1.0, 0.0), dtype=RECORD)
-        none = np.zeros(len(starts), dtype=np.int64)
-        record = np.repeat(fresh, len(starts))
+        record, none = np.repeat(fresh, len(starts)), np.zeros(len(starts), dtype=np.int64)
         offsets = np.zeros(stacked.shape[:2])
         return cls(
             stacked.copy(), stacked.copy(), stacked.copy(), record, none, none.copy(), offsets, offsets.copy(), none - 1
@@ -190,12 +182,12 @@ class BatchState:
 
     def reordered(self, order: NDArray[np.int64]) -> BatchState:
         """A copy with node ``order[k]`` in place k."""
-        moved = {name: getattr(self, name)[:, order] for name in _OF_NODES}
-        return replace(self, **moved, **{name: getattr(self, name).copy() for name in _OF_RUNS})
+        moved = {name: getattr(self, name)[:, order] for name in OF_NODES}
+        return replace(self, **moved, **{name: getattr(self, name).copy() for name in OF_RUNS})
 
     def copy_from(self, other: BatchState) -> None:
         """Stand where another batch of the same shape stands."""
-        for name in (*_OF_NODES, *_OF_RUNS):
+        for name in (*OF_NODES, *OF_RUNS):
             getattr(self, name)[:] = getattr(other, name)
         self.iteration = other.iteration
 
@@ -244,9 +236,8 @@ class Evaluation(NamedTuple):
     @classmethod
     def zeros(cls, state: BatchState) -> Evaluation:
         """Room for that of a batch."""
-        runs = len(state.points)
-        shapes: tuple[int | tuple[int, ...], ...] = (runs, state.points.shape, runs, runs, state.offsets.shape)
-        return cls(*(np.zeros(shape) for shape in shapes))
+        loss, longest, shortest = np.zeros((3, state.runs))
+        return cls(loss, np.zeros_like(state.points), longest, shortest, np.zeros_like(state.offsets))
 
 
 class Problem(NamedTuple):

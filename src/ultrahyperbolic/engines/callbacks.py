@@ -1,27 +1,28 @@
-"""Callbacks that alter a batch: bad steps taken back, and moves in units of how far the points are spread.
-
-A bound on moves that is fixed from the start is as large as the whole cloud of points when they leave the pole, and
-throws it into disorder before ties have arranged it; what is left of the hierarchy then is chance. Bounded by a share
-of the spread, the cloud unfolds and keeps its order.
-"""
+"""Callbacks that alter a batch: bad steps taken back, moves in units of the spread, and how stiff springs are."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
 
-from ..arrays import Floats
+from ..arrays import Floats, Ints
 from ..geometry import Manifold, Product
 from ..loop import Every, Progress
+from ..objective import RankedPairs
 from ..rounding import asinh
-from .base import BatchState, RunSpec
+from .base import OF_NODES, BatchState, RunSpec
+from .reference import pair_function
 
-# Iterations from one look at the spread to the next, wherever chunks end: moves may not depend on the clock.
-_LOOK_EVERY = 50
-# Iterations from one look at the runs to the next, wherever chunks end: results may not depend on the clock.
-_GUARD_EVERY = 100
+# Iterations from one look at the spread or the springs to the next, and at the runs, wherever chunks end: results may
+# not depend on the clock.
+_LOOK_EVERY, _GUARD_EVERY = 50, 100
+# Where κ of a directed graph starts, in units of the first temperature, and what it is multiplied or divided by.
+START, _HALF_OCTAVE = 0.25, math.sqrt(2.0)
+# Pairs without a tie, and at most as many edges, that the loss is estimated from.
+_PAIRS, _TIES = 100_000, 1_000_000
 # A loss so much above the best has been thrown off: it goes back there, with half the step.
 _THROWN_OFF = 1.5
 
@@ -42,7 +43,11 @@ def spread_of(points: Floats, time: int) -> float:
 
 
 def follow_spread(specs: Sequence[RunSpec], relative: Sequence[bool], state: BatchState) -> Every[BatchState]:
-    """A callback that sets the reach of runs whose moves are relative; at the start it is set now."""
+    """A callback that sets the reach of runs whose moves are relative; at the start it is set now.
+
+    A fixed bound on moves is as large as the whole cloud of points when they leave the pole, and throws it into
+    disorder before ties have arranged it. Bounded by a share of the spread, the cloud unfolds and keeps its order.
+    """
 
     def look(state: BatchState) -> None:
         for run, spec in enumerate(specs):
@@ -78,8 +83,9 @@ def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Ever
     def look(progress: Progress[BatchState]) -> None:
         """Look at each run: whether all of it is finite, and how its loss compares once its schedule has settled."""
         state, loss = progress.state, progress.chunks[-1][:, -1]
-        sound = np.isfinite(loss) & _finite(state.points) & _finite(state.free) & _finite(state.best)
-        sound &= _finite(state.offsets) & _finite(state.best_offsets)
+        sound = np.isfinite(loss)
+        for name in OF_NODES:
+            sound &= [np.isfinite(run).all() for run in getattr(state, name)]
         best = state.record["best_loss"]
         comparable = compare & (state.iteration > settled) & np.isfinite(best)
         for run in np.flatnonzero(~state.resting & ~(sound & ~(comparable & (loss > _THROWN_OFF * best)))):
@@ -95,6 +101,66 @@ def guard(specs: Sequence[RunSpec], start: BatchState, *, compare: bool) -> Ever
     return Every(_GUARD_EVERY, look)
 
 
-def _finite(points: Floats) -> NDArray[np.bool_]:
-    """[B] whether all coordinates of a run are finite."""
-    return np.array([np.isfinite(run).all() for run in points])
+def follow_springs(pairs: RankedPairs, specs: Sequence[RunSpec], descents: int) -> Every[BatchState]:
+    """A callback that sets κ of every run, until the descent ends.
+
+    Points and popularities descend with κ fixed. It becomes that of three values, half an octave apart, at which the
+    loss is least: so the last digits of a processor do not change it.
+    """
+    drawn = _drawn(pairs)
+
+    def look(progress: Progress[BatchState]) -> None:
+        state = progress.state
+        if state.iteration >= descents:
+            return
+        for run, spec in enumerate(specs):
+            if not state.resting[run]:
+                here = state.record["spring"][run]
+                tried = [here, here / _HALF_OCTAVE, here * _HALF_OCTAVE]
+                losses = _losses(pairs, drawn, spec, state, run, tried)
+                if np.isfinite(losses).all():
+                    state.record["spring"][run] = tried[int(np.argmin(losses))]
+
+    return Every(_LOOK_EVERY, look)
+
+
+def _drawn(pairs: RankedPairs) -> Ints:
+    """[k, 2] pairs without a tie: all of them, or of many a sample."""
+    n = pairs.n_nodes
+    if pairs.n_nonedges <= _PAIRS:
+        return pairs.nonedges
+    some = np.random.default_rng(0).integers(0, n, (_PAIRS, 2))
+    some = np.sort(some[some[:, 0] != some[:, 1]], axis=1)
+    keys = np.array([n, 1])
+    return some[~np.isin(some @ keys, pairs.joined @ keys)]
+
+
+def _losses(
+    pairs: RankedPairs, drawn: Ints, spec: RunSpec, state: BatchState, run: int, springs: Sequence[float]
+) -> list[float]:
+    """The ranking loss, estimated from some pairs, for each κ."""
+    heights = np.zeros(pairs.n_nodes) if pairs.heights is None else pairs.heights
+    iteration = min(state.iteration, len(spec.schedule) - 1)
+    tau, distance = float(spec.schedule.temperature[iteration]), pair_function(spec, iteration)
+    points = torch.from_numpy(state.points[run, :, : spec.manifold.ambient_dim].copy())
+
+    def lengths(ends: Ints) -> tuple[Floats, Floats]:
+        """Without springs, and the difference of heights."""
+        i, j = ends.T
+        popularity = state.offsets[run][i] + state.offsets[run][j]
+        return distance(points[i], points[j]).numpy() - popularity, heights[i] - heights[j]
+
+    every = -(-pairs.n_edges // _TIES) or 1
+    (ties, steps), (others, gaps) = lengths(pairs.edges[::every]), lengths(drawn)
+    weaker, silent = -(-pairs.weaker[::every] // every), -(-pairs.silent // every)
+    # Of many edges, and of the pairs without one, each stands for others: here for as many as an edge does.
+    gaps, scale = np.abs(gaps), math.log(pairs.n_nonedges / max(len(drawn), 1) / every or 1.0)
+    found = []
+    for spring in springs:
+        rest = -(others + spring * np.square(gaps - 1.0)) / tau + np.log1p(np.exp(-4.0 * spring / tau * gaps))
+        scores = -(ties + spring * np.square(steps - 1.0)) / tau
+        most = rest.max(initial=-np.inf)
+        start = most + math.log(np.exp(rest - most).sum()) + scale if len(rest) else -np.inf
+        below = np.logaddexp.accumulate(np.concatenate(([start], scores)))[weaker]
+        found.append(float(np.logaddexp(0.0, below - scores + math.log(every))[silent:].sum()))
+    return found

@@ -1,9 +1,8 @@
 """Several processes that compute one training, which ``torchrun`` starts: one program on all of them, in step.
 
-The first process reads, measures and writes. What all compute together is a *task*: the first sends it to the others,
-and every one performs it with an engine that is handed the communicator. What depends on the clock or on a callback
-the first decides and shares. On CPUs gloo carries what is said; between CUDA devices NCCL does. Headers have a group of
-their own: while the first process works alone, a thread of it says from time to time that it is there.
+The first process reads, measures and writes. What all compute together is a *task*, which it sends to the others; what
+depends on the clock or on a callback it decides and shares. Headers have a group of their own: while it works alone, a
+thread of it says from time to time that it is there.
 """
 
 from __future__ import annotations
@@ -173,16 +172,18 @@ class _Joined(Communicator):
 
     def gather_tensors(self, mine: Iterable[Tensors], device: torch.device) -> list[Tensors]:
         tensors = list(mine)
-        shapes = self.gather([[(tensor.dtype, tuple(tensor.shape)) for tensor in some] for some in tensors])
-        sizes = [sum(_bytes(*shape) for some in each for shape in some) for each in shapes]
-        packed = torch.zeros(sizes[self.rank], dtype=torch.uint8, device=device)
-        at = 0
-        for tensor in itertools.chain.from_iterable(tensors):
-            raw = tensor.contiguous().reshape(-1).view(torch.uint8)
-            packed[at : at + len(raw)] = raw
-            at += _bytes(tensor.dtype, tuple(tensor.shape))
-        found = zip(self.gather_bytes(packed, sizes), shapes, strict=True)
-        return [unpacked for raw, each in found for unpacked in _unpacked(raw, each)]
+        shapes = self.gather([[(tensor.dtype, tensor.shape) for tensor in some] for some in tensors])
+        # In a message every tensor begins at a multiple of 8.
+        rooms = [[size + -size % 8 for some in each for size in map(_bytes, some)] for each in shapes]
+        raw = (tensor.contiguous().reshape(-1).view(torch.uint8) for tensor in itertools.chain.from_iterable(tensors))
+        padded = (torch.nn.functional.pad(each, (0, -len(each) % 8)) for each in raw)
+        packed = torch.cat((torch.empty(0, dtype=torch.uint8, device=device), *padded))
+        found = []
+        for message, room, each in zip(self.gather_bytes(packed, [*map(sum, rooms)]), rooms, shapes, strict=True):
+            parts = iter(torch.split(message, room))
+            for some in each:
+                found.append(tuple(next(parts)[: _bytes(kind)].view(kind[0]).reshape(kind[1]) for kind in some))
+        return found
 
     def made(self, make: Callable[[], T]) -> T:
         found, wrong = None, ""
@@ -230,7 +231,9 @@ def joined() -> Iterator[Communicator]:
     pulse = threading.Thread(target=_say_wait, args=(found, over), daemon=True)
     _Current.communicator = found
     try:
-        _check_versions(found)
+        # What the bits of a result depend on.
+        facts = versions() | {"machine": platform.machine(), "CPU": torch.backends.cpu.get_cpu_capability()}
+        check_same(found, {name: fact for name, fact in facts.items() if name != "python"})
         if found.rank == 0:
             pulse.start()
         yield found
@@ -300,12 +303,6 @@ def own_device(device: torch.device) -> torch.device:
     return found
 
 
-def _check_versions(group: Communicator) -> None:
-    """Raise `ProcessesError` unless all processes have what the bits of a result depend on."""
-    found = versions() | {"machine": platform.machine(), "CPU": torch.backends.cpu.get_cpu_capability()}
-    check_same(group, {name: fact for name, fact in found.items() if name != "python"})
-
-
 def versions() -> dict[str, str]:
     """The versions that a result depends on."""
     found = {"ultrahyperbolic": __version__, "python": platform.python_version(), "torch": torch.__version__}
@@ -329,20 +326,6 @@ def check_same(group: Communicator, facts: Mapping[str, str]) -> None:
             )
 
 
-Shape = tuple[torch.dtype, tuple[int, ...]]
-
-
-def _unpacked(raw: Tensor, shapes: Sequence[Sequence[Shape]]) -> Iterator[Tensors]:
-    at = 0
-    for some in shapes:
-        found = []
-        for dtype, shape in some:
-            size = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
-            found.append(raw[at : at + size].view(dtype).reshape(shape))
-            at += _bytes(dtype, shape)
-        yield tuple(found)
-
-
-def _bytes(dtype: torch.dtype, shape: tuple[int, ...]) -> int:
-    """Of a tensor in a message, where every one begins at a multiple of 8."""
-    return -(-int(np.prod(shape, dtype=np.int64)) * dtype.itemsize // 8) * 8
+def _bytes(kind: tuple[torch.dtype, torch.Size]) -> int:
+    """Of a tensor."""
+    return kind[0].itemsize * kind[1].numel()

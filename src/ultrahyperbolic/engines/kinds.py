@@ -58,7 +58,7 @@ class TritonKind:
             passes += popular * (n * (item + 4 * 8) + 8 * m) + _ROWS * item
         return Memory(batch_bytes(problem), passes + LIBRARY_BYTES)
 
-    def make(self, problem: Problem, machine: Machine) -> Engine:
+    def make(self, problem: Problem, machine: Machine, group: Communicator | None = None) -> Engine:
         """The engine."""
         from .triton.engine import TritonEngine
 
@@ -140,7 +140,7 @@ class ReferenceKind:
             tables = 8 * (_NODE_TABLES * n * (int(degrees.max()) + 1) + _NODE_VALUES * pairs)
         return Memory(batch_bytes(problem) + _LISTED_PAIR * pairs + 2 * n * n + values + tables)
 
-    def make(self, problem: Problem, machine: Machine) -> Engine:
+    def make(self, problem: Problem, machine: Machine, group: Communicator | None = None) -> Engine:
         """The engine."""
         return ReferenceEngine(*problem, device=machine.torch_device)
 

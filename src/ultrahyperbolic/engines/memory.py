@@ -1,8 +1,4 @@
-"""How much memory a training needs, said before it starts.
-
-Each engine counts the arrays it allocates; ``tests/engines/test_memory.py`` compares that with what processes really
-took.
-"""
+"""How much memory a training needs, said before it starts: each engine counts the arrays it allocates."""
 
 from __future__ import annotations
 
@@ -48,8 +44,8 @@ def require_memory(problem: Problem, machine: Machine, start: Callable[[int], in
     where = 1 if free[1] is not None and need.device > free[1] else 0
     raise MemoryError(
         f"{n} nodes and {problem.pairs.n_edges} ties in {max(problem.widths)} coordinates, {runs} at once, need about "
-        f"{_gib(need[where])} with backend {machine.backend!r}, and {_gib(free[where] or 0)} are free"
-        f"{' on the device' * where}: {advice}"
+        f"{need[where] / 2**30:.1f} GiB with backend {machine.backend!r}, and {(free[where] or 0) / 2**30:.1f} GiB are "
+        f"free{' on the device' * where}: {advice}"
     )
 
 
@@ -84,9 +80,7 @@ def _advice(machine: Machine, runs: int, fits: Callable[..., bool]) -> str:
 
 def free_bytes() -> int | None:
     """Memory that a process can still get on this machine or in its container; ``None`` where that is not told."""
-    found = [_from_meminfo(), _from_container()]
-    known = [size for size in found if size is not None]
-    return min(known) if known else None
+    return min((size for size in (_from_meminfo(), _from_container()) if size is not None), default=None)
 
 
 def _free_on(machine: torch.device) -> int | None:
@@ -111,7 +105,3 @@ def _from_container() -> int | None:
         return most - used + int(rest.partition("inactive_file ")[2].split()[0])
     except (OSError, ValueError, IndexError):  # "max" is no number: no limit
         return None
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB"

@@ -52,9 +52,7 @@ class ReferenceEngine(Engine):
             offsets = self._offsets(state, run, spec)
             with torch_threads(self.threads):
                 spring = float(state.record["spring"][run])
-                loss, edges, nonedges = self.objective(
-                    run, spec, points, state.iteration, offsets=offsets, spring=spring
-                )
+                loss, edges, nonedges = self.objective(run, spec, points, state.iteration, 1, offsets, spring)
                 loss = loss + self._held(spec, points, offsets, state.iteration, descends=False)
                 gradient, slopes = _gradients(loss, points, offsets)
             found.loss[run] = float(loss.detach())
@@ -178,10 +176,8 @@ def _gradients(
     loss: torch.Tensor, points: torch.Tensor, offsets: torch.Tensor | None
 ) -> tuple[torch.Tensor, torch.Tensor | None]:
     """The gradient in the points, and that in the offsets where there are some."""
-    if offsets is None:
-        return torch.autograd.grad(loss, points)[0], None
-    gradient, slopes = torch.autograd.grad(loss, (points, offsets))
-    return gradient, slopes
+    gradient, *slopes = torch.autograd.grad(loss, [points] if offsets is None else [points, offsets])
+    return gradient, slopes[0] if slopes else None
 
 
 @contextmanager

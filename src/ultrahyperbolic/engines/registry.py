@@ -45,16 +45,13 @@ def _made(problem: Problem, machine: Machine, group: Communicator, *, exact_end:
     if group.size > 1:
         check_processes(problem, machine)
         machine = replace(machine, device=own_device(machine.torch_device), threads=machine.threads or 1)
-    if machine.backend == "numba":
-        return NUMBA.make(problem, machine, group)
     if machine.backend != "sampled":
-        return kind_of(machine.backend).make(problem, machine)
+        return kind_of(machine.backend).make(problem, machine, group)
     last = exact_machine(machine, problem) if exact_end else None
     if last is None:
         return SAMPLED.make(problem, machine, group)
-    if last.backend == "numba" and NUMBA.unfit_together(problem, group.size) is None:
-        return SAMPLED.make(problem, machine, group, NUMBA.make(problem, last, group))
-    return SAMPLED.make(problem, machine, group, kind_of(last.backend).make(problem, last))
+    helping = group if last.backend == "numba" and NUMBA.unfit_together(problem, group.size) is None else None
+    return SAMPLED.make(problem, machine, group, kind_of(last.backend).make(problem, last, helping))
 
 
 def check_processes(problem: Problem, machine: Machine) -> None:
@@ -131,7 +128,7 @@ def others_met(machine: Machine, n_nodes: int) -> int:
 
 
 def kind_of(backend: Backend) -> EngineKind:
-    """The engine of a name, which is not ``"auto"``: `settle` says what that comes to."""
+    """The engine of a name, which is not ``"auto"``: `resolve` says what that comes to."""
     return _BY_NAME[backend]
 
 

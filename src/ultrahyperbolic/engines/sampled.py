@@ -1,9 +1,7 @@
 """The engine for graphs whose pairs are too many: torch, on any device, in time and memory linear in the sample.
 
-An iteration draws ties and nodes (`ultrahyperbolic.objective.sampled`), estimates the loss and its gradient from
-them, and moves the points that it has looked at. Draws follow from the seed and the number of the iteration, so that a
-training that is gone on with draws what it would have drawn. The loss of a batch is noisy: the best points are those of
-the lowest loss of one sample that stays the same.
+An iteration moves the points that it has drawn. Draws follow from the seed and the number of the iteration. Losses of a
+batch are noisy: the best points are those of the lowest loss of one sample that stays the same.
 """
 
 from __future__ import annotations
@@ -11,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -107,10 +105,10 @@ class SampledEngine(Engine):
         for spec in self.specs:
             sizes = spec.sample or default_sizes(self.pairs.n_edges, self.device)
             if spec.scope not in losses:
-                dtype = torch.float32 if self.precision == "float32" else torch.float64
                 losses[spec.scope] = SampledLoss(
-                    self.pairs, sizes, spec.scope, device=self.device, dtype=dtype, mapper=self._map
-                )
+                    self.pairs, sizes, spec.scope, device=self.device, dtype=getattr(torch, self.precision),
+                    mapper=self._map,
+                )  # fmt: skip
             loss = losses[spec.scope].resized(sizes)
             judge = loss.resized(replace(sizes, others=_EVALUATED * sizes.others, per_end=_EVALUATED * sizes.per_end))
             if self.device.type == "cuda":
@@ -230,12 +228,8 @@ class SampledEngine(Engine):
     @contextmanager
     def _computing(self) -> Iterator[None]:
         """Blocks of pairs on threads of ours, each computed by one: sums then do not depend on how many there are."""
-        threads = self.threads or usable_threads()
-        if self.device.type != "cpu" or threads == 1:
-            with torch_threads(1):
-                yield
-            return
-        with torch_threads(1), ThreadPoolExecutor(threads) as self._pool:
+        threads = (self.threads or usable_threads()) if self.device.type == "cpu" else 1
+        with torch_threads(1), nullcontext() if threads == 1 else ThreadPoolExecutor(threads) as self._pool:
             try:
                 yield
             finally:

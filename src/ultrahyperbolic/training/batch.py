@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -12,10 +13,9 @@ import numpy as np
 
 from ..arrays import Floats
 from ..engines.base import BatchState, Engine, Machine, Problem
-from ..engines.callbacks import follow_spread, guard
+from ..engines.callbacks import follow_spread, follow_springs, guard
 from ..engines.communicator import communicator
 from ..engines.registry import make_engine
-from ..engines.springs import follow_springs
 from ..loop import Callback, Checkpoint, Decision, Ending, Outcome, Stopped, run
 from .config import TrainingConfig
 from .finish import Finishing
@@ -41,52 +41,44 @@ class Batch:
 
     def __call__(self, callbacks: Sequence[Callback[BatchState]] = (), asked: Callable[[], bool] = bool) -> Computed:
         """Train them."""
-        engine = make_engine(self.problem, self.machine, exact_end=self.configs[0].finish > 0.0)
-        try:
-            return self._trained(engine, callbacks, asked)
-        finally:
-            engine.close()
-
-    def _trained(
-        self, engine: Engine, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool]
-    ) -> Computed:
-        state, configs, checkpoint = self.start, self.configs, self.checkpoint
-        start, start_offsets = state.points.copy(), state.offsets.copy()
-        before = _final_objective(engine, start, start_offsets, state.record["spring"])
-        taking_back = guard(engine.specs, state, compare=configs[0].step_back)
-        converge, group = configs[0].stop == "converged", communicator()
-        finishing = Finishing(engine, configs[0].descents, converge=converge, asked=lambda: group.share(asked()))
-        before_that: Floats | None = None
-        if checkpoint is not None:
-            state.copy_from(checkpoint.state)
-            finishing.go_on(state)
-            before_that = checkpoint.losses[:, : state.iteration]
-        following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
-        settings = [taking_back, following]
-        if self.problem.pairs.heights is not None:
-            settings.append(follow_springs(self.problem.pairs, engine.specs, configs[0].descents))
-        outcome = run(
-            finishing,
-            state,
-            configs[0].iterations,
-            callbacks=[*settings, *callbacks],
-            time_limit=self.time_limit,
-            spent=self.spent,
-            losses_so_far=before_that,
-            seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
-            share=partial(_decided, state, self.machine),
-        )
-        # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
-        after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
-        if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
-            after = _final_objective(engine, state.best, state.best_offsets, state.record["spring"])
-            worse = ~(after <= before)
-        state = replace(  # a checkpoint may have the other
-            state,
-            best=np.where(worse[:, None, None], start, state.best),
-            best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
-        )
-        return Computed(state, outcome, before, np.where(worse, before, after), finishing.rest, engine.name)
+        with closing(make_engine(self.problem, self.machine, exact_end=self.configs[0].finish > 0.0)) as engine:
+            state, configs, checkpoint = self.start, self.configs, self.checkpoint
+            start, start_offsets = state.points.copy(), state.offsets.copy()
+            before = _final_objective(engine, start, start_offsets, state.record["spring"])
+            taking_back = guard(engine.specs, state, compare=configs[0].step_back)
+            converge, group = configs[0].stop == "converged", communicator()
+            finishing = Finishing(engine, configs[0].descents, converge=converge, asked=lambda: group.share(asked()))
+            before_that: Floats | None = None
+            if checkpoint is not None:
+                state.copy_from(checkpoint.state)
+                finishing.go_on(state)
+                before_that = checkpoint.losses[:, : state.iteration]
+            following = follow_spread(engine.specs, [config.moves == "spread" for config in configs], state)
+            settings = [taking_back, following]
+            if self.problem.pairs.heights is not None:
+                settings.append(follow_springs(self.problem.pairs, engine.specs, configs[0].descents))
+            outcome = run(
+                finishing,
+                state,
+                configs[0].iterations,
+                callbacks=[*settings, *callbacks],
+                time_limit=self.time_limit,
+                spent=self.spent,
+                losses_so_far=before_that,
+                seconds_so_far=0.0 if checkpoint is None else checkpoint.seconds,
+                share=partial(_decided, state, self.machine),
+            )
+            # Whatever happened, nothing is worse than where it started; whoever cannot wait takes what there is.
+            after, worse = np.full(len(configs), np.nan), np.zeros(len(configs), dtype=bool)
+            if outcome.ending.why is not Stopped.INTERRUPTED or self.problem.pairs.n_nodes <= SOON_NODES:
+                after = _final_objective(engine, state.best, state.best_offsets, state.record["spring"])
+                worse = ~(after <= before)
+            state = replace(  # a checkpoint may have the other
+                state,
+                best=np.where(worse[:, None, None], start, state.best),
+                best_offsets=np.where(worse[:, None], start_offsets, state.best_offsets),
+            )
+            return Computed(state, outcome, before, np.where(worse, before, after), finishing.rest, engine.name)
 
 
 class Computed(NamedTuple):

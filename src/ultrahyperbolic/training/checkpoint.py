@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..embedding.record import Json, RunRecord
 from ..embedding.store import RECORD, TABLE, finish_save
-from ..engines.base import FIELDS, BatchState
+from ..engines.base import FIELDS, OF_NODES, BatchState
 from ..engines.base import RECORD as FIELDS_OF_A_RUN
 from ..files import SEAL, alone, digest_of, lock, remove_leftovers, replace_files
 from ..loop import Checkpoint, Progress
@@ -57,14 +57,11 @@ def write_checkpoint(folder: Path, checkpoint: Checkpoint[BatchState], record: R
     from safetensors.numpy import save
 
     state = checkpoint.state
-    moving = (state.points, state.free, state.best, state.offsets, state.best_offsets)
-    if not all(np.isfinite(array).all() for array in moving):
+    if not all(np.isfinite(getattr(state, name)).all() for name in OF_NODES):
         return
     arrays = vars(state) | {"record": state.rows, "losses": checkpoint.losses}
     arrays = {name: np.ascontiguousarray(arrays[name]) for name in _ARRAYS + _LATER}
-    about: dict[str, Json] = {
-        "iteration": state.iteration, "seconds": checkpoint.seconds, "record": record.to_json(),
-    }  # fmt: skip
+    about: dict[str, Json] = {"iteration": state.iteration, "seconds": checkpoint.seconds, "record": record.to_json()}
     about[SEAL] = digest_of(about, list(arrays.values()))
     content = save(arrays, {_ABOUT: json.dumps(about)})
     replace_files(folder, {CHECKPOINT: lambda file: file.write(content)})

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..checks import as_integer, check_choice, check_count, check_fraction, check_positive, is_number
+from ..datasets import names
 from ..embedding.record import Json
 from ..engines.base import OPTIMIZERS, Keep, Optimizer, RunSpec, Schedule
 from ..geometry import Geometry, Manifold
@@ -30,7 +31,6 @@ STARTS: tuple[Start, ...] = get_args(Start)
 
 # Iterations for which the smoothing is held, so that tables of the smoothed dissimilarity serve several.
 _HELD = 8
-
 
 Settings = dict[str, Any]
 """Fields of `TrainingConfig`: those that are given."""
@@ -76,7 +76,6 @@ class TrainingConfig:
     """What ``max_step`` is in units of: 1, or the spread of the points."""
     finish: float = 0.0
     """The share of the iterations that end the training: quasi-Newton, at the last temperature and smoothing."""
-
     parts: int = 1
     """Before the finish, an iteration looks at one of ``parts`` parts of the pairs without an edge; 1 for all."""
     scope: Scope = "graph"
@@ -89,22 +88,23 @@ class TrainingConfig:
     """Geometries side by side, such as 3,1+2,0+flat2; p, q and flat are then None, and β is said of each."""
 
     def __post_init__(self) -> None:
-        for name, value in self._integers().items():
+        made = self._located() | {"dissimilarity": check_dissimilarity(self.dissimilarity)}
+        made |= {name: check_count(name, getattr(self, name), 1) for name in ("iterations", "best_every", "parts")}
+        made["seed"] = as_integer("seed", self.seed)
+        if not 0 <= made["seed"] < 2**63:
+            raise ValueError(f"seed must be a non-negative integer below 2**63, got {made['seed']}")
+        for name, value in made.items():
             object.__setattr__(self, name, value)  # the one moment at which a frozen class is made
-        object.__setattr__(self, "dissimilarity", check_dissimilarity(self.dissimilarity))
-        check_choice("optimizer", self.optimizer, OPTIMIZERS)
-        check_choice("start", self.start, STARTS)
-        check_choice("stop", self.stop, STOPS)
-        check_choice("scope", self.scope, SCOPES)
+        for name, known in (("optimizer", OPTIMIZERS), ("start", STARTS), ("stop", STOPS), ("scope", SCOPES)):
+            check_choice(name, getattr(self, name), known)
         if not isinstance(self.popularity, bool):
             raise ValueError(f"popularity must be True or False, got {self.popularity!r}")
         for name in ("temperature", "epsilon", "max_step"):
             for value in getattr(self, name) or ():
                 check_positive(name, value)
         check_fraction("finish", self.finish)
-        check_positive("step", self.step)
-        check_positive("scale", self.scale)
-        check_positive("drop_factor", self.drop_factor)
+        for name in ("step", "scale", "drop_factor"):
+            check_positive(name, getattr(self, name))
         if self.drop_below is not None and not (is_number(self.drop_below) and math.isfinite(self.drop_below)):
             raise ValueError(f"drop_below must be a finite number or None, got {self.drop_below!r}")
         if self.product is not None and self.beta != TrainingConfig.beta:
@@ -114,31 +114,21 @@ class TrainingConfig:
         if self.optimizer == "phi" and self.flat is not None:
             raise ValueError("optimizer 'phi' maps onto a curved manifold; flat space has none: use 'descent'")
 
-    def _integers(self) -> dict[str, int | None]:
-        """The settings that are integers, as Python has them."""
-        seed = as_integer("seed", self.seed)
-        if not 0 <= seed < 2**63:
-            raise ValueError(f"seed must be a non-negative integer below 2**63, got {seed}")
-        found: dict[str, int | None] = {
-            "seed": seed,
-            "iterations": check_count("iterations", self.iterations, 1),
-            "best_every": check_count("best_every", self.best_every, 1),
-            "parts": check_count("parts", self.parts, 1),
-        }
+    def _located(self) -> Settings:
+        """The settings that name the geometry."""
         p, q = self.p, self.q
         if self.product is not None:
             if p is not None or q is not None or self.flat is not None:
                 raise ValueError(f"product names the geometry: leave p, q and flat out, got {p}, {q} and {self.flat}")
-            object.__setattr__(self, "product", ProductGeometry.of_text(self.product).text)
-            return found
+            return {"product": ProductGeometry.of_text(self.product).text}
         if self.flat is not None:
             if p is not None or q is not None:
                 raise ValueError(f"p and q are of a curved manifold: leave them out with flat, got p = {p} and q = {q}")
-            return found | {"flat": check_count("flat", self.flat, 1)}
+            return {"flat": check_count("flat", self.flat, 1)}
         p, q = (3, 1) if p is None and q is None else (p, q)
         if p is None or q is None:
             raise ValueError(f"p and q go together, got p = {p} and q = {q}")
-        return found | {"p": check_count("p", p, 0), "q": check_count("q", q, 0)}
+        return {"p": check_count("p", p, 0), "q": check_count("q", q, 0)}
 
     @property
     def geometry(self) -> Geometry:
@@ -194,6 +184,13 @@ class TrainingConfig:
             return (spectral or SpectralStart(graph))(self.geometry, self.seed, self.scale)
         return near_pole(self.geometry, graph.n_nodes, self.seed, 0.1 * self.scale, perturb_first=self.perturb_first)
 
+    def call(self, graph: Graph) -> str:
+        """The call in Python that does this training again."""
+        chosen = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        chosen = {name: value for name, value in chosen.items() if value != getattr(TrainingConfig, name)}
+        made = f"config = uh.TrainingConfig({as_arguments(chosen)})"
+        return in_python(graph, f"{made}\n(embedding,) = uh.training.embed_many(graph, [config])")
+
     def to_json(self) -> dict[str, Json]:
         """Plain data for ``run.json``."""
         found = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
@@ -209,11 +206,9 @@ class TrainingConfig:
             raise ValueError(f"unknown training settings: {', '.join(sorted(unknown))}")
         found = dict(data)
         for name in ("temperature", "epsilon", "max_step"):
-            ends = found.get(name)
-            if isinstance(ends, Sequence):
+            if isinstance(ends := found.get(name), Sequence):
                 found[name] = tuple(ends)
-        dissimilarity = found.get("dissimilarity")
-        if isinstance(dissimilarity, str):
+        if isinstance(dissimilarity := found.get("dissimilarity"), str):
             found["dissimilarity"] = current_name(dissimilarity)
         # Records of earlier versions may hold a signature and a β beside flat, of which nothing was made.
         if found.get("flat") is not None:
@@ -227,6 +222,25 @@ def located_in(geometry: Geometry) -> Settings:
     if isinstance(geometry, ProductGeometry):
         return {"product": geometry.text}
     return {"p": geometry.p, "q": geometry.q, "flat": geometry.flat, "beta": geometry.beta}
+
+
+def in_python(graph: Graph, lines: str) -> str:
+    """What ``run.json`` keeps of a call: lines of Python, which load a graph that is a data set.
+
+    >>> from ultrahyperbolic.datasets import karate
+    >>> print(in_python(karate(), "uh.embed(graph)"))
+    import ultrahyperbolic as uh
+    <BLANKLINE>
+    graph = uh.datasets.load('karate')
+    uh.embed(graph)
+    """
+    known = f"graph = uh.datasets.load({graph.source!r})\n" if graph.source in names() else ""
+    return f"import ultrahyperbolic as uh\n\n{known}{lines}"
+
+
+def as_arguments(values: Mapping[str, object]) -> str:
+    """Settings as the arguments of a call."""
+    return ", ".join(f"{name}={value!r}" for name, value in values.items())
 
 
 def configured(settings: Settings, **more: Any) -> TrainingConfig:

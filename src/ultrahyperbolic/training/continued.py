@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Floats, Ints, positions_in
 from ..embedding import Embedding
 from ..geometry import Geometry
 from ..graph import Graph
@@ -96,8 +96,7 @@ def start_from(old: Embedding, graph: Graph, usual: TrainingConfig, *, quiet: bo
 
 def _staying(old: Embedding, graph: Graph, kept: Ints, points: Floats, offsets: Floats) -> Embedding:
     """The nodes that are in both, with the ties that they have now."""
-    where = np.full(graph.n_nodes, -1)
-    where[kept] = np.arange(len(kept))
+    where = positions_in(kept, graph.n_nodes)
     both = (where[graph.edges] >= 0).all(1)
     ids = tuple(graph.ids[int(node)] for node in kept)
     first, second = where[graph.edges[both]].T

@@ -6,26 +6,29 @@ import logging
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from contextlib import closing
+from dataclasses import dataclass, replace
+from functools import partial
 
 from ..embedding import Embedding
 from ..embedding.record import RunRecord, Timing, Training
-from ..engines.base import BACKENDS, PRECISIONS, BatchState
-from ..engines.communicator import versions
-from ..engines.registry import check_processes, ends_exactly, kind_of, resolve
+from ..engines.base import MEETS, BatchState, Machine, Problem
+from ..engines.communicator import communicator, versions
+from ..engines.registry import check_processes, ends_exactly, kind_of, make_engine, resolve
+from ..evaluation import SAMPLED_NODES
+from ..evaluation.sampled import drawn_nodes
 from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
 from ..loop import Callback, Checkpoint
-from ..options import Options, complete
-from .config import TrainingConfig
+from ..options import complete
+from .config import Settings, TrainingConfig
 from .continued import start_from
-from .pace import Pace, in_words
+from .inputs import Choice
 from .plan import Plan, configure, outlined
 from .selection import Selection
 from .start import Given
 from .train import TimeLimit, batches, check_memory, embed_best, embed_many, graph_record, has_memory, problem_of
-from .where import Choice
 
 log = logging.getLogger("ultrahyperbolic")
 # A training that takes more seconds than this is announced; its pace is measured from this many pairs on.
@@ -35,6 +38,12 @@ _LONG, _MANY = 10.0, 1e9
 _MEASURING, _SHORTEST, _REPORT, _AFTER, _LATE = 0.1, 1.0, 2.0, 0.2, 1.2
 # With time for less than this share of the iterations, samples alone are taken if they allow this many times more.
 _FEW, _MORE = 0.25, 2.0
+# Evaluations of an iteration of the finish, about, and the share of a time limit that is planned for.
+_EVALUATIONS, _PLANNED = 1.25, 0.85
+# Measures take as long as this many evaluations, about.
+_MEASURES = 15.0
+# Iterations that are timed, and the fewest that a schedule is fitted to.
+_TIMED, _FEWEST = 3, 20
 
 
 class Execution:
@@ -79,13 +88,9 @@ class Execution:
         if training is None or not training.configs:
             raise ValueError("the record does not say what is trained")
         configs = [TrainingConfig.from_json(config) for config in training.configs]
-        backend = next((name for name in BACKENDS if name == training.backend), None)
-        precision = next((name for name in PRECISIONS if name == training.precision), None)
-        if backend is None or (precision is None and training.precision is not None):
-            raise ValueError(f"no engine computes with backend {training.backend!r}, precision {training.precision!r}")
-        options = Options(device=training.device, backend=backend, threads=threads, precision=precision)
-        asked = complete(options | {"seed": configs[0].seed, "time_limit": training.time_limit})
-        execution = cls(Plan(configs[0].geometry, asked), graph, quiet=quiet)
+        asked: Settings = {"seed": configs[0].seed, "time_limit": training.time_limit, "threads": threads}
+        asked |= {"device": training.device, "backend": training.backend, "precision": training.precision}
+        execution = cls(Plan(configs[0].geometry, complete({**asked})), graph, quiet=quiet)
         execution.configs, execution._fitted = configs, True
         execution._began = math.inf  # the limit of such a record is for training alone
         return execution
@@ -103,7 +108,7 @@ class Execution:
         machine = self.machine
         check_processes(problem, machine)
         check_memory(problem, self.configs, machine)
-        return RunRecord(
+        record = RunRecord(
             config=self.configs[0].to_json(),
             seed=self.configs[0].seed,
             versions=versions(),
@@ -116,9 +121,8 @@ class Execution:
                 self.plan.time_limit,
             ),
             timing=Timing(started=time.time()),
-            select=None if self.selection is None else self.selection.to_json(),
-            call=self.plan.call(self.graph, self.configs[0]),
         )
+        return self._as_asked(record)
 
     def train(
         self,
@@ -146,10 +150,10 @@ class Execution:
                 asked=asked,
             )
         except Interrupted as interrupted:
-            if isinstance(interrupted.embedding, Embedding):
-                interrupted.embedding = self._as_asked(interrupted.embedding)
+            if isinstance(found := interrupted.embedding, Embedding):
+                interrupted.embedding = found.with_record(self._as_asked(found.record))
             raise
-        return self._as_asked(embedding)
+        return embedding.with_record(self._as_asked(embedding.record))
 
     def train_all(self) -> list[Embedding]:
         """The embedding of every training, not measured, in batches that fit into memory."""
@@ -250,11 +254,10 @@ class Execution:
         if expected >= _LONG:
             log.warning("%d iterations at most, in about %s", self.configs[0].iterations, in_words(expected))
 
-    def _as_asked(self, embedding: Embedding) -> Embedding:
-        """With what was asked for and chosen in the record."""
+    def _as_asked(self, record: RunRecord) -> RunRecord:
+        """With what was asked for and chosen."""
         chosen = None if self.selection is None else self.selection.to_json()
-        call = self.plan.call(self.graph, self.configs[0])
-        return embedding.with_record(replace(embedding.record, select=chosen, call=call))
+        return replace(record, select=chosen, call=self.plan.call(self.graph, self.configs[0]))
 
 
 def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
@@ -269,3 +272,68 @@ def _trainable(plan: Plan, where: Choice, graph: Graph) -> Choice:
     if all(geometry.is_flat for geometry in found):
         raise wrong[-1]
     return Choice(tuple(found))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Seconds that a batch takes."""
+
+    descent: float
+    """For an iteration of descent."""
+    evaluation: float
+    """For an evaluation of all pairs."""
+
+    @classmethod
+    def of(cls, graph: Graph, configs: Sequence[TrainingConfig], machine: Machine) -> Pace:
+        """Measured on points near the pole; what is compiled is compiled before the clock runs."""
+        state = BatchState.start([replace(config, start="pole").starting_points(graph) for config in configs])
+        timed, exact_end = min(_TIMED, configs[0].descents - 1), configs[0].finish > 0.0
+        trial = partial(_timed, problem_of(graph, configs, outline=False), machine, state, timed, exact_end=exact_end)
+        return cls(*communicator().perform(trial))
+
+    def expected(self, config: TrainingConfig) -> float:
+        """Seconds that a training takes at most."""
+        finish = config.iterations - config.descents
+        return config.descents * self.descent + finish * _EVALUATIONS * self.evaluation
+
+    def measuring(self, n_nodes: int) -> float:
+        """Seconds that the measures of a graph take, about."""
+        if n_nodes <= SAMPLED_NODES:
+            return _MEASURES * self.evaluation
+        return _MEASURES * self.descent * drawn_nodes(n_nodes) / MEETS
+
+    def fitted(self, config: TrainingConfig, limit: float) -> TrainingConfig:
+        """The training, with fewer iterations if there is no time for all."""
+        expected = self.expected(config)
+        if expected <= _PLANNED * limit:
+            return config
+        fewer = int(config.iterations * _PLANNED * limit / expected)
+        return replace(config, iterations=min(config.iterations, max(_FEWEST, fewer)))
+
+
+def _timed(
+    problem: Problem, machine: Machine, state: BatchState, timed: int, *, exact_end: bool
+) -> tuple[float, float]:
+    """Seconds of an iteration of descent, and of an evaluation."""
+    with closing(make_engine(problem, machine, exact_end=exact_end)) as engine:
+        engine.evaluate(state)
+        evaluation = _seconds(lambda: engine.evaluate(state))
+        engine.advance(state, 1)
+        return _seconds(lambda: engine.advance(state, timed)) / timed if timed else evaluation, evaluation
+
+
+def in_words(seconds: float) -> str:
+    """A duration, roughly.
+
+    >>> in_words(12.3), in_words(100.0), in_words(9000.0)
+    ('12 s', '2 min', '2.5 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _seconds(work: Callable[[], object]) -> float:
+    began = time.perf_counter()
+    work()
+    return time.perf_counter() - began

@@ -1,8 +1,4 @@
-"""How a training ends: quasi-Newton steps through φ at its last temperature and smoothing, until they gain nothing.
-
-Bounded steps of descent arrange the points and leave them trembling; these take them to the bottom, which orders ties
-among themselves and nearest neighbours.
-"""
+"""How a training ends: quasi-Newton steps through φ at its last temperature and smoothing, until they gain nothing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""What a training does that nobody has tuned: where it starts, how hot, how far points move, and how it ends.
+"""What a training does that nobody has tuned: how hot it is, how far points move, and how it ends.
 
-One training for every graph. Everything is in units of the radius √|β|; ``docs/optimisation.md`` tells how it was
-found.
+Everything is in units of the radius √|β|; ``docs/optimisation.md`` tells how it was found.
 """
 
 from __future__ import annotations
@@ -14,14 +13,12 @@ from typing import get_args
 
 from ..checks import check_choice
 from ..engines.base import MEETS, Machine
-from ..engines.registry import ends_exactly
 from ..engines.sampled import default_sizes
-from ..geometry import Geometry
 from ..graph import Graph
 from ..options import GivenGoal as GivenGoal
 from ..options import Goal as Goal
 from ..rounding import power
-from .config import Settings, TrainingConfig
+from .config import TrainingConfig
 
 GOALS: tuple[Goal, ...] = get_args(Goal)
 
@@ -51,18 +48,16 @@ _MEASURES = {"neighbours": "map", "ties": "tie_order", "hierarchy": "spearman_al
 # The weight of what holds sums of distances to closeness (``objective/closeness.py``): the more, the truer the ranking,
 # and the fewer of the ties of dense graphs find room.
 _CENTRALITY: dict[Goal, float] = {"balanced": 2.5, "hierarchy": 5.0, "neighbours": 1.0, "ties": 1.0}
-# Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any scale.
-_WITH_CONE: Settings = {"start": "spectral", "temperature": (0.04, 2.5e-3)}
+# The first and the last temperature. Where there is a light cone, the sign of ⟨x - y, x - y⟩ tells pairs apart at any
+# scale.
+_WITH_CONE = (0.04, 2.5e-3)
 # Where there is no cone, only what is as large as the radius is curved. In hyperbolic space there is room for that: the
 # warmer it ends, the more of the differences are those of the hierarchy.
-_HYPERBOLIC: dict[Goal, Settings] = {
-    "balanced": {"start": "spectral", "temperature": (0.2, 0.1)},
-    "hierarchy": {"start": "spectral", "temperature": (0.25, 0.25)},
-    "neighbours": {"start": "spectral", "temperature": (0.2, 0.05)},
-    "ties": {"start": "spectral", "temperature": (0.2, 0.05)},
-}
-# On the sphere and in flat space there is not, and no goal gains by another start or temperature.
-_OTHERWISE: Settings = {"start": "spectral", "temperature": (0.04, 2e-3)}
+_HYPERBOLIC: dict[Goal, tuple[float, float]] = {
+    "balanced": (0.2, 0.1), "hierarchy": (0.25, 0.25), "neighbours": (0.2, 0.05), "ties": (0.2, 0.05),
+}  # fmt: skip
+# On the sphere and in flat space there is not, and no goal gains by another temperature.
+_OTHERWISE = (0.04, 2e-3)
 
 
 def as_goal(goal: GivenGoal) -> Goal:
@@ -79,11 +74,6 @@ def as_goal(goal: GivenGoal) -> Goal:
 def default_iterations(graph: Graph) -> int:
     """How many iterations a training has at most, where nothing is said."""
     return round(_ITERATIONS * min(max(1.0, _mean_degree(graph) / _SPARSE), _MOST))
-
-
-def parts_of(graph: Graph, meets: int = MEETS) -> int:
-    """Number of parts the pairs of a graph are cut into if an iteration compares a node with ``meets`` others."""
-    return max(1, graph.n_nodes // meets)
 
 
 def _mean_degree(graph: Graph) -> float:
@@ -109,7 +99,7 @@ def recipe(
     check_choice("goal", goal, GOALS)
     popular = popularity is not False
     sample = (everywhere or config.geometry.has_cone) and config.stop != "ordered"
-    parts = parts_of(graph, meets) if sample else 1
+    parts = max(1, graph.n_nodes // meets) if sample else 1
     dense = min(1.0, _mean_degree(graph) / _DEGREE)
     # Bounded moves wander as far as the root of their number: of fewer, each is longer, up to all of the spread. More
     # would wander further, and the hierarchy fade: what there is beyond the usual number is for the finish.
@@ -117,30 +107,25 @@ def recipe(
     share = min(1.0, dense / power(parts, _POPULAR_NOISE if popular else _NOISE) * math.sqrt(max(1.0, usual)))
     finish = _FINISH + (1.0 - _FINISH) * max(0.0, 1.0 - usual)
     held = 0.0 if config.geometry.is_flat else _CENTRALITY[goal]
-    made = replace(config, **_settings(config.geometry, goal), popularity=popular, centrality=held)
-    smooth = _SMOOTH * dense * _SMOOTH * dense if config.geometry.has_cone else _EQUAL
+    temperature = _HYPERBOLIC[goal] if any(part.p for part in config.geometry.parts) else _OTHERWISE
+    smooth = _EQUAL
+    if config.geometry.has_cone:
+        temperature, smooth = _WITH_CONE, _SMOOTH * dense * _SMOOTH * dense
+    made = replace(config, start="spectral", temperature=temperature, popularity=popular, centrality=held)
     made = replace(made, epsilon=(0.01, smooth), step=0.1, moves="spread", max_step=(share, 1e-3 * share))
     return in_units_of_radius(replace(made, finish=finish, parts=parts))
 
 
-def _settings(geometry: Geometry, goal: Goal) -> Settings:
-    if geometry.has_cone:
-        return _WITH_CONE
-    return _HYPERBOLIC[goal] if any(part.p for part in geometry.parts) else _OTHERWISE
-
-
 def in_units_of_radius(config: TrainingConfig) -> TrainingConfig:
     """The settings of β = -1 for the β of a training."""
-    radius = config.geometry.radius
-    if radius == 1.0:
-        return config
+    radius, (hot, cold), (rough, fine) = config.geometry.radius, config.temperature, config.epsilon
     longest = config.max_step
     if longest is not None and config.moves == "absolute":
         longest = longest[0] * radius, longest[1] * radius
     return replace(
         config,
-        temperature=(config.temperature[0] * radius, config.temperature[1] * radius),
-        epsilon=(config.epsilon[0] * radius * radius, config.epsilon[1] * radius * radius),
+        temperature=(hot * radius, cold * radius),
+        epsilon=(rough * radius * radius, fine * radius * radius),
         step=config.step * radius * radius,
         max_step=longest,
     )
@@ -156,17 +141,6 @@ def usual_iterations(graph: Graph, machine: Machine) -> int:
     """How many iterations there are at most on a resolved machine, where nothing is said."""
     times = min(_MOST_TIMES, 1.0 / moved_share(graph, machine)) if machine.backend == "sampled" else 1.0
     return round(default_iterations(graph) * times)
-
-
-def sampled_recipe(
-    config: TrainingConfig, graph: Graph, goal: Goal, machine: Machine, *, popularity: bool | None = None
-) -> TrainingConfig:
-    """The training by samples in the geometry of ``config``, whose loss is too noisy to take steps back by."""
-    moved = moved_share(graph, machine)
-    made = recipe(config, graph, goal, everywhere=True, popularity=popularity, moved=moved)
-    return replace(
-        made, step_back=False, centrality=0.0, finish=made.finish if ends_exactly(graph.n_nodes, machine) else 0.0
-    )
 
 
 def score(goal: GivenGoal, measures: Mapping[str, float]) -> float:

@@ -1,13 +1,9 @@
-"""New nodes in an old embedding: placed by their ties, while every old point stays where it is.
-
-Eq. 17 is minimised over the new points alone. A tie of a new node is compared with the weaker ties and the non-ties of
-its two ends, so that where a node goes does not depend on which others are placed with it, but for ties among them.
-"""
+"""New nodes in an old embedding: placed by their ties, while every old point stays where it is."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -26,8 +22,7 @@ from ..graph.flow import heights as heights_of
 from ..progress import bar
 from .config import TrainingConfig
 from .method import recipe
-from .new_ties import NewTies
-from .placing import Cooling, Held, HeldSprings, Placing
+from .placing import Cooling, Held, Neighbors, NewTies, Placing
 from .train import graph_record
 
 log = logging.getLogger("ultrahyperbolic")
@@ -121,11 +116,10 @@ class NewNodes:
     @classmethod
     def of(cls, graph: Graph, embedding: Embedding, *, directed: bool = False) -> NewNodes:
         """Those of a graph, in its order; ``directed`` keeps directions."""
-        old = {node: row for row, node in enumerate(embedding.ids)}
-        ids = [node for node in graph.ids if node not in old]
-        n = len(old)
-        new = {node: n + row for row, node in enumerate(ids)}
-        where = np.array([old[node] if node in old else new[node] for node in graph.ids], dtype=np.int64)
+        n, known = len(embedding), set(embedding.ids)
+        ids = [node for node in graph.ids if node not in known]
+        rows = {node: row for row, node in enumerate((*embedding.ids, *ids))}
+        where = np.array([rows[node] for node in graph.ids], dtype=np.int64)
         ends, weights, ways = where[graph.edges].reshape(-1, 2), graph.weights, None
         left_out = int((ends < n).all(1).sum())
         if directed:
@@ -140,22 +134,18 @@ class NewNodes:
         )  # fmt: skip
         return cls(ids, ties, left_out)
 
-    @property
-    def lost(self) -> list[Hashable]:
-        """Those from which no ties lead to an old node, by way of other new nodes or not."""
-        return [self.ids[row] for row in np.flatnonzero(self.ties.steps > self.ties.count).tolist()]
-
     def require_ties(self, embedding: Embedding) -> None:
         """Raise ``ValueError`` where a node has nothing to be placed by."""
         if not self.ids:
             raise ValueError("every node of the ties is in the embedding already: there is nothing to place")
-        if not self.lost:
+        lost = np.flatnonzero(self.ties.steps > self.ties.count)
+        if not len(lost):
             return
-        node, known = self.lost[0], set(embedding.ids)
+        node = self.ids[lost[0]]
         text = str(node)
-        hint = f"; the ids of the embedding are text: try {text!r}" if text != node and text in known else ""
+        hint = f"; the ids of the embedding are text: try {text!r}" if text != node and text in embedding.ids else ""
         raise ValueError(
-            f"no ties lead from node {node!r} to a node of the embedding ({len(self.lost)} such): "
+            f"no ties lead from node {node!r} to a node of the embedding ({len(lost)} such): "
             f"give one, or leave the node out{hint}"
         )
 
@@ -183,19 +173,18 @@ def place_nodes(
     # Those nearest to old nodes first: what is placed helps to place the others.
     order, cooling = np.argsort(ties.steps, kind="stable"), _cooling(embedding, geometry)
     n, springs = ties.n_held, None if heights is None else springs_of(embedding)
-    neighbors = _neighbors(embedding, n, None if springs is None else "out")
+    neighbors = _neighbors(embedding, n, "out")
     sources = None if springs is None else _neighbors(embedding, n, "in")
     with bar("placing", ties.count, show=not quiet) as update:
         for start in range(0, ties.count, _AT_ONCE):
             rows, placed = order[start : start + _AT_ONCE], order[:start]
-            known, offsets = np.concatenate((embedding.points, points[placed])), None
+            held = Held(np.concatenate((embedding.points, points[placed])), neighbors)
             if embedding.popularity is not None and popularity is not None:
                 offsets = np.concatenate((embedding.popularity, popularity[placed], popularity[rows]))
-            stretched = None
+                held = replace(held, popularity=offsets)
             if springs is not None and heights is not None:
                 here = np.concatenate((np.arange(n), n + placed, n + rows))
-                stretched = HeldSprings(heights[here], springs.spring, sources)
-            held = Held(known, neighbors, offsets, stretched)
+                held = replace(held, heights=heights[here], spring=springs.spring, sources=sources)
 
             def show(share: float, begun: int = start, many: int = len(rows)) -> None:
                 update(begun + share * many, "")
@@ -207,8 +196,7 @@ def place_nodes(
 def _cooling(embedding: Embedding, geometry: Geometry) -> Cooling:
     """As the embedding was trained; as it would be where nothing is known of that."""
     graph = embedding.graph or Graph.from_arrays([0], [1], ids=max(2, len(embedding)))
-    where = geometry.p, geometry.q, geometry.beta, geometry.flat
-    usual = recipe(TrainingConfig(*where), graph)
+    usual = recipe(TrainingConfig(geometry.p, geometry.q, geometry.beta, geometry.flat), graph)
     temperature, epsilon = usual.temperature, usual.epsilon
     if embedding.record.config is not None:
         config = TrainingConfig.from_json(embedding.record.config)
@@ -233,17 +221,12 @@ def _heights(embedding: Embedding, ties: NewTies) -> Floats:
     return heights_of(n + ties.count, arcs, springs, by_rank=False, held=held)[n:]
 
 
-def _neighbors(
-    embedding: Embedding, n: int, way: Literal["out", "in"] | None = None
-) -> Callable[[int], tuple[Ints, Floats]] | None:
-    """The old neighbours of an old node, with weights, or those one way; none of one that has just been placed."""
-    graph = embedding.graph
-    if graph is None:
+def _neighbors(embedding: Embedding, n: int, way: Literal["out", "in"]) -> Neighbors | None:
+    """The old neighbours of an old node that its ties lead to, or that lead to it; none of one just placed."""
+    if embedding.graph is None:
         return None
-    if way is None:
-        ends, weights = np.concatenate((graph.edges, graph.edges[:, ::-1])), np.tile(graph.weights, 2)
-    else:
-        ends, weights = graph.arcs[0][:, :: 1 if way == "out" else -1], graph.arcs[1]
+    ends, weights = embedding.graph.arcs
+    ends = ends[:, :: 1 if way == "out" else -1]
     order = np.lexsort(ends.T[::-1])
     offsets = np.searchsorted(ends[order, 0], np.arange(n + 1))
 

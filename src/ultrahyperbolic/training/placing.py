@@ -12,12 +12,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..arrays import Floats, Ints
+from ..arrays import Bools, Floats, Ints, positions_in
 from ..engines.callbacks import spread_of
 from ..geometry import Geometry
 from ..geometry.functions import extended_smooth, smooth
 from ..objective.ranking import NOTHING, both_stretched, stretched
-from .new_ties import NewTies
 
 # Each node is tried from _STARTS places, of which the better half goes on after each round of _STEPS steps.
 _STARTS, _ROUNDS, _STEPS = 16, 4, 60
@@ -35,16 +34,69 @@ _SLOPES, _SQUARES = 0.8, 0.95
 # Pairs of held nodes that are looked at together: it bounds the memory.
 _AT_ONCE = 1 << 20
 
+Neighbors = Callable[[int], tuple[Ints, Floats]]
 
-class HeldSprings(NamedTuple):
-    """The springs of a directed graph."""
 
-    heights: Floats
-    """[n + k] of the held nodes and of the new ones."""
-    spring: float
-    """κ"""
-    sources: Callable[[int], tuple[Ints, Floats]] | None
-    """The nodes that ties lead from to a held one, and their weights, where they are known."""
+@dataclass(frozen=True)
+class NewTies:
+    """Ties of k new nodes. Positions below ``n_held`` are of nodes that are held, those from there on of the new."""
+
+    count: int
+    n_held: int
+    ends: Ints
+    """[t, 2] first a new node, counted from 0; then the other end, held or new."""
+    weights: Floats
+    """[t] In a directed graph each pair of ends has both directions, and one that is no tie the weight 0."""
+    ways: Ints | None = None
+    """[t] 1 where a directed tie leads from the new node to the other end, -1 where it leads back."""
+
+    @cached_property
+    def among(self) -> Bools:
+        """[t] whether both ends are new."""
+        return np.asarray(self.ends[:, 1] >= self.n_held)
+
+    @cached_property
+    def ordered(self) -> tuple[Ints, Floats]:
+        """The ties as pairs of positions, from the first to the second where they are directed; and their weights."""
+        ends = self.ends + np.array([self.n_held, 0])
+        if self.ways is not None:
+            ends = np.where(self.ways[:, None] > 0, ends, ends[:, ::-1])
+        there = self.weights > 0.0
+        return ends[there], self.weights[there]
+
+    @cached_property
+    def steps(self) -> Ints:
+        """[k] how many ties lead from a new node to one that is held; k + 1 where none do."""
+        a, b = self.ends.T
+        steps = np.full(self.count, self.count + 1)
+        steps[a[~self.among]] = 1
+        a, b = a[self.among], b[self.among] - self.n_held
+        while True:
+            before = steps.copy()
+            np.minimum.at(steps, a, before[b] + 1)
+            np.minimum.at(steps, b, before[a] + 1)
+            if (steps == before).all():
+                return steps
+
+    def some(self, rows: Ints, placed: Ints) -> NewTies:
+        """Those of some new nodes, where ``placed`` ones are held, too: after the others, in this order."""
+        n = self.n_held + len(placed)
+        there = np.concatenate((np.arange(self.n_held), self.n_held + placed, self.n_held + rows))
+        where = positions_in(there, self.n_held + self.count)
+        ends = where[self.ends + np.array([self.n_held, 0])]
+        low, high = ends.min(1), ends.max(1)
+        kept = (low >= 0) & (high >= n)
+        ways = None if self.ways is None else np.where(ends[:, 0] < ends[:, 1], -self.ways, self.ways)[kept]
+        return NewTies(len(rows), n, np.column_stack((high - n, low))[kept], self.weights[kept], ways)
+
+    @cached_property
+    def at_nodes(self) -> tuple[Ints, Ints]:
+        """Each tie at every new end it has: nodes [e] and ties [e], those of a node side by side, the weakest first."""
+        among = np.flatnonzero(self.among)
+        nodes = np.concatenate((self.ends[:, 0], self.ends[among, 1] - self.n_held))
+        ties = np.concatenate((np.arange(len(self.ends)), among))
+        order = np.lexsort((ties, self.weights[ties], nodes))
+        return nodes[order], ties[order]
 
 
 @dataclass(frozen=True)
@@ -53,16 +105,20 @@ class Held:
 
     points: Floats
     """[n, d]"""
-    neighbors: Callable[[int], tuple[Ints, Floats]] | None = None
+    neighbors: Neighbors | None = None
     """The neighbours of a held node (in a directed graph those that its ties lead to) and the weights of its ties to
     them, where they are known."""
     popularity: Floats | None = None
     """[n + k] of the held nodes and of the new ones."""
-    springs: HeldSprings | None = None
+    heights: Floats | None = None
+    """[n + k] of a directed graph, like popularity."""
+    spring: float = 0.0
+    """κ of a directed graph."""
+    sources: Neighbors | None = None
+    """The nodes that directed ties lead from to a held one, and their weights, where they are known."""
 
 
-@dataclass(frozen=True)
-class Cooling:
+class Cooling(NamedTuple):
     """How τ and ε fall, from the first to the second."""
 
     temperature: tuple[float, float]
@@ -100,19 +156,17 @@ class Placing:
         self.signs = torch.ones(held.points.shape[1], dtype=torch.float64)
         self.signs[: geometry.time_dimensions] = -1.0
         n = ties.n_held
-        popularity = np.zeros(n + ties.count) if held.popularity is None else held.popularity
-        self.popularity = torch.from_numpy(popularity.copy())
-        self.spring = 0.0 if held.springs is None else held.springs.spring
-        heights = np.zeros(n + ties.count) if held.springs is None else held.springs.heights
-        self.heights = torch.from_numpy(heights.copy())
+        self.popularity, self.heights = (
+            torch.from_numpy(np.zeros(n + ties.count) if values is None else values.copy())
+            for values in (held.popularity, held.heights)
+        )
         self.ways = torch.from_numpy(np.ones(len(ties.ends), dtype=np.int64) if ties.ways is None else ties.ways.copy())
         self.counted = torch.from_numpy(ties.weights > 0.0)
         self.rows = _Rows(ties)
-        self.tied = torch.from_numpy(ties.ends[~ties.among].T.copy())
         self.pairs = torch.from_numpy(np.stack(np.triu_indices(ties.count, 1)))
-        self.ends = torch.from_numpy(ties.ends.T.copy())
         self.to_held, self.to_new = (torch.from_numpy(np.flatnonzero(which)) for which in (~ties.among, ties.among))
-        first, second = self.ends[:, self.to_new]
+        ends = torch.from_numpy(ties.ends.T.copy())
+        self.tied, (first, second) = ends[:, self.to_held], ends[:, self.to_new]
         self.joined = torch.eye(ties.count, dtype=torch.bool)
         self.joined[first, second - n] = self.joined[second - n, first] = True
         there = self.ways[self.to_new] > 0
@@ -138,15 +192,11 @@ class Placing:
                 move = float(moves[done]) / (1.0 - _SLOPES ** (step + 1)) * slopes / (rms + 1e-12)
                 z = self.manifold.phi(z.detach() - move)
                 show((done + 1) / total)
-            kept = 1 if number == _ROUNDS - 1 else len(z) // 2
-            z = self._best(z, temperature, epsilon, at_ends, kept)
+            # Of every node, the best starts are kept.
+            losses = self._losses(z, temperature, epsilon, self._near(z, temperature), at_ends)
+            order = self.rows.of_nodes(losses).argsort(0)[: 1 if number == _ROUNDS - 1 else len(z) // 2]
+            z = z.gather(0, order[:, :, None].expand(-1, -1, z.shape[2]))
         return np.asarray(z[0].numpy())
-
-    def _best(self, z: Tensor, temperature: float, epsilon: float, at_ends: Tensor, kept: int) -> Tensor:
-        """[kept, k, d] the best starts of every node."""
-        losses = self._losses(z, temperature, epsilon, self._near(z, temperature), at_ends)
-        order = self.rows.of_nodes(losses).argsort(0)[:kept]
-        return z.gather(0, order[:, :, None].expand(-1, -1, z.shape[2]))
 
     def _starts(self) -> Tensor:
         """[s, k, d]: the centroid of the neighbours by weight, then places between them and beside."""
@@ -154,12 +204,12 @@ class Placing:
         starts = np.zeros((_STARTS, count, self.held.points.shape[1]))
         nodes, numbers = self.ties.at_nodes
         first = np.searchsorted(nodes, np.arange(count + 1))
-        waiting = []
+        left = set()
         for node in range(count):
             mine = numbers[first[node] : first[node + 1]]
             mine = mine[self.ties.ends[mine, 1] < n]
             if not len(mine):
-                waiting.append(node)
+                left.add(node)
                 continue
             near, weights = self.held.points[self.ties.ends[mine, 1]], self.ties.weights[mine]
             shares = self.rng.dirichlet(np.full(len(mine), 0.5), _STARTS)
@@ -168,22 +218,15 @@ class Placing:
             beside = np.sqrt(np.square(near - centres[0]).sum(1).mean()) + 0.1 * self.spread
             size = beside * np.geomspace(0.05, 1.0, _STARTS)[:, None] / math.sqrt(near.shape[1])
             starts[:, node] = centres + size * self.rng.standard_normal(centres.shape)
-        self._follow(starts, waiting)
-        return torch.from_numpy(starts)
-
-    def _follow(self, starts: Floats, waiting: list[int]) -> None:
-        """Those that are tied to new nodes alone start beside these."""
-        pairs = self.ties.ends[self.ties.among] - [0, self.ties.n_held]
-        both = np.concatenate((pairs, pairs[:, ::-1]))
-        left = set(waiting)
-        while left:
-            ready = {int(i): int(j) for i, j in both if int(i) in left and int(j) not in left}
-            if not ready:
-                return
+        # Those that are tied to new nodes alone start beside these.
+        pairs = self.ties.ends[self.ties.among] - [0, n]
+        both = np.concatenate((pairs, pairs[:, ::-1])).tolist()
+        while ready := {i: j for i, j in both if i in left and j not in left}:
             for i, j in ready.items():
                 noise = self.rng.standard_normal(starts[:, j].shape)
                 starts[:, i] = starts[:, j] + 0.05 * self.spread * noise
             left -= set(ready)
+        return torch.from_numpy(starts)
 
     def _dissimilarity(self, products: Tensor, squares: Tensor, epsilon: float) -> Tensor:
         """Smoothed D_γ from scalar products; in flat space from ``squares``, the sums of ⟨x, x⟩ and ⟨y, y⟩, too."""
@@ -200,13 +243,15 @@ class Placing:
 
     def _free(self, i: Tensor, j: Tensor, temperature: float) -> Tensor | float:
         """What springs add to pairs that are no ties."""
-        if self.held.springs is None:
+        if self.held.heights is None:
             return 0.0
-        return both_stretched(self.heights[i] - self.heights[j], self.spring, temperature)
+        return both_stretched(self.heights[i] - self.heights[j], self.held.spring, temperature)
 
     def _tied(self, i: Tensor, j: Tensor, way: Tensor | int) -> Tensor | float:
         """What springs add to ties from i to j, or back."""
-        return 0.0 if self.held.springs is None else stretched(way * (self.heights[i] - self.heights[j]), self.spring)
+        if self.held.heights is None:
+            return 0.0
+        return stretched(way * (self.heights[i] - self.heights[j]), self.held.spring)
 
     def _products(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         """⟨x, y⟩ and ⟨x, x⟩ + ⟨y, y⟩ of points [..., d]."""
@@ -267,7 +312,7 @@ class Placing:
         added = self._free(new[:, None], near.indices, temperature)
         free = scores(x[:, :, None, :], near.points, new[:, None], near.indices, added) + near.counts
         rest = torch.logsumexp(free.masked_fill(near.tied, NOTHING), 2)
-        a, b = self.ends[:, self.to_held]
+        a, b = self.tied
         of_ties = x.new_zeros(len(x), len(ties.ends))
         added = self._tied(n + a, b, self.ways[self.to_held])
         of_ties = of_ties.index_copy(1, self.to_held, scores(x[:, a], self.points[b], n + a, b, added))
@@ -286,11 +331,9 @@ class Placing:
     def _at_held_ends(self, temperature: float, epsilon: float) -> Tensor:
         """[t] the log-sum-exp of what a tie is compared with at its held end, where its neighbours are known."""
         found = torch.full((len(self.ties.ends),), NOTHING, dtype=torch.float64)
-        n = self.ties.n_held
-        numbers, rows = np.flatnonzero(~self.ties.among), max(1, _AT_ONCE // n)
-        for start in range(0, len(numbers) if self._not_weaker else 0, rows):
-            some = numbers[start : start + rows]
-            ends, where = torch.from_numpy(self.ties.ends[some, 1]), torch.from_numpy(some)
+        n, rows = self.ties.n_held, max(1, _AT_ONCE // self.ties.n_held)
+        for start in range(0, len(self.to_held) if self._not_weaker else 0, rows):
+            where, ends = self.to_held[start : start + rows], self.tied[1, start : start + rows]
             d = self._dissimilarity(*self._products(self.points[ends, None], self.points), epsilon)
             both = (self.popularity[:n] + self.popularity[ends, None] - d) / temperature
             for way, left_out in self._not_weaker.items():
@@ -306,14 +349,11 @@ class Placing:
 
         In a directed graph of pairs that lead from there and, at -1, to there; nothing where neighbours are not known.
         """
-        ways = {1: self.held.neighbors, -1: None if self.held.springs is None else self.held.springs.sources}
+        ways = {1: self.held.neighbors, -1: self.held.sources}
         made = {}
-        for way, neighbors in ways.items():
-            if neighbors is None:
-                continue
+        for way, neighbors in ((way, known) for way, known in ways.items() if known is not None):
             found = [np.zeros((2, 0), dtype=np.int64)]
-            for number, tie in enumerate(np.flatnonzero(~self.ties.among)):
-                end = int(self.ties.ends[tie, 1])
+            for number, (tie, end) in enumerate(zip(self.to_held.tolist(), self.tied[1].tolist(), strict=True)):
                 near, weights = neighbors(end)
                 others = np.append(near[weights >= self.ties.weights[tie]], end)
                 found.append(np.stack((np.full(len(others), number), others)))
@@ -351,5 +391,4 @@ class _Rows:
 
     def of_nodes(self, losses: Tensor) -> Tensor:
         """[s, k] the sums of the losses [s, t] over the ties of every node."""
-        sums = losses.new_zeros(len(losses), self.count)
-        return sums.index_add(1, self.nodes, losses[:, self.numbers])
+        return losses.new_zeros(len(losses), self.count).index_add(1, self.nodes, losses[:, self.numbers])

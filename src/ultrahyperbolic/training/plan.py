@@ -17,13 +17,12 @@ from ..geometry.named import ProductGeometry
 from ..graph import Graph
 from ..objective import SCOPES, RankedPairs
 from ..options import Backend, Goal, Options, Preset, complete
-from .call import embed_call
-from .config import Settings, TrainingConfig, located_in
+from .config import Settings, TrainingConfig, as_arguments, in_python, located_in
 from .continued import earlier_geometry, fewer, gently
-from .method import as_goal, in_units_of_radius, recipe, sampled_recipe, usual_iterations
+from .inputs import Choice, geometry_of
+from .method import as_goal, in_units_of_radius, moved_share, recipe, usual_iterations
 from .presets import PRESETS, preset_settings
 from .selection import BY
-from .where import Choice, geometry_of
 
 # A finish that converges takes most of the time of a short training. So much of it tells geometries apart.
 _BRIEF_FINISH = 0.05
@@ -116,9 +115,8 @@ class Plan:
     def call(self, graph: Graph, config: TrainingConfig) -> str:
         """The call in Python that trains this again."""
         if self.old is not None:
-            return embed_call(
-                graph, {"continue_from": "earlier", "seed": config.seed}, "  # the folder it was saved in"
-            )
+            again = f"uh.embed(graph, continue_from='earlier', seed={config.seed})"
+            return in_python(graph, f"{again}  # the folder it was saved in")
         where: Settings = located_in(config.geometry)
         if config.flat is not None:
             where = {"dim": config.flat, "flat": True}
@@ -128,7 +126,7 @@ class Plan:
             given["iterations"] = config.iterations
         said = where | given | {"seed": self.asked["seed"]}
         kept = {name: value for name, value in said.items() if name == "seed" or value != usual[name]}
-        return embed_call(graph, kept)
+        return in_python(graph, f"uh.embed(graph, {as_arguments(kept)})")
 
 
 def configure(plan: Plan, graph: Graph) -> list[TrainingConfig]:
@@ -157,13 +155,14 @@ def _configure(plan: Plan, where: Geometry, graph: Graph, *, everywhere: bool = 
     if popularity is None and plan.old is not None:
         popularity = plan.old.popularity is not None
     if machine.backend == "sampled":
-        made = sampled_recipe(config, graph, plan.goal, machine, popularity=popularity)
-        made = made if exact_machine(machine, problem) else replace(made, finish=0.0)
+        whole, moved = exact_machine(machine, problem) is not None, moved_share(graph, machine)
+        made = recipe(config, graph, plan.goal, everywhere=True, popularity=popularity, moved=moved)
+        made = replace(made, step_back=False, centrality=0.0)  # losses are too noisy to take steps back by
     else:
         whole, meets = ends_exactly(graph.n_nodes, machine), others_met(machine, graph.n_nodes)
         everywhere = everywhere or not whole
         made = recipe(config, graph, plan.goal, meets=meets, everywhere=everywhere, popularity=popularity)
-        made = made if whole else replace(made, finish=0.0)
+    made = made if whole else replace(made, finish=0.0)
     made = made if plan.old is None else gently(made)
     return replace(made, **plan.settings)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import get_args
 
 from ..options import Preset as Preset
@@ -24,11 +23,7 @@ COAUTHOR_DIFFERENCES = (
     ("temperature", "1e-5", "1e-4"),
     ("step", "1e-8 throughout", "1e-8, times 0.5 once the loss is below 50,000"),
     *(line for line in DIFFERENCES if line[0] in ("start", "kept", "cone", "hyperbolic and spherical")),
-    (
-        "flat",
-        "Euclidean distance",
-        "squared distance; x_0 starts at 1 for all and feels no force: a dimension is lost",
-    ),
+    ("flat", "Euclidean distance", "squared distance; x_0 starts at 1 for all and feels no force: a dimension is lost"),
 )
 
 
@@ -84,14 +79,13 @@ def coauthor_settings(*, q: int | None) -> Settings:
 
 def preset_settings(preset: Preset, *, weighted: bool, q: int | None) -> Settings:
     """The settings of a preset; ``q`` is None for flat space."""
-    recipes: dict[Preset, Callable[..., Settings]] = {"paper": settings, "paper-text": text_settings}
-    return recipes[preset](weighted=weighted, q=q)
+    return (settings if preset == "paper" else text_settings)(weighted=weighted, q=q)
 
 
 def differences(preset: Preset) -> list[str]:
     """What a preset does otherwise than its sibling, a line each; the first says which it follows."""
     if preset == "paper":
-        lines = [f"{subject}: {scripts} (text: {text})" for subject, text, scripts in DIFFERENCES]
-        return ["preset paper follows the authors' scripts; their text differs:", *lines]
-    lines = [f"{subject}: {text} (scripts: {scripts})" for subject, text, scripts in DIFFERENCES]
-    return ["preset paper-text follows the paper's text; the authors' scripts differ:", *lines]
+        first, form = "preset paper follows the authors' scripts; their text differs:", "{0}: {2} (text: {1})"
+    else:
+        first, form = "preset paper-text follows the paper's text; the authors' scripts differ:", "{}: {} (scripts: {})"
+    return [first, *(form.format(*line) for line in DIFFERENCES)]

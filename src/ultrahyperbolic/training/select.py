@@ -1,9 +1,6 @@
 """Which geometry a graph wants: flat space and every signature of a dimension trained and compared.
 
-``embed(dim=)`` and `select` make the choice by the same procedure, whose trainings follow the rules of `embed`. All
-geometries are trained for a twelfth of the iterations, the better half again for a sixth (successive halving). What
-decides is how well the goal is met on the graph itself, or on request how often a held-out edge is closer than a pair
-without one.
+All geometries are trained for a twelfth of the iterations, the better half again for a sixth (successive halving).
 """
 
 from __future__ import annotations
@@ -22,18 +19,16 @@ from ..evaluation.closure import sampled_closure
 from ..geometry import Geometry
 from ..graph import Graph
 from ..interrupted import Interrupted
-from ..objective import RankedPairs
 from ..options import By, Compared, complete
 from ..progress import bar
 from .config import Settings
 from .execution import Execution
-from .inputs import Weight, find_graph
+from .inputs import Choice, Weight, find_graph
 from .method import score, usual_iterations
 from .plan import Plan
 from .selection import Row, Selection
 from .start import SpectralStart
 from .train import with_pair_measures
-from .where import Choice
 
 # Below this many edges none can be spared.
 _FEWEST_EDGES = 20
@@ -142,7 +137,7 @@ class _Comparison:
                 f"by = 'links' holds out ties, and a graph of {self.graph.n_edges} can spare none: "
                 f"it takes {_FEWEST_EDGES} or more; compare by 'graph'"
             )
-        if RankedPairs.of(self.graph).n_nonedges == 0:
+        if self.graph.n_edges == math.comb(self.graph.n_nodes, 2):
             raise ValueError(
                 "by = 'links' compares held-out ties with pairs that have none, and here every pair has one: "
                 "compare by 'graph'"
@@ -178,7 +173,8 @@ class _Comparison:
                 rounds.append(found)
                 alive.sort(key=lambda geometry: rounds[-1][geometry].worst_last)
         rows = _ranked(alive + dropped, rounds)
-        return Selection(rows, _near(rows), hints, time.monotonic() - self.began, self.plan.goal, self.plan.asked["by"])
+        near = [row.geometry.name for row in rows[1:] if row.is_near]
+        return Selection(rows, near, hints, time.monotonic() - self.began, self.plan.goal, self.plan.asked["by"])
 
     def _train(self, rows: dict[Geometry, Row], length: int, start: int, split: HeldOut | None, seconds: float) -> None:
         """Train and measure each geometry within some seconds, and write down how it did."""
@@ -225,15 +221,6 @@ def _ranked(ranking: Sequence[Geometry], rounds: Sequence[dict[Geometry, Row]]) 
         row.differences = [own - other for own, other in zip(row.scores, best.scores, strict=True)]
         rows.append(row)
     return rows
-
-
-def _near(rows: Sequence[Row]) -> list[str]:
-    """Those that went as far as the winner and cannot be told from it."""
-    return [
-        row.geometry.name
-        for row in rows[1:]
-        if row.kept and row.difference_error is not None and row.difference >= -2.0 * row.difference_error
-    ]
 
 
 def prior(graph: Graph, samples: int = 2000, seed: int = 0) -> dict[str, float]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, get_args
 
 from ..embedding.record import Json
 from ..geometry import Geometry
+from ..graph.notebook import html_table
 from ..options import By as By
 from ..options import Goal
 
@@ -56,6 +57,12 @@ class Row:
         """The standard error of that mean; None with one seed, which has none."""
         count = len(self.differences)
         return stdev(self.differences) / math.sqrt(count) if count > 1 else None
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it went as far as the winner and cannot be told from it."""
+        error = self.difference_error
+        return self.kept and error is not None and self.difference >= -2.0 * error
 
     def mean(self, name: str) -> float | None:
         """A measure's mean over the seeds; None where it is not defined."""
@@ -130,30 +137,19 @@ class Selection:
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the geometries, best first."""
-        heads = ("geometry", f"score ({self.goal})", "mAP", "tie order", "ρ", "difference", "iterations", "")
-        parts = [f"<table><caption>Best geometry: {self.best.markup}</caption><thead><tr>"]
-        parts += [f"<th>{escape(head)}</th>" for head in heads]
-        parts.append("</tr></thead><tbody>")
+        heads, rows = ("geometry", f"score ({self.goal})", "mAP", "tie order", "ρ", "difference", "iterations", ""), []
         for row in self.rows:
-            error = row.difference_error
-            around = "" if error is None else f" ± {error:.4f}"
+            around = "" if (error := row.difference_error) is None else f" ± {error:.4f}"
             means = [row.mean(name) for name in ("map", "tie_order", "spearman_all")]
-            cells = [
-                row.geometry.markup,
-                f"{row.score:.4f}",
-                *("–" if mean is None else f"{mean:.3f}" for mean in means),
-                "" if row is self.rows[0] else f"{row.difference:+.4f}{around}",
-                f"{row.iterations:,}",
+            rows.append((
+                row.geometry.markup, f"{row.score:.4f}", *("–" if mean is None else f"{mean:.3f}" for mean in means),
+                "" if row is self.rows[0] else f"{row.difference:+.4f}{around}", f"{row.iterations:,}",
                 "" if row.kept else "dropped early",
-            ]
-            parts.append("<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-        parts.append("</tbody></table>")
-        near = ", ".join(self.within_noise)
-        if near:
-            parts.append(f"<div>Within two standard errors of the best: {escape(near)}.</div>")
-        elif self.seeds == 1:
-            parts.append("<div>One seed cannot tell how much of a difference is noise: try seeds=5.</div>")
-        return "<div>" + "".join(parts) + "</div>"
+            ))  # fmt: skip
+        note = "" if self.seeds > 1 else "One seed cannot tell how much of a difference is noise: try seeds=5."
+        if self.within_noise:
+            note = f"Within two standard errors of the best: {escape(', '.join(self.within_noise))}."
+        return f"<div>{html_table(f'Best geometry: {self.best.markup}', rows, heads)}<div>{note}</div></div>"
 
     def __repr__(self) -> str:
         near = f"; within two standard errors: {', '.join(self.within_noise)}" if self.within_noise else ""

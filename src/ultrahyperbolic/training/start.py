@@ -1,8 +1,7 @@
 """Where a training starts: the paper's points near the pole, or an eigendecomposition of the graph's hops.
 
-A matrix of scalar products of rank (p, q+1) is what eigenvectors give. Take T = -cosh(c·hops): its most negative
-eigenpairs make the time coordinates and its most positive ones the space coordinates. Large graphs have hops from some
-landmarks only, and every node is placed by its products with those.
+Of -cosh(c·hops), the most negative eigenpairs make the time coordinates and the most positive ones the space
+coordinates. Large graphs have hops from some landmarks only, and every node is placed by its products with those.
 """
 
 from __future__ import annotations
@@ -172,19 +171,12 @@ def near_pole(geometry: Geometry, n: int, seed: int, epsilon: float, *, perturb_
         if not time:
             return z
         z[:, 0] += radius
-        square = -_in_order(np.square(z[:, :time])) + _in_order(np.square(z[:, time:]))
+        # Coordinate after coordinate.
+        square: Floats = sum(np.square(z[:, time:]).T, np.zeros(len(z))) - sum(np.square(z[:, :time]).T)
         good = square < 0.0
         points[left[good]] = z[good] * np.sqrt(radius * radius / -square[good])[:, None]
         left = left[~good]
     return points
-
-
-def _in_order(terms: Floats) -> Floats:
-    """[n] the sums over [n, d], coordinate after coordinate."""
-    found = np.zeros(len(terms))
-    for k in range(terms.shape[1]):
-        found += terms[:, k]
-    return found
 
 
 def _jitter(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:

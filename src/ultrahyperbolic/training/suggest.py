@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..arrays import Floats, Ints
 from ..checks import check_count
@@ -74,14 +73,12 @@ def suggest(
     columns: dict[str, object] = {}
     for name, label, side in (("node", "label", 0), ("neighbor", "neighbor_label", 1)):
         ids = [embedding.ids[int(i)] for i in pairs[:, side]]
-        columns[name] = _column(ids)
+        columns[name] = pd.Series(ids, dtype=object)
         if embedding.labels is not None:
-            columns[label] = _column([embedding.labels.get(each) for each in ids])
+            columns[label] = pd.Series([embedding.labels.get(each) for each in ids], dtype=object)
     distances, nearness = _on_the_map(embedding, pairs)
-    columns |= {"distance": distances, "score": known.chance(scores)}
-    columns["reason"] = _column(
-        [_reason(evidence, i, j, near) for (i, j), near in zip(pairs.tolist(), nearness, strict=True)]
-    )
+    reasons = [_reason(evidence, i, j, near) for (i, j), near in zip(pairs.tolist(), nearness, strict=True)]
+    columns |= {"distance": distances, "score": known.chance(scores), "reason": pd.Series(reasons, dtype=object)}
     table = pd.DataFrame(columns)
     if row is None and 0 < len(table) <= len(known.precision):
         table.attrs["precision"] = known.precision[len(table) - 1]
@@ -110,12 +107,6 @@ def calibrate(embedding: Embedding, *, quiet: bool = True) -> Calibration:
             known = learn(graph, update)
     vars(embedding)[_REMEMBERED] = known
     return known
-
-
-def _column(values: Sequence[object]) -> NDArray[np.object_]:
-    column = np.empty(len(values), dtype=object)
-    column[:] = values
-    return column
 
 
 def _on_the_map(embedding: Embedding, pairs: Ints) -> tuple[Floats, Floats]:

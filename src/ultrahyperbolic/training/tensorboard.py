@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,21 +30,18 @@ class TensorBoard:
     """A callback of a training: loss, temperature, ε, longest edge, shortest non-edge and violated orders of each run.
 
     Each run of a batch has a folder of its own below ``folder``, named by its geometry and seed. Runs that were in
-    ``folder`` before are left alone; TensorBoard shows them beside.
-
-    Parameters
-    ----------
-    folder
-        Where to write: ``tensorboard --logdir folder`` reads it, also while the training runs.
-    graph, configs
-        What is trained, as `embed_many` takes it.
+    ``folder`` before are left alone; TensorBoard shows them beside. ``tensorboard --logdir folder`` reads it, also
+    while the training runs. ``graph`` and ``configs`` are what is trained, as `embed_many` takes it.
     """
 
     def __init__(self, folder: str | os.PathLike[str], graph: Graph, configs: Sequence[TrainingConfig]) -> None:
-        writer = writer_class()
         self.graph, self.configs = graph, configs
         self.schedules = [config.schedule() for config in configs]
-        names = _names(configs)
+        names: list[str] = []
+        for config in configs:
+            name = f"{config.geometry.file_name}_seed{config.seed}"
+            names.append(name if name not in names else f"{name}_{len(names)}")
+        writer = writer_class()
         self.writers: list[Any] = [writer(os.fspath(Path(folder) / name)) for name in names]
         self.counting = 0.0  # seconds
         self.unwritten: tuple[Progress[BatchState], list[list[tuple[str, float]]]] | None = None
@@ -107,11 +104,8 @@ def with_tensorboard(
     if folder is None:
         yield []
         return
-    board = TensorBoard(folder, graph, configs)
-    try:
+    with closing(TensorBoard(folder, graph, configs)) as board:
         yield [board]
-    finally:
-        board.close()
 
 
 def check_board(folder: str | os.PathLike[str] | None) -> None:
@@ -132,12 +126,3 @@ def writer_class() -> Any:
             "writing for TensorBoard needs tensorboard: pip install 'ultrahyperbolic[tensorboard]'"
         ) from None
     return SummaryWriter
-
-
-def _names(configs: Sequence[TrainingConfig]) -> list[str]:
-    """A name for each run: geometry and seed, and a number where these are not enough."""
-    names: list[str] = []
-    for config in configs:
-        name = f"{config.geometry.file_name}_seed{config.seed}"
-        names.append(name if name not in names else f"{name}_{len(names)}")
-    return names

@@ -13,27 +13,26 @@ from typing import NamedTuple
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
+from ..arrays import Floats, Ints
 from ..checks import check_positive
 from ..embedding import Embedding
 from ..embedding.forms import measures_of_directions
 from ..embedding.record import GraphRecord, Result, RunRecord, Timing
 from ..engines.base import BatchState, Machine, Problem, check_directed
+from ..engines.callbacks import START
 from ..engines.communicator import communicator, versions
 from ..engines.memory import fits, require_memory
 from ..engines.registry import resolve
-from ..engines.springs import START
 from ..evaluation import SAMPLED_NODES, from_samples, over_nodes, over_pairs, rank_intervals, stability
 from ..graph import Graph
 from ..graph.attributes import free_names
 from ..graph.hops import components
 from ..interrupted import Interrupted
-from ..loop import Callback, Checkpoint, Every, Outcome, Progress, Stopped
+from ..loop import Callback, Checkpoint, Every, Progress, Stopped
 from ..objective import Closeness, RankedPairs
 from ..progress import bar
-from .batch import Batch
-from .call import config_call
+from .batch import Batch, Computed
 from .config import TrainingConfig
 from .presets import PRESETS, differences
 from .start import Given, SpectralStart, start_bytes
@@ -196,21 +195,14 @@ def embed_many(
         start = Given(start.points[order], start.offsets[order])
     problem = problem_of(inner, configs, outline=False)
     check_memory(problem, configs, machine)
-    state = _starting_state(inner, configs, checkpoint, start, directed=problem.pairs.heights is not None)
+    state = _starting_state(inner, configs, checkpoint, start)
+    if problem.pairs.heights is not None:
+        state.record["spring"] = [START * config.temperature[0] for config in configs]
     batch = Batch(problem, configs, machine, state, limit.seconds, limit.spent + time.monotonic() - began, checkpoint)
-    found = _train(graph, batch, callbacks, asked, quiet=quiet)
-    device = resolve(machine, graph.n_nodes).torch_device
-    return [measured(graph, embedding, quiet=quiet, device=device) for embedding in found] if measures else found
-
-
-def _train(
-    graph: Graph, batch: Batch, callbacks: Sequence[Callback[BatchState]], asked: Callable[[], bool], *, quiet: bool
-) -> list[Embedding]:
-    configs, back = batch.configs, np.argsort(graph.node_order)
     for preset in PRESETS:
         if not quiet and configs[0].preset == preset:
             log.warning("%s", "\n  ".join(differences(preset)))
-    started = time.time()
+    started, back = time.time(), np.argsort(order)
     with bar("training", configs[0].iterations, show=not quiet) as update:
         update(0, "compiling")
 
@@ -218,35 +210,18 @@ def _train(
             update(progress.iteration, _text(progress))
 
         found = communicator().perform(batch, [show, *(_outside(callback, back) for callback in callbacks)], asked)
-    state, outcome, before, after, rest, engine = found
-    state = state.reordered(back)
-    interrupted = outcome.ending.why is Stopped.INTERRUPTED
-    embeddings = []
-    for number, config in enumerate(configs):
-        timing = Timing(started, outcome.seconds, len(configs), engine)
-        resting = state.rested[number] >= 0 and not outcome.ending.why.unfinished
-        ended = replace(outcome, ending=rest) if resting else outcome
-        record = _record(graph, config, state, ended, number, (before[number], after[number]), timing)
-        manifold = config.manifold()
-        points = state.best[number, :, : manifold.ambient_dim]
-        popularity = state.best_offsets[number] if config.popularity else None
-        attributes = dict(graph.attributes)
-        if graph.is_directed and record.result is not None:
-            column = free_names(["height"], list(attributes))["height"]
-            known = batch.problem.pairs.heights
-            attributes[column] = np.zeros(graph.n_nodes) if known is None else known[back]
-            spring = float(state.record["spring"][number])
-            record = replace(record, result=replace(record.result, spring=spring, heights=column))
-        embeddings.append(
-            Embedding(graph.ids, points, manifold, record, graph, popularity=popularity, attributes=attributes)
-        )
-    if interrupted:
-        performed = outcome.losses.shape[1]
+    found = found._replace(state=found.state.reordered(back))
+    heights = np.zeros(graph.n_nodes) if problem.pairs.heights is None else problem.pairs.heights[back]
+    timing = Timing(started, found.outcome.seconds, len(configs), found.engine)
+    embeddings = [_embedding(graph, config, found, number, heights, timing) for number, config in enumerate(configs)]
+    if found.outcome.ending.why is Stopped.INTERRUPTED:
+        performed = found.outcome.losses.shape[1]
         raise Interrupted(f"after {performed} iterations; the best points so far: .embeddings", embeddings=embeddings)
-    return embeddings
+    device = resolve(machine, graph.n_nodes).torch_device
+    return [measured(graph, each, quiet=quiet, device=device) for each in embeddings] if measures else embeddings
 
 
-def _outside(callback: Callback[BatchState], back: NDArray[np.int64]) -> Callback[BatchState]:
+def _outside(callback: Callback[BatchState], back: Ints) -> Callback[BatchState]:
     """A callback that sees nodes in the order of the graph it was given for."""
     if isinstance(callback, Every):
         return Every(callback.iterations, _outside(callback.callback, back))
@@ -254,12 +229,7 @@ def _outside(callback: Callback[BatchState], back: NDArray[np.int64]) -> Callbac
 
 
 def _starting_state(
-    graph: Graph,
-    configs: Sequence[TrainingConfig],
-    checkpoint: Checkpoint[BatchState] | None,
-    given: Given | None,
-    *,
-    directed: bool,
+    graph: Graph, configs: Sequence[TrainingConfig], checkpoint: Checkpoint[BatchState] | None, given: Given | None
 ) -> BatchState:
     """Where a batch starts. Trainings from given points that were stopped start from their checkpoint."""
     spectral = SpectralStart(graph)  # whose tables are large, and not kept
@@ -277,60 +247,57 @@ def _starting_state(
             raise ValueError("the points that this training starts from are not kept: continue from them again")
     state = BatchState.start(starts)
     state.offsets[:] = state.best_offsets[:] = offsets
-    if directed:
-        state.record["spring"] = [START * config.temperature[0] for config in configs]
     return state
 
 
-def _record(
-    graph: Graph,
-    config: TrainingConfig,
-    state: BatchState,
-    outcome: Outcome,
-    number: int,
-    ends: tuple[float, float],
-    timing: Timing,
-) -> RunRecord:
-    """What is said of a training that has ended; ``ends`` are the losses of the start and of the result."""
-    losses, row, rested = outcome.losses[number], state.record[number], int(state.rested[number])
+def _embedding(
+    graph: Graph, config: TrainingConfig, found: Computed, number: int, heights: Floats, timing: Timing
+) -> Embedding:
+    """A training of a batch that has ended, and what is said of it; ``heights`` [n] are those of a directed graph."""
+    state, ending, losses = found.state, found.outcome.ending, found.outcome.losses[number]
+    row, rested, manifold = state.record[number], int(state.rested[number]), config.manifold()
     ordered_at = int(row["done_at"]) if row["done_at"] >= 0 else None
     if ordered_at is not None:
         losses = losses[: ordered_at + 1]
     elif rested >= 0:
         losses = losses[:rested]
     every = max(1, math.ceil(len(losses) / _LOSS_POINTS))
-    return RunRecord(
+    known = losses[np.isfinite(losses)]
+    last = float(known[-1]) if len(known) else None
+    attributes, column = dict(graph.attributes), None
+    if graph.is_directed:
+        column = free_names(["height"], list(attributes))["height"]
+        attributes[column] = heights
+    record = RunRecord(
         config=config.to_json(),
         seed=config.seed,
         versions=versions(),
         graph=graph_record(graph),
         loss=tuple(_finite(loss) for loss in losses[::every]),
         loss_every=every,
-        stopped=outcome.ending,
+        stopped=found.rest if rested >= 0 and not ending.why.unfinished else ending,
         result=Result(
             iterations=len(losses),
-            best_loss=_best(float(row["best_loss"]), losses[np.isfinite(losses)]),
+            best_loss=last if (best := _finite(row["best_loss"])) is None else best,  # which a settled schedule has
             best_iteration=int(row["best_iteration"]),
             ordered_at=ordered_at,
             steps_back=int(state.steps_back[number]),
             nonfinite=int(state.nonfinite[number]),
-            start_loss=_finite(ends[0]),
-            final_loss=_finite(ends[1]),
+            start_loss=_finite(found.before[number]),
+            final_loss=_finite(found.after[number]),
+            spring=None if column is None else float(row["spring"]),
+            heights=column,
         ),
         timing=timing,
-        call=config_call(graph, config),
+        call=config.call(graph),
     )
+    points = state.best[number, :, : manifold.ambient_dim]
+    popularity = state.best_offsets[number] if config.popularity else None
+    return Embedding(graph.ids, points, manifold, record, graph, popularity=popularity, attributes=attributes)
 
 
 def _finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
-
-
-def _best(best: float, losses: NDArray[np.float64]) -> float | None:
-    """The best loss; the last one where the schedule never settled, None where no iteration was done."""
-    if math.isfinite(best):
-        return float(best)
-    return float(losses[-1]) if len(losses) else None
 
 
 def measured(

@@ -1,7 +1,6 @@
 """Iterations on a CUDA device: the pass over the pairs, the edges and the descent step, replayed as one captured graph.
 
-Nothing of an iteration is decided on the host: the schedule, the record and the best points lie on the device, and the
-host reads them when a chunk of iterations is done.
+Nothing of an iteration is decided on the host, which reads the record and the points when a chunk is done.
 """
 
 from __future__ import annotations
@@ -10,12 +9,10 @@ import gc
 import math
 import time
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 import torch
 import triton
-from numpy.typing import NDArray
 
 from ...arrays import Floats
 from ...objective import RankedPairs
@@ -44,12 +41,15 @@ from .iterate_kernels import (
     pulls_kernel,
 )
 from .pair_kernels import edges_kernel
-from .passes import Passes, exact_coefficients, on_device
+from .passes import EXACT_COEFFICIENTS, Passes, on_device
 
 # Nodes of a program of the gradient, and how many of their edges or partial gradients it reads at once.
 _NODES, _ENTRIES = 8, 32
 # Edges that a program takes at once, and chunks of them that a running sum does.
 _CHUNK, _SCAN = 128, 1024
+
+# Kind of dissimilarity, optimizer, coordinates, time coordinates, popularity and parts.
+_Shared = tuple[int, int, int, int, bool, int]
 
 
 @dataclass
@@ -67,7 +67,7 @@ class TritonEngine(Engine):
         device = self.device or torch.device("cuda")
         groups: dict[_Shared, list[int]] = {}
         for number, spec in enumerate(self.specs):
-            groups.setdefault(_Shared.of(spec), []).append(number)
+            groups.setdefault(_shared(spec), []).append(number)
         self._groups = [_Group(self, numbers, shared, device) for shared, numbers in groups.items()]
 
     def advance(self, state: BatchState, iterations: int) -> Floats:
@@ -98,23 +98,10 @@ class TritonEngine(Engine):
         self._groups.clear()
 
 
-class _Shared(NamedTuple):
-    """What runs that advance together have in common: kernels are compiled for it."""
-
-    kind: int
-    optimizer: int
-    width: int
-    time: int
-    popular: bool
-    parts: int
-
-    @classmethod
-    def of(cls, spec: RunSpec) -> _Shared:
-        space = kernel_space(spec.manifold, spec.dissimilarity)
-        return cls(
-            space.kind, OPTIMIZERS.index(spec.optimizer), spec.manifold.ambient_dim, space.time,
-            spec.popularity, spec.schedule.parts,
-        )  # fmt: skip
+def _shared(spec: RunSpec) -> _Shared:
+    """What runs that advance together have in common, and kernels are compiled for."""
+    space, optimizer = kernel_space(spec.manifold, spec.dissimilarity), OPTIMIZERS.index(spec.optimizer)
+    return space.kind, optimizer, spec.manifold.ambient_dim, space.time, spec.popularity, spec.schedule.parts
 
 
 class _Group:
@@ -123,8 +110,7 @@ class _Group:
     def __init__(self, engine: TritonEngine, numbers: list[int], shared: _Shared, device: torch.device) -> None:
         pairs, specs = engine.pairs, [engine.specs[number] for number in numbers]
         self.numbers, self.device = numbers, device
-        kind, self.optimizer, self.width, self.time, self.popular, parts = shared
-        self.parts = parts
+        kind, self.optimizer, self.width, self.time, self.popular, self.parts = shared
         # What an evaluation looks at.
         self.looks = self.parts if pairs.n_nodes > EXACT_NODES_ON_CUDA else 1
         # Not the engine itself: a cycle would leave captured graphs to the garbage collector.
@@ -142,22 +128,17 @@ class _Group:
 
         self.points, self.free, self.best, self.gradient = (double(runs, self.width, n) for _ in range(4))
         # Those of the passes, the best, and the gradient in them.
-        self.shifts, self.best_shifts, self.shift_slopes = (
-            self.passes.offsets,
-            *(torch.zeros_like(self.passes.offsets) for _ in range(2)),
-        )
+        self.shifts = self.passes.offsets
+        self.best_shifts, self.shift_slopes = torch.zeros_like(self.shifts), torch.zeros_like(self.shifts)
         # The root mean square of the last.
         self.slope_lengths = double(runs)
         self.record = double(runs, RECORD_WIDTH.value)
         self.iterations = torch.zeros(runs, dtype=torch.int64, device=device)
         self.schedule = torch.from_numpy(np.stack([spec.schedule.rows for spec in specs])).to(device)
-        self.rules = torch.tensor(
-            [[s.schedule.drop_below, s.schedule.drop_factor, s.settled] for s in specs],
-            dtype=torch.float64,
-            device=device,
-        )
-        radius = [kernel_space(spec.manifold, spec.dissimilarity).radius for spec in specs]
-        self.radius = torch.tensor(radius, dtype=torch.float64, device=device)
+        rules = [[spec.schedule.drop_below, spec.schedule.drop_factor, spec.settled] for spec in specs]
+        self.rules = torch.tensor(rules, dtype=torch.float64, device=device)
+        self.spaces = [kernel_space(spec.manifold, spec.dissimilarity) for spec in specs]
+        self.radius = torch.tensor([space.radius for space in self.spaces], dtype=torch.float64, device=device)
         self.pair_points = self.passes.pair_points(self.points, self.radius)
         self.spacing = self.passes.spacing(self.radius)
         scale = torch.ones_like(self.radius) if self.flat else 0.25 / self.radius**2
@@ -166,10 +147,9 @@ class _Group:
         self.pair_factors = self.factors.to(dtype)
         self.losses = double(runs, self.schedule.shape[-1])
         self.m, self.silent = pairs.n_edges, pairs.silent
-        self.spaces = [kernel_space(spec.manifold, spec.dissimilarity) for spec in specs]
         self.centrality = [spec.centrality for spec in specs]
-        held = engine.closeness is not None and any(self.centrality)
-        self.term = ClosenessTerm(engine.closeness, device) if held and engine.closeness is not None else None
+        held = engine.closeness if any(self.centrality) else None
+        self.term = None if held is None else ClosenessTerm(held, device)
         self._index(pairs)
         self.values, self.slopes, self.log_z, self.pulls, self.running, self.running_inverse = (
             double(runs, self.m) for _ in range(6)
@@ -184,18 +164,16 @@ class _Group:
 
     def _index(self, pairs: RankedPairs) -> None:
         """Where the class of each edge begins and ends, and the edges of every node."""
-
-        def integers(array: NDArray[np.integer]) -> torch.Tensor:
-            return torch.from_numpy(np.ascontiguousarray(array, dtype=np.int64)).to(self.device)
-
-        m = pairs.n_edges
-        self.chunks = triton.cdiv(m, _CHUNK)
-        self.edges, self.weaker = integers(pairs.edges), integers(pairs.weaker)
+        self.chunks = triton.cdiv(self.m, _CHUNK)
+        self.edges, self.weaker = (
+            torch.from_numpy(np.ascontiguousarray(array, np.int64)).to(self.device)
+            for array in (pairs.edges, pairs.weaker)
+        )
         self.stops = torch.searchsorted(self.weaker, self.weaker, right=True)
         nodes, order = self.edges.T.reshape(-1).sort(stable=True)
         self.offsets = torch.searchsorted(nodes, torch.arange(pairs.n_nodes + 1, device=self.device))
         self.others = self.edges.flip(1).T.reshape(-1)[order]
-        self.incident = order.remainder_(m) if m else order
+        self.incident = order.remainder_(self.m) if self.m else order
 
     def _arrays(self, state: BatchState) -> list[tuple[torch.Tensor, Floats]]:
         """What moves, here and in a batch."""
@@ -228,14 +206,11 @@ class _Group:
         """Iterations on the device; their losses [runs, iterations]."""
         first = int(self.iterations[0])
         with on_device(self.device):
-            if self.device.type != "cuda":
-                for _ in range(iterations):
-                    self._iterate()
-            else:
-                if self._captured is None:
-                    self._captured = self._capture()
-                for _ in range(iterations):
-                    self._captured.replay()
+            if self._captured is None and self.device.type == "cuda":
+                self._captured = self._capture()
+            iterate = self._iterate if self._captured is None else self._captured.replay
+            for _ in range(iterations):
+                iterate()
         return np.asarray(self.losses[:, first : first + iterations].cpu().numpy())
 
     def _capture(self) -> torch.cuda.CUDAGraph:
@@ -289,7 +264,7 @@ class _Group:
             self.points, self.factors, self.time, self.radius, self.passes.n, self.edges, m, self.silent, chunks,
             *when, self.shifts, self.passes.heights, self.passes.springs, self.values, self.slopes, self.running,
             self.chunk_sums, self.chunk_longest, D=self.width, SIZE=_CHUNK, KIND=self.passes.kind,
-            COEFFICIENTS=exact_coefficients(), POPULAR=self.popular, DIRECTED=self.passes.directed,
+            COEFFICIENTS=EXACT_COEFFICIENTS, POPULAR=self.popular, DIRECTED=self.passes.directed,
         )  # fmt: skip
         scan = min(_SCAN, triton.next_power_of_2(chunks))
         forward_kernel[(runs,)](

@@ -258,12 +258,8 @@ def gradient_kernel(
             difference = x[k][:, None] - tl.load(points + base + k * n + other, mask=there, other=0.0)
             added = added + (g[k] + tl.sum(tl.where(there, pull * difference, 0.0), 1),)
         g = added
-    scaled = ()
     for k in tl.static_range(D):
-        scaled = scaled + (2.0 * tl.load(factors + run * D + k) * g[k],)
-    g = scaled
-    for k in tl.static_range(D):
-        tl.store(gradient + base + k * n + nodes, g[k], mask=inside)
+        tl.store(gradient + base + k * n + nodes, 2.0 * tl.load(factors + run * D + k) * g[k], mask=inside)
     if POPULAR:
         tl.store(slopes + run * n + nodes, slope, mask=inside)
 

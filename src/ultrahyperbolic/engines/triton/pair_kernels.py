@@ -5,8 +5,7 @@ from __future__ import annotations
 import triton
 import triton.language as tl
 
-from .lengths import both_ways, lengthened
-from .pair_functions import LOG2_E, dissimilarity, exp2
+from .pair_functions import LOG2_E, both_ways, dissimilarity, exp2, lengthened
 
 
 @triton.jit

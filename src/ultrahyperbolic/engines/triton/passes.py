@@ -1,18 +1,14 @@
-"""The pass over all pairs on a CUDA device.
+"""The pass over all pairs on a CUDA device, tiled like attention.
 
-Tiled like attention: a program holds a block of rows and streams the columns through; its threads keep sums of their
-own pairs to the end, so the bits are the same every time. A first sweep finds the nearest pair without an edge, to
-which the sums of the second are relative. Edges, and each node with itself, are left out by a bitmap, or in large
-graphs by each block's sorted list of columns. Pairs are float32 or float64; points, edges and sums over programs are
-float64.
+A program holds a block of rows and streams the columns through; its threads keep sums of their own pairs to the end, so
+the bits are the same every time. A first sweep finds the nearest pair without an edge, to which the sums are relative.
 """
 
 from __future__ import annotations
 
 import math
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
-from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -34,23 +30,13 @@ def on_device(device: torch.device) -> AbstractContextManager[object]:
     return torch.cuda.device(device) if device.type == "cuda" else nullcontext()
 
 
-@cache
-def arc_coefficients(terms: int) -> tuple[float, ...]:
-    """The series of asinh(√v)/√v in v. Half the angle of any w of [-1/2, 1/2] has v in [-0.1465, 0.1124]."""
-    return tuple((-1) ** k * math.comb(2 * k, k) / 4**k / (2 * k + 1) for k in range(terms))
+# The series of asinh(√v)/√v in v, with terms that leave less than the rounding of float64, and of float32. Half the
+# angle of any w of [-1/2, 1/2] has v in [-0.1465, 0.1124].
+EXACT_COEFFICIENTS = tuple((-1) ** k * math.comb(2 * k, k) / 4**k / (2 * k + 1) for k in range(19))
+_SINGLE_COEFFICIENTS = EXACT_COEFFICIENTS[:7]
 
 
-def exact_coefficients() -> tuple[float, ...]:
-    """Those that float64 can tell."""
-    return arc_coefficients(_DOUBLE)
-
-
-# Terms that leave less than the rounding of float32 and of float64.
-_SINGLE, _DOUBLE = 7, 19
-
-
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """How the pass is cut: rows and columns of a tile, and warps of a program."""
 
     rows: int
@@ -118,8 +104,7 @@ class Passes:
             bits = np.zeros((height, self.words), dtype=np.uint32)
             both = np.concatenate((edges, edges[:, ::-1], np.repeat(np.arange(n)[:, None], 2, 1)))
             np.bitwise_or.at(bits, (both[:, 0], both[:, 1] // 32), np.uint32(1) << (both[:, 1] % 32).astype(np.uint32))
-            beyond = np.arange(n, self.words * 32)
-            for j in beyond:
+            for j in range(n, self.words * 32):
                 bits[:, j // 32] |= np.uint32(1 << (j % 32))
             bits[n:] = 0xFFFFFFFF
             self.bitmap = torch.from_numpy(bits.view(np.int32)).to(device)
@@ -160,50 +145,30 @@ class Passes:
         of pairs; radius is [runs], and τ and ε of schedule [runs, 4, T] are read at iterations [runs]. Of ``parts``
         of the pairs, it looks at that of the iteration.
         """
-        when = (schedule, schedule.shape[-1], iterations)
-        of_all = {**self.cut(parts), **self.measure, "POPULAR": self.popular, "DIRECTED": self.directed}
-        of_all["num_warps"] = self.shape.warps
+        when, single = (schedule, schedule.shape[-1], iterations), self.dtype == torch.float32
+        of_all = {
+            "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
+            "BITMAP": self.use_bitmap, "SAMPLED": parts > 1, "KIND": self.kind,
+            "COEFFICIENTS": _SINGLE_COEFFICIENTS if single else EXACT_COEFFICIENTS,
+            "FAST": single and not self.interpreted, "POPULAR": self.popular, "DIRECTED": self.directed,
+            "num_warps": self.shape.warps,
+        }  # fmt: skip
         added = self.offsets, self.heights, self.springs
+        excluded = self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops
+        grid = self.blocks, self.splits, self.runs
         with on_device(self.device):
-            nearest_kernel[self.grid](
-                points, factors, radius, self.n, *when, *added, *self.excluded, self.found, self.splits,
-                self.tiles, parts, **of_all,
+            nearest_kernel[grid](
+                points, factors, radius, self.n, *when, *added, *excluded, self.found, self.splits, self.tiles, parts,
+                **of_all,
             )  # fmt: skip
             if self.popular:
                 torch.amin(self.found[..., 0], dim=(1, 2), out=self.least)
             else:
                 least_kernel[(self.runs,)](
                     self.found, self.blocks * self.splits, *when, radius, self.least, KIND=self.kind,
-                    COEFFICIENTS=exact_coefficients(), SIZE=1024,
+                    COEFFICIENTS=EXACT_COEFFICIENTS, SIZE=1024,
                 )  # fmt: skip
-            pass_kernel[self.grid](
-                points, factors, radius, self.n, *when, self.least, *added, *self.excluded, self.sums,
-                self.gradient, self.splits, self.tiles, parts, **of_all,
+            pass_kernel[grid](
+                points, factors, radius, self.n, *when, self.least, *added, *excluded, self.sums, self.gradient,
+                self.splits, self.tiles, parts, **of_all,
             )  # fmt: skip
-
-    @property
-    def grid(self) -> tuple[int, int, int]:
-        """The programs of a pass."""
-        return self.blocks, self.splits, self.runs
-
-    @property
-    def excluded(self) -> tuple[torch.Tensor | int, ...]:
-        """What tells edges, as kernels take it."""
-        return self.bitmap, self.words, self.list_columns, self.list_rows, self.list_starts, self.list_stops
-
-    def cut(self, parts: int) -> dict[str, int | bool]:
-        """How pairs are cut, and whether only a part is looked at, as kernels take it."""
-        return {
-            "D": self.d, "TIME": self.time, "SPLIT": self.split, "BM": self.shape.rows, "BN": self.shape.columns,
-            "BITMAP": self.use_bitmap, "SAMPLED": parts > 1,
-        }  # fmt: skip
-
-    @property
-    def measure(self) -> dict[str, int | bool | tuple[float, ...]]:
-        """The dissimilarity of pairs, as kernels take it."""
-        single = self.dtype == torch.float32
-        return {
-            "KIND": self.kind,
-            "COEFFICIENTS": arc_coefficients(_SINGLE) if single else exact_coefficients(),
-            "FAST": single and not self.interpreted,
-        }
