@@ -9,9 +9,8 @@ import pytest
 
 from ultrahyperbolic import Embedding, Euclidean, Graph, PseudoHyperboloid, datasets, load, plot
 from ultrahyperbolic.plot import ties
-from ultrahyperbolic.plot.colours import Kinds, Numbers, columns
+from ultrahyperbolic.plot.colours import Kinds, Numbers, columns, names_of
 from ultrahyperbolic.plot.layout import map_layout, map_of, near_links
-from ultrahyperbolic.plot.names import names_of
 from ultrahyperbolic.plot.ties import backbone
 
 BETAS = (-1.0, -0.25, -4.0)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from ..arrays import Floats, Ints, Words, positions_in
 from .errors import GraphError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-import hashlib
-
-from ..arrays import Floats, Ints, Words, positions_in
 
 
 class NodeIds(Sequence[Hashable]):

@@ -138,6 +138,8 @@ class Tables(NamedTuple):
 
     most: int
     """How many edges the node of most edges has."""
+    silent: int
+    """How many of the first edges have no term."""
     edges: Tensor
     """[m, 2], weakest class first."""
     weaker: Tensor
@@ -156,8 +158,6 @@ class Tables(NamedTuple):
     """[m, 2] where an edge stands."""
     nodes: Tensor
     """[2m] whose edge it is."""
-    silent: int = 0
-    """How many of the first edges have no term."""
 
     @classmethod
     def of(cls, pairs: RankedPairs, device: torch.device | None = None) -> Self:
@@ -168,9 +168,7 @@ class Tables(NamedTuple):
             listed.starts, listed.places, np.repeat(np.arange(pairs.n_nodes), np.diff(listed.offsets)),
         )  # fmt: skip
         tensors = (torch.from_numpy(np.ascontiguousarray(array)).to(device) for array in arrays)
-        edges, weaker, nonedges, compared, offsets, numbers, starts, places, nodes = tensors
-        most = int(np.diff(listed.offsets).max(initial=0))
-        return cls(most, edges, weaker, nonedges, compared, offsets, numbers, starts, places, nodes, pairs.silent)
+        return cls(int(np.diff(listed.offsets).max(initial=0)), pairs.silent, *tensors)
 
 
 class ExactLoss:

@@ -217,15 +217,11 @@ def map_of(embedding: Embedding, graph: Graph | None, rows: Ints) -> Map:
     if len(rows) == len(embedding) > NEIGHBOURS:
         others, far = embedding.nearest(NEIGHBOURS)
         near = positions_in(rows)[others[rows]], far[rows]
-    if graph is None:
-        return map_layout(embedding.points[rows], embedding.manifold, popularity=popularity, near=near)
-    strength = graph.strength[rows]
-    mass = 0.6 + np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300))
-    return map_layout(
-        embedding.points[rows],
-        embedding.manifold,
-        popularity=popularity,
-        component=components(graph)[rows],
-        mass=mass / mass.mean(),
-        near=near,
-    )
+    component: Ints | None = None
+    mass: Floats | None = None
+    if graph is not None:
+        component, strength = components(graph)[rows], graph.strength[rows]
+        mass = 0.6 + np.sqrt(strength / max(float(strength.max(initial=0.0)), 1e-300))
+        mass = mass / mass.mean()
+    points, manifold = embedding.points[rows], embedding.manifold
+    return map_layout(points, manifold, popularity=popularity, component=component, mass=mass, near=near)
