@@ -246,9 +246,7 @@ class Adapters(BaseGraph):
                 row = int(np.flatnonzero(column.isna())[0])
                 raise GraphError(f"{where}, row {row} (from 0): the id in column {column.name!r} is missing")
         numbers = first.dtype == second.dtype and is_numeric[chosen[0]]
-        both = np.empty((len(frame), 2), dtype=first.to_numpy().dtype if numbers else object)
-        for k, column in enumerate((first, second)):
-            both[:, k] = column if numbers else column.astype(object)
+        both = frame.iloc[:, list(chosen[:2])].to_numpy(dtype=first.to_numpy().dtype if numbers else object)
         codes, ids = pd.factorize(both.ravel())
         i, j = codes.astype(np.int64).reshape(-1, 2).T
         rows = EdgeRows(i, j, weights, NodeIds(ids), lambda row: f"{where}, row {row} (from 0)")

@@ -124,8 +124,7 @@ def _directions(axis: Axes3D, panel: Scene) -> None:
 def project(axis: Axes3D, points: Floats) -> Floats:
     """Where points [n, 3] are on the page."""
     x, y, _ = proj3d.proj_transform(*points.T, axis.get_proj())
-    flat: Floats = np.stack((x, y), axis=1)
-    return flat
+    return np.stack((x, y), axis=1)
 
 
 def _legend(panel: Scene) -> list[Artist]:
@@ -163,8 +162,7 @@ def _fine(grid: Floats) -> Floats:
 def _quads(grid: Floats) -> Floats:
     """The faces [f, 4, 3] of a grid, those with a NaN left out."""
     quads = np.stack((grid[:-1, :-1], grid[1:, :-1], grid[1:, 1:], grid[:-1, 1:]), axis=2).reshape(-1, 4, 3)
-    known: Floats = quads[np.isfinite(quads).all((1, 2))]
-    return known
+    return quads[np.isfinite(quads).all((1, 2))]
 
 
 def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view: tuple[float, float]) -> Floats:
@@ -181,8 +179,7 @@ def _shaded(quads: Floats, base: tuple[float, float, float], alpha: float, view:
     shade = 0.7 + 0.3 * bright
     glint = 0.22 * bright**12
     color = np.clip(np.array(base) * shade * (1 - glint) + glint, 0, 1)
-    result: Floats = np.concatenate((color, np.full((len(quads), 1), alpha)), axis=1)
-    return result
+    return np.concatenate((color, np.full((len(quads), 1), alpha)), axis=1)
 
 
 def drawings(panels: Sequence[Drawing]) -> NotebookFigure:
@@ -242,8 +239,7 @@ def _draw_labels(axis: Axes, nodes: Nodes, dpi: float) -> None:
 
 
 def _rank_colours(nodes: Nodes) -> Floats:
-    colours: Floats = mpl.colormaps["cividis"]((nodes.ranks - 1) / max(1, len(nodes.ranks) - 1))
-    return colours
+    return mpl.colormaps["cividis"]((nodes.ranks - 1) / max(1, len(nodes.ranks) - 1))
 
 
 def _draw_lines(axis: Axes, panel: Drawing) -> None:
@@ -286,7 +282,7 @@ def draw_map(
     if graph is not None and list(graph.ids) != list(embedding.ids):
         graph = graph.with_nodes(embedding.ids)
     rows = np.argsort(embedding.rank, kind="stable")[:_MOST_NODES]
-    found = map_of(embedding, graph, rows)
+    places = map_of(embedding, graph, rows)
     known = {column.name: column for column in columns(embedding, graph, rows)}
     if colour not in known:
         raise ValueError(f"colour must be one of {', '.join(map(repr, known))}, got {colour!r}")
@@ -300,8 +296,8 @@ def draw_map(
         axis = drawn.add_axes((0.0, 0.0, 1.0, top))
         axis.set_axis_off()
         room = np.array(size) * 72.0 * (1.0, top)  # in points
-        span = np.maximum(np.ptp(found.places, axis=0), 1e-12)
-        points = _MARGIN + (found.places - found.places.min(0)) / span * (room - 2.0 * _MARGIN)
+        span = np.maximum(np.ptp(places, axis=0), 1e-12)
+        points = _MARGIN + (places - places.min(0)) / span * (room - 2.0 * _MARGIN)
         axis.set(xlim=(0, room[0]), ylim=(0, room[1]))
         if graph is not None:
             _draw_ties(axis, graph, rows, points, colours if isinstance(column, Kinds) else None, line)

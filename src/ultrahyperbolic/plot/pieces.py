@@ -108,11 +108,8 @@ def _at_level(manifold: PseudoHyperboloid, level: float, height: Tensor, around:
     return points
 
 
-def family(beta: float = -1.0, levels: Sequence[float] = LEVELS) -> list[Scene]:
-    """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind.
-
-    ``levels`` are the values of x_0 in units of √|β|.
-    """
+def family(beta: float = -1.0) -> list[Scene]:
+    """Figure 1: Q^{2,1}_β projected along x_0 to R³. All the hyperboloids at once, then one of each kind."""
     manifold = PseudoHyperboloid(2, 1, beta)
     root = math.sqrt(-beta)
     axes, limits = ("x₂", "x₃", "x₁"), (_HEIGHT * root * 1.1,) * 2 + (_HEIGHT * root,)
@@ -122,7 +119,7 @@ def family(beta: float = -1.0, levels: Sequence[float] = LEVELS) -> list[Scene]:
             _level_color(level),
             name=f"x₀ = {level * root:.3g}: {kind_of(level)}",
         )
-        for level in levels
+        for level in LEVELS
     ]
     scenes = [Scene("the family, cut open", axes, together, limits, _FAMILY_VIEW)]
     for where, level in {"below": 0.7, "at": 1.0, "above": 1.3}.items():
@@ -225,5 +222,4 @@ def _limits(root: float) -> tuple[float, float, float]:
 
 
 def _array(points: Tensor) -> Floats:
-    array: Floats = points.numpy()
-    return array
+    return points.numpy()

@@ -90,19 +90,19 @@ def gather(embedding: Embedding, graph: Graph | None) -> Contents:
     edges = None if graph is None else choose_edges(graph, shown)
     space = in_space(embedding.points, embedding.manifold)
     seen = distances(embedding.points, embedding.manifold, graph, embedding.popularity)
-    flat = map_of(embedding, graph, shown.nodes)
+    places = map_of(embedding, graph, shown.nodes)
     found = columns(embedding, graph, shown.nodes)
     called = names_of(list(embedding.ids), labels_of(embedding, graph))
     data: Data = {
         "total": len(embedding),
-        "nodes": _nodes(embedding, graph, shown, called, flat.places),
+        "nodes": _nodes(embedding, graph, shown, called, places),
         "colours": [_colours(column) for column in found],
         "palette": [*PALETTE, REST],
-        "density": density(embedding, shown, flat.places),
+        "density": density(embedding, shown, places),
         "near": _near(embedding, graph, shown, called),
         "edges": None if edges is None or graph is None else _edges(embedding, graph, shown, edges),
         "space": {"axes": space.axes, "points": [_rounded(column) for column in space.coordinates[shown.nodes].T]},
-        "distances": seen.as_data(),
+        "distances": {name: getattr(seen, name).tolist() for name in ("bins", "edges", "others")},
         "loss": _loss(embedding.record),
     }
     measures = _measures(embedding, graph, shown)

@@ -340,17 +340,14 @@ def _recorded(contents: Contents) -> GraphRecord:
 
 def _columns(record: Mapping[str, Json] | None) -> str:
     """Which columns of a table were used, if the record says so."""
-    if record is None or set(record) != set(Columns._fields):
-        return ""
-    source, target, weight = (
-        value if isinstance(value, str | int) and not isinstance(value, bool) else None
-        for value in (record[name] for name in Columns._fields)
-    )
+    values = ((record or {}).get(name) for name in Columns._fields)
+    source, target, weight = (value if isinstance(value, str | int) else None for value in values)
     return "" if source is None or target is None else str(Columns(source, target, weight)).removeprefix("columns: ")
 
 
 def _source(contents: Contents) -> str:
-    return _cut(_recorded(contents).source or "A network")
+    text = _recorded(contents).source or "A network"
+    return text if len(text) <= _TITLE_CHARACTERS else f"{text[:_TITLE_CHARACTERS]}…"
 
 
 def _name(contents: Contents) -> str:
@@ -358,7 +355,3 @@ def _name(contents: Contents) -> str:
     source = _source(contents)
     name = source.replace("\\", "/").rstrip("/").rpartition("/")[2] if _PATH.fullmatch(source) else source
     return _ENDINGS.sub("", name) or source
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _TITLE_CHARACTERS else f"{text[:_TITLE_CHARACTERS]}…"
